@@ -1,0 +1,1 @@
+"""Orth: the scheduler you can prove."""

@@ -1,0 +1,137 @@
+"""Executions and their status.
+
+The truth is a pair of codes, ``trigger_code`` (did the executor take it?) and ``handle_code`` (how did it end?); ``status_of`` is the only
+derivation. While an execution is open it also has a *phase*, which says where it is and is what the hot indexes are built on; once it
+is terminal its phase is ``ENDED`` and nothing moves it again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from orth.domain.jobs import TriggerCause
+
+SUCCESS = 200
+FAILURE = 500
+TIMED_OUT = 502
+NOT_YET = 0
+
+EXECUTOR_MESSAGE_LIMIT = 50_000
+STORED_MESSAGE_LIMIT = 15_000
+
+
+class Status(StrEnum):
+    """What a pair of codes means."""
+
+    INIT = "init"  # opened; dispatch moves it to pending or trigger_failed, an early callback ends it
+    PENDING = "pending"  # an executor has it; a callback, the timeout watch or lost detection ends it
+    SUCCESS = "success"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    TRIGGER_FAILED = "trigger_failed"
+
+    @property
+    def terminal(self) -> bool:
+        return not MAY_BECOME[self]
+
+
+_ENDINGS = frozenset({Status.SUCCESS, Status.FAILED, Status.TIMEOUT})
+
+MAY_BECOME: Mapping[Status, frozenset[Status]] = {
+    # A fast handler's callback may overtake the answer to its own dispatch: init may end without having been seen as pending.
+    Status.INIT: _ENDINGS | {Status.PENDING, Status.TRIGGER_FAILED},
+    Status.PENDING: _ENDINGS,
+    Status.SUCCESS: frozenset(),
+    Status.FAILED: frozenset(),
+    Status.TIMEOUT: frozenset(),
+    Status.TRIGGER_FAILED: frozenset(),
+}
+
+
+class Phase(StrEnum):
+    """Where an open execution is. The first three have status init, the others pending."""
+
+    OPENED = "opened"  # waits for dispatch
+    DISPATCHING = "dispatching"  # an address is chosen and committed; the request may be on its way
+    UNKNOWN = "unknown"  # the answer was lost: the executor may have it. Asking, a callback or the bound resolves it
+    DISPATCHED = "dispatched"  # the executor said yes
+    QUEUED = "queued"
+    RUNNING = "running"
+    REPORTING = "reporting"
+    ENDED = "ended"  # terminal
+
+
+UNSENT_PHASES = (Phase.OPENED, Phase.DISPATCHING, Phase.UNKNOWN)
+TAKEN_PHASES = (Phase.DISPATCHED, Phase.QUEUED, Phase.RUNNING, Phase.REPORTING)
+OPEN_PHASES = UNSENT_PHASES + TAKEN_PHASES
+
+_LABELS = {
+    Status.INIT: "Init",
+    Status.PENDING: "Pending",
+    Status.SUCCESS: "Success",
+    Status.FAILED: "Failed",
+    Status.TIMEOUT: "Timeout",
+    Status.TRIGGER_FAILED: "Trigger Failed",
+}
+
+
+def status_of(trigger_code: int, handle_code: int) -> Status:
+    """The status a pair of codes stands for.
+
+    A handle code that arrived while the trigger code was still 0 counts as if the trigger had been confirmed: the executor could not
+    have answered otherwise.
+    """
+    if trigger_code not in (NOT_YET, SUCCESS):
+        return Status.TRIGGER_FAILED
+    if handle_code == NOT_YET:
+        return Status.INIT if trigger_code == NOT_YET else Status.PENDING
+    if handle_code == SUCCESS:
+        return Status.SUCCESS
+    return Status.TIMEOUT if handle_code == TIMED_OUT else Status.FAILED
+
+
+def tag(trigger_code: int, handle_code: int) -> str:
+    """The label people see: ``Success 200/200``."""
+    return f"{_LABELS[status_of(trigger_code, handle_code)]} {trigger_code}/{handle_code}"
+
+
+def cut(message: str, limit: int) -> str:
+    """``message`` within ``limit`` characters, keeping head and tail: the end of a traceback is the useful part."""
+    if len(message) <= limit:
+        return message
+    note = f"\n… {len(message) - limit} characters left out; the log has them all …\n"
+    keep = max(0, limit - len(note))
+    tail = keep * 2 // 3
+    return message[: keep - tail] + note[: limit - keep] + message[len(message) - tail :]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One firing of one job on one executor; its id is the ``logId`` of the wire."""
+
+    id: int
+    job_id: int
+    job_group: int
+    cause: TriggerCause
+    trigger_code: int
+    handle_code: int
+    phase: Phase
+    schedule_time: int | None  # the logical time; None when triggered by hand
+    trigger_time: int  # when it was opened
+    start_time: int | None = None
+    handle_time: int | None = None
+    executor_address: str | None = None
+    incarnation: str | None = None  # of the executor it was sent to
+    executor_handler: str = ""
+    executor_param: str = ""
+    shard_index: int = 0
+    shard_total: int = 1
+    retries_left: int = 0
+    attempt: int = 1
+    trigger_msg: str | None = None
+    handle_msg: str | None = None
+    owner_node: str | None = None
+
+    @property
+    def status(self) -> Status:
+        return status_of(self.trigger_code, self.handle_code)

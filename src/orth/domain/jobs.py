@@ -1,0 +1,152 @@
+"""Jobs and groups, and the choices a job makes.
+
+Enum values are the spellings of the database and of the wire. ``ALIASES`` accepts the shorter names people write.
+"""
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+
+class ScheduleType(StrEnum):
+    """How the fires of a job are found; the meaning of ``schedule_conf`` depends on it."""
+
+    NONE = "NONE"  # never by itself: only by hand, by API or by a parent
+    CRON = "CRON"  # a cron expression, Quartz (6-7 fields) or Unix (5 fields)
+    FIX_RATE = "FIX_RATE"  # every n seconds (or "500ms"), counted from fire to fire
+    FIX_DELAY = "FIX_DELAY"  # n seconds after the previous execution ended
+    AT = "AT"  # once, at an instant
+
+
+class MisfireStrategy(StrEnum):
+    """What happens to fires that were missed by more than the misfire threshold."""
+
+    DO_NOTHING = "DO_NOTHING"  # skipped, with the reason in the ledger
+    FIRE_ONCE_NOW = "FIRE_ONCE_NOW"  # the newest missed fire runs, the older ones are coalesced into it
+    FIRE_ALL = "FIRE_ALL"  # each runs, up to the catch-up bounds; the rest is skipped
+
+
+class RouteStrategy(StrEnum):
+    """How an address is chosen from the group's list."""
+
+    FIRST = "FIRST"
+    LAST = "LAST"
+    ROUND = "ROUND"
+    RANDOM = "RANDOM"
+    CONSISTENT_HASH = "CONSISTENT_HASH"
+    LEAST_FREQUENTLY_USED = "LEAST_FREQUENTLY_USED"
+    LEAST_RECENTLY_USED = "LEAST_RECENTLY_USED"
+    FAILOVER = "FAILOVER"
+    BUSYOVER = "BUSYOVER"
+    SHARDING_BROADCAST = "SHARDING_BROADCAST"
+
+
+class BlockStrategy(StrEnum):
+    """What an executor does with a trigger while the job is busy there."""
+
+    SERIAL_EXECUTION = "SERIAL_EXECUTION"  # queue it
+    DISCARD_LATER = "DISCARD_LATER"  # refuse it
+    COVER_EARLY = "COVER_EARLY"  # end what runs, start this one
+    CONCURRENT = "CONCURRENT"  # run beside it, up to executor_concurrency
+
+
+class GlueType(StrEnum):
+    """What kind of handler runs: a function in the executor, or source text that travels with the job."""
+
+    BEAN = "BEAN"
+    GLUE_GROOVY = "GLUE_GROOVY"
+    GLUE_SHELL = "GLUE_SHELL"
+    GLUE_PYTHON = "GLUE_PYTHON"
+    GLUE_PYTHON2 = "GLUE_PYTHON2"
+    GLUE_NODEJS = "GLUE_NODEJS"
+    GLUE_POWERSHELL = "GLUE_POWERSHELL"
+    GLUE_PHP = "GLUE_PHP"
+
+
+class TriggerCause(StrEnum):
+    """Why an execution was opened."""
+
+    CRON = "cron"
+    FIXED_RATE = "fixed_rate"
+    FIXED_DELAY = "fixed_delay"
+    AT = "at"
+    MANUAL = "manual"
+    API = "api"
+    PARENT = "parent"
+    RETRY = "retry"
+    MISFIRE = "misfire"
+    BATCH = "batch"
+
+
+class DstPolicy(StrEnum):
+    """What local times that do not exist, or exist twice, mean for a cron schedule."""
+
+    AUTO = "auto"  # a rhythm if every hour is admitted, wall-clock times otherwise
+    WALL = "wall"  # a missing time fires once after the gap; a double time fires at its first occurrence
+    RHYTHM = "rhythm"  # follows real time: both passes of an overlap, nothing extra after a gap
+
+
+class AddressType(IntEnum):
+    """Where a group's addresses come from."""
+
+    AUTO = 0  # the registry
+    MANUAL = 1  # a list somebody wrote
+
+
+ALIASES = {
+    "SERIAL": BlockStrategy.SERIAL_EXECUTION,
+    "DISCARD": BlockStrategy.DISCARD_LATER,
+    "COVER": BlockStrategy.COVER_EARLY,
+    "ROUND_ROBIN": RouteStrategy.ROUND,
+    "LFU": RouteStrategy.LEAST_FREQUENTLY_USED,
+    "LRU": RouteStrategy.LEAST_RECENTLY_USED,
+}
+
+CAUSE_OF_SCHEDULE = {
+    ScheduleType.CRON: TriggerCause.CRON,
+    ScheduleType.FIX_RATE: TriggerCause.FIXED_RATE,
+    ScheduleType.FIX_DELAY: TriggerCause.FIXED_DELAY,
+    ScheduleType.AT: TriggerCause.AT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Executors that share an app name."""
+
+    id: int
+    app_name: str
+    title: str
+    address_type: AddressType
+    addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A definition: what to run, when, where. ``version`` grows with every edit; a fire names the version it used."""
+
+    id: int
+    job_group: int
+    job_desc: str
+    version: int = 1
+    author: str = ""
+    schedule_type: ScheduleType = ScheduleType.NONE
+    schedule_conf: str = ""
+    timezone: str = "UTC"
+    dst_policy: DstPolicy = DstPolicy.AUTO
+    jitter: int = 0  # ms
+    calendar_id: int | None = None
+    misfire_strategy: MisfireStrategy = MisfireStrategy.DO_NOTHING
+    executor_route_strategy: RouteStrategy = RouteStrategy.ROUND
+    executor_handler: str = ""
+    executor_param: str = ""
+    executor_block_strategy: BlockStrategy = BlockStrategy.SERIAL_EXECUTION
+    executor_concurrency: int = 1
+    executor_timeout: int = 0  # seconds; 0 = none
+    executor_fail_retry_count: int = 0
+    glue_type: GlueType = GlueType.BEAN
+    glue_source: str = ""
+    glue_updatetime: int = 0
+    child_job_ids: tuple[int, ...] = field(default=())
+    trigger_status: bool = False
+    trigger_last_time: int = 0
+    trigger_next_time: int = 0  # 0 = none

@@ -1,0 +1,89 @@
+"""Every noteworthy fact as a frozen class, and the one way to tell it.
+
+``Events.emit`` is how the walk speaks: the process log, the metrics, the live console and the tests all listen to the same
+facts. A fact is a class with typed fields; its ``sentence`` is what a person reads in the log, and its ``level`` how loud.
+Listeners run in the emitter's thread, in order; one that raises is removed and reported, for a broken listener must
+not stop the work it listens to.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+log = logging.getLogger("orth")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all facts. ``sentence`` may use the fields in braces."""
+
+    level: ClassVar[int] = logging.INFO
+    sentence: ClassVar[str] = ""
+
+    def __str__(self) -> str:
+        facts = {f.name: getattr(self, f.name) for f in fields(self)}
+        return self.sentence.format(**facts)
+
+
+Listener = Callable[[Event], None]
+
+
+class Events:
+    """Where facts are told and heard."""
+
+    def __init__(self, *listeners: Listener) -> None:
+        self._listeners: tuple[Listener, ...] = listeners
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Hear every fact from now on; call the result to stop."""
+        self._listeners = (*self._listeners, listener)
+        return lambda: self._drop(listener)
+
+    def emit(self, event: Event) -> None:
+        for listener in self._listeners:
+            try:
+                listener(event)
+            except Exception:
+                log.exception("a listener failed on %s and was removed", type(event).__name__)
+                self._drop(listener)
+
+    def _drop(self, listener: Listener) -> None:
+        self._listeners = tuple(other for other in self._listeners if other is not listener)
+
+
+def to_log(event: Event) -> None:
+    """The listener that writes facts to the process log, control characters escaped (one fact, one line)."""
+    text = str(event)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    log.log(event.level, "%s", text)
+
+
+# --- loops ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFailed(Event):
+    """A turn met an expected failure; the loop pauses and tries again."""
+
+    level = logging.WARNING
+    sentence = "{loop}: {error}; next try in {pause:.1f} s"
+    loop: str
+    error: str
+    pause: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCrashed(Event):
+    """A turn met a bug. The process ends: a loop that is silently dead is worse than a restart."""
+
+    level = logging.CRITICAL
+    sentence = "{loop} crashed: {error}\n{traceback}"
+    loop: str
+    error: str
+    traceback: str
+
+    def __str__(self) -> str:
+        # The traceback goes to the log in one line per frame elsewhere; here a single escaped line keeps the log parseable.
+        return f"{self.loop} crashed: {self.error} | {self.traceback.strip()}"

@@ -1,0 +1,93 @@
+"""The only loop in the code base.
+
+A duty that repeats is a small class with ``turn()``: do what is due, return how many seconds to pause. Tests call ``turn()`` by
+hand and never start the loop. ``wake()`` skips the pause (a hint, from any thread); ``stop()`` ends the loop after the turn in hand.
+
+A turn that raises an ``OrthError`` (the database is away, a peer is silent) is told as ``LoopFailed`` and tried again after a
+growing, jittered pause. Any other exception is a bug: it is told as ``LoopCrashed`` with its traceback, leaves ``run_loops`` and ends
+the process with a non-zero code. No loop dies silently.
+"""
+
+import asyncio
+import random
+import traceback
+from abc import ABC, abstractmethod
+
+from orth.clock import Clock
+from orth.errors import OrthError
+from orth.events import Events, LoopCrashed, LoopFailed
+
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 30.0
+
+
+class Loop(ABC):
+    """One duty. Subclasses fill in ``turn()`` and may set ``name``."""
+
+    def __init__(self, clock: Clock, events: Events, *, chance: random.Random | None = None) -> None:
+        self.clock = clock
+        self.events = events
+        self.name = type(self).__name__
+        self.paused_until = clock.monotonic()
+        """When the next turn is due, on the monotonic clock; what a hand-cranked cluster goes by."""
+        self._chance = chance or random.Random()
+        self._failures = 0
+        self._stopping = False
+        self._woken = asyncio.Event()
+        self._home: asyncio.AbstractEventLoop | None = None
+
+    @abstractmethod
+    async def turn(self) -> float:
+        """Do what is due and return the pause in seconds; 0 means there is more to do."""
+
+    def wake(self) -> None:
+        """Skip the pause. Safe from any thread; many wakes are one."""
+        self.paused_until = self.clock.monotonic()
+        if self._home is None:
+            self._woken.set()
+        else:
+            self._home.call_soon_threadsafe(self._woken.set)
+
+    def stop(self) -> None:
+        """End after the turn in hand. Before the start, and twice, is fine."""
+        self._stopping = True
+        self.wake()
+
+    async def run(self) -> None:
+        """Turn until stopped."""
+        self._home = asyncio.get_running_loop()
+        try:
+            while not self._stopping:
+                self._woken.clear()  # a wake during the turn skips the next pause
+                pause = await self.guarded_turn()
+                if not self._stopping:
+                    await self.clock.sleep_unless(self._woken, pause)
+        finally:
+            self._home = None
+            self._stopping = False  # so that a stopped loop may be started again
+
+    async def guarded_turn(self) -> float:
+        """One turn, with expected failures turned into an event and a pause."""
+        try:
+            pause = await self.turn()
+            self._failures = 0
+        except OrthError as error:
+            pause = self._pause_after_failure()
+            self.events.emit(LoopFailed(self.name, str(error), pause))
+        except Exception as bug:
+            self.events.emit(LoopCrashed(self.name, repr(bug), "".join(traceback.format_exception(bug))))
+            raise
+        self.paused_until = self.clock.monotonic() + pause
+        return pause
+
+    def _pause_after_failure(self) -> float:
+        self._failures += 1
+        ceiling = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(self._failures, 16))
+        return float(self._chance.uniform(_FIRST_PAUSE, ceiling))
+
+
+async def run_loops(*loops: Loop) -> None:
+    """Run all loops until each is stopped; a crash of one stops the others and is raised."""
+    async with asyncio.TaskGroup() as group:
+        for loop in loops:
+            group.create_task(loop.run(), name=loop.name)
