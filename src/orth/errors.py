@@ -1,8 +1,9 @@
 """Every exception of the project: one base, facts as fields, the sentence made inside.
 
-``OrthError`` means "this was expected to be possible": it carries the HTTP status it becomes, a stable machine-readable
-``kind``, and where it helps a ``hint`` that says what to do next. Anything else that escapes is a bug, and a loop that meets
-one ends its process (see ``orth.loop``). "Nothing to do" is a return value, never an exception.
+``OrthError`` means "this was expected to be possible": it carries the HTTP status it becomes, a stable
+machine-readable ``kind``, and where it helps a ``hint`` that says what to do next. Anything else that escapes is a
+bug, and a loop that meets one ends its process (see ``orth.loop``). "Nothing to do" is a return value, never an
+exception.
 """
 
 
@@ -37,7 +38,9 @@ class InvalidSchedule(Invalid):
 
     kind = "invalid-schedule"
 
-    def __init__(self, message: str, *, text: str = "", position: int = 0, length: int = 1, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, text: str = "", position: int = 0, length: int = 1, hint: str | None = None
+    ) -> None:
         super().__init__(message, hint=hint, field="schedule_conf")
         self.text = text
         self.position = position

@@ -1,9 +1,9 @@
 """Every noteworthy fact as a frozen class, and the one way to tell it.
 
-``Events.emit`` is how the walk speaks: the process log, the metrics, the live console and the tests all listen to the same
-facts. A fact is a class with typed fields; its ``sentence`` is what a person reads in the log, and its ``level`` how loud.
-Listeners run in the emitter's thread, in order; one that raises is removed and reported, for a broken listener must
-not stop the work it listens to.
+``Events.emit`` is how the walk speaks: the process log, the metrics, the live console and the tests all listen to the
+same facts. A fact is a class with typed fields; its ``sentence`` is what a person reads in the log, and its ``level``
+how loud. Listeners run in the emitter's thread, in order; one that raises is removed and reported, for a broken
+listener must not stop the work it listens to.
 """
 
 import logging
@@ -60,7 +60,8 @@ def to_log(event: Event) -> None:
     log.log(event.level, "%s", text)
 
 
-# --- loops ---------------------------------------------------------------------------------------------------------------
+# --- loops
+# ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,5 +86,6 @@ class LoopCrashed(Event):
     traceback: str
 
     def __str__(self) -> str:
-        # The traceback goes to the log in one line per frame elsewhere; here a single escaped line keeps the log parseable.
+        # The traceback goes to the log in one line per frame elsewhere; here a single escaped line keeps the log
+        # parseable.
         return f"{self.loop} crashed: {self.error} | {self.traceback.strip()}"

@@ -12,8 +12,8 @@ Off, which is always outside tests, this costs one attribute look-up. Points are
 * ``raise`` raises ``FailpointHit``;
 * ``kill@3`` / ``raise@3`` does so at the third visit.
 
-``POINTS`` lists every name with the place in the walk it stands for; hitting or arming a name not listed is an error, so the list
-that tests iterate over cannot go stale.
+``POINTS`` lists every name with the place in the walk it stands for; hitting or arming a name not listed is an error,
+so the list that tests iterate over cannot go stale.
 """
 
 import os

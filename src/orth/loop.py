@@ -1,11 +1,12 @@
 """The only loop in the code base.
 
-A duty that repeats is a small class with ``turn()``: do what is due, return how many seconds to pause. Tests call ``turn()`` by
-hand and never start the loop. ``wake()`` skips the pause (a hint, from any thread); ``stop()`` ends the loop after the turn in hand.
+A duty that repeats is a small class with ``turn()``: do what is due, return how many seconds to pause. Tests call
+``turn()`` by hand and never start the loop. ``wake()`` skips the pause (a hint, from any thread); ``stop()`` ends the
+loop after the turn in hand.
 
-A turn that raises an ``OrthError`` (the database is away, a peer is silent) is told as ``LoopFailed`` and tried again after a
-growing, jittered pause. Any other exception is a bug: it is told as ``LoopCrashed`` with its traceback, leaves ``run_loops`` and ends
-the process with a non-zero code. No loop dies silently.
+A turn that raises an ``OrthError`` (the database is away, a peer is silent) is told as ``LoopFailed`` and tried again
+after a growing, jittered pause. Any other exception is a bug: it is told as ``LoopCrashed`` with its traceback,
+leaves ``run_loops`` and ends the process with a non-zero code. No loop dies silently.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Executions and their status.
 
-The truth is a pair of codes, ``trigger_code`` (did the executor take it?) and ``handle_code`` (how did it end?); ``status_of`` is the only
-derivation. While an execution is open it also has a *phase*, which says where it is and is what the hot indexes are built on; once it
-is terminal its phase is ``ENDED`` and nothing moves it again.
+The truth is a pair of codes, ``trigger_code`` (did the executor take it?) and ``handle_code`` (how did it end?);
+``status_of`` is the only derivation. While an execution is open it also has a *phase*, which says where it is and is
+what the hot indexes are built on; once it is terminal its phase is ``ENDED`` and nothing moves it again.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,8 @@ class Status(StrEnum):
 _ENDINGS = frozenset({Status.SUCCESS, Status.FAILED, Status.TIMEOUT})
 
 MAY_BECOME: Mapping[Status, frozenset[Status]] = {
-    # A fast handler's callback may overtake the answer to its own dispatch: init may end without having been seen as pending.
+    # A fast handler's callback may overtake the answer to its own dispatch: init may end without having been seen as
+    # pending.
     Status.INIT: _ENDINGS | {Status.PENDING, Status.TRIGGER_FAILED},
     Status.PENDING: _ENDINGS,
     Status.SUCCESS: frozenset(),
@@ -78,8 +79,8 @@ _LABELS = {
 def status_of(trigger_code: int, handle_code: int) -> Status:
     """The status a pair of codes stands for.
 
-    A handle code that arrived while the trigger code was still 0 counts as if the trigger had been confirmed: the executor could not
-    have answered otherwise.
+    A handle code that arrived while the trigger code was still 0 counts as if the trigger had been confirmed: the
+    executor could not have answered otherwise.
     """
     if trigger_code not in (NOT_YET, SUCCESS):
         return Status.TRIGGER_FAILED
@@ -120,6 +121,7 @@ class Execution:
     trigger_time: int  # when it was opened
     start_time: int | None = None
     handle_time: int | None = None
+    addresses: tuple[str, ...] = ()  # given with the trigger; empty = the group's
     executor_address: str | None = None
     incarnation: str | None = None  # of the executor it was sent to
     executor_handler: str = ""

@@ -149,4 +149,5 @@ class Job:
     child_job_ids: tuple[int, ...] = field(default=())
     trigger_status: bool = False
     trigger_last_time: int = 0
-    trigger_next_time: int = 0  # 0 = none
+    trigger_next_time: int = 0  # the next fire; 0 = none
+    due_time: int = 0  # the next fire plus its jitter

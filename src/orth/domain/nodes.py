@@ -1,7 +1,7 @@
 """Coordinators and executors as others see them.
 
-A process is known by its *incarnation*, a random id made at its start: host name and address may be reused by a successor, and a
-restart on the same address is not a continuation.
+A process is known by its *incarnation*, a random id made at its start: host name and address may be reused by a
+successor, and a restart on the same address is not a continuation.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,9 @@ class ExecutorEntry:
 
 
 def liveness(age: int, beat: int, dead_after: int) -> Liveness:
-    """What a beat ``age`` ms old means when one is expected every ``beat`` ms and three missing ones are ``dead_after`` ms."""
+    """What a beat ``age`` ms old means when one is expected every ``beat`` ms and three missing ones are
+    ``dead_after`` ms.
+    """
     if age >= dead_after:
         return Liveness.REMOVED
     if age >= 2 * beat:

@@ -1,0 +1,144 @@
+"""Standard ``logging`` and ``print`` go to the log of the execution that used them.
+
+One handler on the root logger and one wrapper around each of ``sys.stdout`` and ``sys.stderr`` look at the current
+context: inside a job they write to its log, outside they do nothing, or pass on. Levels, other loggers and
+``propagate`` are never touched, so records also go wherever the program sends them. Printed text goes to the
+execution's log only.
+
+Bytes that C code writes to the file descriptors pass below Python and are not seen here.
+"""
+
+import io
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+from weakref import WeakKeyDictionary
+
+from orth.executor.context import JobContext, current
+from orth.executor.run_logs import LINE_LIMIT
+
+
+class LogCapture(logging.Handler):
+    """Copies each record that is made inside a job to that job's log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        context = current()
+        # Our own facts are about executions, not written by them: they belong to the process log alone.
+        if context is None or record.name == "orth":
+            return
+        try:
+            context.run_log.write(self.format(record))
+        except Exception:
+            self.handleError(record)
+
+
+class PrintCapture(io.TextIOBase):
+    """Stands in for ``sys.stdout``: text written inside a job goes, line by line, to that job's log."""
+
+    def __init__(self, beyond: TextIO) -> None:
+        self.beyond = beyond
+        self._lock = threading.Lock()
+        self._unfinished: WeakKeyDictionary[JobContext, str] = WeakKeyDictionary()
+
+    def write(self, text: str, /) -> int:
+        context = current()
+        if context is None:
+            return self.beyond.write(text)
+        with self._lock:
+            *lines, rest = (self._unfinished.pop(context, "") + text).split("\n")
+            if len(rest) > LINE_LIMIT:
+                lines, rest = [*lines, rest], ""
+            if rest:
+                self._unfinished[context] = _last_state(rest)
+        for line in lines:
+            context.run_log.write(_last_state(line))
+        return len(text)
+
+    def finish(self, context: JobContext) -> None:
+        """Write out a last line that had no line break."""
+        with self._lock:
+            rest = self._unfinished.pop(context, "")
+        if rest:
+            context.run_log.write(_last_state(rest))
+
+    def flush(self) -> None:
+        if current() is None:
+            self.beyond.flush()
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return current() is None and self.beyond.isatty()
+
+    def fileno(self) -> int:
+        return self.beyond.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # the base class declares a plain attribute
+        return self.beyond.encoding
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]  # the base class declares a plain attribute
+        return self.beyond.errors
+
+    @property
+    def buffer(self) -> io.BufferedIOBase:
+        return self.beyond.buffer  # type: ignore[return-value]  # typeshed calls it BinaryIO; it is the same object
+
+
+def _last_state(line: str) -> str:
+    """What a terminal would show of a line that a progress bar rewrote with carriage returns."""
+    return line.rstrip("\r").rpartition("\r")[2]
+
+
+_lock = threading.Lock()
+_users = 0
+_log_capture = LogCapture()
+_prints: list[PrintCapture] = []
+
+
+@contextmanager
+def capturing() -> Iterator[None]:
+    """Capture for the block. Executors in one process share the one capture; the last to leave takes it down."""
+    global _users
+    with _lock:
+        _users += 1
+        if _users == 1:
+            _install()
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _remove()
+
+
+def finish_prints(context: JobContext) -> None:
+    """Called when the execution ends, before its log is closed."""
+    for stream in tuple(_prints):
+        stream.finish(context)
+
+
+def _install() -> None:
+    logging.getLogger().addHandler(_log_capture)
+    sys.stdout, sys.stderr = PrintCapture(sys.stdout), PrintCapture(sys.stderr)
+    _prints.extend((sys.stdout, sys.stderr))
+
+
+def _remove() -> None:
+    logging.getLogger().removeHandler(_log_capture)
+    # Somebody may have put a stream of their own in the place since; theirs is left alone.
+    if isinstance(sys.stdout, PrintCapture):
+        sys.stdout = sys.stdout.beyond
+    if isinstance(sys.stderr, PrintCapture):
+        sys.stderr = sys.stderr.beyond
+    _prints.clear()

@@ -1,0 +1,189 @@
+"""What an executor tells: every noteworthy fact of its walk, as the log, the metrics and the tests hear it."""
+
+import logging
+from dataclasses import dataclass
+
+from orth.events import Event
+
+# --- the process -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorStarted(Event):
+    """The process listens and is about to register."""
+
+    sentence = "executor {app_name} listens at {address} with {handlers} handlers (incarnation {incarnation})"
+    app_name: str
+    address: str
+    handlers: int
+    incarnation: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorStopped(Event):
+    """The process has drained, as far as it was given time to."""
+
+    sentence = "executor {app_name} stopped: {cut_short} executions cut short, {undelivered} results not yet delivered"
+    app_name: str
+    cut_short: int
+    undelivered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Registered(Event):
+    """A coordinator knows this executor: told once, and again after each time it did not."""
+
+    sentence = "registered {address} for {app_name}"
+    app_name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationFailed(Event):
+    """No coordinator took the registration; the next try comes after ``pause`` seconds."""
+
+    level = logging.WARNING
+    sentence = "not registered: {error}; next try in {pause:.1f} s"
+    error: str
+    pause: float
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFailed(Event):
+    """Answering a request met a bug; the caller got a 500 and the process goes on."""
+
+    level = logging.ERROR
+    sentence = "{path} failed: {error}"
+    path: str
+    error: str
+
+
+# --- executions ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerRefused(Event):
+    """A request to run something was answered no, and nothing was queued."""
+
+    level = logging.WARNING
+    sentence = "execution {log_id} of job {job_id} refused: {reason}"
+    log_id: int
+    job_id: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionStarted(Event):
+    """The handler is about to be called."""
+
+    sentence = "execution {log_id} of job {job_id} started: {handler}"
+    log_id: int
+    job_id: int
+    handler: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionFinished(Event):
+    """The result is in the outbox."""
+
+    sentence = "execution {log_id} of job {job_id} finished: {code} after {took:.3f} s"
+    log_id: int
+    job_id: int
+    code: int
+    took: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionAbandoned(Event):
+    """The time limit passed and the handler did not return: its thread goes on, unobserved."""
+
+    level = logging.WARNING
+    sentence = "execution {log_id} of job {job_id} passed its limit of {limit} s; its thread {thread} is left behind"
+    log_id: int
+    job_id: int
+    limit: int
+    thread: str
+
+
+@dataclass(frozen=True, slots=True)
+class DestroyFailed(Event):
+    """A handler's ``destroy`` raised; its thread ends all the same."""
+
+    level = logging.WARNING
+    sentence = "destroying handler {handler} failed: {error}"
+    handler: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogUnwritable(Event):
+    """The text of an execution can no longer be kept; the execution itself goes on."""
+
+    level = logging.ERROR
+    sentence = "the log of execution {log_id} cannot be written: {error}"
+    log_id: int
+    error: str
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CallbacksDelivered(Event):
+    """A coordinator answered for ``settled`` results; ``kept`` are to be sent again."""
+
+    level = logging.DEBUG
+    sentence = "{settled} results delivered, {kept} to be sent again, {waiting} waiting"
+    settled: int
+    kept: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallbacksFailed(Event):
+    """No coordinator took the results; they stay in the outbox."""
+
+    level = logging.WARNING
+    sentence = "{waiting} results wait: {error}; next try in {pause:.1f} s"
+    waiting: int
+    error: str
+    pause: float
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDisowned(Event):
+    """The coordinator does not know the execution, or cannot read its result: sending it again would not help."""
+
+    level = logging.WARNING
+    sentence = "the result of execution {log_id} was dropped: the coordinator says {verdict}"
+    log_id: int
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordQuarantined(Event):
+    """Bytes in the outbox that are no record of ours; they were set aside and the rest was read."""
+
+    level = logging.ERROR
+    sentence = "{length} unreadable bytes at {offset} of {file} were set aside: {reason}"
+    file: str
+    offset: int
+    length: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxUnwritable(Event):
+    """A result could not be made durable. It stays in memory and is sent; no work is taken until the disk recovers."""
+
+    level = logging.ERROR
+    sentence = "the outbox cannot be written: {error}"
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRecovered(Event):
+    """The outbox is durable again; work is accepted."""
+
+    sentence = "the outbox is written again; {waiting} results wait"
+    waiting: int

@@ -1,0 +1,219 @@
+"""Every setting of every role, section by section, each with its default and one line that explains it.
+
+The explanations are the documentation: ``docs/settings.md`` and ``orth config view`` are made from them. ``option``
+names the command-line option where there is one. Defaults suit one machine; what they trade is said where it is not
+obvious.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from orth.settings.kinds import (
+    Bytes,
+    ChannelsUrl,
+    Count,
+    CountFromZero,
+    Duration,
+    Folder,
+    Listen,
+    Name,
+    OptionalFolder,
+    OptionalName,
+    OptionalUrl,
+    Pauses,
+    Roles,
+    Secret,
+    StoreUrl,
+    Switch,
+    Transport,
+    Urls,
+    Zone,
+)
+from orth.settings.values import Address
+
+
+def _setting(default: object, explanation: str, *, option: str | None = None, shown: bool = True) -> Any:
+    """One setting. ``Any``, as ``pydantic.Field`` itself: the annotation beside it is the type."""
+    return Field(default=default, description=explanation, json_schema_extra={"option": option}, repr=shown)
+
+
+def _seconds(seconds: float) -> timedelta:
+    return timedelta(seconds=seconds)
+
+
+class Section(BaseModel):
+    """Base of all sections: frozen, and no key that is not declared."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class StoreSection(Section):
+    """The database, the only memory of the cluster."""
+
+    url: StoreUrl = _setting(
+        None,
+        "Database address: sqlite:///path, postgresql://… or mysql://…. Unset: orth.db in the coordinator's data directory.",
+        option="--store",
+        shown=False,
+    )
+    pool_size: Count = _setting(8, "Connections each coordinator may hold.")
+
+
+class ChannelsSection(Section):
+    """How coordinators and queue executors wake and tell each other."""
+
+    url: ChannelsUrl = _setting(
+        "memory://",
+        "memory:// within one process, database:// through the store, redis://host:port/n through Redis or Valkey.",
+        option="--channels",
+        shown=False,
+    )
+
+
+class ClusterSection(Section):
+    """Leadership, membership and the handing over of executions between coordinators."""
+
+    lease: Duration = _setting(_seconds(30), "How long a leadership lasts unrenewed; a dead leader is replaced after that.")
+    lease_renew: Duration = _setting(_seconds(10), "How often the leader renews its lease.")
+    heartbeat: Duration = _setting(_seconds(10), "How often a coordinator says that it lives.")
+    dead_after: Duration = _setting(_seconds(30), "Silence after which a coordinator counts as dead and its executions are taken over.")
+    handoff_ack_timeout: Duration = _setting(_seconds(5), "How long a draining coordinator waits for an execution to be taken over before it asks again.")
+    handoff_tries: Count = _setting(3, "How often it asks before it leaves the execution to the orphan check.")
+    handoff_grace: Duration = _setting(_seconds(30), "How long it stays for late takers when some executions were not taken over.")
+    handoff_hard_timeout: Duration = _setting(_seconds(60), "When it stops in any case.")
+    orphan_check: Duration = _setting(_seconds(30), "How often the leader looks for executions whose owner is gone.")
+
+
+class RegistrySection(Section):
+    """Who is there: the registration and heartbeats of executors and coordinators."""
+
+    url: OptionalUrl = _setting(None, "Registry API to register with. Unset: the coordinators themselves.")
+    heartbeat: Duration = _setting(_seconds(30), "How often a registered process is expected to beat.")
+    dead_after: Duration = _setting(_seconds(90), "Silence after which it is removed and no longer given work.")
+    monitor: Duration = _setting(_seconds(30), "How often the registry looks for silent processes.")
+    register_pauses: Pauses = _setting(
+        tuple(map(_seconds, (0, 5, 10, 20, 40))), "Pauses before the first attempts to register, one per attempt."
+    )
+    register_again: Duration = _setting(_seconds(120), "Pause between further attempts once those have failed.")
+
+
+class CoordinatorSection(Section):
+    """One coordinator process: what it serves, and how it plans, dispatches and follows executions."""
+
+    listen: Listen = _setting(Address("127.0.0.1", 5080), "Where it serves API, console and executors.", option="--listen")
+    node_id: OptionalName = _setting(None, "Its name in the cluster, unique. Unset: derived from host and port.", option="--node-id")
+    data_dir: Folder = _setting(Path(".orth"), "Where it keeps files; relative to the working directory.", option="--data-dir")
+    roles: Roles = _setting(("coordinator", "registry", "console"), "What this process does.", option="--roles")
+    misfire_threshold: Duration = _setting(_seconds(5), "A fire later than this is a misfire, treated as its job says.")
+    catch_up_limit: Count = _setting(100, "Missed fires of one job that are made up for at once, at most.")
+    catch_up_age: Duration = _setting(timedelta(days=1), "Fires missed longer ago than this are never made up for.")
+    plan_batch: Count = _setting(500, "Fires planned in one transaction, at most.")
+    dispatch_batch: Count = _setting(500, "Executions claimed for dispatch in one transaction, at most.")
+    dispatch_timeout: Duration = _setting(_seconds(3), "How long an executor may take to answer a trigger.")
+    dispatch_in_flight: Count = _setting(256, "Triggers on their way at the same time, at most.")
+    unknown_bound: Duration = _setting(_seconds(60), "How long a trigger without an answer may stay unknown before it counts as failed.")
+    lost_after: Duration = _setting(timedelta(minutes=10), "An execution whose executor is gone this long is failed as lost.")
+    lost_scan: Duration = _setting(_seconds(60), "How often lost executions are looked for.")
+    default_timezone: Zone = _setting("UTC", "Time zone of jobs that name none.")
+    max_body: Bytes = _setting(1024 * 1024, "Largest request body accepted.")
+
+
+class ExecutorSection(Section):
+    """One executor process: who it is, how work reaches it, and how it reports."""
+
+    app_name: OptionalName = _setting(None, "Group it belongs to. Unset: the name given in the code it runs.", option="--app-name")
+    listen: Listen = _setting(Address("127.0.0.1", 9999), "Where it takes triggers.", option="--listen")
+    address: OptionalUrl = _setting(None, "URL under which coordinators reach it. Unset: derived from listen.", option="--address")
+    coordinators: Urls = _setting(("http://127.0.0.1:5080",), "Coordinators it registers with and reports to.", option="--coordinators")
+    transport: Transport = _setting(
+        "push",
+        "How work arrives: push (requests to its address), queue (it competes on a channel), link (it dials out).",
+        option="--transport",
+    )
+    queue: Name = _setting("default", "Queue it competes on with transport queue.", option="--queue")
+    data_dir: Folder = _setting(Path(".orth/executor"), "Where it keeps logs and unsent results.", option="--data-dir")
+    heartbeat: Duration = _setting(_seconds(30), "How often it says that it lives.")
+    idle_thread: Duration = _setting(_seconds(90), "How long a job's thread waits for work before it ends.")
+    callback_retry: Duration = _setting(_seconds(30), "Pause before results that could not be delivered are sent again.")
+    drain_timeout: Duration = _setting(_seconds(60), "How long running executions may take to end when it stops.")
+    call_timeout: Duration = _setting(_seconds(3), "How long a coordinator may take to answer.")
+    queue_limit: Count = _setting(1000, "Triggers waiting per job, at most; more are refused.")
+
+
+class ConsoleSection(Section):
+    """The web console."""
+
+    base_url: OptionalUrl = _setting(None, "Public URL of the console, for links in messages. Unset: derived from coordinator.listen.")
+
+
+class LogsSection(Section):
+    """What handlers write."""
+
+    dir: OptionalFolder = _setting(None, "Where logs are kept. Unset: logs in the data directory.")
+    retention: Duration = _setting(timedelta(days=30), "How long they are kept.")
+
+    def dir_below(self, data_dir: Path) -> Path:
+        """The directory of logs for a process that keeps its files in ``data_dir``."""
+        return self.dir or data_dir / "logs"
+
+
+class RetentionSection(Section):
+    """How long history stays in the database."""
+
+    executions: Duration = _setting(timedelta(days=30), "How long ended executions are kept.")
+    audit: Duration = _setting(timedelta(days=365), "How long the record of who changed what is kept.")
+
+
+class SecuritySection(Section):
+    """Credentials. Without them nothing listens on an address other machines can reach."""
+
+    access_token: Secret = _setting(None, "Token that coordinators and executors show each other.")
+    admin_password: Secret = _setting(None, "Password of the first user, admin. Unset: one is made and shown once at the first start.")
+    access_token_ttl: Duration = _setting(timedelta(hours=1), "How long a sign-in is good without being refreshed.")
+    refresh_token_ttl: Duration = _setting(timedelta(days=7), "How long it can be refreshed.")
+
+
+class AlarmsSection(Section):
+    """Telling people about executions that failed."""
+
+    enabled: Switch = _setting(True, "Whether alarms are sent.")
+
+
+class MetricsSection(Section):
+    """What monitoring may read."""
+
+    enabled: Switch = _setting(True, "Whether /metrics is served.")
+
+
+class ApphostSection(Section):
+    """What ``orth up`` starts."""
+
+    executors: CountFromZero = _setting(2, "Executors it starts.", option="--executors")
+    coordinators: Count = _setting(1, "Coordinators it starts.", option="--coordinators")
+    demo: Switch = _setting(True, "Whether it creates the demo jobs.", option="--demo")
+
+
+class Sections(Section):
+    """All sections: one struct for every role, so that one file serves a whole cluster."""
+
+    store: StoreSection = StoreSection()
+    channels: ChannelsSection = ChannelsSection()
+    cluster: ClusterSection = ClusterSection()
+    registry: RegistrySection = RegistrySection()
+    coordinator: CoordinatorSection = CoordinatorSection()
+    executor: ExecutorSection = ExecutorSection()
+    console: ConsoleSection = ConsoleSection()
+    logs: LogsSection = LogsSection()
+    retention: RetentionSection = RetentionSection()
+    security: SecuritySection = SecuritySection()
+    alarms: AlarmsSection = AlarmsSection()
+    metrics: MetricsSection = MetricsSection()
+    apphost: ApphostSection = ApphostSection()
+
+    @property
+    def store_url(self) -> str:
+        """The database to open: as set, or the file in the coordinator's data directory."""
+        return self.store.url or f"sqlite:///{self.coordinator.data_dir / 'orth.db'}"

@@ -1,0 +1,204 @@
+"""Where SQLite, PostgreSQL and MariaDB/MySQL differ, in one file.
+
+Everything else in ``orth.store`` is written once.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Insert, Select, Table, create_engine, event, insert
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from orth.errors import CannotStart
+
+_DRIVERS = {
+    "sqlite": "sqlite",
+    "postgresql": "postgresql+psycopg",
+    "mysql": "mysql+pymysql",
+    "mariadb": "mysql+pymysql",
+}
+_EXTRAS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
+
+# Errors after which the same unit, run again, is likely to succeed: it was rolled back as a whole.
+_REPEATABLE = {"40001", "40P01", "55P03", 1213, 1205, 1020}
+
+# SQLite counts bound values per statement (32,766); thirty columns times this stays below.
+_ROWS_PER_INSERT = 500
+
+
+def read_url(text: str) -> URL:
+    """A store address as people write it, with the driver we use filled in."""
+    try:
+        url = make_url(text)
+    except ArgumentError:
+        raise CannotStart(
+            "store.url is not a database address.",
+            hint="Write sqlite:///path, postgresql://user@host/db or mysql://user@host/db.",
+        ) from None
+    driver = _DRIVERS.get(url.get_backend_name())
+    if driver is None:
+        raise CannotStart(
+            f"store.url names {url.get_backend_name()!r}, which is not supported.",
+            hint="Use sqlite, postgresql, mysql or mariadb.",
+        )
+    return url.set(drivername=driver)
+
+
+def is_sqlite(url: URL) -> bool:
+    return url.get_backend_name() == "sqlite"
+
+
+def open_engine(url: URL, *, size: int, patience: float, writer: bool = True) -> Engine:
+    """An engine with at most ``size`` connections; no statement, lock wait or idle transaction outlives ``patience``
+    seconds.
+
+    The bound is what makes fencing safe to wait for: a frozen holder of the epoch's share lock is cut off by the
+    server.
+    """
+    try:
+        if is_sqlite(url):
+            return _sqlite_engine(url, size, patience, writer)
+        if url.get_backend_name() == "postgresql":
+            return _postgres_engine(url, size, patience)
+        return _mysql_engine(url, size, patience)
+    except ModuleNotFoundError as missing:
+        extra = _EXTRAS.get(url.get_backend_name(), "server")
+        raise CannotStart(
+            f"The driver for {url.get_backend_name()} is not installed ({missing.name}).",
+            hint=f"pip install 'orth[{extra}]'",
+        ) from None
+
+
+def _sqlite_engine(url: URL, size: int, patience: float, writer: bool) -> Engine:
+    if not url.database or url.database == ":memory:":
+        raise CannotStart("store.url must name a file for SQLite.", hint="For example sqlite:///.orth/orth.db")
+    Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        url,
+        poolclass=QueuePool,
+        pool_size=size,
+        max_overflow=0,
+        connect_args={"timeout": patience, "check_same_thread": False},
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")  # "committed" means it survives a power cut
+        if not writer:
+            connection.execute("PRAGMA query_only=ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # Taking the write lock first means never having to give up a transaction that has already read.
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
+
+    return engine
+
+
+def _postgres_engine(url: URL, size: int, patience: float) -> Engine:
+    ms = int(patience * 1000)
+    bounds = f"-c statement_timeout={ms} -c lock_timeout={ms} -c idle_in_transaction_session_timeout={ms}"
+    return create_engine(
+        url,
+        isolation_level="READ COMMITTED",
+        pool_size=size,
+        max_overflow=0,
+        pool_pre_ping=True,
+        connect_args={"options": bounds, "connect_timeout": 5},
+    )
+
+
+def _mysql_engine(url: URL, size: int, patience: float) -> Engine:
+    seconds = max(1, int(patience))
+    engine = create_engine(
+        url,
+        isolation_level="READ COMMITTED",
+        pool_size=size,
+        max_overflow=0,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 5, "charset": "utf8mb4"},
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _record: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET SESSION innodb_lock_wait_timeout={seconds}")
+            cursor.execute(
+                "SET SESSION sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
+            )  # never cut a value silently
+            cursor.execute("SELECT VERSION()")
+            if "MariaDB" in cursor.fetchone()[0]:
+                cursor.execute(f"SET SESSION idle_transaction_timeout={seconds}")
+                cursor.execute(f"SET SESSION max_statement_time={seconds}")
+
+    return engine
+
+
+def may_repeat(error: DBAPIError) -> bool:
+    """Whether the unit that met ``error`` was rolled back whole and is worth running again at once."""
+    cause = error.orig
+    code = getattr(cause, "sqlstate", None) or (cause.args[0] if cause is not None and cause.args else None)
+    if code in _REPEATABLE:
+        return True
+    return "database is locked" in str(cause)
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert the rows whose unique keys are new and leave the others as they are."""
+    for start in range(0, len(rows), _ROWS_PER_INSERT):
+        chunk = [dict(row) for row in rows[start : start + _ROWS_PER_INSERT]]
+        connection.execute(_insert_or_keep(connection.dialect.name, table).values(chunk))
+
+
+def _insert_or_keep(dialect: str, table: Table) -> Insert:
+    if dialect == "postgresql":
+        return postgresql.insert(table).on_conflict_do_nothing()
+    if dialect == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    # Not INSERT IGNORE, which would also swallow values that do not fit. Setting the key to itself touches only
+    # duplicates.
+    key = next(iter(table.primary_key.columns))
+    return mysql.insert(table).on_duplicate_key_update({key.name: key})
+
+
+def upsert(connection: Connection, table: Table, row: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """Insert ``row``, or update every other column where ``keys`` exist: one statement, atomic."""
+    changed = {name: value for name, value in row.items() if name not in keys}
+    name = connection.dialect.name
+    if name == "postgresql":
+        connection.execute(
+            postgresql.insert(table).values(**row).on_conflict_do_update(index_elements=list(keys), set_=changed)
+        )
+    elif name == "sqlite":
+        connection.execute(
+            sqlite.insert(table).values(**row).on_conflict_do_update(index_elements=list(keys), set_=changed)
+        )
+    else:
+        connection.execute(mysql.insert(table).values(**row).on_duplicate_key_update(changed))
+
+
+def insert_returning_id(connection: Connection, table: Table, row: Mapping[str, Any]) -> int:
+    """Insert one row and give its id."""
+    key = connection.execute(insert(table).values(**row)).inserted_primary_key
+    assert key is not None
+    return int(key[0])
+
+
+def locked(statement: Select[Any], connection: Connection, *, skip: bool = False) -> Select[Any]:
+    """``statement`` with its rows locked for update; SQLite's writer has the whole file already."""
+    if connection.dialect.name == "sqlite":
+        return statement
+    return statement.with_for_update(skip_locked=skip)
+
+
+def share_locked(statement: Select[Any], connection: Connection) -> Select[Any]:
+    """``statement`` with its rows locked against change but not against other readers."""
+    if connection.dialect.name == "sqlite":
+        return statement
+    return statement.with_for_update(read=True)

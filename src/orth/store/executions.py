@@ -1,0 +1,349 @@
+"""Executions: opening, dispatching, ending and finding them.
+
+Every change names the phase it expects. A row that has ended matches none of them, so it is never changed again;
+``end_executions`` tells which rows it won, and only the winner draws consequences.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, select, update
+
+from orth.domain.executions import (
+    FAILURE,
+    NOT_YET,
+    OPEN_PHASES,
+    STORED_MESSAGE_LIMIT,
+    SUCCESS,
+    TIMED_OUT,
+    UNSENT_PHASES,
+    Execution,
+    Phase,
+    Status,
+    cut,
+)
+from orth.domain.jobs import TriggerCause
+from orth.store.engines import insert_new, locked
+from orth.store.tables import executions, ownership
+
+_IDS_PER_STATEMENT = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """An execution about to be stored. ``trigger_key`` names its cause: a second opening with the same key is the
+    same execution.
+    """
+
+    job_id: int
+    job_group: int
+    job_version: int
+    cause: TriggerCause
+    trigger_key: str
+    schedule_time: int | None
+    executor_handler: str
+    executor_param: str
+    retries_left: int
+    attempt: int = 1
+    origin_id: int | None = None
+    addresses: tuple[str, ...] = ()
+    shard_index: int = 0
+    shard_total: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The address chosen for an opened execution."""
+
+    execution_id: int
+    address: str
+    incarnation: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an execution ends. ``trigger_code`` 200 means an executor had it."""
+
+    execution_id: int
+    trigger_code: int
+    handle_code: int = NOT_YET
+    trigger_msg: str | None = None
+    handle_msg: str | None = None
+    start_time: int | None = None
+
+
+def open_executions(connection: Connection, openings: Sequence[Opening], now: int) -> None:
+    """Store openings whose key is new; the others are there already."""
+    insert_new(connection, executions, [_opened_row(opening, now) for opening in openings])
+
+
+def ids_of_trigger(connection: Connection, job_id: int, trigger_key: str) -> list[int]:
+    """The executions one cause opened: one, or one per shard."""
+    rows = connection.execute(
+        select(executions.c.id)
+        .where(executions.c.job_id == job_id, executions.c.trigger_key == trigger_key)
+        .order_by(executions.c.id)
+    )
+    return [row.id for row in rows]
+
+
+def take_opened(connection: Connection, limit: int) -> list[Execution]:
+    """The oldest executions that wait for dispatch, locked until the transaction ends."""
+    waiting = select(executions).where(executions.c.phase == Phase.OPENED).order_by(executions.c.id).limit(limit)
+    return [_execution(row) for row in connection.execute(locked(waiting, connection, skip=True))]
+
+
+def assign_executions(connection: Connection, assignments: Sequence[Assignment], epoch: int, now: int) -> None:
+    """Write down whom each will be sent to, before anything is sent: whoever takes over knows whom to ask."""
+    statement = (
+        update(executions)
+        .where(executions.c.id == bindparam("b_id"), executions.c.phase == Phase.OPENED)
+        .values(
+            phase=Phase.DISPATCHING,
+            phase_time=now,
+            epoch=epoch,
+            executor_address=bindparam("b_address"),
+            incarnation=bindparam("b_incarnation"),
+            trigger_msg=bindparam("b_msg"),
+        )
+    )
+    _many(
+        connection,
+        statement,
+        [
+            {
+                "b_id": a.execution_id,
+                "b_address": a.address,
+                "b_incarnation": a.incarnation,
+                "b_msg": _stored(a.message),
+            }
+            for a in assignments
+        ],
+    )
+
+
+def record_accepted(connection: Connection, ids: Sequence[int], now: int) -> None:
+    """The executor said yes. A callback may have been faster: an ended row stays as it is."""
+    statement = (
+        update(executions)
+        .where(executions.c.id == bindparam("b_id"), executions.c.phase.in_((Phase.DISPATCHING, Phase.UNKNOWN)))
+        .values(phase=Phase.DISPATCHED, phase_time=now, trigger_code=SUCCESS)
+    )
+    _many(connection, statement, [{"b_id": one} for one in ids])
+
+
+def record_unknown(connection: Connection, doubts: Sequence[tuple[int, str]], now: int) -> None:
+    """The answer was lost: the executor may have it or not, and somebody has to ask."""
+    statement = (
+        update(executions)
+        .where(executions.c.id == bindparam("b_id"), executions.c.phase == Phase.DISPATCHING)
+        .values(phase=Phase.UNKNOWN, phase_time=now, trigger_msg=bindparam("b_msg"))
+    )
+    _many(connection, statement, [{"b_id": one, "b_msg": _stored(message)} for one, message in doubts])
+
+
+def doubt_earlier_dispatches(connection: Connection, epoch: int, now: int) -> int:
+    """Turn what an earlier term was sending when it ended into *unknown*; how many there were."""
+    done = connection.execute(
+        update(executions)
+        .where(executions.c.phase == Phase.DISPATCHING, executions.c.epoch < epoch)
+        .values(phase=Phase.UNKNOWN, phase_time=now)
+    )
+    return done.rowcount
+
+
+def list_unknown(connection: Connection, limit: int) -> list[tuple[Execution, int]]:
+    """Executions nobody is sure about, oldest first, each with the instant the doubt began."""
+    rows = connection.execute(
+        select(executions).where(executions.c.phase == Phase.UNKNOWN).order_by(executions.c.id).limit(limit)
+    )
+    return [(_execution(row), row.phase_time) for row in rows]
+
+
+def end_executions(connection: Connection, endings: Sequence[Ending], now: int) -> list[Execution]:
+    """End the open ones among these; those it won, as they are now. Two endings of one execution: the first counts."""
+    wanted: dict[int, Ending] = {}
+    for ending in endings:
+        wanted.setdefault(ending.execution_id, ending)
+    won: list[Execution] = []
+    for ids in _chunks(
+        sorted(wanted)
+    ):  # in order of id, so that two such transactions never wait for each other in a ring
+        still_open = select(executions).where(executions.c.id.in_(ids), executions.c.phase.in_(OPEN_PHASES))
+        rows = connection.execute(locked(still_open.order_by(executions.c.id), connection)).all()
+        values = [_ending_values(row, wanted[row.id], now) for row in rows]
+        _many(connection, _END, values)
+        won.extend(_execution(row, value) for row, value in zip(rows, values, strict=True))
+    return won
+
+
+_END = (
+    update(executions)
+    .where(executions.c.id == bindparam("b_id"), executions.c.phase != Phase.ENDED)
+    .values(
+        phase=Phase.ENDED,
+        phase_time=bindparam("b_now"),
+        trigger_code=bindparam("b_trigger_code"),
+        trigger_msg=bindparam("b_trigger_msg"),
+        handle_code=bindparam("b_handle_code"),
+        handle_msg=bindparam("b_handle_msg"),
+        handle_time=bindparam("b_now"),
+        start_time=bindparam("b_start"),
+    )
+)
+
+
+def known_ids(connection: Connection, ids: Iterable[int]) -> set[int]:
+    """Which of these ids are executions, open or ended."""
+    found: set[int] = set()
+    for chunk in _chunks(sorted(set(ids))):
+        found.update(row.id for row in connection.execute(select(executions.c.id).where(executions.c.id.in_(chunk))))
+    return found
+
+
+def find_execution(connection: Connection, execution_id: int) -> Execution | None:
+    row = connection.execute(_with_owner().where(executions.c.id == execution_id)).one_or_none()
+    return None if row is None else _execution(row)
+
+
+def list_executions(
+    connection: Connection,
+    *,
+    before: int | None,
+    limit: int,
+    job_id: int | None = None,
+    status: Status | None = None,
+    since: int | None = None,
+) -> list[Execution]:
+    """Executions newest first, those with an id below ``before``."""
+    statement = _with_owner().order_by(executions.c.id.desc()).limit(limit)
+    if before is not None:
+        statement = statement.where(executions.c.id < before)
+    if job_id is not None:
+        statement = statement.where(executions.c.job_id == job_id)
+    if since is not None:
+        statement = statement.where(executions.c.trigger_time >= since)
+    if status is not None:
+        statement = statement.where(_STATUS_IS[status])
+    return [_execution(row) for row in connection.execute(statement)]
+
+
+_STATUS_IS: dict[Status, ColumnElement[bool]] = {
+    # The open ones are looked up by phase, which has an index; the codes say the same.
+    Status.INIT: executions.c.phase.in_(UNSENT_PHASES),
+    Status.PENDING: and_(executions.c.phase.in_(OPEN_PHASES), executions.c.trigger_code == SUCCESS),
+    Status.SUCCESS: and_(executions.c.trigger_code == SUCCESS, executions.c.handle_code == SUCCESS),
+    Status.TIMEOUT: and_(executions.c.trigger_code == SUCCESS, executions.c.handle_code == TIMED_OUT),
+    Status.FAILED: and_(
+        executions.c.trigger_code == SUCCESS, executions.c.handle_code.not_in((NOT_YET, SUCCESS, TIMED_OUT))
+    ),
+    Status.TRIGGER_FAILED: executions.c.trigger_code.not_in((NOT_YET, SUCCESS)),
+}
+
+
+def _opened_row(opening: Opening, now: int) -> dict[str, Any]:
+    sharding = f"{opening.shard_index}/{opening.shard_total}" if opening.shard_total > 1 else None
+    return {
+        "job_group": opening.job_group,
+        "job_id": opening.job_id,
+        "job_version": opening.job_version,
+        "cause": opening.cause,
+        "trigger_key": opening.trigger_key,
+        "origin_id": opening.origin_id,
+        "shard_index": opening.shard_index,
+        "shard_total": opening.shard_total,
+        "executor_sharding_param": sharding,
+        "address_list": ",".join(opening.addresses) or None,
+        "executor_handler": opening.executor_handler,
+        "executor_param": opening.executor_param,
+        "executor_fail_retry_count": opening.retries_left,
+        "attempt": opening.attempt,
+        "schedule_time": opening.schedule_time,
+        "trigger_time": now,
+        "trigger_code": NOT_YET,
+        "handle_code": NOT_YET,
+        "alarm_status": 0,
+        "phase": Phase.OPENED,
+        "phase_time": now,
+        "epoch": 0,
+    }
+
+
+def _ending_values(row: Row[Any], ending: Ending, now: int) -> dict[str, Any]:
+    handle_code = ending.handle_code
+    if handle_code < 0 or (ending.trigger_code == SUCCESS and handle_code == NOT_YET):
+        handle_code = FAILURE  # an end without a usable code is a failure, never an open row
+    return {
+        "b_id": row.id,
+        "b_now": now,
+        "b_trigger_code": ending.trigger_code,
+        "b_trigger_msg": row.trigger_msg if ending.trigger_msg is None else _stored(ending.trigger_msg),
+        "b_handle_code": handle_code,
+        "b_handle_msg": row.handle_msg if ending.handle_msg is None else _stored(ending.handle_msg),
+        "b_start": row.start_time if ending.start_time is None else ending.start_time,
+    }
+
+
+def _execution(row: Row[Any], ended: dict[str, Any] | None = None) -> Execution:
+    fields = {
+        "trigger_code": row.trigger_code,
+        "handle_code": row.handle_code,
+        "phase": Phase(row.phase),
+        "start_time": row.start_time,
+        "handle_time": row.handle_time,
+        "trigger_msg": row.trigger_msg,
+        "handle_msg": row.handle_msg,
+    }
+    if ended is not None:
+        fields |= {
+            "trigger_code": ended["b_trigger_code"],
+            "handle_code": ended["b_handle_code"],
+            "phase": Phase.ENDED,
+            "start_time": ended["b_start"],
+            "handle_time": ended["b_now"],
+            "trigger_msg": ended["b_trigger_msg"],
+            "handle_msg": ended["b_handle_msg"],
+        }
+    return Execution(
+        id=row.id,
+        job_id=row.job_id,
+        job_group=row.job_group,
+        cause=TriggerCause(row.cause),
+        schedule_time=row.schedule_time,
+        trigger_time=row.trigger_time,
+        addresses=tuple(part for part in (row.address_list or "").split(",") if part),
+        executor_address=row.executor_address,
+        incarnation=row.incarnation,
+        executor_handler=row.executor_handler,
+        executor_param=row.executor_param,
+        shard_index=row.shard_index,
+        shard_total=row.shard_total,
+        retries_left=row.executor_fail_retry_count,
+        attempt=row.attempt,
+        owner_node=getattr(row, "owner_node", None),
+        **fields,
+    )
+
+
+def _with_owner() -> Any:
+    owner = ownership.c.node_id.label("owner_node")
+    joined = executions.outerjoin(ownership, ownership.c.execution_id == executions.c.id)
+    return select(executions, owner).select_from(joined)
+
+
+def _many(connection: Connection, statement: Any, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(statement, list(rows))
+
+
+def _chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
+    for start in range(0, len(ids), _IDS_PER_STATEMENT):
+        yield ids[start : start + _IDS_PER_STATEMENT]
+
+
+def _stored(message: str) -> str:
+    # PostgreSQL cannot store NUL, and half a surrogate pair is no text anywhere.
+    clean = message.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode()
+    return cut(clean, STORED_MESSAGE_LIMIT)

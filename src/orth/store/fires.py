@@ -1,0 +1,40 @@
+"""The fire ledger: what was decided about every due fire, so that silence is never an answer."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, select
+
+from orth.domain.fires import FireDecision
+from orth.store.engines import insert_new
+from orth.store.tables import fires
+
+
+def record_fires(connection: Connection, entries: Sequence[FireDecision], epoch: int, now: int) -> None:
+    """Write decisions; one already written stands."""
+    rows = [
+        {
+            "job_id": entry.job_id,
+            "fire_time": entry.fire_time,
+            "last_time": entry.last_time,
+            "fires": entry.fires,
+            "decision": entry.decision,
+            "reason": entry.reason[:255],
+            "job_version": entry.job_version,
+            "epoch": epoch,
+            "decided_at": now,
+        }
+        for entry in entries
+    ]
+    insert_new(connection, fires, rows)
+
+
+def list_fires(connection: Connection, job_id: int, limit: int, before: int | None = None) -> list[FireDecision]:
+    """Decisions about a job, newest first, those of fires before ``before``."""
+    statement = select(fires).where(fires.c.job_id == job_id)
+    if before is not None:
+        statement = statement.where(fires.c.fire_time < before)
+    rows = connection.execute(statement.order_by(fires.c.fire_time.desc()).limit(limit))
+    return [
+        FireDecision(row.job_id, row.fire_time, row.last_time, row.fires, row.decision, row.reason, row.job_version)
+        for row in rows
+    ]

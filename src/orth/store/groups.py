@@ -1,0 +1,84 @@
+"""Groups: executors that share an app name, and where to find them."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, exists, select, update
+from sqlalchemy.exc import IntegrityError
+
+from orth.domain.jobs import AddressType, Group
+from orth.errors import Conflict, NotFound
+from orth.store.engines import insert_returning_id, locked
+from orth.store.tables import groups, jobs
+
+
+def create_group(connection: Connection, group: Group, now: int) -> int:
+    """Store ``group`` (its id is ignored) and give its id; ``Conflict`` when the app name is taken."""
+    row = {
+        "app_name": group.app_name,
+        "title": group.title,
+        "address_type": int(group.address_type),
+        "address_list": ",".join(group.addresses),
+        "update_time": now,
+    }
+    try:
+        with connection.begin_nested():
+            return insert_returning_id(connection, groups, row)
+    except IntegrityError:
+        raise Conflict(
+            f"There is a group with app name {group.app_name!r} already.", hint="Use that one, or choose another name."
+        ) from None
+
+
+def get_group(connection: Connection, group_id: int) -> Group:
+    row = connection.execute(select(groups).where(groups.c.id == group_id)).one_or_none()
+    if row is None:
+        raise NotFound("group", group_id)
+    return _group(row)
+
+
+def groups_by_id(connection: Connection, ids: set[int]) -> dict[int, Group]:
+    rows = connection.execute(select(groups).where(groups.c.id.in_(ids)))
+    return {row.id: _group(row) for row in rows}
+
+
+def list_groups(connection: Connection, after: int, limit: int) -> list[Group]:
+    """Groups in order of id, those after ``after``."""
+    rows = connection.execute(select(groups).where(groups.c.id > after).order_by(groups.c.id).limit(limit))
+    return [_group(row) for row in rows]
+
+
+def set_group(connection: Connection, group: Group, now: int) -> None:
+    """Write title and address choice of an existing group; its app name is its identity and stays."""
+    values: dict[str, Any] = {"title": group.title, "address_type": int(group.address_type), "update_time": now}
+    if group.address_type is AddressType.MANUAL:
+        values["address_list"] = ",".join(group.addresses)
+    if connection.execute(update(groups).where(groups.c.id == group.id).values(**values)).rowcount == 0:
+        raise NotFound("group", group.id)
+
+
+def delete_group(connection: Connection, group_id: int) -> None:
+    """Remove a group that has no jobs."""
+    connection.execute(locked(select(groups.c.id).where(groups.c.id == group_id), connection))
+    if connection.execute(select(exists().where(jobs.c.job_group == group_id))).scalar():
+        raise Conflict(f"Group {group_id} still has jobs.", hint="Delete or move them first.")
+    if connection.execute(delete(groups).where(groups.c.id == group_id)).rowcount == 0:
+        raise NotFound("group", group_id)
+
+
+def set_automatic_addresses(connection: Connection, app_name: str, addresses: list[str], now: int) -> None:
+    """Let the address list of an automatic group follow the registry; manual lists are left alone."""
+    listed = ",".join(addresses)
+    connection.execute(
+        update(groups)
+        .where(
+            groups.c.app_name == app_name,
+            groups.c.address_type == int(AddressType.AUTO),
+            groups.c.address_list != listed,
+        )
+        .values(address_list=listed, update_time=now)
+    )
+
+
+def _group(row: Row[Any]) -> Group:
+    addresses = tuple(part for part in (row.address_list or "").split(",") if part)
+    return Group(row.id, row.app_name, row.title, AddressType(row.address_type), addresses)

@@ -1,0 +1,223 @@
+"""Jobs: definitions, and where each stands in its schedule."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, exists, func, select, update
+
+from orth.domain.jobs import (
+    BlockStrategy,
+    DstPolicy,
+    GlueType,
+    Job,
+    MisfireStrategy,
+    RouteStrategy,
+    ScheduleType,
+)
+from orth.errors import Conflict, NotFound
+from orth.store.engines import insert_returning_id, locked, share_locked
+from orth.store.tables import executions, groups, jobs
+
+RUNNING = 1
+STOPPED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a job stands after its due fires were decided. ``next_fire`` 0: none; it stays running only if
+    ``running``.
+    """
+
+    job_id: int
+    version: int
+    last_fire: int
+    next_fire: int
+    due_time: int
+    running: bool
+
+
+def create_job(connection: Connection, job: Job, now: int) -> int:
+    """Store ``job`` (its id is ignored) in an existing group and give its id."""
+    _hold_group(connection, job.job_group)
+    return insert_returning_id(connection, jobs, {**_values(job), "add_time": now, "update_time": now})
+
+
+def get_job(connection: Connection, job_id: int) -> Job:
+    row = connection.execute(select(jobs).where(jobs.c.id == job_id)).one_or_none()
+    if row is None:
+        raise NotFound("job", job_id)
+    return _job(row)
+
+
+def jobs_by_id(connection: Connection, ids: Iterable[int]) -> dict[int, Job]:
+    rows = connection.execute(select(jobs).where(jobs.c.id.in_(set(ids))))
+    return {row.id: _job(row) for row in rows}
+
+
+def list_jobs(connection: Connection, after: int, limit: int, group: int | None = None) -> list[Job]:
+    """Jobs in order of id, those after ``after``."""
+    statement = select(jobs).where(jobs.c.id > after).order_by(jobs.c.id).limit(limit)
+    if group is not None:
+        statement = statement.where(jobs.c.job_group == group)
+    return [_job(row) for row in connection.execute(statement)]
+
+
+def replace_job(connection: Connection, job: Job, now: int) -> Job:
+    """Write an edited definition if ``job.version`` is still the stored one; the stored job, one version on."""
+    _hold_group(connection, job.job_group)
+    values = {**_values(job), "version": job.version + 1, "update_time": now}
+    done = connection.execute(update(jobs).where(jobs.c.id == job.id, jobs.c.version == job.version).values(**values))
+    if done.rowcount == 0:
+        get_job(connection, job.id)  # NotFound when it is gone
+        raise Conflict(
+            f"Job {job.id} was changed by somebody else meanwhile.", hint="Read it again and repeat the change."
+        )
+    return get_job(connection, job.id)
+
+
+def delete_job(connection: Connection, job_id: int) -> None:
+    """Remove a definition that has no open executions; its history stays until retention takes it."""
+    connection.execute(locked(select(jobs.c.id).where(jobs.c.id == job_id), connection))
+    open_one = exists().where(executions.c.job_id == job_id, executions.c.phase != "ended")
+    if connection.execute(select(open_one)).scalar():
+        raise Conflict(
+            f"Job {job_id} has an execution that has not ended.", hint="Stop the job and wait, then delete it."
+        )
+    if connection.execute(delete(jobs).where(jobs.c.id == job_id)).rowcount == 0:
+        raise NotFound("job", job_id)
+
+
+def claim_due_jobs(connection: Connection, now: int, limit: int) -> list[Job]:
+    """Running jobs that are due, oldest first, locked until the transaction ends; jobs being edited are left for the
+    next pass.
+    """
+    due = (
+        select(jobs)
+        .where(jobs.c.trigger_status == RUNNING, jobs.c.due_time > 0, jobs.c.due_time <= now)
+        .order_by(jobs.c.due_time)
+        .limit(limit)
+    )
+    return [_job(row) for row in connection.execute(locked(due, connection, skip=True))]
+
+
+def next_due_time(connection: Connection) -> int | None:
+    """When the next running job is due."""
+    due: int | None = connection.execute(
+        select(func.min(jobs.c.due_time)).where(jobs.c.trigger_status == RUNNING, jobs.c.due_time > 0)
+    ).scalar()
+    return due
+
+
+def move_jobs(connection: Connection, moves: Sequence[Move]) -> None:
+    """Advance schedules after planning. A job edited meanwhile (another version) keeps what the edit wrote."""
+    if not moves:
+        return
+    statement = (
+        update(jobs)
+        .where(jobs.c.id == bindparam("b_id"), jobs.c.version == bindparam("b_version"))
+        .values(
+            trigger_last_time=bindparam("b_last"),
+            trigger_next_time=bindparam("b_next"),
+            due_time=bindparam("b_due"),
+            trigger_status=bindparam("b_status"),
+        )
+    )
+    connection.execute(
+        statement,
+        [
+            {
+                "b_id": move.job_id,
+                "b_version": move.version,
+                "b_last": move.last_fire,
+                "b_next": move.next_fire,
+                "b_due": move.due_time,
+                "b_status": RUNNING if move.running else STOPPED,
+            }
+            for move in moves
+        ],
+    )
+
+
+def wait_again(connection: Connection, job_id: int, last_fire: int, next_fire: int) -> bool:
+    """Let a FIX_DELAY job whose fire ``last_fire`` has ended wait for ``next_fire``; False if it was stopped or
+    edited meanwhile.
+    """
+    done = connection.execute(
+        update(jobs)
+        .where(
+            jobs.c.id == job_id,
+            jobs.c.schedule_type == ScheduleType.FIX_DELAY,
+            jobs.c.trigger_status == RUNNING,
+            jobs.c.trigger_last_time == last_fire,
+            jobs.c.trigger_next_time == 0,
+        )
+        .values(trigger_next_time=next_fire, due_time=next_fire)
+    )
+    return done.rowcount == 1
+
+
+def draw_route_numbers(connection: Connection, wanted: dict[int, int]) -> dict[int, int]:
+    """For each job the first of ``wanted[job]`` consecutive numbers, never given to anybody else: what ROUND counts
+    with.
+    """
+    first: dict[int, int] = {}
+    rows = locked(
+        select(jobs.c.id, jobs.c.route_counter).where(jobs.c.id.in_(set(wanted))).order_by(jobs.c.id), connection
+    )
+    for row in connection.execute(rows).all():
+        first[row.id] = row.route_counter
+        connection.execute(
+            update(jobs).where(jobs.c.id == row.id).values(route_counter=row.route_counter + wanted[row.id])
+        )
+    return first
+
+
+def _hold_group(connection: Connection, group_id: int) -> None:
+    """Keep a group from being deleted until the transaction ends."""
+    row = share_locked(select(groups.c.id).where(groups.c.id == group_id), connection)
+    if connection.execute(row).one_or_none() is None:
+        raise NotFound("group", group_id)
+
+
+def _values(job: Job) -> dict[str, Any]:
+    values = asdict(job)
+    del values["id"]
+    children = values.pop("child_job_ids")
+    return {
+        **values,
+        "child_jobid": ",".join(str(child) for child in children),
+        "trigger_status": RUNNING if job.trigger_status else STOPPED,
+    }
+
+
+def _job(row: Row[Any]) -> Job:
+    return Job(
+        id=row.id,
+        job_group=row.job_group,
+        job_desc=row.job_desc,
+        version=row.version,
+        author=row.author,
+        schedule_type=ScheduleType(row.schedule_type),
+        schedule_conf=row.schedule_conf,
+        timezone=row.timezone,
+        dst_policy=DstPolicy(row.dst_policy),
+        jitter=row.jitter,
+        calendar_id=row.calendar_id,
+        misfire_strategy=MisfireStrategy(row.misfire_strategy),
+        executor_route_strategy=RouteStrategy(row.executor_route_strategy),
+        executor_handler=row.executor_handler,
+        executor_param=row.executor_param,
+        executor_block_strategy=BlockStrategy(row.executor_block_strategy),
+        executor_concurrency=row.executor_concurrency,
+        executor_timeout=row.executor_timeout,
+        executor_fail_retry_count=row.executor_fail_retry_count,
+        glue_type=GlueType(row.glue_type),
+        glue_source=row.glue_source,
+        glue_updatetime=row.glue_updatetime,
+        child_job_ids=tuple(int(part) for part in row.child_jobid.split(",") if part),
+        trigger_status=row.trigger_status == RUNNING,
+        trigger_last_time=row.trigger_last_time,
+        trigger_next_time=row.trigger_next_time,
+        due_time=row.due_time,
+    )

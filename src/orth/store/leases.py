@@ -1,0 +1,90 @@
+"""Who leads, and the number that proves it.
+
+The *lease* row is renewed often; the *epoch* row changes only at an election. Every leader transaction share-locks
+the epoch row with its own number (``hold_epoch``); an election updates that row, so it waits for the transactions of
+the old term that are about to commit, and every later one of them is refused. No clock of any machine is compared: a
+contender judges by how long *it* saw the same ``(epoch, renewals)``.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, select, update
+
+from orth.errors import TermEnded
+from orth.store.engines import insert_new, locked, share_locked
+from orth.store.tables import epochs, leases
+
+LEADER = "orchestrix:coordinator:leader"
+_SHARD = 0  # one leadership for the whole cluster; the column leaves room for several
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The lease row as somebody saw it. ``node_id`` is None when it was given up."""
+
+    node_id: str | None
+    incarnation: str | None
+    epoch: int
+    renewals: int
+
+
+def read_lease(connection: Connection) -> Lease:
+    """The lease as it stands; made on first sight."""
+    row = connection.execute(_lease_row()).one_or_none()
+    if row is None:
+        insert_new(
+            connection, leases, [{"name": LEADER, "node_id": None, "incarnation": None, "epoch": 0, "renewals": 0}]
+        )
+        insert_new(connection, epochs, [{"shard_id": _SHARD, "epoch": 0}])
+        row = connection.execute(_lease_row()).one()
+    return Lease(row.node_id, row.incarnation, row.epoch, row.renewals)
+
+
+def take_lease(connection: Connection, seen: Lease, node_id: str, incarnation: str) -> int | None:
+    """Begin a new term if the lease is still exactly as ``seen``; its epoch, or None when somebody was first."""
+    row = connection.execute(locked(_lease_row(), connection)).one()
+    if (row.epoch, row.renewals, row.incarnation) != (seen.epoch, seen.renewals, seen.incarnation):
+        return None
+    epoch: int = (
+        connection.execute(locked(select(epochs.c.epoch).where(epochs.c.shard_id == _SHARD), connection)).scalar_one()
+        + 1
+    )
+    connection.execute(update(epochs).where(epochs.c.shard_id == _SHARD).values(epoch=epoch))
+    connection.execute(
+        update(leases)
+        .where(leases.c.name == LEADER)
+        .values(node_id=node_id, incarnation=incarnation, epoch=epoch, renewals=0)
+    )
+    return epoch
+
+
+def renew_lease(connection: Connection, epoch: int, incarnation: str) -> bool:
+    """Say that term ``epoch`` goes on; False when it does not."""
+    done = connection.execute(
+        update(leases)
+        .where(leases.c.name == LEADER, leases.c.epoch == epoch, leases.c.incarnation == incarnation)
+        .values(renewals=leases.c.renewals + 1)
+    )
+    return done.rowcount == 1
+
+
+def resign_lease(connection: Connection, epoch: int, incarnation: str) -> bool:
+    """Give the lease up so that another may take it at once."""
+    done = connection.execute(
+        update(leases)
+        .where(leases.c.name == LEADER, leases.c.epoch == epoch, leases.c.incarnation == incarnation)
+        .values(node_id=None, incarnation=None, renewals=leases.c.renewals + 1)
+    )
+    return done.rowcount == 1
+
+
+def hold_epoch(connection: Connection, epoch: int) -> None:
+    """Share-lock the epoch row until the transaction ends; ``TermEnded`` unless it holds ``epoch``."""
+    row = select(epochs.c.epoch).where(epochs.c.shard_id == _SHARD)
+    if connection.execute(share_locked(row, connection)).scalar_one_or_none() != epoch:
+        raise TermEnded(epoch)
+
+
+def _lease_row() -> Select[Any]:
+    return select(leases).where(leases.c.name == LEADER)

@@ -1,0 +1,34 @@
+"""The steps migrations are made of. Each looks before it acts, so that an interrupted migration can be run again.
+
+Frozen like the migrations themselves: what these functions did for a released version they go on doing.
+"""
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.mysql import MEDIUMTEXT
+from sqlalchemy.schema import SchemaItem
+
+BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+LongText = sa.Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb")
+
+_OPTIONS = {
+    f"{dialect}_{name}": value
+    for dialect in ("mysql", "mariadb")
+    for name, value in (("engine", "InnoDB"), ("charset", "utf8mb4"), ("collate", "utf8mb4_bin"))
+}
+
+
+def create_table(name: str, *parts: SchemaItem) -> None:
+    if sa.inspect(op.get_bind()).has_table(name):
+        return
+    counted = any(isinstance(part, sa.Column) and part.primary_key and part.type is BigId for part in parts)
+    options: dict[str, Any] = {**_OPTIONS, **({"sqlite_autoincrement": True} if counted else {})}
+    op.create_table(name, *parts, **options)
+
+
+def create_index(name: str, table: str, columns: list[str]) -> None:
+    if name in {index["name"] for index in sa.inspect(op.get_bind()).get_indexes(table)}:
+        return
+    op.create_index(name, table, columns)

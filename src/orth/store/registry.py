@@ -1,0 +1,126 @@
+"""Executors that said they are there.
+
+One row per ``(registry_group, registry_key, registry_value)``: the app name and the address of one process. A beat is
+an upsert; a group's address list is refreshed in the same transaction whenever the set of addresses changes, so
+routing never waits for a monitor.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, select
+
+from orth.domain.nodes import ExecutorEntry
+from orth.store.engines import upsert
+from orth.store.groups import set_automatic_addresses
+from orth.store.tables import registry
+
+EXECUTOR = "EXECUTOR"
+_KEYS = ("registry_group", "registry_key", "registry_value")
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """A sign of life, as it is stored. A foreign executor has no incarnation and no extensions."""
+
+    app_name: str
+    address: str
+    incarnation: str | None = None
+    extensions: frozenset[str] = frozenset()
+    version: str | None = None
+    handlers: str | None = None
+
+
+def record_beat(connection: Connection, beat: Beat, now: int) -> bool:
+    """Store a beat; True when this address is new to the app or another incarnation than before."""
+    known = connection.execute(
+        select(registry.c.incarnation).where(
+            registry.c.registry_group == EXECUTOR,
+            registry.c.registry_key == beat.app_name,
+            registry.c.registry_value == beat.address,
+        )
+    ).one_or_none()
+    row = {
+        "registry_group": EXECUTOR,
+        "registry_key": beat.app_name,
+        "registry_value": beat.address,
+        "update_time": now,
+        "incarnation": beat.incarnation,
+        "extensions": ",".join(sorted(beat.extensions)),
+        "version": beat.version,
+        "handlers": beat.handlers,
+    }
+    upsert(connection, registry, row, _KEYS)
+    if known is None:
+        _refresh(connection, beat.app_name, now)
+    return known is None or known.incarnation != beat.incarnation
+
+
+def remove_executor(connection: Connection, app_name: str, address: str, now: int) -> bool:
+    """Forget an executor that said good-bye; False when it was not known."""
+    gone = connection.execute(
+        delete(registry).where(
+            registry.c.registry_group == EXECUTOR,
+            registry.c.registry_key == app_name,
+            registry.c.registry_value == address,
+        )
+    )
+    if gone.rowcount:
+        _refresh(connection, app_name, now)
+    return gone.rowcount > 0
+
+
+def remove_stale(connection: Connection, before: int, now: int) -> list[ExecutorEntry]:
+    """Forget executors whose last beat is older than ``before``; those removed."""
+    stale = [entry for entry in list_executors(connection) if entry.last_beat < before]
+    for entry in stale:
+        connection.execute(
+            delete(registry).where(
+                registry.c.registry_key == entry.app_name,
+                registry.c.registry_value == entry.address,
+                registry.c.update_time == entry.last_beat,  # a beat that came meanwhile keeps it
+            )
+        )
+    for app_name in {entry.app_name for entry in stale}:
+        _refresh(connection, app_name, now)
+    return stale
+
+
+def list_executors(connection: Connection, app_name: str | None = None) -> list[ExecutorEntry]:
+    """All known executors (of one app), in order of app name and address."""
+    statement = select(
+        registry.c.registry_key,
+        registry.c.registry_value,
+        registry.c.update_time,
+        registry.c.incarnation,
+        registry.c.extensions,
+    ).where(registry.c.registry_group == EXECUTOR)
+    if app_name is not None:
+        statement = statement.where(registry.c.registry_key == app_name)
+    rows = connection.execute(statement.order_by(registry.c.registry_key, registry.c.registry_value))
+    return [
+        ExecutorEntry(
+            row.registry_key,
+            row.registry_value,
+            row.update_time,
+            row.incarnation,
+            frozenset(part for part in row.extensions.split(",") if part),
+        )
+        for row in rows
+    ]
+
+
+def announced_handlers(connection: Connection, app_name: str) -> list[str]:
+    """What the executors of an app announced about their handlers: one JSON text per process that did."""
+    rows = connection.execute(
+        select(registry.c.handlers)
+        .where(
+            registry.c.registry_group == EXECUTOR, registry.c.registry_key == app_name, registry.c.handlers.is_not(None)
+        )
+        .order_by(registry.c.registry_value)
+    )
+    return [row.handlers for row in rows]
+
+
+def _refresh(connection: Connection, app_name: str, now: int) -> None:
+    addresses = sorted(entry.address for entry in list_executors(connection, app_name))
+    set_automatic_addresses(connection, app_name, addresses, now)

@@ -1,0 +1,337 @@
+"""The schema, as the program sees it. ``tests/store/test_migrations.py`` proves it equal to the sum of the migrations.
+
+Names and columns of the ``orth_job_*`` tables are public: people report on them. Ours carry the prefix ``orth_``.
+"""
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects.mysql import MEDIUMTEXT
+from sqlalchemy.schema import SchemaItem
+
+# SQLite counts rows only in columns declared exactly INTEGER.
+BigId = BigInteger().with_variant(Integer, "sqlite")
+LongText = Text().with_variant(MEDIUMTEXT, "mysql", "mariadb")
+Instant = BigInteger
+
+metadata = MetaData()
+
+# Comparison is by code point everywhere: MariaDB's default would call "App" and "app" the same name.
+_OPTIONS = {
+    "mysql_engine": "InnoDB",
+    "mysql_charset": "utf8mb4",
+    "mysql_collate": "utf8mb4_bin",
+    "mariadb_engine": "InnoDB",
+    "mariadb_charset": "utf8mb4",
+    "mariadb_collate": "utf8mb4_bin",
+    # Ids name log files and appear on the wire: one that was used is never given again.
+    "sqlite_autoincrement": True,
+}
+
+
+def _table(name: str, *parts: SchemaItem) -> Table:
+    options: dict[str, Any] = dict(_OPTIONS)
+    keys = [part for part in parts if isinstance(part, Column) and part.primary_key]
+    if len(keys) != 1 or not isinstance(keys[0].type, Integer):
+        del options["sqlite_autoincrement"]
+    return Table(name, metadata, *parts, **options)
+
+
+groups = _table(
+    "orth_job_group",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("app_name", String(64), nullable=False, unique=True),
+    Column("title", String(64), nullable=False),
+    Column("address_type", SmallInteger, nullable=False),
+    Column("address_list", Text),
+    Column("update_time", Instant, nullable=False),
+)
+
+registry = _table(
+    "orth_job_registry",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("registry_group", String(50), nullable=False),
+    Column("registry_key", String(255), nullable=False),
+    Column("registry_value", String(255), nullable=False),
+    Column("update_time", Instant, nullable=False),
+    Column("incarnation", String(64)),
+    Column("extensions", String(255), nullable=False),
+    Column("version", String(32)),
+    Column("handlers", LongText),
+    UniqueConstraint("registry_group", "registry_key", "registry_value", name="idx_g_k_v"),
+    Index("ix_registry_update_time", "update_time"),
+)
+
+calendars = _table(
+    "orth_calendar",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("definition", LongText, nullable=False),
+    Column("update_time", Instant, nullable=False),
+)
+
+jobs = _table(
+    "orth_job_info",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("job_group", BigInteger, nullable=False),
+    Column("job_desc", String(255), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("add_time", Instant, nullable=False),
+    Column("update_time", Instant, nullable=False),
+    Column("author", String(64), nullable=False),
+    Column("alarm_email", String(255), nullable=False, default=""),
+    Column("schedule_type", String(50), nullable=False),
+    Column("schedule_conf", String(255), nullable=False),
+    Column("timezone", String(64), nullable=False),
+    Column("dst_policy", String(10), nullable=False),
+    Column("jitter", Integer, nullable=False),
+    Column("calendar_id", BigInteger),
+    Column("misfire_strategy", String(50), nullable=False),
+    Column("executor_route_strategy", String(50), nullable=False),
+    Column("route_counter", BigInteger, nullable=False, default=0),
+    Column("executor_handler", String(255), nullable=False),
+    Column("executor_param", LongText, nullable=False),
+    Column("executor_block_strategy", String(50), nullable=False),
+    Column("executor_concurrency", Integer, nullable=False),
+    Column("executor_timeout", Integer, nullable=False),
+    Column("executor_fail_retry_count", Integer, nullable=False),
+    Column("glue_type", String(50), nullable=False),
+    Column("glue_source", LongText, nullable=False),
+    Column("glue_remark", String(128), nullable=False, default=""),
+    Column("glue_updatetime", Instant, nullable=False),
+    Column("child_jobid", String(255), nullable=False),
+    Column("super_task_id", BigInteger, nullable=False, default=0),
+    Column("trigger_status", SmallInteger, nullable=False),
+    Column("trigger_last_time", Instant, nullable=False),
+    Column("trigger_next_time", Instant, nullable=False),
+    Column("due_time", Instant, nullable=False),  # trigger_next_time plus jitter; 0 = not waiting for the clock
+    Index("ix_info_due", "trigger_status", "due_time"),
+    Index("ix_info_group", "job_group", "id"),
+)
+
+executions = _table(
+    "orth_job_log",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("job_group", BigInteger, nullable=False),
+    Column("job_id", BigInteger, nullable=False),
+    Column("job_version", Integer, nullable=False),
+    Column("cause", String(16), nullable=False),
+    Column("trigger_key", String(160), nullable=False),
+    Column("origin_id", BigInteger),  # the execution this one follows (retry, child)
+    Column("shard_index", Integer, nullable=False),
+    Column("shard_total", Integer, nullable=False),
+    Column("executor_sharding_param", String(20)),  # "i/n" of a broadcast, as reports on this table expect it
+    Column("address_list", String(1000)),  # given with the trigger: routing chooses from these instead of the group's
+    Column("executor_address", String(255)),
+    Column("incarnation", String(64)),
+    Column("executor_handler", String(255), nullable=False),
+    Column("executor_param", LongText, nullable=False),
+    Column("executor_fail_retry_count", Integer, nullable=False),  # what is left of the budget
+    Column("attempt", Integer, nullable=False),
+    Column("schedule_time", Instant),
+    Column("trigger_time", Instant, nullable=False),
+    Column("trigger_code", Integer, nullable=False),
+    Column("trigger_msg", Text),
+    Column("start_time", Instant),
+    Column("handle_time", Instant),
+    Column("handle_code", Integer, nullable=False),
+    Column("handle_msg", Text),
+    Column("alarm_status", SmallInteger, nullable=False),
+    Column("phase", String(12), nullable=False),
+    Column("phase_time", Instant, nullable=False),
+    Column("epoch", BigInteger, nullable=False),  # the term that last dispatched it
+    UniqueConstraint("job_id", "trigger_key", "shard_index", name="uq_log_trigger"),
+    Index("ix_log_phase", "phase", "id"),
+    Index("ix_log_job", "job_id", "id"),
+    Index("ix_log_trigger_time", "trigger_time"),
+)
+
+fires = _table(
+    "orth_fire",
+    Column("job_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("fire_time", Instant, primary_key=True, autoincrement=False),
+    Column("last_time", Instant, nullable=False),  # a span of skipped fires is one row
+    Column("fires", Integer),  # how many; null = more than were worth counting
+    Column("decision", String(10), nullable=False),  # run | skipped | coalesced
+    Column("reason", String(255), nullable=False),
+    Column("job_version", Integer, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("decided_at", Instant, nullable=False),
+    Index("ix_fire_decided", "decided_at"),
+)
+
+ownership = _table(
+    "orth_owner",
+    Column("execution_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("node_id", String(64)),
+    Column("generation", BigInteger, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("changed_at", Instant, nullable=False),
+    Index("ix_owner_node", "node_id", "state"),
+)
+
+leases = _table(
+    "orth_lease",
+    Column("name", String(64), primary_key=True),
+    Column("node_id", String(64)),
+    Column("incarnation", String(64)),
+    Column("epoch", BigInteger, nullable=False),
+    Column("renewals", BigInteger, nullable=False),
+)
+
+# A row of its own: share-locking it in every leader transaction must not make renewals wait.
+epochs = _table(
+    "orth_epoch",
+    Column("shard_id", Integer, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, nullable=False),
+)
+
+nodes = _table(
+    "orth_node",
+    Column("node_id", String(64), primary_key=True),
+    Column("incarnation", String(64), nullable=False),
+    Column("url", String(255), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("job_count", Integer, nullable=False),
+    Column("version", String(32), nullable=False),
+    Column("joined_at", Instant, nullable=False),
+    Column("last_beat", Instant, nullable=False),
+)
+
+orchestrators = _table(
+    "orth_orchestrator",
+    Column("id", String(32), primary_key=True),
+    Column("url", String(255), nullable=False),
+    Column("incarnation", String(64), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("registered_at", Instant, nullable=False),
+    Column("last_heartbeat", Instant, nullable=False),
+    UniqueConstraint("url", "incarnation", name="uq_orchestrator_process"),
+)
+
+agents = _table(
+    "orth_agent",
+    Column("id", String(32), primary_key=True),
+    Column("orchestrator_id", String(64), nullable=False),
+    Column("url", String(255), nullable=False),
+    Column("incarnation", String(64), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("registered_at", Instant, nullable=False),
+    Column("last_heartbeat", Instant, nullable=False),
+    UniqueConstraint("url", "incarnation", name="uq_agent_process"),
+    Index("ix_agent_orchestrator", "orchestrator_id"),
+)
+
+alarms = _table(
+    "orth_alarm",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("execution_id", BigInteger, nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("channel", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_attempt", Instant, nullable=False),
+    Column("locked_by", String(64)),
+    Column("message", Text),
+    Column("created_at", Instant, nullable=False),
+    UniqueConstraint("execution_id", "kind", "channel", name="uq_alarm_once"),
+    Index("ix_alarm_waiting", "state", "next_attempt"),
+)
+
+glue_versions = _table(
+    "orth_job_logglue",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("job_id", BigInteger, nullable=False),
+    Column("glue_type", String(50), nullable=False),
+    Column("glue_source", LongText, nullable=False),
+    Column("glue_remark", String(128), nullable=False),
+    Column("author", String(64), nullable=False),
+    Column("add_time", Instant, nullable=False),
+    Column("update_time", Instant, nullable=False),
+    Index("ix_logglue_job", "job_id", "id"),
+)
+
+daily_reports = _table(
+    "orth_job_log_report",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("trigger_day", Instant, nullable=False, unique=True),
+    Column("running_count", Integer, nullable=False),
+    Column("suc_count", Integer, nullable=False),
+    Column("fail_count", Integer, nullable=False),
+    Column("update_time", Instant, nullable=False),
+)
+
+users = _table(
+    "orth_job_user",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("username", String(50), nullable=False, unique=True),
+    Column("password", String(255), nullable=False),
+    Column("password_version", Integer, nullable=False),  # part of every session token: a new password ends them all
+    Column("role", String(16), nullable=False),
+    Column("permission", String(255), nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("update_time", Instant, nullable=False),
+)
+
+tokens = _table(
+    "orth_token",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("name", String(64), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("prefix", String(16), nullable=False),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("scope", String(255), nullable=False),
+    Column("user_id", BigInteger),
+    Column("group_id", BigInteger),
+    Column("created_at", Instant, nullable=False),
+    Column("expires_at", Instant),
+    Column("last_used_at", Instant),
+    Column("revoked_at", Instant),
+)
+
+audit = _table(
+    "orth_audit",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("at", Instant, nullable=False),
+    Column("actor", String(64), nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("object_kind", String(32), nullable=False),
+    Column("object_id", String(64), nullable=False),
+    Column("before", LongText),
+    Column("after", LongText),
+    Column("origin", String(64), nullable=False),
+    Column("previous_digest", String(64), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Index("ix_audit_object", "object_kind", "object_id", "id"),
+)
+
+secrets = _table(
+    "orth_secret",
+    Column("name", String(64), primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+)
+
+channel_messages = _table(
+    "orth_channel_message",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("channel", String(160), nullable=False),
+    Column("payload", LongText, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("consumer", String(64)),
+    Column("delivered_at", Instant),
+    Column("deliveries", Integer, nullable=False),
+    Index("ix_channel_waiting", "channel", "consumer", "id"),
+)

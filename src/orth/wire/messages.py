@@ -1,0 +1,335 @@
+"""Every message between coordinators and executors, in its one canonical form.
+
+A message is a frozen Pydantic model: snake_case in Python, camelCase on the wire, unknown keys ignored. What the wire
+generations make of it is the business of ``dialects``; here a message has one shape and its limits.
+
+Numbers are integers within the range of their column. Digits in a string are tolerated, because foreign clients send
+them; a float never is, because an id that went through a float may be another id.
+
+Text that names something (an app, a handler, an incarnation) is refused when it has characters nobody can see. Text
+that reports something (a result message, a page of log) is repaired and cut instead: a result must not be lost because
+of how it is worded.
+"""
+
+import json
+import re
+import unicodedata
+from enum import StrEnum
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pydantic_core import to_json
+
+from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, FAILURE, SUCCESS, cut
+from orth.domain.jobs import BlockStrategy, GlueType
+from orth.domain.nodes import normal_address
+from orth.errors import Invalid
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+BODY_LIMIT = 5 * 1024 * 1024
+"""Bytes of any request or reply; what foreign executors allow."""
+REGISTRY_BODY_LIMIT = 1024 * 1024
+"""Bytes of a registration, which may list many handlers with their schemas."""
+SMALL_BODY_LIMIT = 64 * 1024
+"""Bytes of a request that carries only ids."""
+
+HANDLE_MSG_LIMIT = EXECUTOR_MESSAGE_LIMIT
+PARAMS_LIMIT = 65_535
+GLUE_SOURCE_LIMIT = 1024 * 1024
+ADDRESS_LIMIT = 255
+REGISTRY_GROUP_LIMIT = 50
+HANDLER_NAME_LIMIT = 255
+APP_NAME_SHORTEST = 4
+"""Of a group's app name. A registration may bear a shorter one: then no group ever uses it."""
+APP_NAME_LONGEST = 64
+IDENTITY_LIMIT = 64
+DESCRIPTION_LIMIT = 2_000
+HANDLERS_LIMIT = 1_000
+EXTENSIONS_LIMIT = 64
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+
+
+# --- what a field may hold --------------------------------------------------------------------------------------------
+
+_DIGITS = re.compile(r"-?[0-9]{1,19}")
+
+
+def whole_number(value: object) -> int:
+    """``value`` as an integer; ``ValueError`` unless it is one, or a string of digits."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
+    raise ValueError("must be an integer")
+
+
+def _visible(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("has characters that cannot be seen")
+    return text
+
+
+def _app_name(text: str) -> str:
+    return unicodedata.normalize("NFC", _visible(text.strip()))
+
+
+def _no_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("has a NUL character")
+    return text
+
+
+def as_text(value: object) -> str:
+    """Any JSON value as text that can be stored: clients put numbers and objects where a message belongs.
+
+    NUL and halves of surrogate pairs, which no database takes, become U+FFFD.
+    """
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _result_text(value: object) -> str:
+    return cut(as_text(value), HANDLE_MSG_LIMIT)
+
+
+def _block_strategy(value: object) -> BlockStrategy:
+    # Executors have always queued when they did not know the strategy's name; a newer coordinator may rely on it.
+    try:
+        return BlockStrategy(str(value))
+    except ValueError:
+        return BlockStrategy.SERIAL_EXECUTION
+
+
+def _at_least(floor: int) -> AfterValidator:
+    return AfterValidator(lambda number: max(floor, number))
+
+
+Int32 = Annotated[int, BeforeValidator(whole_number), Field(ge=-INT32_MAX - 1, le=INT32_MAX)]
+JobId = Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=INT32_MAX)]
+LogId = Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=INT64_MAX)]
+Millis = Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=INT64_MAX)]
+ResultCode = Annotated[int, BeforeValidator(whole_number), Field(ge=1, le=INT32_MAX)]
+HandlerName = Annotated[str, Field(max_length=HANDLER_NAME_LIMIT), AfterValidator(_visible)]
+Identity = Annotated[str, Field(min_length=1, max_length=IDENTITY_LIMIT), AfterValidator(_visible)]
+AppName = Annotated[str, AfterValidator(_app_name), Field(min_length=1, max_length=APP_NAME_LONGEST)]
+Params = Annotated[str, BeforeValidator(as_text), Field(max_length=PARAMS_LIMIT)]
+Source = Annotated[str, Field(max_length=GLUE_SOURCE_LIMIT), AfterValidator(_no_nul)]
+ReportText = Annotated[str, BeforeValidator(as_text)]
+ResultText = Annotated[str, BeforeValidator(_result_text)]
+
+
+# --- addresses --------------------------------------------------------------------------------------------------------
+
+_ADDRESS = re.compile(
+    r"https?://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?(?P<path>(?:/[a-z0-9._~!$&'()*+,;=:%-]*)*)",
+    re.IGNORECASE,
+)
+_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
+_ADDRESS_HINT = "It looks like http://10.0.0.7:9999, with https and a path if needed."
+
+
+def checked_address(text: str) -> str:
+    """``text`` as the base URL of a peer, in its normal spelling; ``Invalid`` when it cannot be one.
+
+    A registered address is one this process will connect to, so it is matched as a whole against what an address may
+    be: no credentials, no query, no character that a URL parser or a header could read differently.
+    """
+    if len(text) > ADDRESS_LIMIT:
+        raise _bad_address(f"The address is longer than {ADDRESS_LIMIT} characters.")
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        raise _bad_address("The address is not an http or https base URL.")
+    if match["port"] is not None and not 1 <= int(match["port"]) <= 65_535:
+        raise _bad_address("The address has a port outside 1 to 65535.")
+    if ".." in match["path"].split("/"):
+        raise _bad_address("The address has a path that climbs.")
+    _check_host(match["host"])
+    return normal_address(text)
+
+
+def _check_host(host: str) -> None:
+    ip: IPv4Address | IPv6Address | None = None
+    if host.startswith("[") or _NUMERIC.fullmatch(
+        host.rsplit(".", 1)[-1]
+    ):  # resolvers read 0x7f.1 and 2130706433 as addresses
+        try:
+            ip = ip_address(host.strip("[]"))
+        except ValueError:
+            raise _bad_address("The address has a host that is not a valid IP address.") from None
+    elif any(not label or len(label) > 63 or label.startswith("-") or label.endswith("-") for label in host.split(".")):
+        raise _bad_address("The address has a host that is not a valid name.")
+    if ip is not None and (ip.is_unspecified or ip.is_multicast or ip.is_reserved):
+        raise _bad_address("The address names no single machine.")
+
+
+def _bad_address(message: str) -> Invalid:
+    return Invalid(message, hint=_ADDRESS_HINT, field="registryValue")
+
+
+Address = Annotated[str, AfterValidator(checked_address)]
+
+
+# --- coordinator to executor ------------------------------------------------------------------------------------------
+
+
+class Message(BaseModel):
+    """Base of all messages."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+
+
+class Extension(StrEnum):
+    """What an executor may announce beyond the base protocol. Nothing of it is sent to an executor that has not."""
+
+    RESEND = "resend"  # /run takes resendTo and answers a repeated request without running it twice
+    KILL_EXECUTION = "kill-execution"  # /kill takes logId and ends that execution only
+
+
+class RunRequest(Message):
+    """Run this. Acceptance means queued, not started."""
+
+    job_id: JobId
+    executor_handler: HandlerName = ""
+    executor_params: Params = ""
+    executor_block_strategy: Annotated[BlockStrategy, BeforeValidator(_block_strategy)] = BlockStrategy.SERIAL_EXECUTION
+    executor_timeout: Annotated[Int32, _at_least(0)] = 0  # seconds; 0 = none
+    log_id: LogId
+    log_date_time: Millis = 0  # when it was triggered; 0 = the coordinator did not say
+    glue_type: GlueType = GlueType.BEAN
+    glue_source: Source = ""
+    glue_updatetime: Millis = 0
+    broadcast_index: Annotated[Int32, _at_least(0)] = 0
+    broadcast_total: Annotated[Int32, _at_least(1)] = 1
+    executor_concurrency: Annotated[Int32, _at_least(1)] = 1
+    schedule_time: Millis | None = None  # the logical time; None when triggered by hand
+    resend_to: Identity | None = None
+    """Set on a repetition after an answer was lost: the incarnation that may already have it. Any other must refuse."""
+
+
+class IdleBeatRequest(Message):
+    """Is this job idle there?"""
+
+    job_id: JobId
+
+
+class KillRequest(Message):
+    """End what runs and waits of this job, or only ``log_id`` where that is understood."""
+
+    job_id: JobId
+    log_id: LogId | None = None
+
+
+class LogRequest(Message):
+    """Lines of an execution's log, from a 1-based line on."""
+
+    log_id: LogId
+    log_date_time: Millis = 0
+    from_line_num: Annotated[Int32, _at_least(1)] = 1
+
+
+class LogPage(Message):
+    """Lines ``from_line`` to ``to_line``, both included; ``to_line == from_line - 1`` when there are none yet."""
+
+    from_line: Annotated[Int32, _at_least(1)] = Field(alias="fromLineNum")
+    to_line: Annotated[Int32, _at_least(0)] = Field(alias="toLineNum")
+    content: ReportText = Field(default="", alias="logContent")
+    end: bool = Field(default=False, alias="isEnd")
+
+
+# --- executor to coordinator ------------------------------------------------------------------------------------------
+
+
+class HandlerInfo(Message):
+    """A handler as its executor describes it."""
+
+    name: Annotated[HandlerName, Field(min_length=1)]
+    description: Annotated[ReportText, Field(max_length=DESCRIPTION_LIMIT)] = ""
+    schedule: Annotated[str, Field(max_length=128)] | None = None
+    timezone: Identity | None = None
+    params_schema: dict[str, Any] | None = None
+
+
+class Announcement(Message):
+    """What our executors say of themselves with every beat."""
+
+    incarnation: Identity
+    version: Annotated[str, Field(max_length=IDENTITY_LIMIT)] = ""
+    extensions: Annotated[tuple[Identity, ...], Field(max_length=EXTENSIONS_LIMIT)] = ()
+    handlers: Annotated[tuple[HandlerInfo, ...], Field(max_length=HANDLERS_LIMIT)] = ()
+
+
+class RegistryRequest(Message):
+    """I am here: registration and heartbeat in one."""
+
+    registry_group: Annotated[Identity, Field(max_length=REGISTRY_GROUP_LIMIT)] = "EXECUTOR"
+    registry_key: AppName
+    registry_value: Address
+    orth: Announcement | None = None
+
+
+class CallbackItem(Message):
+    """How one execution ended."""
+
+    log_id: LogId
+    log_date_time: Millis = 0
+    handle_code: ResultCode
+    handle_msg: ResultText = ""
+    start_time: Millis | None = None
+    incarnation: Identity | None = None
+
+
+class Verdict(StrEnum):
+    """What became of one reported result. Only ``retry`` asks for it again."""
+
+    STORED = "stored"
+    DUPLICATE = "duplicate"  # the same result was stored before
+    SUPERSEDED = "superseded"  # the execution had ended otherwise; the first result stands
+    UNKNOWN = "unknown"  # no such execution
+    RETRY = "retry"  # not now
+    MALFORMED = "malformed"  # can never be stored
+
+
+class CallbackVerdict(Message):
+    """The acknowledgement of one item."""
+
+    log_id: LogId
+    verdict: Verdict
+
+
+# --- the envelope -----------------------------------------------------------------------------------------------------
+
+
+class Reply(Message):
+    """The envelope of every answer. Any code but 200 is a failure."""
+
+    code: Int32
+    msg: ReportText | None = None
+    payload: Any = None
+
+    @classmethod
+    def success(cls, payload: object = None) -> Self:
+        return cls(code=SUCCESS, payload=payload)
+
+    @classmethod
+    def failure(cls, msg: str, code: int = FAILURE) -> Self:
+        return cls(code=code, msg=msg)
+
+    @property
+    def ok(self) -> bool:
+        return self.code == SUCCESS
+
+    def to_bytes(self) -> bytes:
+        """JSON with the payload under both keys the generations look for."""
+        return to_json({"code": self.code, "msg": self.msg, "content": self.payload, "data": self.payload})

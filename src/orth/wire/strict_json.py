@@ -1,0 +1,95 @@
+"""JSON from strangers: what the standard parser accepts and we do not.
+
+The parser of the standard library is generous: it takes ``NaN``, lets the last of two equal keys win, turns ``1e400`` into
+infinity and hands out halves of surrogate pairs that no database stores. Each of these is a way for two readers of the
+same bytes to see different messages, so all are refused. Depth and the length of numbers are bounded, so that a small
+body cannot cost much time; the size of the body itself is the caller's limit.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+
+from orth.errors import InvalidMessage, TooLarge
+
+DEPTH_LIMIT = 64
+NUMBER_LENGTH_LIMIT = 1_000
+
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def read_json(body: bytes, limit: int) -> object:
+    """The value ``body`` stands for, with every string fit to be stored."""
+    text = read_text(body, limit)
+    value = parse(text)
+    if _SURROGATE_ESCAPE.search(text):  # most are pairs; only a half cannot be encoded again
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InvalidMessage("The JSON has half of a surrogate pair.") from None
+    return value
+
+
+def read_text(body: bytes, limit: int) -> str:
+    """``body`` as the UTF-8 text it must be."""
+    if len(body) > limit:
+        raise TooLarge(f"The body has {len(body)} bytes; the limit is {limit}.")
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidMessage(f"The body is not UTF-8 (at byte {error.start}).") from None
+
+
+def parse(text: str) -> object:
+    """The value ``text`` stands for; its strings may still hold halves of surrogate pairs."""
+    try:
+        value: object = json.loads(
+            text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
+        )
+    except RecursionError:
+        raise InvalidMessage("The JSON is nested too deeply.") from None
+    except ValueError as error:
+        raise InvalidMessage(f"The body is not JSON: {error}.") from None
+    if text.count("[") + text.count("{") > DEPTH_LIMIT and _depth_exceeds(value, DEPTH_LIMIT):
+        raise InvalidMessage(f"The JSON is nested more than {DEPTH_LIMIT} deep.")
+    return value
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("an object has the same key twice")
+    return members
+
+
+def _constant(name: str) -> object:
+    raise ValueError(f"{name} is not a number")
+
+
+def _float(digits: str) -> float:
+    number = float(digits) if len(digits) <= NUMBER_LENGTH_LIMIT else math.inf
+    if math.isinf(number):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _int(digits: str) -> int:
+    if len(digits) > NUMBER_LENGTH_LIMIT:
+        raise ValueError("a number is too long")
+    return int(digits)
+
+
+def _depth_exceeds(value: object, limit: int) -> bool:
+    level = list(_containers([value]))
+    for _ in range(limit):
+        if not level:
+            return False
+        level = [inner for outer in level for inner in _containers(outer)]
+    return bool(level)
+
+
+def _containers(container: list[object] | dict[str, object]) -> Iterator[list[object] | dict[str, object]]:
+    for inner in container.values() if isinstance(container, dict) else container:
+        if isinstance(inner, list | dict):
+            yield inner

@@ -1,0 +1,1 @@
+"""Tests, one package per package of ``orth``."""

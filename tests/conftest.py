@@ -1,0 +1,114 @@
+"""Fixtures every test may use: fresh databases on real servers, and free ports.
+
+A server that is not installed fails the tests that need it where ``CI=true``; elsewhere they are skipped, and the
+reason says what to install.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NoReturn, Protocol, TypeVar
+
+import pytest
+
+from tests.servers import processes
+from tests.servers.binaries import MissingServerError
+from tests.servers.mariadb import MariaDBServer
+from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
+from tests.servers.server import Server
+
+S = TypeVar("S", bound=Server)
+
+
+class StartServer(Protocol):
+    """The type of the fixture ``start_server``."""
+
+    def __call__(self, kind: type[S], *, durable: bool = False) -> S: ...
+
+
+def _new(kind: type[S], *, durable: bool = False) -> S:
+    try:
+        return kind(durable=durable)
+    except MissingServerError as missing:
+        _do_without(missing)
+
+
+def _do_without(missing: MissingServerError) -> NoReturn:
+    if os.environ.get("CI") == "true":
+        pytest.fail(str(missing), pytrace=False)
+    pytest.skip(str(missing))
+
+
+@pytest.fixture
+def start_server() -> Iterator[StartServer]:
+    """Start a server for this test alone, to halt or kill at will: ``start_server(PostgresServer, durable=True)``."""
+    with ExitStack() as stack:
+
+        def start(kind: type[S], *, durable: bool = False) -> S:
+            server = _new(kind, durable=durable)
+            stack.enter_context(server)
+            return server
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    with _new(PostgresServer) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariaDBServer]:
+    with _new(MariaDBServer) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    with _new(RedisServer) as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """An empty PostgreSQL database."""
+    url = postgres_server.create_database()
+    yield url
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture
+def mariadb_url(mariadb_server: MariaDBServer) -> Iterator[str]:
+    """An empty MariaDB database."""
+    url = mariadb_server.create_database()
+    yield url
+    mariadb_server.drop_database(url)
+
+
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> str:
+    """An empty Redis database."""
+    return redis_server.create_database()
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """A SQLite file that does not exist yet."""
+    return f"sqlite:///{tmp_path}/orth.db"
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """An empty database of each kind the store supports; a test that takes it runs once per kind."""
+    fixture = {"sqlite": "sqlite_url", "postgresql": "postgres_url", "mariadb": "mariadb_url"}[request.param]
+    url: str = request.getfixturevalue(fixture)  # asked for by name, so that only the server in question is started
+    return url
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port of 127.0.0.1 on which nobody listens."""
+    return processes.free_port()
