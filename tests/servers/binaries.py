@@ -1,7 +1,7 @@
 """Where the servers' programs are, and what to install when they are not there.
 
 Distributions keep server programs off the ordinary PATH, so the usual places are searched too. Run as a module this
-file prints the Debian packages of the programs that are missing, one per line; it needs nothing but the standard library.
+file prints the Debian packages of the programs that are missing, one per line; it needs the standard library only.
 """
 
 import shutil

@@ -1,1 +1,26 @@
+"""From a due job to a sent request, and from a result to its consequences.
 
+The walk of an execution on this side of the network, in the order of the files:
+
+1. ``due`` claims jobs whose time has come and asks ``planning`` (pure) what to do about each missed or due fire.
+Executions, the ledger of
+   decisions and the advanced schedule are one leader transaction: a fire is planned once, or not at all.
+2. ``triggering`` is the one door in. Whatever the cause, an execution begins there as a row; nobody else inserts one.
+3. ``routing`` (pure) chooses an address. 4. ``dispatch`` takes opened executions, writes down whom each will be sent
+to, sends, and stores the answer. An answer that is lost makes the
+   execution *unknown*, never failed: ``dispatch`` then asks the same process again, under the same id, until it knows or the bound has passed.
+
+… the network, the executor, the network …
+
+9. ``callbacks`` takes a batch of results and answers, after the commit, what became of each. 10. ``finishing`` is the
+one door out. Whatever the end, it happens there, by compare-and-set; only the winner draws the consequences that
+    ``aftermath`` (pure) names, in the same transaction. The only way back is from here to ``triggering``.
+
+``registry`` keeps the list of executors honest, ``node`` builds everything once and is the only file with wiring,
+``http`` is the outside.
+
+**When a neighbour dies.** The database is the only memory: a coordinator killed at any line leaves rows from which
+the next one goes on (each step between two commits has a failpoint and a test). An executor that dies leaves its
+execution *pending* until its end is reported or it is declared lost. With the database away nothing is planned or
+answered; executors keep their results until it is back.
+"""

@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
 from orth.executor.run_logs import RunLog
+from orth.wire.messages import INT32_MAX
 
 Item = TypeVar("Item")
 
 
-class JobFailed(Exception):  # noqa: N818  # the name that job authors write: it says what happened
+class JobFailed(Exception):
     """Raise it to end an execution as failed, with a message for people and without a traceback."""
 
     def __init__(self, message: str = "") -> None:
@@ -87,7 +88,7 @@ class JobContext:
 
     def result(self, code: int, message: str = "") -> None:
         """Decide how this execution ends, whatever is returned; the last call counts. An exception overrules it."""
-        self._decided = Outcome(code if code > 0 else FAILURE, message)
+        self._decided = Outcome(code if 0 < code <= INT32_MAX else FAILURE, message)
 
     def ok(self, message: str = "") -> None:
         self.result(SUCCESS, message)

@@ -12,7 +12,6 @@ not fail its execution: the trouble is told once as ``LogUnwritable`` and the re
 import os
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,23 +19,14 @@ from orth.clock import Clock, iso
 from orth.errors import Invalid
 from orth.events import Events
 from orth.executor.facts import LogUnwritable
+from orth.wire.messages import LogPage
 
 LINE_LIMIT = 32 * 1024  # characters; a longer line is broken, so that a page always holds at least one
 FILE_LIMIT = 64 * 1024 * 1024
 PAGE_LINES = 1000
 PAGE_BYTES = 1024 * 1024
-_LATEST = 253_402_300_799_999  # the last millisecond of the year 9999
+LATEST_INSTANT = 253_402_300_799_999  # the last millisecond of the year 9999
 _REMEMBERED_PLACES = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Lines ``from_line`` to ``to_line``, both included; ``to_line < from_line`` when there is nothing (yet)."""
-
-    from_line: int
-    to_line: int
-    content: str
-    end: bool
 
 
 class RunLog:
@@ -105,7 +95,7 @@ class RunLogs:
         """Where the last page of a file ended: a viewer asks for the line after it, which must not cost a full read."""
 
     def path_of(self, log_id: int, log_time: int) -> Path:
-        if log_id < 0 or not 0 <= log_time <= _LATEST:
+        if log_id < 0 or not 0 <= log_time <= LATEST_INSTANT:
             raise Invalid(f"There can be no log {log_id} of instant {log_time}.")
         day = datetime.fromtimestamp(log_time / 1000, UTC).strftime("%Y-%m-%d")
         return self.directory / day / f"{log_id}.log"
@@ -113,7 +103,7 @@ class RunLogs:
     def open(self, log_id: int, log_time: int) -> RunLog:
         return RunLog(log_id, self.path_of(log_id, log_time), self._clock, self._events)
 
-    def read(self, log_id: int, log_time: int, from_line: int, *, finished: bool) -> Page:
+    def read(self, log_id: int, log_time: int, from_line: int, *, finished: bool) -> LogPage:
         """A page from ``from_line`` (the first is 1). Learn whether it is ``finished`` before calling, not after."""
         path = self.path_of(log_id, log_time)
         wanted = max(1, from_line)
@@ -121,11 +111,11 @@ class RunLogs:
             return self._page(path, wanted, finished)
         except FileNotFoundError:
             if not finished:
-                return Page(wanted, wanted - 1, "", end=False)
+                return LogPage(from_line=wanted, to_line=wanted - 1)
             content = f"There is no log of execution {log_id} here: it did not run on this executor, or was cleaned up."
-            return Page(wanted, 0, content, end=True)
+            return LogPage(from_line=wanted, to_line=wanted - 1, content=content, end=True)
 
-    def _page(self, path: Path, wanted: int, finished: bool) -> Page:
+    def _page(self, path: Path, wanted: int, finished: bool) -> LogPage:
         taken: list[bytes] = []
         size = 0
         at_end = True
@@ -145,7 +135,7 @@ class RunLogs:
                 line += 1
         self._remember_place(path, line, place)
         content = b"".join(taken).decode("utf-8", "replace").removesuffix("\n")
-        return Page(wanted, line - 1, content, end=finished and at_end)
+        return LogPage(from_line=wanted, to_line=max(line, wanted) - 1, content=content, end=finished and at_end)
 
     def _known_place(self, path: Path, wanted: int, size: int) -> tuple[int, int]:
         """A line at or before ``wanted`` and the offset where it begins."""

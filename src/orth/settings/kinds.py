@@ -97,7 +97,9 @@ def _scheme(schemes: tuple[str, ...]) -> AfterValidator:
     def check(url: str | None) -> str | None:
         scheme, separator, _rest = (url or "").partition(":")
         if url is not None and (not separator or scheme.partition("+")[0] not in schemes):
-            raise ValueError(f"should begin with {', '.join(f'{known}://' for known in schemes[:-1])} or {schemes[-1]}://")
+            raise ValueError(
+                f"should begin with {', '.join(f'{known}://' for known in schemes[:-1])} or {schemes[-1]}://"
+            )
         return url
 
     return AfterValidator(check)
@@ -156,7 +158,9 @@ StoreUrl = Annotated[str | None, _scheme(STORE_SCHEMES), _reading(_or_none), Kin
 ChannelsUrl = Annotated[str, _scheme(CHANNEL_SCHEMES), _reading(_stripped), Kind("URL", sensitive=True)]
 OptionalUrl = Annotated[str | None, AfterValidator(_http_url), _reading(_or_none), Kind("URL")]
 Url = Annotated[str, AfterValidator(_http_url), _reading(_stripped)]
-Urls = Annotated[tuple[Url, ...], AfterValidator(_distinct), Field(min_length=1), _reading(_items), Kind("list of URLs")]
+Urls = Annotated[
+    tuple[Url, ...], AfterValidator(_distinct), Field(min_length=1), _reading(_items), Kind("list of URLs")
+]
 
 Secret = Annotated[SecretStr | None, _reading(_secret_or_none), Kind("secret", sensitive=True)]
 

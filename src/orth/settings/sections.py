@@ -55,7 +55,7 @@ class StoreSection(Section):
 
     url: StoreUrl = _setting(
         None,
-        "Database address: sqlite:///path, postgresql://… or mysql://…. Unset: orth.db in the coordinator's data directory.",
+        "Database: sqlite:///path, postgresql://… or mysql://…. Unset: orth.db in the coordinator's data directory.",
         option="--store",
         shown=False,
     )
@@ -76,13 +76,21 @@ class ChannelsSection(Section):
 class ClusterSection(Section):
     """Leadership, membership and the handing over of executions between coordinators."""
 
-    lease: Duration = _setting(_seconds(30), "How long a leadership lasts unrenewed; a dead leader is replaced after that.")
+    lease: Duration = _setting(
+        _seconds(30), "How long a leadership lasts unrenewed; a dead leader is replaced after that."
+    )
     lease_renew: Duration = _setting(_seconds(10), "How often the leader renews its lease.")
     heartbeat: Duration = _setting(_seconds(10), "How often a coordinator says that it lives.")
-    dead_after: Duration = _setting(_seconds(30), "Silence after which a coordinator counts as dead and its executions are taken over.")
-    handoff_ack_timeout: Duration = _setting(_seconds(5), "How long a draining coordinator waits for an execution to be taken over before it asks again.")
+    dead_after: Duration = _setting(
+        _seconds(30), "Silence after which a coordinator counts as dead and its executions are taken over."
+    )
+    handoff_ack_timeout: Duration = _setting(
+        _seconds(5), "How long a draining coordinator waits for an execution to be taken over before it asks again."
+    )
     handoff_tries: Count = _setting(3, "How often it asks before it leaves the execution to the orphan check.")
-    handoff_grace: Duration = _setting(_seconds(30), "How long it stays for late takers when some executions were not taken over.")
+    handoff_grace: Duration = _setting(
+        _seconds(30), "How long it stays for late takers when some executions were not taken over."
+    )
     handoff_hard_timeout: Duration = _setting(_seconds(60), "When it stops in any case.")
     orphan_check: Duration = _setting(_seconds(30), "How often the leader looks for executions whose owner is gone.")
 
@@ -103,9 +111,15 @@ class RegistrySection(Section):
 class CoordinatorSection(Section):
     """One coordinator process: what it serves, and how it plans, dispatches and follows executions."""
 
-    listen: Listen = _setting(Address("127.0.0.1", 5080), "Where it serves API, console and executors.", option="--listen")
-    node_id: OptionalName = _setting(None, "Its name in the cluster, unique. Unset: derived from host and port.", option="--node-id")
-    data_dir: Folder = _setting(Path(".orth"), "Where it keeps files; relative to the working directory.", option="--data-dir")
+    listen: Listen = _setting(
+        Address("127.0.0.1", 5080), "Where it serves API, console and executors.", option="--listen"
+    )
+    node_id: OptionalName = _setting(
+        None, "Its name in the cluster, unique. Unset: derived from host and port.", option="--node-id"
+    )
+    data_dir: Folder = _setting(
+        Path(".orth"), "Where it keeps files; relative to the working directory.", option="--data-dir"
+    )
     roles: Roles = _setting(("coordinator", "registry", "console"), "What this process does.", option="--roles")
     misfire_threshold: Duration = _setting(_seconds(5), "A fire later than this is a misfire, treated as its job says.")
     catch_up_limit: Count = _setting(100, "Missed fires of one job that are made up for at once, at most.")
@@ -114,8 +128,12 @@ class CoordinatorSection(Section):
     dispatch_batch: Count = _setting(500, "Executions claimed for dispatch in one transaction, at most.")
     dispatch_timeout: Duration = _setting(_seconds(3), "How long an executor may take to answer a trigger.")
     dispatch_in_flight: Count = _setting(256, "Triggers on their way at the same time, at most.")
-    unknown_bound: Duration = _setting(_seconds(60), "How long a trigger without an answer may stay unknown before it counts as failed.")
-    lost_after: Duration = _setting(timedelta(minutes=10), "An execution whose executor is gone this long is failed as lost.")
+    unknown_bound: Duration = _setting(
+        _seconds(60), "How long a trigger without an answer may stay unknown before it counts as failed."
+    )
+    lost_after: Duration = _setting(
+        timedelta(minutes=10), "An execution whose executor is gone this long is failed as lost."
+    )
     lost_scan: Duration = _setting(_seconds(60), "How often lost executions are looked for.")
     default_timezone: Zone = _setting("UTC", "Time zone of jobs that name none.")
     max_body: Bytes = _setting(1024 * 1024, "Largest request body accepted.")
@@ -124,10 +142,16 @@ class CoordinatorSection(Section):
 class ExecutorSection(Section):
     """One executor process: who it is, how work reaches it, and how it reports."""
 
-    app_name: OptionalName = _setting(None, "Group it belongs to. Unset: the name given in the code it runs.", option="--app-name")
+    app_name: OptionalName = _setting(
+        None, "Group it belongs to. Unset: the name given in the code it runs.", option="--app-name"
+    )
     listen: Listen = _setting(Address("127.0.0.1", 9999), "Where it takes triggers.", option="--listen")
-    address: OptionalUrl = _setting(None, "URL under which coordinators reach it. Unset: derived from listen.", option="--address")
-    coordinators: Urls = _setting(("http://127.0.0.1:5080",), "Coordinators it registers with and reports to.", option="--coordinators")
+    address: OptionalUrl = _setting(
+        None, "URL under which coordinators reach it. Unset: derived from listen.", option="--address"
+    )
+    coordinators: Urls = _setting(
+        ("http://127.0.0.1:5080",), "Coordinators it registers with and reports to.", option="--coordinators"
+    )
     transport: Transport = _setting(
         "push",
         "How work arrives: push (requests to its address), queue (it competes on a channel), link (it dials out).",
@@ -137,7 +161,9 @@ class ExecutorSection(Section):
     data_dir: Folder = _setting(Path(".orth/executor"), "Where it keeps logs and unsent results.", option="--data-dir")
     heartbeat: Duration = _setting(_seconds(30), "How often it says that it lives.")
     idle_thread: Duration = _setting(_seconds(90), "How long a job's thread waits for work before it ends.")
-    callback_retry: Duration = _setting(_seconds(30), "Pause before results that could not be delivered are sent again.")
+    callback_retry: Duration = _setting(
+        _seconds(30), "Pause before results that could not be delivered are sent again."
+    )
     drain_timeout: Duration = _setting(_seconds(60), "How long running executions may take to end when it stops.")
     call_timeout: Duration = _setting(_seconds(3), "How long a coordinator may take to answer.")
     queue_limit: Count = _setting(1000, "Triggers waiting per job, at most; more are refused.")
@@ -146,7 +172,9 @@ class ExecutorSection(Section):
 class ConsoleSection(Section):
     """The web console."""
 
-    base_url: OptionalUrl = _setting(None, "Public URL of the console, for links in messages. Unset: derived from coordinator.listen.")
+    base_url: OptionalUrl = _setting(
+        None, "Public URL of the console, for links in messages. Unset: derived from coordinator.listen."
+    )
 
 
 class LogsSection(Section):
@@ -171,7 +199,9 @@ class SecuritySection(Section):
     """Credentials. Without them nothing listens on an address other machines can reach."""
 
     access_token: Secret = _setting(None, "Token that coordinators and executors show each other.")
-    admin_password: Secret = _setting(None, "Password of the first user, admin. Unset: one is made and shown once at the first start.")
+    admin_password: Secret = _setting(
+        None, "Password of the first user, admin. Unset: one is made and shown once at the first start."
+    )
     access_token_ttl: Duration = _setting(timedelta(hours=1), "How long a sign-in is good without being refreshed.")
     refresh_token_ttl: Duration = _setting(timedelta(days=7), "How long it can be refreshed.")
 
@@ -212,6 +242,11 @@ class Sections(Section):
     alarms: AlarmsSection = AlarmsSection()
     metrics: MetricsSection = MetricsSection()
     apphost: ApphostSection = ApphostSection()
+
+    def value(self, key: str) -> object:
+        """The value of a dotted key such as ``store.url``."""
+        section, _, name = key.partition(".")
+        return getattr(getattr(self, section), name)
 
     @property
     def store_url(self) -> str:

@@ -64,7 +64,9 @@ class Address:
         if not colon or written.endswith("]"):
             raise Invalid(f"{text!r} names no port.", hint="Write HOST:PORT, such as 127.0.0.1:5080.")
         if not host:
-            raise Invalid(f"{text!r} names no host.", hint=f"Write 127.0.0.1:{port}, or 0.0.0.0:{port} for every interface.")
+            raise Invalid(
+                f"{text!r} names no host.", hint=f"Write 127.0.0.1:{port}, or 0.0.0.0:{port} for every interface."
+            )
         return cls(_host(host, text), _port(port, text))
 
     @property

@@ -19,6 +19,8 @@ from orth.errors import StoreUnavailable
 from orth.store import leases
 from orth.store.engines import is_sqlite, may_repeat, open_engine, read_url
 
+__all__ = ["Connection", "Database", "open_database"]
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -195,11 +195,12 @@ _END = (
 )
 
 
-def known_ids(connection: Connection, ids: Iterable[int]) -> set[int]:
-    """Which of these ids are executions, open or ended."""
+def sent_ids(connection: Connection, ids: Iterable[int]) -> set[int]:
+    """Which of these ids are executions that were, or may have been, sent to an executor; open or ended."""
     found: set[int] = set()
     for chunk in _chunks(sorted(set(ids))):
-        found.update(row.id for row in connection.execute(select(executions.c.id).where(executions.c.id.in_(chunk))))
+        sent = select(executions.c.id).where(executions.c.id.in_(chunk), executions.c.phase != Phase.OPENED)
+        found.update(row.id for row in connection.execute(sent))
     return found
 
 

@@ -160,17 +160,22 @@ def checked_address(text: str) -> str:
 
 
 def _check_host(host: str) -> None:
-    ip: IPv4Address | IPv6Address | None = None
-    if host.startswith("[") or _NUMERIC.fullmatch(
-        host.rsplit(".", 1)[-1]
-    ):  # resolvers read 0x7f.1 and 2130706433 as addresses
+    # Resolvers read 0x7f.1 and 2130706433 as addresses: whatever ends in a number must be one, written out.
+    if host.startswith("[") or _NUMERIC.fullmatch(host.rsplit(".", 1)[-1]):
         try:
             ip = ip_address(host.strip("[]"))
         except ValueError:
             raise _bad_address("The address has a host that is not a valid IP address.") from None
-    elif any(not label or len(label) > 63 or label.startswith("-") or label.endswith("-") for label in host.split(".")):
+        _check_ip(ip)
+    elif any(not 1 <= len(label) <= 63 or label.startswith("-") or label.endswith("-") for label in host.split(".")):
         raise _bad_address("The address has a host that is not a valid name.")
-    if ip is not None and (ip.is_unspecified or ip.is_multicast or ip.is_reserved):
+
+
+def _check_ip(ip: IPv4Address | IPv6Address) -> None:
+    if isinstance(ip, IPv6Address):
+        ip = ip.ipv4_mapped or ip
+    broadcast = isinstance(ip, IPv4Address) and ip.is_reserved
+    if ip.is_unspecified or ip.is_multicast or broadcast:
         raise _bad_address("The address names no single machine.")
 
 

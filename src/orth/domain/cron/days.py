@@ -1,11 +1,12 @@
 """The days that an expression admits, from 1970 to 2199.
 
-Whether a day is admitted depends on its month, on the weekday the month begins with and on the month's length; so all years that
-begin on the same weekday and are equally long admit the same days. There are fourteen such kinds of year. Each kind's admitted days
-are one integer with a bit per day, made when first needed, and finding the next day is a shift; a year without any is one step.
-A search therefore takes at most 230 steps however rare the day is.
+Whether a day is admitted depends on its month, on the weekday the month begins with and on the month's length; so all
+years that begin on the same weekday and are equally long admit the same days. There are fourteen such kinds of year.
+Each kind's admitted days are one integer with a bit per day, made when first needed, and finding the next day is a
+shift; a year without any is one step. A search therefore takes at most 230 steps however rare the day is.
 
-Weekdays count from Sunday = 0. A day is the number of days since 1970-01-01; searches return -1 when there is no (further) day.
+Weekdays count from Sunday = 0. A day is the number of days since 1970-01-01; searches return -1 when there is no
+(further) day.
 """
 
 import calendar
@@ -20,10 +21,13 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 # The day each year begins with; one more for the end of the last.
 _BEGIN = tuple(date(year, 1, 1).toordinal() - _EPOCH for year in range(FIRST_YEAR, LAST_YEAR + 2))
+END = _BEGIN[-1]  # the first day after the last year
 # What a year is like: twice the weekday of 1 January, plus one in leap years.
 _KIND = tuple(
     date(year, 1, 1).isoweekday() % 7 * 2 + calendar.isleap(year) for year in range(FIRST_YEAR, LAST_YEAR + 1)
 )
+
+_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 DaysOfMonth = Callable[[int, int], int]
 """From the weekday of the first day and the length of a month to its admitted days: bit 0 is day 1."""
@@ -55,7 +59,7 @@ class Days:
         return -1
 
     def at_or_before(self, day: int) -> int:
-        day = min(day, _BEGIN[-1] - 1)
+        day = min(day, END - 1)
         first = bisect_right(_BEGIN, day) - 1
         if first < 0:
             return -1
@@ -84,8 +88,8 @@ class Days:
     def _year_like(self, kind: int) -> int:
         weekday, leap = divmod(kind, 2)
         days = begin = 0
-        for month in range(1, 13):
-            length = calendar.mdays[month] + (leap if month == 2 else 0)
+        for month, length in enumerate(_LENGTHS, start=1):
+            length += leap if month == 2 else 0
             if month in self._months:
                 days |= self._of_month((weekday + begin) % 7, length) << begin
             begin += length

@@ -1,7 +1,8 @@
 """The times of one day that an expression admits.
 
-Seconds, minutes and hours are independent of each other, so a day is never written out: each unit has a table that says which
-admitted value comes next (or came last) for every value it may have, and a search is three look-ups with carries between them.
+Seconds, minutes and hours are independent of each other, so a day is never written out: each unit has a table that
+says which admitted value comes next (or came last) for every value it may have, and a search is three look-ups with
+carries between them.
 """
 
 from collections.abc import Set
@@ -78,7 +79,7 @@ class Times:
 
 
 def _tables(values: Set[int], size: int) -> tuple[bytes, bytes]:
-    """For every value below ``size``: the first of ``values`` from there on, and the last up to there. Both end with ``NONE``."""
+    """For each number below ``size``, the first of ``values`` from there on and the last up to there; then ``NONE``."""
     following, preceding = bytearray([NONE] * (size + 1)), bytearray([NONE] * (size + 1))
     near = NONE
     for value in reversed(range(size)):

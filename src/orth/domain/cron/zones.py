@@ -81,11 +81,12 @@ class Zone:
         # A block is looked at from a little before its start, for the clock may have been ahead there and shown times
         # of this block.
         low, high = number * _BLOCK, (number + 1) * _BLOCK
-        changes = self._changes(low - SHIFT, low) + [(low, self._offset(low))] + self._changes(low, high)
-        shown = low - SHIFT + self._offset(low - SHIFT)
+        changes = [*self._changes(low - SHIFT, low), (low, self._offset(low)), *self._changes(low, high)]
+        ends = [*(start for start, _ in changes[1:]), high]
         offset = self._offset(low - SHIFT)
+        shown = low - SHIFT + offset
         stretches = []
-        for (start, next_offset), end in zip(changes, [start for start, _ in changes[1:]] + [high], strict=True):
+        for (start, next_offset), end in zip(changes, ends, strict=True):
             shown = max(shown, start + offset)
             offset = next_offset
             if start >= low:

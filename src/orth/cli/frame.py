@@ -1,0 +1,73 @@
+"""The command ``orth`` and its subcommands, by name only: each is imported when it is called."""
+
+import os
+from difflib import get_close_matches
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+from orth.cli.failures import report
+from orth.version import __version__
+
+
+class Subcommand(NamedTuple):
+    """Where a subcommand is defined, and its line in the list, which must not need the definition."""
+
+    module: str
+    summary: str
+
+
+SUBCOMMANDS = {
+    "up": Subcommand("orth.cli.up", "Start coordinators and executors on this machine."),
+    "server": Subcommand("orth.cli.server", "Run a coordinator."),
+    "executor": Subcommand("orth.cli.executor", "Run an executor for the jobs of a file or module."),
+    "config": Subcommand("orth.cli.config", "Show and check settings."),
+    "db": Subcommand("orth.cli.db", "Look after the database."),
+}
+ALIASES = {"agent": "executor"}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its subcommands from ``SUBCOMMANDS``; the attribute has the name of the command."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(SUBCOMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        name = ALIASES.get(cmd_name, cmd_name)
+        if name not in SUBCOMMANDS:
+            return None
+        command = getattr(import_module(SUBCOMMANDS[name].module), name)
+        assert isinstance(command, click.Command), name
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
+            guesses = get_close_matches(name, [*SUBCOMMANDS, *ALIASES], n=1)
+            ctx.fail(f"No such command {name!r}." + "".join(f" Did you mean {guess!r}?" for guess in guesses))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, subcommand.summary) for name, subcommand in SUBCOMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="orth", message="%(prog)s %(version)s")
+def orth() -> None:
+    """Orth: the scheduler you can prove.
+
+    Try it with `orth up`. Every command explains itself with --help.
+    """
+
+
+def main() -> int:
+    """Run the command line; the result is the exit code."""
+    try:
+        orth.main(prog_name="orth")
+    except Exception as error:
+        return report(error, debug=os.environ.get("ORTH_DEBUG") == "1")

@@ -1,0 +1,55 @@
+"""The process log: standard error, one line per record.
+
+As text, ``2026-01-30 10:00:05.123 INFO  orth: sentence`` in local time; with ``ORTH_LOG_FORMAT=json``, one object per
+line in UTC. A line break inside a record, such as a traceback's, is written as ``\\n``: a log that is cut into lines by
+other programs must not be cut inside a fact.
+"""
+
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from orth.errors import BadSettings
+
+FORMAT_VARIABLE = "ORTH_LOG_FORMAT"
+LEVELS = ("debug", "info", "warning", "error")
+
+
+class TextLines(logging.Formatter):
+    """Records for people."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s.%(msecs)03d %(levelname)-5s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(record).replace("\r", "\\r").replace("\n", "\\n")
+
+
+class JsonLines(logging.Formatter):
+    """Records for programs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        facts = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            facts["exception"] = self.formatException(record.exc_info)
+        return json.dumps(facts, ensure_ascii=False)
+
+
+_FORMATS = {"text": TextLines, "json": JsonLines}
+
+
+def set_up_log(level: str, environ: Mapping[str, str]) -> None:
+    """Send every record of at least ``level`` to standard error, replacing what was set up before."""
+    written = environ.get(FORMAT_VARIABLE) or "text"
+    if written not in _FORMATS:
+        raise BadSettings([f"{FORMAT_VARIABLE} is {written!r}; it can be {' or '.join(_FORMATS)}"])
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_FORMATS[written]())
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)

@@ -1,0 +1,86 @@
+"""[9] Results arrive: a batch is applied in one transaction and answered, item by item, after the commit.
+
+Unknown ids, duplicates and late reports are answers, not errors: whoever sent them may stop sending. A malformed item
+does not spoil its batch.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from orth import failpoints
+from orth.clock import Clock
+from orth.coordinator.facts import StrayResults
+from orth.coordinator.finishing import Finished, finish, tell
+from orth.domain.executions import SUCCESS
+from orth.events import Events
+from orth.loop import Loop
+from orth.store.database import Connection, Database
+from orth.store.executions import Ending, sent_ids
+from orth.wire.dialects import Malformed
+from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
+
+
+class Callbacks:
+    """Takes results from executors."""
+
+    def __init__(self, db: Database, clock: Clock, events: Events, wakes: Sequence[Loop]) -> None:
+        self._db = db
+        self._clock = clock
+        self._events = events
+        self._wakes = wakes
+
+    async def take(self, items: Sequence[CallbackItem | Malformed]) -> list[CallbackVerdict]:
+        """Apply results; what became of each, in order. Nothing was applied if this raises."""
+        if failpoints.armed:
+            failpoints.hit("callbacks.received")
+        results = [item for item in items if isinstance(item, CallbackItem)]
+        finished, known = await self._db.tx(_apply, results, self._clock.now())
+        if failpoints.armed:
+            failpoints.hit("callbacks.committed")
+        tell(self._events, finished)
+        if finished:
+            for loop in self._wakes:  # a retry may wait for dispatch, a delay may have begun
+                loop.wake()
+        verdicts = _verdicts(items, {one.execution.id for one in finished}, known)
+        self._tell_strays(verdicts)
+        return verdicts
+
+    def _tell_strays(self, verdicts: Sequence[CallbackVerdict]) -> None:
+        strays = Counter(v.verdict.value for v in verdicts if v.verdict is not Verdict.STORED)
+        if strays:
+            listed = ", ".join(f"{count} {verdict}" for verdict, count in sorted(strays.items()))
+            self._events.emit(StrayResults(strays.total(), listed))
+
+
+def _apply(connection: Connection, items: Sequence[CallbackItem], now: int) -> tuple[list[Finished], set[int]]:
+    endings = [
+        Ending(
+            execution_id=item.log_id,
+            trigger_code=SUCCESS,  # whoever reports had it, whether or not its answer to the dispatch was stored
+            handle_code=item.handle_code,
+            handle_msg=item.handle_msg or "",
+            start_time=item.start_time,
+        )
+        for item in items
+    ]
+    # Nobody can report on what was never sent: such a result is a stray, and the execution goes on.
+    sent = sent_ids(connection, (item.log_id for item in items))
+    return finish(connection, [ending for ending in endings if ending.execution_id in sent], now), sent
+
+
+def _verdicts(items: Sequence[CallbackItem | Malformed], won: set[int], known: set[int]) -> list[CallbackVerdict]:
+    verdicts: list[CallbackVerdict] = []
+    seen: set[int] = set()
+    for item in items:
+        if isinstance(item, Malformed):
+            verdict = Verdict.MALFORMED
+        elif item.log_id not in known:
+            verdict = Verdict.UNKNOWN
+        elif item.log_id in won and item.log_id not in seen:
+            verdict = Verdict.STORED
+        else:
+            verdict = Verdict.DUPLICATE
+        if item.log_id is not None:
+            seen.add(item.log_id)
+            verdicts.append(CallbackVerdict(log_id=item.log_id, verdict=verdict))
+    return verdicts

@@ -1,0 +1,112 @@
+"""What is told about jobs and executions."""
+
+import logging
+from dataclasses import dataclass
+
+from orth.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class JobsPlanned(Event):
+    """A planning pass found something due."""
+
+    level = logging.DEBUG
+    sentence = "planned {jobs} jobs: {runs} executions opened, {skipped} decisions not to run"
+    jobs: int
+    runs: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuarantined(Event):
+    """A job whose schedule can no longer be computed was stopped so that the others go on."""
+
+    level = logging.ERROR
+    sentence = "job {job_id} was stopped, its schedule cannot be computed: {reason}"
+    job_id: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionDispatched(Event):
+    level = logging.DEBUG
+    sentence = "execution {execution_id} of job {job_id} taken by {address}"
+    execution_id: int
+    job_id: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchUnknown(Event):
+    """Nobody knows whether the executor has it; it will be asked."""
+
+    level = logging.WARNING
+    sentence = "execution {execution_id}: no answer from {address} ({reason}); it will be asked again"
+    execution_id: int
+    address: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchesDoubted(Event):
+    """A new term found dispatches of an earlier one without a stored answer."""
+
+    level = logging.WARNING
+    sentence = "{count} dispatches of an earlier term have no stored answer; their executors will be asked"
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionFinished(Event):
+    execution_id: int
+    job_id: int
+    job_desc: str
+    tag: str
+    seconds: float
+    address: str | None
+    reason: str
+
+    def __str__(self) -> str:
+        because = f"  ({self.reason})" if self.reason else ""
+        return (
+            f"{self.job_desc}  #{self.execution_id}  {self.tag}  {self.seconds:.1f} s  {self.address or '-'}{because}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorJoined(Event):
+    sentence = "executor {address} joined {app_name}"
+    app_name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorLeft(Event):
+    sentence = "executor {address} left {app_name}: {reason}"
+    app_name: str
+    address: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StrayResults(Event):
+    """Results for executions that do not exist or had ended."""
+
+    level = logging.WARNING
+    sentence = "{count} results were not applied: {verdicts}"
+    count: int
+    verdicts: str
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorReady(Event):
+    sentence = "{node} serves on {url} (store {store})"
+    node: str
+    url: str
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorStopped(Event):
+    sentence = "{node} stopped"
+    node: str

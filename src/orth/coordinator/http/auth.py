@@ -1,0 +1,91 @@
+"""Signing in, and who is calling."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from orth.coordinator.http.signing import Claim, password_fits
+from orth.coordinator.http.tools import Tools, tools_of
+from orth.errors import Unauthenticated
+from orth.store.users import User, find_user
+
+router = APIRouter(prefix="/api/v1/auth", tags=["auth"])
+
+ToolsHere = Annotated[Tools, Depends(tools_of)]
+
+
+class Login(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    username: str = Field(max_length=50)
+    password: str = Field(max_length=1000)
+
+
+class Refresh(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    refresh_token: str = Field(max_length=5000)
+
+
+class Session(BaseModel):
+    access_token: str
+    refresh_token: str
+    token_type: str = "Bearer"  # noqa: S105  # the name of the scheme, not a secret
+    expires_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request, from its credential alone."""
+
+    username: str
+    role: str
+
+
+async def signed_in(request: Request, tools: ToolsHere) -> Caller:
+    """The caller, or 401. Every admin route depends on this."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token:
+        raise Unauthenticated(
+            "This needs a signed-in caller.", hint="Sign in with POST /api/v1/auth/login and send Authorization: Bearer …"
+        )
+    user = await _user_of(tools, tools.signing.read(token.strip(), "access"))
+    return Caller(user.username, user.role)
+
+
+CallerHere = Annotated[Caller, Depends(signed_in)]
+
+
+@router.post("/login")
+async def login(body: Login, tools: ToolsHere) -> Session:
+    """Exchange name and password for tokens."""
+    user = await tools.db.read(find_user, body.username)
+    fits = await asyncio.to_thread(password_fits, body.password, user.password if user else None)
+    if user is None or not fits:
+        raise Unauthenticated("The user name or the password is wrong.")
+    return _session(tools, user)
+
+
+@router.post("/refresh")
+async def refresh(body: Refresh, tools: ToolsHere) -> Session:
+    """Exchange a refresh token for new tokens."""
+    return _session(tools, await _user_of(tools, tools.signing.read(body.refresh_token, "refresh")))
+
+
+async def _user_of(tools: Tools, claim: Claim) -> User:
+    user = await tools.db.read(find_user, claim.username)
+    if user is None or user.password_version != claim.password_version:
+        raise Unauthenticated("The session has ended.", hint="Sign in again.")
+    return user
+
+
+def _session(tools: Tools, user: User) -> Session:
+    claim = Claim(user.username, user.password_version)
+    return Session(
+        access_token=tools.signing.token(claim, "access"),
+        refresh_token=tools.signing.token(claim, "refresh"),
+        expires_in=tools.signing.seconds("access"),
+    )

@@ -1,0 +1,47 @@
+"""Lists by keyset: stable while rows are added, and as fast at the end as at the beginning."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Query
+from pydantic import BaseModel
+
+from orth.errors import Invalid
+
+Item = TypeVar("Item")
+T = TypeVar("T")
+
+Limit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]
+Cursor = Annotated[str | None, Query(max_length=100, description="next_cursor of the page before.")]
+
+
+class Page(BaseModel, Generic[Item]):
+    """Part of a list. ``next_cursor`` is null on the last page."""
+
+    items: list[Item]
+    next_cursor: str | None
+
+
+def position(cursor: str | None) -> int | None:
+    """The key a cursor stands for."""
+    if cursor is None:
+        return None
+    try:
+        text = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode()
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else _refuse()
+    except (ValueError, binascii.Error):
+        return _refuse()
+
+
+def page(rows: Sequence[T], limit: int, key: Callable[[T], int], shown: Callable[[T], Any]) -> dict[str, Any]:
+    """A page of ``rows``, which hold one more than ``limit`` when there is more to come."""
+    more = len(rows) > limit
+    kept = rows[:limit]
+    cursor = base64.urlsafe_b64encode(str(key(kept[-1])).encode()).decode().rstrip("=") if more else None
+    return {"items": [shown(row) for row in kept], "next_cursor": cursor}
+
+
+def _refuse() -> int:
+    raise Invalid("The cursor is not one of ours.", hint="Use next_cursor of the page before, or none.", field="cursor")

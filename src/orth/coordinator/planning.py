@@ -1,0 +1,159 @@
+"""What to do about a job whose time has come: pure.
+
+Fires are *on time* within the misfire threshold and *missed* beyond it. Every fire on time runs. What happens to
+missed ones is the job's misfire strategy, within bounds by count and age; what does not run is written down with its
+reason. A span of missed fires is found by jumping to its end, never by walking through it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orth.domain.fires import Decision, FireDecision
+from orth.domain.jobs import CAUSE_OF_SCHEDULE, Job, MisfireStrategy, ScheduleType, TriggerCause
+from orth.domain.schedules import Schedule
+
+# Missed fires are counted up to here for the ledger; beyond, "many" says enough.
+_COUNTED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Limits of catching up, in milliseconds and fires."""
+
+    misfire_threshold: int
+    catch_up_limit: int
+    catch_up_age: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """A fire that runs now."""
+
+    fire_time: int
+    cause: TriggerCause
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that follows from one job being due. ``next_fire`` 0: nothing to wait for; ``running`` says whether it
+    stays started.
+    """
+
+    runs: tuple[PlannedRun, ...]
+    decisions: tuple[FireDecision, ...]
+    last_fire: int
+    next_fire: int
+    due_time: int
+    running: bool
+
+
+def plan(job: Job, schedule: Schedule, now: int, bounds: Bounds) -> Plan:
+    """Decide about every fire of ``job`` that is due at ``now``."""
+    on_time_from = now - bounds.misfire_threshold
+    runs: list[PlannedRun] = []
+    decisions: list[FireDecision] = []
+    fire: int | None = job.trigger_next_time
+    last = job.trigger_last_time
+    if schedule.due_at(job.trigger_next_time) < on_time_from:
+        last = _last_missed(job, schedule, on_time_from)
+        for run, decision in _missed(job, schedule, last, now, bounds):
+            decisions.append(decision)
+            runs.extend([run] if run is not None else [])
+        fire = schedule.next_after(last) if schedule.repeats_by_clock else None
+    while fire is not None and schedule.due_at(fire) <= now and len(decisions) < bounds.catch_up_limit:
+        decision = _on_time(job, schedule, fire)
+        decisions.append(decision)
+        if decision.decision == "run":
+            runs.append(PlannedRun(fire, CAUSE_OF_SCHEDULE[job.schedule_type]))
+        last = fire
+        fire = schedule.next_after(fire) if schedule.repeats_by_clock else None
+    return _advanced(job, schedule, now, tuple(runs), tuple(decisions), last, fire)
+
+
+def _advanced(
+    job: Job,
+    schedule: Schedule,
+    now: int,
+    runs: tuple[PlannedRun, ...],
+    decisions: tuple[FireDecision, ...],
+    last: int,
+    fire: int | None,
+) -> Plan:
+    if job.schedule_type is ScheduleType.FIX_DELAY:
+        # The next delay counts from the end of what was started now; if nothing was, from now.
+        following = None if runs else schedule.next_after(now)
+        return Plan(runs, decisions, last, following or 0, following or 0, running=True)
+    if fire is None:
+        return Plan(runs, decisions, last, 0, 0, running=False)
+    return Plan(runs, decisions, last, fire, schedule.due_at(fire), running=True)
+
+
+def _on_time(job: Job, schedule: Schedule, fire: int) -> FireDecision:
+    refusal = schedule.skip_reason(fire)
+    if refusal is not None:
+        return _decided(job, fire, fire, 1, "skipped", refusal)
+    return _decided(job, fire, fire, 1, "run", "")
+
+
+def _last_missed(job: Job, schedule: Schedule, on_time_from: int) -> int:
+    """The newest fire that is due before ``on_time_from``."""
+    fire = schedule.previous_before(on_time_from)
+    if fire is not None and schedule.due_at(fire) >= on_time_from:
+        fire = schedule.previous_before(fire)  # jitter moves a fire by less than its distance to the next
+    return job.trigger_next_time if fire is None else max(fire, job.trigger_next_time)
+
+
+def _missed(
+    job: Job, schedule: Schedule, last: int, now: int, bounds: Bounds
+) -> Iterator[tuple[PlannedRun | None, FireDecision]]:
+    """Decisions about the span from the job's next fire to ``last``, oldest first."""
+    first = job.trigger_next_time
+    chosen = _chosen(job, schedule, last, now, bounds)
+    fate: Decision = "coalesced" if job.misfire_strategy is MisfireStrategy.FIRE_ONCE_NOW and chosen else "skipped"
+    start = first
+    for fire in chosen:
+        if start < fire:
+            before = schedule.previous_before(fire)
+            yield (
+                None,
+                _span(job, schedule, start, start if before is None else before, fate, _why(job, now, bounds, fate)),
+            )
+        yield PlannedRun(fire, TriggerCause.MISFIRE), _decided(job, fire, fire, 1, "run", "missed, run late")
+        start = schedule.next_after(fire) or fire + 1
+    if not chosen:
+        yield None, _span(job, schedule, first, last, fate, _why(job, now, bounds, fate))
+
+
+def _chosen(job: Job, schedule: Schedule, last: int, now: int, bounds: Bounds) -> list[int]:
+    """The missed fires that run after all, oldest first: the newest one, or the newest few within the bounds."""
+    if job.misfire_strategy is MisfireStrategy.DO_NOTHING:
+        return []
+    wanted = 1 if job.misfire_strategy is MisfireStrategy.FIRE_ONCE_NOW else bounds.catch_up_limit
+    oldest = job.trigger_next_time if wanted == 1 else max(job.trigger_next_time, now - bounds.catch_up_age)
+    chosen: list[int] = []
+    fire: int | None = last
+    for _ in range(_COUNTED):
+        if fire is None or fire < oldest or len(chosen) == wanted:
+            break
+        if schedule.skip_reason(fire) is None:
+            chosen.append(fire)
+        fire = schedule.previous_before(fire)
+    return chosen[::-1]
+
+
+def _why(job: Job, now: int, bounds: Bounds, fate: Decision) -> str:
+    if fate == "coalesced":
+        return "missed, made up for by one later run"
+    if job.misfire_strategy is MisfireStrategy.DO_NOTHING:
+        late = (now - job.trigger_next_time) / 1000
+        return f"missed: noticed {late:.1f} s late, more than the threshold of {bounds.misfire_threshold / 1000:g} s"
+    return f"missed, outside the catch-up bounds ({bounds.catch_up_limit} fires, {bounds.catch_up_age / 1000:g} s)"
+
+
+def _span(job: Job, schedule: Schedule, first: int, last: int, fate: Decision, reason: str) -> FireDecision:
+    count = schedule.count_between(first - 1, last, _COUNTED) if schedule.repeats_by_clock else 1
+    return _decided(job, first, last, None if count >= _COUNTED else max(1, count), fate, reason)
+
+
+def _decided(job: Job, first: int, last: int, count: int | None, fate: Decision, reason: str) -> FireDecision:
+    return FireDecision(job.id, first, last, count, fate, reason, job.version)

@@ -1,0 +1,230 @@
+"""The outbox on disk: append-only segments of checked records, safe against being killed at any byte.
+
+A record is one line: the CRC-32 of its body in hexadecimal, the length of the body, the body. The body is JSON, which
+has no raw line breaks, so a reader that meets damage finds its feet again at the next line. Two kinds exist: ``put``
+holds a result, ``done`` the ids of results that need no longer be sent. What was put and is not done is waiting.
+
+``put`` is forced to the disk before it counts; writers that arrive together share one fsync. ``done`` is not forced:
+losing one makes a result be sent again, which changes nothing. After a failed write or fsync the segment is never
+trusted again; ``rewrite`` begins a new one with everything that waits, and only then removes the old ones.
+
+A lock file keeps a second process out: two writers would delete each other's segments.
+"""
+
+import fcntl
+import json
+import os
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from orth.errors import Conflict
+from orth.events import Events
+from orth.executor.facts import RecordQuarantined
+from orth.wire.messages import CallbackItem
+
+VERSION = 1
+RECORD_LIMIT = 2 * 1024 * 1024
+_QUARANTINE_LIMIT = 4 * 1024 * 1024
+_SUFFIX = ".journal"
+_QUARANTINE = "quarantined"
+_LOCK = "lock"
+
+
+def put_record(item: CallbackItem) -> bytes:
+    return _framed({"v": VERSION, "put": item.model_dump(by_alias=True, exclude_none=True)})
+
+
+def done_record(log_ids: Iterable[int]) -> bytes:
+    return _framed({"v": VERSION, "done": list(log_ids)})
+
+
+def _framed(body: dict[str, object]) -> bytes:
+    written = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    return b"%08x %d %s\n" % (zlib.crc32(written), len(written), written)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Records that go to the disk together."""
+
+    records: list[bytes] = field(default_factory=list)
+    force: bool = False
+    written: bool = False
+    failure: OSError | None = None
+
+
+class Journal:
+    """The segments of one directory. Safe to append to from any thread."""
+
+    def __init__(self, directory: Path, events: Events) -> None:
+        self._directory = directory
+        self._events = events
+        self._filling = threading.Lock()
+        self._batch = _Batch()
+        self._writing = threading.Lock()
+        self._segment: int | None = None
+        self._number = 0
+        self.size = 0
+        """Bytes in the current segment."""
+        self.fsyncs = 0
+        directory.mkdir(parents=True, exist_ok=True)
+        self._lock_file = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock_file)
+            raise Conflict(f"Another executor uses {directory}.") from None
+
+    def recover(self) -> dict[int, CallbackItem]:
+        """What waits, from all segments; they are replaced by one fresh segment that holds exactly that."""
+        waiting: dict[int, CallbackItem] = {}
+        for path in self._segments():
+            self._number = max(self._number, int(path.stem))
+            self._replay(path, waiting)
+        self.rewrite(lambda: map(put_record, waiting.values()))
+        return waiting
+
+    @property
+    def broken(self) -> bool:
+        """Whether nothing can be appended until ``rewrite`` succeeds."""
+        return self._segment is None
+
+    def append(self, record: bytes, *, force: bool) -> None:
+        """Write ``record``; with ``force`` return only when it is on the disk. ``OSError`` if that failed."""
+        with self._filling:
+            batch = self._batch
+            batch.records.append(record)
+            batch.force |= force
+        with self._writing:  # those who waited here find their batch written by the one before them
+            if not batch.written:
+                with self._filling:
+                    self._batch = _Batch()
+                self._write(batch)
+        if batch.failure is not None:
+            raise batch.failure
+
+    def rewrite(self, records: Callable[[], Iterable[bytes]]) -> None:
+        """Begin a new segment with ``records`` and remove the older ones.
+
+        ``records`` is asked while nobody can append, so nothing falls between the old segment and the new.
+        """
+        with self._writing:
+            number = self._number + 1
+            path = self._directory / f"{number:08d}{_SUFFIX}"
+            segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                size = sum(_write_all(segment, record) for record in records())
+                os.fsync(segment)
+                _fsync_directory(self._directory)
+            except BaseException:
+                os.close(segment)
+                with suppress(OSError):
+                    path.unlink()
+                raise
+            self._leave_segment()
+            self._segment, self._number, self.size = segment, number, size
+            for old in self._segments():
+                if int(old.stem) < number:
+                    with suppress(OSError):  # left behind it is replayed before this one, and changes nothing
+                        old.unlink()
+
+    def close(self) -> None:
+        """Let go of the files, as the end of the process would."""
+        with self._writing:
+            self._leave_segment()
+            if self._lock_file >= 0:
+                os.close(self._lock_file)
+                self._lock_file = -1
+
+    def _write(self, batch: _Batch) -> None:
+        batch.written = True
+        if self._segment is None:
+            batch.failure = OSError("the journal is closed after an earlier failure")
+            return
+        try:
+            self.size += _write_all(self._segment, b"".join(batch.records))
+            if batch.force:
+                os.fsync(self._segment)
+                self.fsyncs += 1
+        except OSError as failure:
+            batch.failure = failure
+            self._leave_segment()
+
+    def _leave_segment(self) -> None:
+        if self._segment is not None:
+            os.close(self._segment)
+            self._segment = None
+
+    def _segments(self) -> list[Path]:
+        return sorted(path for path in self._directory.glob(f"*{_SUFFIX}") if path.stem.isdecimal())
+
+    def _replay(self, path: Path, waiting: dict[int, CallbackItem]) -> None:
+        for offset, line in _lines(path):
+            try:
+                body = _unframed(line)
+                if "put" in body:
+                    item = CallbackItem.model_validate(body["put"])
+                    waiting[item.log_id] = item
+                else:
+                    for log_id in body["done"]:
+                        waiting.pop(log_id, None)
+            except (ValueError, KeyError, TypeError) as damage:
+                self._quarantine(path, offset, line, _reason(damage))
+
+    def _quarantine(self, path: Path, offset: int, line: bytes, reason: str) -> None:
+        """Keep the bytes for whoever wants to understand them, within a bound, and tell it."""
+        aside = self._directory / _QUARANTINE
+        with suppress(OSError), aside.open("ab") as file:
+            if file.tell() + len(line) <= _QUARANTINE_LIMIT:
+                file.write(line)
+        self._events.emit(RecordQuarantined(path.name, offset, len(line), reason))
+
+
+def _unframed(line: bytes) -> dict[str, Any]:
+    """The body of a record; ``ValueError`` says what is wrong with it."""
+    if not line.endswith(b"\n"):
+        raise ValueError("the record is cut off")
+    crc, length, written = line[:-1].split(b" ", 2)
+    if int(length) != len(written) or int(crc, 16) != zlib.crc32(written):
+        raise ValueError("the checksum does not match")
+    body: dict[str, Any] = json.loads(written)
+    if body["v"] != VERSION:
+        raise ValueError(f"the record has version {body['v']}, this program knows {VERSION}")
+    return body
+
+
+def _reason(damage: Exception) -> str:
+    if isinstance(damage, ValidationError):
+        return f"not a result: {damage.error_count()} fields do not fit"
+    return str(damage) or type(damage).__name__
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Lines with their offsets; what is longer than any record comes in pieces, which no checksum will match."""
+    offset = 0
+    with path.open("rb") as file:
+        while line := file.readline(RECORD_LIMIT):
+            yield offset, line
+            offset += len(line)
+
+
+def _write_all(file: int, data: bytes) -> int:
+    left = data
+    while left:
+        left = left[os.write(file, left) :]
+    return len(data)
+
+
+def _fsync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,207 @@
+"""[8b] Results waiting to be delivered.
+
+A result is on the disk before it is sent, and is removed only when a coordinator has answered for it by name. In
+between it survives a killed process, a restart and a coordinator that is away for a week; delivering it twice is
+harmless, losing it is not. ``retry`` is the only answer that keeps a result. ``unknown`` and ``malformed`` end it too,
+for sending it again could never help, but are told as events.
+
+Sending is the loop's work and happens in batches; a new result wakes it. When no coordinator answers, the pauses grow
+from half a second to the ``callback_retry`` setting, and new results wait like the others.
+
+The outbox has a cap. It never drops a result to stay below it: admission stops taking work instead, as it does while
+the disk refuses to be written.
+"""
+
+import asyncio
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from orth.clock import Clock
+from orth.errors import OrthError
+from orth.events import Events
+from orth.executor.facts import CallbacksDelivered, CallbacksFailed, OutboxRecovered, OutboxUnwritable, ResultDisowned
+from orth.executor.journal import Journal, done_record, put_record
+from orth.loop import Loop
+from orth.wire.coordinator_calls import CoordinatorLink
+from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
+
+COUNT_LIMIT = 10_000
+BYTE_LIMIT = 64 * 1024 * 1024
+BATCH_COUNT = 100
+BATCH_BYTES = 768 * 1024
+SEGMENT_LIMIT = 4 * 1024 * 1024
+_FIRST_PAUSE = 0.5
+_BROKEN_PAUSE = 5.0
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    item: CallbackItem
+    record: bytes
+    not_before: float
+    ready: bool = False
+    """False until its record is on the disk."""
+    tries: int = 0
+
+
+class Outbox(Loop):
+    """Takes results from job threads and delivers them."""
+
+    def __init__(self, directory: Path, link: CoordinatorLink, *, retry: float, clock: Clock, events: Events) -> None:
+        super().__init__(clock, events)
+        self._link = link
+        self._retry = retry
+        self._lock = threading.Lock()
+        self._emptied = threading.Condition(self._lock)
+        self._waiting: dict[int, _Waiting] = {}
+        self._bytes = 0
+        self._unreachable = 0
+        self._not_before = clock.monotonic()
+        self._closed = False
+        self._journal = Journal(directory, events)
+        for item in self._journal.recover().values():
+            self._enter(_Waiting(item, put_record(item), self._not_before, ready=True))
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __contains__(self, log_id: int) -> bool:
+        with self._lock:
+            return log_id in self._waiting
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no new work should be taken; ``None`` while all is well."""
+        if self._journal.broken:
+            return "results cannot be made durable here at the moment"
+        if len(self._waiting) >= COUNT_LIMIT or self._bytes >= BYTE_LIMIT:
+            return f"{len(self._waiting)} results wait for a coordinator, and there is no room for more"
+        return None
+
+    def add(self, item: CallbackItem) -> None:
+        """Take a result; returns when it is on the disk. If the disk fails it is kept in memory and sent from there."""
+        waiting = _Waiting(item, put_record(item), self.clock.monotonic())
+        with self._lock:
+            if self._closed:
+                return
+            self._enter(waiting)
+        try:
+            self._journal.append(waiting.record, force=True)
+        except OSError as error:
+            self.events.emit(OutboxUnwritable(str(error)))
+        waiting.ready = True
+        self.wake()
+
+    def join_empty(self, seconds: float) -> bool:
+        """Wait until everything is delivered; false when it took longer than ``seconds``."""
+        with self._emptied:
+            return self._emptied.wait_for(lambda: not self._waiting, seconds)
+
+    def close(self) -> None:
+        """Let go of the files. What still waits is found there at the next start."""
+        with self._lock:
+            self._closed = True
+        self._journal.close()
+
+    async def turn(self) -> float:
+        if self._journal.broken:
+            await asyncio.to_thread(self._recover)
+        pause = await self._deliver()
+        return min(pause, _BROKEN_PAUSE) if self._journal.broken else pause
+
+    async def _deliver(self) -> float:
+        """Send one batch, if one is due; return the pause until there is something to do."""
+        now = self.clock.monotonic()
+        if now < self._not_before:
+            return self._not_before - now
+        batch = self._next_batch(now)
+        if not batch:
+            return self._pause_until_due(now)
+        try:
+            verdicts = await asyncio.to_thread(self._link.call_back, [waiting.item for waiting in batch])
+        except OrthError as error:
+            return self._put_off(str(error))
+        self._unreachable = 0
+        await asyncio.to_thread(self._settle, batch, verdicts)
+        return 0.0
+
+    def _enter(self, waiting: _Waiting) -> None:
+        self._waiting[waiting.item.log_id] = waiting
+        self._bytes += len(waiting.record)
+
+    def _next_batch(self, now: float) -> list[_Waiting]:
+        batch: list[_Waiting] = []
+        size = 0
+        with self._lock:
+            for waiting in self._waiting.values():
+                if not waiting.ready or waiting.not_before > now:
+                    continue
+                size += len(waiting.record)
+                if len(batch) == BATCH_COUNT or (batch and size > BATCH_BYTES):
+                    break
+                batch.append(waiting)
+        return batch
+
+    def _pause_until_due(self, now: float) -> float:
+        with self._lock:
+            return min((w.not_before - now for w in self._waiting.values() if w.ready), default=self._retry)
+
+    def _put_off(self, error: str) -> float:
+        pause = self._growing_pause(self._unreachable)
+        self._unreachable += 1
+        self._not_before = self.clock.monotonic() + pause
+        self.events.emit(CallbacksFailed(len(self), error, pause))
+        return pause
+
+    def _growing_pause(self, failures: int) -> float:
+        return min(self._retry, _FIRST_PAUSE * 2.0 ** min(failures, 16))
+
+    def _settle(self, batch: list[_Waiting], verdicts: Iterable[CallbackVerdict]) -> None:
+        """Remove what was answered for. Without an answer of its own, an item is kept."""
+        answers = {answer.log_id: answer.verdict for answer in verdicts}
+        now = self.clock.monotonic()
+        settled = []
+        for waiting in batch:
+            verdict = answers.get(waiting.item.log_id, Verdict.RETRY)
+            if verdict is Verdict.RETRY:
+                waiting.not_before = now + self._growing_pause(waiting.tries)
+                waiting.tries += 1
+                continue
+            settled.append(waiting)
+            if verdict in (Verdict.UNKNOWN, Verdict.MALFORMED):
+                self.events.emit(ResultDisowned(waiting.item.log_id, verdict))
+        self._remove(settled)
+        self.events.emit(CallbacksDelivered(len(settled), len(batch) - len(settled), len(self)))
+
+    def _remove(self, settled: list[_Waiting]) -> None:
+        if not settled:
+            return
+        with self._lock:
+            for waiting in settled:
+                del self._waiting[waiting.item.log_id]
+                self._bytes -= len(waiting.record)
+            if not self._waiting:
+                self._emptied.notify_all()
+        try:
+            self._journal.append(done_record(waiting.item.log_id for waiting in settled), force=False)
+            if self._journal.size > max(SEGMENT_LIMIT, 2 * self._bytes):
+                self._journal.rewrite(self._records)
+        except OSError as error:
+            self.events.emit(OutboxUnwritable(str(error)))
+
+    def _recover(self) -> None:
+        """Write everything that waits to a new segment: one that failed once is not trusted again."""
+        if self._closed:
+            return
+        try:
+            self._journal.rewrite(self._records)
+        except OSError as error:
+            self.events.emit(OutboxUnwritable(str(error)))
+        else:
+            self.events.emit(OutboxRecovered(len(self)))
+
+    def _records(self) -> list[bytes]:
+        with self._lock:
+            return [waiting.record for waiting in self._waiting.values()]

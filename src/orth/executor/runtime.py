@@ -1,0 +1,141 @@
+"""An executor without sockets and signals: every room built once, everything from outside passed in.
+
+``process`` puts a runtime behind a port. A test, or a cluster within one process, calls ``handle`` instead of sending
+requests, turns ``loops`` by hand or runs them, and waits with ``join_idle``.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from orth.clock import Clock
+from orth.errors import CannotStart, Conflict
+from orth.events import Events
+from orth.executor.admission import Admission
+from orth.executor.capture import capturing
+from orth.executor.facts import ExecutorStarted, ExecutorStopped
+from orth.executor.handlers import Handlers
+from orth.executor.heartbeat import Heartbeat
+from orth.executor.job_thread import IdleThreads, JobThreads
+from orth.executor.outbox import Outbox
+from orth.executor.run_logs import RunLogs
+from orth.executor.running import Tools
+from orth.executor.server import Endpoints, HttpDoor
+from orth.executor.settings import ExecutorSettings
+from orth.executor.time_limits import TimeLimits
+from orth.loop import Loop
+from orth.version import __version__
+from orth.wire.coordinator_calls import CoordinatorLink
+from orth.wire.messages import Announcement, RegistryRequest
+
+EXTENSIONS = ("resend", "verdicts")
+_GOODBYE = 2.0
+_FLUSH = 10.0
+
+
+class Runtime:
+    """One executor. Made, started and stopped once; a restart is another runtime with another incarnation."""
+
+    def __init__(
+        self,
+        handlers: Handlers,
+        settings: ExecutorSettings,
+        link: CoordinatorLink,
+        *,
+        address: str,
+        incarnation: str,
+        clock: Clock,
+        events: Events,
+    ) -> None:
+        self.settings = settings
+        self.address = address
+        self.incarnation = incarnation
+        self.events = events
+        self.outbox = _open_outbox(settings, link, clock, events)
+        self.logs = RunLogs(settings.logs_dir, clock, events)
+        self.limits = TimeLimits(clock, events)
+        self.tools = Tools(clock, events, self.logs, self.limits, incarnation)
+        self.threads = JobThreads(self.tools, self.outbox.add)
+        self.admission = Admission(handlers, self.threads, self.outbox, queue_limit=settings.queue_limit, events=events)
+        self.endpoints = Endpoints(self.admission, self.logs, self.health, token=settings.access_token, events=events)
+        self.http = HttpDoor(self.endpoints)
+        self.registration = RegistryRequest(
+            registry_key=settings.app_name,
+            registry_value=address,
+            orth=Announcement(
+                incarnation=incarnation, version=__version__, extensions=EXTENSIONS, handlers=handlers.infos()
+            ),
+        )
+        self.heartbeat = Heartbeat(self.registration, link, beat=settings.heartbeat, clock=clock, events=events)
+        idle_threads = IdleThreads(self.threads, settings.idle_thread, events)
+        self.loops: list[Loop] = [self.heartbeat, self.outbox, self.limits, idle_threads]
+        self._capture = ExitStack()
+
+    def start(self) -> None:
+        """Begin to capture what handlers print and log. The loops are run, or turned, by the caller."""
+        self._capture.enter_context(capturing())
+        handlers = self.registration.orth.handlers if self.registration.orth else ()
+        self.events.emit(ExecutorStarted(self.settings.app_name, self.address, len(handlers), self.incarnation))
+
+    def handle(self, path: str, body: bytes, headers: Mapping[str, str], *, method: str = "POST") -> tuple[int, bytes]:
+        """Answer a request as the HTTP door would: status and body."""
+        answer = self.endpoints.handle(method, path, headers, body)
+        return answer.status, answer.body
+
+    def quiet(self) -> bool:
+        """Whether nothing runs or waits."""
+        return self.threads.count() == 0
+
+    def join_idle(self, seconds: float) -> bool:
+        """Wait until nothing runs or waits, all results being in the outbox; false when it took longer."""
+        return self.threads.join_idle(seconds)
+
+    def health(self) -> dict[str, object]:
+        status = "stopping" if self.admission.closed else self.outbox.refusal or "ok"
+        return {
+            "status": status,
+            "incarnation": self.incarnation,
+            "open": self.threads.count(),
+            "threads": self.threads.thread_count(),
+            "abandoned": self.tools.count_abandoned(),
+            "undelivered": len(self.outbox),
+        }
+
+    async def stop(self) -> None:
+        """Leave in good order: take nothing more, say goodbye, drain, deliver, each within its bound.
+
+        The loops go on meanwhile and are stopped at the end; a caller that turns them by hand loses nothing, as what is
+        not delivered stays in the outbox on disk.
+        """
+        self.admission.close()
+        self.heartbeat.stop()
+        await self.heartbeat.unregister(_GOODBYE)
+        cut_short = await asyncio.to_thread(self.threads.drain, self.settings.drain_timeout)
+        self.outbox.wake()
+        await asyncio.to_thread(self.outbox.join_empty, _FLUSH)
+        for loop in self.loops:
+            loop.stop()
+        self.close()
+        self.events.emit(ExecutorStopped(self.settings.app_name, cut_short, len(self.outbox)))
+
+    def close(self) -> None:
+        """Let go of files and capture at once, as if the process had been killed."""
+        self.outbox.close()
+        self._capture.close()
+
+
+def _open_outbox(settings: ExecutorSettings, link: CoordinatorLink, clock: Clock, events: Events) -> Outbox:
+    directory = settings.data_dir / "outbox"
+    try:
+        settings.logs_dir.mkdir(parents=True, exist_ok=True)
+        return Outbox(directory, link, retry=settings.callback_retry, clock=clock, events=events)
+    except OSError as error:
+        raise CannotStart(
+            f"The data folder {settings.data_dir} cannot be written: {error.strerror or error}.",
+            hint="Choose another with --data-dir.",
+        ) from None
+    except Conflict:
+        raise CannotStart(
+            f"Another executor uses the data folder {settings.data_dir}.",
+            hint="Give this one its own with --data-dir.",
+        ) from None

@@ -1,0 +1,97 @@
+"""What one executor process runs with: the settings of every role narrowed to its own, and what follows from them."""
+
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from orth.errors import CannotStart
+from orth.settings import Address, Settings
+
+TOKEN_FILE = "access-token"  # noqa: S105  # the name of a file, not a secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorSettings:
+    """Settings of one executor; spans are in seconds. The defaults are those of the settings file."""
+
+    app_name: str
+    access_token: str
+    data_dir: Path
+    logs_dir: Path
+    coordinators: tuple[str, ...] = ("http://127.0.0.1:5080",)
+    heartbeat: float = 30.0
+    idle_thread: float = 90.0
+    callback_retry: float = 30.0
+    drain_timeout: float = 60.0
+    call_timeout: float = 3.0
+    queue_limit: int = 1000
+
+    @classmethod
+    def of(cls, settings: Settings, app_name: str | None) -> "ExecutorSettings":
+        """The executor's share of ``settings``; ``app_name`` is what the code calls itself."""
+        own = settings.executor
+        name = own.app_name or app_name
+        if not name:
+            raise CannotStart("The executor has no app name.", hint='Write Executor("my-app"), or pass --app-name.')
+        if own.transport != "push":
+            raise CannotStart(f"The transport {own.transport} is not available.", hint="Use --transport push.")
+        return cls(
+            app_name=name,
+            access_token=access_token(settings),
+            data_dir=own.data_dir,
+            logs_dir=settings.logs.dir_below(own.data_dir),
+            coordinators=tuple(own.coordinators),
+            heartbeat=own.heartbeat.total_seconds(),
+            idle_thread=own.idle_thread.total_seconds(),
+            callback_retry=own.callback_retry.total_seconds(),
+            drain_timeout=own.drain_timeout.total_seconds(),
+            call_timeout=own.call_timeout.total_seconds(),
+            queue_limit=own.queue_limit,
+        )
+
+
+def access_token(settings: Settings) -> str:
+    """The token coordinators and this executor show each other: as set, or the one a coordinator beside us has made."""
+    given = settings.security.access_token
+    if given is not None and given.get_secret_value():
+        return given.get_secret_value()
+    listen = settings.executor.listen
+    if not listen.is_loopback:
+        raise CannotStart(
+            f"Listening on {listen} lets other machines in, and there is no access token.",
+            hint="Set security.access_token, or listen on 127.0.0.1.",
+        )
+    path = Path(settings.coordinator.data_dir) / TOKEN_FILE
+    try:
+        return path.read_text(encoding="utf-8").strip() or _no_token(path)
+    except FileNotFoundError:
+        return _no_token(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotStart(f"The access token in {path} cannot be read: {error}.") from None
+
+
+def _no_token(path: Path) -> str:
+    raise CannotStart(
+        f"There is no access token: security.access_token is not set and {path} does not hold one.",
+        hint="Start a coordinator in this directory first, or set ORTH_SECURITY__ACCESS_TOKEN to its token.",
+    )
+
+
+def base_url(listen: Address, port: int, coordinator: str) -> str:
+    """Under which URL coordinators reach a process that listens there, on ``port``."""
+    host = _outward_host(coordinator) if listen.is_every_interface else listen.host
+    return f"http://{Address(host, port)}"
+
+
+def _outward_host(coordinator: str) -> str:
+    """The address of the interface that faces the coordinator. Connecting a datagram socket sends nothing."""
+    parts = urlsplit(coordinator)
+    hint = "Say under which URL coordinators reach this executor: --address or executor.address."
+    try:
+        family, kind, _, _, target = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.connect(target)
+            return str(probe.getsockname()[0])
+    except OSError as error:
+        raise CannotStart(f"The way to {coordinator} cannot be found: {error}.", hint=hint) from None

@@ -1,0 +1,147 @@
+"""What settings must be to each other.
+
+A *problem* can never work, or only by luck, and refuses the start; a *warning* works but is probably not what was
+meant. Each rule names the keys it compares, so that a value that could not be read is not reported a second time in
+comparisons.
+"""
+
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import NamedTuple
+
+from orth.settings.sections import Sections
+from orth.settings.values import Address, format_duration
+
+_SHORTEST_GOOD_TOKEN = 16
+
+
+class Check(NamedTuple):
+    """What was found: ``problems`` refuse, ``warnings`` are told."""
+
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One comparison; ``finding`` says what is wrong, or nothing."""
+
+    keys: tuple[str, ...]
+    finding: Callable[[Sections], str | None]
+    fatal: bool = True
+
+
+def check_sections(settings: Sections, *, unreadable: Set[str] = frozenset()) -> Check:
+    """Apply every rule that compares no ``unreadable`` key."""
+    found = [(rule.fatal, text) for rule, text in _findings(settings) if unreadable.isdisjoint(rule.keys)]
+    return Check(
+        problems=tuple(text for fatal, text in found if fatal),
+        warnings=tuple(text for fatal, text in found if not fatal),
+    )
+
+
+def _findings(settings: Sections) -> Iterator[tuple[Rule, str]]:
+    for rule in RULES:
+        text = rule.finding(settings)
+        if text is not None:
+            yield rule, text
+
+
+def _span(settings: Sections, key: str) -> timedelta:
+    span = settings.value(key)
+    assert isinstance(span, timedelta), key
+    return span
+
+
+def _at_least(longer: str, shorter: str, why: str, *, times: int = 1, fatal: bool = True) -> Rule:
+    def finding(settings: Sections) -> str | None:
+        long, short = _span(settings, longer), _span(settings, shorter)
+        if long >= times * short:
+            return None
+        verb = "must" if fatal else "should"
+        bound = f"{times} × {shorter}" if times > 1 else shorter
+        return f"{longer} ({format_duration(long)}) {verb} be at least {bound} ({format_duration(short)}): {why}"
+
+    return Rule((longer, shorter), finding, fatal)
+
+
+def _needs_token(key: str, *, only_for: str | None = None) -> Rule:
+    """An address others can reach needs a token; ``only_for`` is the one transport that opens it."""
+
+    def finding(settings: Sections) -> str | None:
+        listen = settings.value(key)
+        assert isinstance(listen, Address), key
+        opened = only_for is None or settings.executor.transport == only_for
+        if not opened or listen.is_loopback or settings.security.access_token is not None:
+            return None
+        return f"{key} ({listen}) can be reached from other machines: set security.access_token, or listen on 127.0.0.1"
+
+    keys = (key, "security.access_token")
+    return Rule((*keys, "executor.transport") if only_for else keys, finding)
+
+
+def _handoffs_fit(settings: Sections) -> str | None:
+    cluster = settings.cluster
+    needed = cluster.handoff_tries * cluster.handoff_ack_timeout
+    if cluster.handoff_hard_timeout >= needed:
+        return None
+    return (
+        f"cluster.handoff_hard_timeout ({format_duration(cluster.handoff_hard_timeout)}) must be at least "
+        f"cluster.handoff_tries × cluster.handoff_ack_timeout ({format_duration(needed)}): "
+        "a drain would stop before its last try"
+    )
+
+
+def _memory_is_private(settings: Sections) -> str | None:
+    if not settings.channels.url.startswith("memory:") or settings.store_url.startswith("sqlite"):
+        return None
+    return (
+        "channels.url is memory://, which reaches only this process, but store.url is a database that others may "
+        "share: with several coordinators use database:// or redis://"
+    )
+
+
+def _queues_are_shared(settings: Sections) -> str | None:
+    if settings.executor.transport != "queue" or not settings.channels.url.startswith("memory:"):
+        return None
+    return "executor.transport is queue, but memory:// reaches only this process: set channels.url (database:// or redis://)"
+
+
+def _address_is_known(settings: Sections) -> str | None:
+    executor = settings.executor
+    if executor.transport != "push" or executor.address or not executor.listen.is_every_interface:
+        return None
+    return f"executor.listen is {executor.listen}, so coordinators are told a guessed address: set executor.address"
+
+
+def _token_is_long(settings: Sections) -> str | None:
+    token = settings.security.access_token
+    if token is None or len(token.get_secret_value()) >= _SHORTEST_GOOD_TOKEN:
+        return None
+    return f"security.access_token is shorter than {_SHORTEST_GOOD_TOKEN} characters and can be guessed"
+
+
+RULES = (
+    _at_least("cluster.lease", "cluster.lease_renew", "one late renewal would end a leadership", times=2),
+    _at_least("cluster.dead_after", "cluster.heartbeat", "one late beat would count as a death", times=2),
+    _at_least("registry.dead_after", "registry.heartbeat", "one late beat would remove a process", times=2),
+    _at_least("registry.dead_after", "executor.heartbeat", "one late beat would remove an executor", times=2),
+    _at_least("security.refresh_token_ttl", "security.access_token_ttl", "a sign-in could never be refreshed"),
+    _at_least("coordinator.unknown_bound", "coordinator.dispatch_timeout", "triggers would fail while awaited"),
+    _at_least("coordinator.catch_up_age", "coordinator.misfire_threshold", "no missed fire would ever be made up for"),
+    Rule(("cluster.handoff_hard_timeout", "cluster.handoff_tries", "cluster.handoff_ack_timeout"), _handoffs_fit),
+    _needs_token("coordinator.listen"),
+    _needs_token("executor.listen", only_for="push"),
+    _at_least(
+        "coordinator.lost_after",
+        "registry.dead_after",
+        "executions would be lost before their executor is",
+        fatal=False,
+    ),
+    _at_least("registry.dead_after", "registry.monitor", "silence is noticed only at the next look", fatal=False),
+    Rule(("channels.url", "store.url"), _memory_is_private, fatal=False),
+    Rule(("executor.transport", "channels.url"), _queues_are_shared, fatal=False),
+    Rule(("executor.transport", "executor.address", "executor.listen"), _address_is_known, fatal=False),
+    Rule(("security.access_token",), _token_is_long, fatal=False),
+)

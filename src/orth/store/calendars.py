@@ -1,0 +1,35 @@
+"""Calendars that jobs may name: days on which fires are skipped."""
+
+import json
+from collections.abc import Set
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import IntegrityError
+
+from orth.domain.calendars import Calendar
+from orth.errors import Conflict
+from orth.store.engines import insert_returning_id
+from orth.store.tables import calendars
+
+
+def create_calendar(connection: Connection, name: str, calendar: Calendar, now: int) -> int:
+    """Store a calendar and give its id; ``Conflict`` when the name is taken."""
+    row = {"name": name, "definition": json.dumps(calendar.to_dict()), "update_time": now}
+    try:
+        with connection.begin_nested():
+            return insert_returning_id(connection, calendars, row)
+    except IntegrityError:
+        raise Conflict(f"There is a calendar named {name!r} already.") from None
+
+
+def list_calendars(connection: Connection, after: int, limit: int) -> list[tuple[int, str, Calendar]]:
+    """Id, name and rule of calendars in order of id, those after ``after``."""
+    rows = connection.execute(select(calendars).where(calendars.c.id > after).order_by(calendars.c.id).limit(limit))
+    return [(row.id, row.name, Calendar.parse(json.loads(row.definition))) for row in rows]
+
+
+def calendars_by_id(connection: Connection, ids: Set[int]) -> dict[int, Calendar]:
+    if not ids:
+        return {}
+    rows = connection.execute(select(calendars).where(calendars.c.id.in_(ids)))
+    return {row.id: Calendar.parse(json.loads(row.definition)) for row in rows}

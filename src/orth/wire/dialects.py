@@ -1,0 +1,325 @@
+"""Every spelling of the messages: reading all of them, writing the one the peer understands.
+
+The protocol has lived through generations that differ in small things: the key of the payload (``content`` or
+``data``), the shape of a result (``handleCode`` or ``executeResult.code``), a time field without its last letter, the
+header of the token, the path of a trigger. Reading accepts all of them at once, because a body does not say which
+generation wrote it and never needs to. Writing uses both spellings where a key is cheap. Only a trigger needs to know
+its reader, for some executors answer an unknown key with an error: that knowledge is the ``Dialect`` of the group, and
+what the executor announced.
+
+Nothing here does I/O. A message that cannot be read is ``InvalidMessage``; one malformed result in a batch is a
+``Malformed`` in its place, so that it spoils nothing.
+"""
+
+import codecs
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from orth.domain.executions import FAILURE, SUCCESS
+from orth.errors import Invalid, InvalidMessage
+from orth.wire.messages import (
+    BODY_LIMIT,
+    INT64_MAX,
+    REGISTRY_BODY_LIMIT,
+    SMALL_BODY_LIMIT,
+    CallbackItem,
+    CallbackVerdict,
+    Extension,
+    IdleBeatRequest,
+    KillRequest,
+    LogPage,
+    LogRequest,
+    Message,
+    RegistryRequest,
+    Reply,
+    RunRequest,
+    Verdict,
+    as_text,
+    whole_number,
+)
+from orth.wire.strict_json import parse, read_json, read_text
+
+PREFIXES = ("/api", "/xxl-job-admin/api", "/orth-admin/api")
+"""Where a coordinator serves what executors call; each generation has its own default."""
+
+CONTENT_TYPE = "application/json;charset=UTF-8"
+APP_NAME_HEADER = "XXL-JOB-APPNAME"
+TOKEN_HEADERS = ("ORTH-ACCESS-TOKEN", "XXL-JOB-ACCESS-TOKEN", "XXL-RPC-ACCESS-TOKEN")
+
+_EXCERPT = 200
+_MESSAGE_KEYS = ("msg", "message", "detail", "error", "title")
+
+M = TypeVar("M", bound=Message)
+
+
+class Dialect(StrEnum):
+    """What the executors of a group speak."""
+
+    AUTO = "auto"  # decided per executor by what it announced
+    ORTH = "orth"  # ours, and the fork of the same name: concurrency and schedule time travel with a trigger
+    XXL = "xxl"  # xxl-job 2.2 to 3.4
+    XXL35 = "xxl35"  # xxl-job 3.5: another path, and the app name in a header
+
+
+def resolved(dialect: Dialect, extensions: frozenset[str]) -> Dialect:
+    """What to speak to an executor that announced ``extensions``: the group's choice, or else the richest safe one."""
+    if dialect is not Dialect.AUTO:
+        return dialect
+    return Dialect.ORTH if extensions else Dialect.XXL
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A reported result that cannot be read, in its place in the batch."""
+
+    log_id: int | None
+    reason: str
+
+
+# --- reading requests -------------------------------------------------------------------------------------------------
+
+
+def read_registry(body: bytes) -> RegistryRequest:
+    return _message(RegistryRequest, _members(body, REGISTRY_BODY_LIMIT))
+
+
+def read_run(body: bytes) -> RunRequest:
+    return _message(RunRequest, _one_time_spelling(_members(body, BODY_LIMIT)))
+
+
+def read_idle_beat(body: bytes) -> IdleBeatRequest:
+    return _message(IdleBeatRequest, _members(body, SMALL_BODY_LIMIT))
+
+
+def read_kill(body: bytes) -> KillRequest:
+    return _message(KillRequest, _members(body, SMALL_BODY_LIMIT))
+
+
+def read_log_request(body: bytes) -> LogRequest:
+    return _message(LogRequest, _one_time_spelling(_members(body, SMALL_BODY_LIMIT)))
+
+
+def read_callback(body: bytes) -> list[CallbackItem | Malformed]:
+    """The results in ``body``: a bare array, ``{"callbackList": [...]}`` or a single result.
+
+    Halves of surrogate pairs are repaired here instead of refused: clients that cut a message at a length leave them.
+    """
+    value = parse(read_text(body, BODY_LIMIT))
+    if isinstance(value, dict):
+        if "callbackList" in value:
+            value = value["callbackList"] or []
+        elif "logId" in value:
+            value = [value]
+    if not isinstance(value, list):
+        raise InvalidMessage("A callback is a list of results.")
+    return [_result(item) for item in value]
+
+
+def _result(item: object) -> CallbackItem | Malformed:
+    if not isinstance(item, dict):
+        return Malformed(None, "a result is an object")
+    code, msg = item.get("handleCode"), item.get("handleMsg")
+    if code is None and isinstance(first_form := item.get("executeResult"), dict):
+        code, msg = first_form.get("code"), first_form.get("msg")
+    try:
+        number = whole_number(code)
+    except ValueError as error:
+        return Malformed(_positive(item.get("logId")), f"handleCode {error}")
+    members = {
+        "logId": item.get("logId"),
+        "logDateTime": _positive(item.get("logDateTime", item.get("logDateTim"))) or 0,
+        # A report says that the execution ended; with a code that says nothing it did not end well.
+        "handleCode": number if number > 0 else FAILURE,
+        "handleMsg": msg,
+        "startTime": _positive(item.get("startTime")),
+        "incarnation": item.get("incarnation"),
+    }
+    try:
+        return CallbackItem.model_validate(members)
+    except ValidationError as error:
+        return Malformed(_positive(item.get("logId")), _complaint(error)[1])
+
+
+def _positive(value: object) -> int | None:
+    """A number that only informs: better none than a result refused for its sake."""
+    try:
+        number = whole_number(value)
+    except ValueError:
+        return None
+    return number if 0 < number <= INT64_MAX else None
+
+
+def _members(body: bytes, limit: int) -> dict[str, object]:
+    value = read_json(body, limit)
+    if not isinstance(value, dict):
+        raise InvalidMessage("The body is not a JSON object.")
+    return {key: member for key, member in value.items() if member is not None}  # null and absent mean the same
+
+
+def _one_time_spelling(members: dict[str, object]) -> dict[str, object]:
+    if "logDateTim" in members:
+        members.setdefault("logDateTime", members["logDateTim"])
+    return members
+
+
+def _message(kind: type[M], members: dict[str, object]) -> M:
+    try:
+        return kind.model_validate(members)
+    except ValidationError as error:
+        field, complaint = _complaint(error)
+        raise InvalidMessage(complaint, field=field) from None
+
+
+def _complaint(error: ValidationError) -> tuple[str, str]:
+    """The first thing wrong, without repeating what was sent: it may be large, or a secret."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    return field, f"{field}: {first['msg'].removeprefix('Value error, ')}"
+
+
+# --- reading replies --------------------------------------------------------------------------------------------------
+
+
+def read_reply(status: int, body: bytes) -> Reply:
+    """What an answer means, whatever wrote it. Never raises: what cannot be understood is a failure that says so.
+
+    The content type is not looked at, because executors that write JSON call it text/html.
+    """
+    text = body.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    try:
+        value = parse(text)
+    except InvalidMessage:
+        value = text
+    if not isinstance(value, dict):
+        return Reply.failure(f"HTTP {status}, not the expected answer: {_excerpt(text)}")
+    message = next((as_text(value[key]) for key in _MESSAGE_KEYS if value.get(key) is not None), None)
+    try:
+        code = whole_number(value.get("code"))
+        if not 200 <= status < 300:
+            return Reply(code=FAILURE if code == SUCCESS else code, msg=message or f"HTTP {status}")
+        payload = value.get("data")
+        return Reply(code=code, msg=message, payload=value.get("content") if payload is None else payload)
+    except ValueError:
+        return Reply.failure(f"HTTP {status}, without a code: {message or _excerpt(text)}")
+
+
+def read_log_page(payload: object, asked_from: int = 1) -> LogPage:
+    """A page of log. "Nothing new" has two spellings, the number of lines there are or 0: both become "none yet"."""
+    told = payload if isinstance(payload, dict) else {}
+    end = told.get("isEnd", told.get("end"))
+    page = _message(
+        LogPage,
+        {
+            "fromLineNum": told.get("fromLineNum") or asked_from,
+            "toLineNum": told.get("toLineNum") or 0,
+            "logContent": told.get("logContent"),
+            "isEnd": end is True,
+        },
+    )
+    return page.model_copy(update={"to_line": max(page.to_line, page.from_line - 1)})
+
+
+def read_verdicts(reply: Reply, items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
+    """What became of each of ``items``. A coordinator of another make says yes to the batch and means all of it."""
+    told = reply.payload.get("verdicts") if isinstance(reply.payload, dict) else None
+    if not isinstance(told, list):
+        return [CallbackVerdict(log_id=item.log_id, verdict=Verdict.STORED) for item in items]
+    verdicts: dict[int, Verdict] = {}
+    for entry in told:
+        try:
+            verdict = CallbackVerdict.model_validate(entry)
+        except ValidationError:  # a word of a newer coordinator: ask again rather than forget a result
+            continue
+        verdicts[verdict.log_id] = verdict.verdict
+    return [CallbackVerdict(log_id=item.log_id, verdict=verdicts.get(item.log_id, Verdict.RETRY)) for item in items]
+
+
+def _excerpt(text: str) -> str:
+    shown = "".join(char if char.isprintable() else " " for char in text[:_EXCERPT]).strip()
+    return shown + " …" if len(text) > _EXCERPT else shown or "nothing"
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+_NOT_IN_XXL = {"executor_concurrency", "schedule_time", "resend_to"}
+
+
+def run_body(request: RunRequest, dialect: Dialect, extensions: frozenset[str] = frozenset()) -> tuple[str, bytes]:
+    """The path and body of a trigger for an executor that announced ``extensions``.
+
+    A repetition is refused when the executor would not recognise it as one: it could run twice.
+    """
+    spoken = resolved(dialect, extensions)
+    repeatable = spoken is Dialect.ORTH and Extension.RESEND in extensions
+    if request.resend_to is not None and not repeatable:
+        raise Invalid("This executor does not recognise a repeated trigger, so it is not repeated.", field="resendTo")
+    left_out = _NOT_IN_XXL if spoken is not Dialect.ORTH else {"resend_to"} if request.resend_to is None else set()
+    path = "/trigger" if spoken is Dialect.XXL35 else "/run"
+    return path, request.model_dump_json(by_alias=True, exclude=left_out).encode()
+
+
+def idle_beat_body(job_id: int) -> bytes:
+    return IdleBeatRequest(job_id=job_id).model_dump_json(by_alias=True).encode()
+
+
+def kill_body(job_id: int, log_id: int | None, extensions: frozenset[str] = frozenset()) -> bytes:
+    """Without the extension the whole job is killed there: the base protocol cannot name one execution."""
+    one = log_id if Extension.KILL_EXECUTION in extensions else None
+    return KillRequest(job_id=job_id, log_id=one).model_dump_json(by_alias=True, exclude_none=True).encode()
+
+
+def log_body(request: LogRequest) -> bytes:
+    """A request for log lines, with the time in both spellings."""
+    return to_json({**request.model_dump(by_alias=True), "logDateTim": request.log_date_time})
+
+
+def log_payload(page: LogPage) -> dict[str, object]:
+    """A page of log as every reader finds its end: ``isEnd`` for most, ``end`` for the fork."""
+    return {**page.model_dump(by_alias=True), "end": page.end}
+
+
+def registry_body(request: RegistryRequest) -> bytes:
+    return request.model_dump_json(by_alias=True, exclude_none=True).encode()
+
+
+def callback_item_body(item: CallbackItem) -> bytes:
+    """One result, with the time in both spellings; a callback is an array of these."""
+    return to_json({**item.model_dump(by_alias=True, exclude_none=True), "logDateTim": item.log_date_time})
+
+
+def verdicts_payload(verdicts: Sequence[CallbackVerdict]) -> dict[str, object]:
+    """The payload that acknowledges a callback item by item; other makes of executors do not look at it."""
+    return {"verdicts": [verdict.model_dump(mode="json", by_alias=True) for verdict in verdicts]}
+
+
+# --- headers ----------------------------------------------------------------------------------------------------------
+
+
+def auth_headers(token: str, dialect: Dialect, app_name: str = "") -> dict[str, str]:
+    """The headers that prove the caller. Where the dialect is left open, both token headers go along."""
+    if not token.isascii() or not token.isprintable() or token != token.strip():
+        raise Invalid("An access token has visible ASCII characters only.", field="access_token")
+    headers = {}
+    if token and dialect in (Dialect.ORTH, Dialect.AUTO):
+        headers["ORTH-ACCESS-TOKEN"] = token
+    if token and dialect is not Dialect.ORTH:
+        headers["XXL-JOB-ACCESS-TOKEN"] = token
+    nameable = app_name.isascii() and app_name.isprintable()  # a header carries nothing else
+    if app_name and nameable and dialect in (Dialect.XXL35, Dialect.AUTO):
+        headers[APP_NAME_HEADER] = app_name
+    return headers
+
+
+def token_from(headers: Mapping[str, str]) -> str | None:
+    """The token of a request, from whichever header it came in."""
+    found = {name.lower(): value.strip() for name, value in headers.items()}
+    for name in TOKEN_HEADERS:
+        if token := found.get(name.lower()):
+            return token
+    scheme, _, token = found.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None

@@ -1,0 +1,224 @@
+"""What a coordinator says to executors.
+
+The one question that matters after a failed call is whether the executor may have got it. ``NotSent`` says that it
+surely has not: there never was a connection, so the trigger may go elsewhere. ``AnswerUnknown`` says that it may have:
+once a connection is there, bytes may have left, and neither a timeout nor a reset tells whether they arrived. A gateway
+that answers for its silent neighbour (502, 504) is no wiser. An unknown trigger is never "failed": the executor is
+asked about it.
+
+An answer that did arrive is a ``Reply``, and its code decides. A redirect is not followed: the executor's address is
+what was registered, and a request with a token in it goes nowhere else.
+"""
+
+from dataclasses import dataclass
+from types import SimpleNamespace, TracebackType
+from typing import Protocol, Self
+
+import aiohttp
+from yarl import URL
+
+from orth.errors import Unavailable
+from orth.wire.dialects import (
+    CONTENT_TYPE,
+    Dialect,
+    auth_headers,
+    idle_beat_body,
+    kill_body,
+    log_body,
+    read_log_page,
+    read_reply,
+    run_body,
+)
+from orth.wire.messages import BODY_LIMIT, LogPage, LogRequest, Reply, RunRequest, checked_address
+
+LOG_REPLY_LIMIT = 16 * 1024 * 1024
+"""Bytes of a page of log: foreign executors send everything up to the end of the file."""
+
+_NO_EXTENSIONS: frozenset[str] = frozenset()
+_GATEWAY_FAILED = (502, 504)
+_KEEP_ALIVE = 3.0
+"""Seconds a connection waits for its next use. Less than any server's own limit: a server that closes the connection
+just as the next trigger is written would leave that trigger unknown."""
+
+
+class NotSent(Unavailable):
+    """The executor surely did not get it."""
+
+    kind = "not-sent"
+
+
+class AnswerUnknown(Unavailable):
+    """The executor may have got it, and may be doing it."""
+
+    kind = "answer-unknown"
+
+
+class ExecutorLink(Protocol):
+    """The way to the executors, as the coordinator's parts see it."""
+
+    async def run(
+        self,
+        address: str,
+        request: RunRequest,
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = _NO_EXTENSIONS,
+        dialect: Dialect = Dialect.AUTO,
+    ) -> Reply: ...
+
+    async def beat(self, address: str, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO) -> Reply: ...
+
+    async def idle_beat(
+        self, address: str, job_id: int, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+    ) -> Reply: ...
+
+    async def kill(
+        self,
+        address: str,
+        job_id: int,
+        log_id: int | None = None,
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = _NO_EXTENSIONS,
+        dialect: Dialect = Dialect.AUTO,
+    ) -> Reply: ...
+
+    async def log(
+        self, address: str, request: LogRequest, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+    ) -> LogPage: ...
+
+
+@dataclass(slots=True)
+class _Passage:
+    """How far one request came."""
+
+    connected: bool = False
+
+
+class ExecutorCalls:
+    """The way to the executors over HTTP; open it inside the event loop that uses it."""
+
+    def __init__(self, *, timeout: float = 3.0, connections: int = 1_000, per_executor: int = 64) -> None:
+        self._timeout = timeout
+        self._connections = connections
+        self._per_executor = per_executor
+        self._session: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        tracing = aiohttp.TraceConfig()
+        tracing.on_connection_create_end.append(_note_connection)
+        tracing.on_connection_reuseconn.append(_note_connection)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=self._connections, limit_per_host=self._per_executor, keepalive_timeout=_KEEP_ALIVE
+            ),
+            timeout=aiohttp.ClientTimeout(total=self._timeout),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"Content-Type": CONTENT_TYPE, "Accept-Encoding": "identity", "User-Agent": "orth"},
+            auto_decompress=False,  # nothing compressed was asked for, and a small answer must not become a large one
+            trust_env=False,
+            trace_configs=[tracing],
+        )
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def run(
+        self,
+        address: str,
+        request: RunRequest,
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = _NO_EXTENSIONS,
+        dialect: Dialect = Dialect.AUTO,
+    ) -> Reply:
+        """Hand over one execution."""
+        path, body = run_body(request, dialect, extensions)
+        return await self._call(address, path, body, auth_headers(token, dialect, app_name))
+
+    async def beat(self, address: str, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO) -> Reply:
+        """Is the process there? The body is an empty object: some executors fail on an empty body."""
+        return await self._call(address, "/beat", b"{}", auth_headers(token, dialect, app_name))
+
+    async def idle_beat(
+        self, address: str, job_id: int, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+    ) -> Reply:
+        """Is the job idle there? 200 says yes."""
+        return await self._call(address, "/idleBeat", idle_beat_body(job_id), auth_headers(token, dialect, app_name))
+
+    async def kill(
+        self,
+        address: str,
+        job_id: int,
+        log_id: int | None = None,
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = _NO_EXTENSIONS,
+        dialect: Dialect = Dialect.AUTO,
+    ) -> Reply:
+        """End one execution where the executor can, all of the job there where it cannot."""
+        body = kill_body(job_id, log_id, extensions)
+        return await self._call(address, "/kill", body, auth_headers(token, dialect, app_name))
+
+    async def log(
+        self, address: str, request: LogRequest, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+    ) -> LogPage:
+        """Lines of an execution's log."""
+        headers = auth_headers(token, dialect, app_name)
+        reply = await self._call(address, "/log", log_body(request), headers, LOG_REPLY_LIMIT)
+        if not reply.ok:
+            raise Unavailable(f"{address} has no log to show: {reply.msg} (code {reply.code}).")
+        return read_log_page(reply.payload, request.from_line_num)
+
+    async def _call(
+        self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int = BODY_LIMIT
+    ) -> Reply:
+        assert self._session is not None, "open() comes first"
+        url = URL(checked_address(address) + path, encoded=True)
+        passage = _Passage()
+        try:
+            async with self._session.post(
+                url, data=body, headers=headers, allow_redirects=False, trace_request_ctx=passage
+            ) as response:
+                status, answer = response.status, await _read(response, limit)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            failure = AnswerUnknown if passage.connected else NotSent
+            raise failure(f"{url}: {_cause(error, self._timeout)}.") from error
+        if status in _GATEWAY_FAILED:
+            raise AnswerUnknown(f"{url}: a gateway answered HTTP {status}.")
+        return read_reply(status, answer)
+
+
+async def _note_connection(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: object) -> None:
+    context.trace_request_ctx.connected = True
+
+
+async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > limit:
+            response.close()
+            raise aiohttp.ClientPayloadError(f"the answer is larger than {limit} bytes")
+    return bytes(body)
+
+
+def _cause(error: BaseException, timeout: float) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {timeout:g} s"
+    return str(error) or type(error).__name__

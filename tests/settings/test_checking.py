@@ -1,0 +1,93 @@
+import pytest
+
+from orth.settings import Settings
+from orth.settings.checking import RULES, check_sections
+from orth.settings.names import FIELDS
+from orth.settings.sections import Sections
+
+TOKEN = "a-token-of-good-length"
+
+
+def sections(**given: object) -> Sections:
+    """Sections from ``cluster__lease="5s"`` arguments."""
+    tables: dict[str, dict[str, object]] = {}
+    for name, value in given.items():
+        section, _, key = name.partition("__")
+        tables.setdefault(section, {})[key] = value
+    return Sections.model_validate(tables)
+
+
+def test_the_defaults_have_neither_problems_nor_warnings() -> None:
+    assert Settings().check() == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"cluster__lease": "19s"}, "cluster.lease (19s) must be at least 2 × cluster.lease_renew (10s)"),
+        ({"cluster__dead_after": "19s"}, "cluster.dead_after (19s) must be at least 2 × cluster.heartbeat (10s)"),
+        (
+            {"registry__heartbeat": "46s"},
+            "registry.dead_after (1m30s) must be at least 2 × registry.heartbeat (46s)",
+        ),
+        (
+            {"executor__heartbeat": "46s"},
+            "registry.dead_after (1m30s) must be at least 2 × executor.heartbeat (46s)",
+        ),
+        ({"security__access_token_ttl": "8d"}, "security.refresh_token_ttl (7d) must be at least"),
+        ({"coordinator__unknown_bound": "2s"}, "coordinator.unknown_bound (2s) must be at least"),
+        ({"coordinator__catch_up_age": "4s"}, "coordinator.catch_up_age (4s) must be at least"),
+        ({"cluster__handoff_tries": 13}, "cluster.handoff_hard_timeout (1m) must be at least"),
+        ({"coordinator__listen": "0.0.0.0:5080"}, "coordinator.listen (0.0.0.0:5080) can be reached"),
+        ({"executor__listen": "10.0.0.7:9999"}, "executor.listen (10.0.0.7:9999) can be reached"),
+    ],
+)
+def test_settings_that_cannot_work_together_are_problems(given: dict[str, object], says: str) -> None:
+    problems, _warnings = check_sections(sections(**given))
+    assert len(problems) == 1
+    assert problems[0].startswith(says)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"cluster__lease": "20s"},
+        {"cluster__handoff_tries": 12},
+        {"coordinator__listen": "0.0.0.0:5080", "security__access_token": TOKEN},
+        {"executor__listen": "10.0.0.7:9999", "executor__transport": "link"},
+    ],
+)
+def test_the_bounds_themselves_are_allowed(given: dict[str, object]) -> None:
+    assert check_sections(sections(**given)) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"coordinator__lost_after": "1m"}, "coordinator.lost_after (1m) should be at least registry.dead_after"),
+        ({"registry__monitor": "2m"}, "registry.dead_after (1m30s) should be at least registry.monitor"),
+        ({"store__url": "postgresql://h/d"}, "channels.url is memory://"),
+        ({"executor__transport": "queue"}, "executor.transport is queue"),
+        ({"executor__listen": "0.0.0.0:9999", "security__access_token": TOKEN}, "executor.listen is 0.0.0.0:9999"),
+        ({"security__access_token": "short"}, "security.access_token is shorter"),
+    ],
+)
+def test_settings_that_surprise_are_warnings(given: dict[str, object], says: str) -> None:
+    problems, warnings = check_sections(sections(**given))
+    assert problems == ()
+    assert len(warnings) == 1
+    assert warnings[0].startswith(says)
+
+
+def test_a_secret_is_in_no_finding() -> None:
+    assert "hunter2" not in str(check_sections(sections(security__access_token="hunter2")))
+
+
+def test_a_rule_is_silent_about_a_key_that_could_not_be_read() -> None:
+    broken = sections(cluster__lease="1s")
+    assert check_sections(broken).problems
+    assert check_sections(broken, unreadable={"cluster.lease_renew"}).problems == ()
+
+
+def test_rules_compare_settings_that_exist() -> None:
+    assert {key for rule in RULES for key in rule.keys} <= set(FIELDS)
