@@ -4,6 +4,7 @@ Distributions keep server programs off the ordinary PATH, so the usual places ar
 file prints the Debian packages of the programs that are missing, one per line; it needs the standard library only.
 """
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,7 +53,7 @@ def find_program(name: str) -> Path:
 
 
 def _version(folder: Path) -> list[int]:
-    return [int("".join(filter(str.isdigit, part)) or 0) for part in folder.parts]
+    return [int(number) for number in re.findall(r"\d+", str(folder))]
 
 
 def missing_packages() -> list[str]:

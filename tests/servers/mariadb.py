@@ -73,7 +73,9 @@ class MariaDBServer(Server):
         ]
 
     def answering_from(self) -> Path:
-        ((directory,),) = self._query("SELECT @@datadir")
+        with self._connect(patience=2) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT @@datadir")
+            ((directory,),) = cursor.fetchall()
         return Path(directory)
 
     def _query(self, statement: str, *arguments: object) -> tuple[tuple[Any, ...], ...]:
@@ -81,8 +83,8 @@ class MariaDBServer(Server):
             cursor.execute(statement, arguments or None)
             return cursor.fetchall()
 
-    def _connect(self) -> "pymysql.Connection[Cursor]":
+    def _connect(self, patience: float = 30) -> "pymysql.Connection[Cursor]":
         # Unless told otherwise the driver reads the machine's certificates for every connection, which takes 25 ms.
         return pymysql.connect(
-            host="127.0.0.1", port=self.port, user="root", autocommit=True, connect_timeout=5, ssl_disabled=True
+            host="127.0.0.1", port=self.port, user="root", autocommit=True, ssl_disabled=True, read_timeout=patience
         )

@@ -70,7 +70,7 @@ class PostgresServer(Server):
         super().stop()
 
     def _connect(self) -> "psycopg.Connection[tuple[Any, ...]]":
-        return psycopg.connect(self.url("postgres"), autocommit=True, connect_timeout=5)
+        return psycopg.connect(self.url("postgres"), autocommit=True, connect_timeout=2)
 
 
 def _free_shared_memory(lock_file: Path) -> None:

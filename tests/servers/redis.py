@@ -53,5 +53,5 @@ class RedisServer(Server):
         return [str(self._redis_server), *options]
 
     def answering_from(self) -> Path:
-        with redis.Redis.from_url(self.url(), socket_timeout=5) as client:
+        with redis.Redis.from_url(self.url(), socket_timeout=2) as client:
             return Path(client.config_get("dir")["dir"])

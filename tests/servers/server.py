@@ -88,11 +88,15 @@ class Server(ABC):
         """Serve: on a new port and a new directory the first time, on the old ones after that."""
         if self.running:
             return
-        if self.directory is None:
+        if self.directory is not None:
+            self._serve()
+            return
+        try:
             self._prepare()
             self._serve_on_a_free_port()
-        else:
-            self._serve()
+        except BaseException:
+            self.stop()
+            raise
 
     def halt(self) -> None:
         """Shut down cleanly and keep the data."""
@@ -151,9 +155,7 @@ class Server(ABC):
         if command is not None:
             self._spawn(command)
             if self._guard_ended() != 0:
-                failure = ServerStartError(f"{self.name} could not prepare its data directory.\n{self._last_lines()}")
-                self.stop()
-                raise failure
+                raise ServerStartError(f"{self.name} could not prepare its data directory.\n{self._last_lines()}")
 
     def _serve_on_a_free_port(self) -> None:
         while True:
@@ -162,7 +164,6 @@ class Server(ABC):
                 return
             except ServerStartError:
                 if port_is_free(self.port):
-                    self.stop()
                     raise
                 self.port = free_port()  # somebody took the other one between our look and the server's
 

@@ -64,7 +64,7 @@ def test_without_servers_tests_fail_in_ci_and_are_skipped_elsewhere(tmp_path: Pa
         "def test_p(postgres_url): pass\ndef test_m(mariadb_url): pass\ndef test_r(redis_url): pass\n"
     )
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rsE", "-p", "no:cacheprovider", str(tmp_path)],
+        [sys.executable, "-m", "pytest", "-q", "-rsE", "-p", "no:cacheprovider", "-p", "no:asyncio", str(tmp_path)],
         cwd=tmp_path,
         env={**os.environ, "PATH": "", "CI": ci, "PYTHONPATH": str(REPOSITORY)},
         capture_output=True,

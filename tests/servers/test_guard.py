@@ -1,5 +1,6 @@
 """The guard as a program: what it does when its command ends, and when the one who started it does."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -42,14 +43,14 @@ def test_closing_its_input_ends_the_command_gently_and_removes_the_directory(tmp
     assert not (tmp_path / "data").exists()
 
 
-def test_a_command_that_ignores_its_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_ignores_its_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "_PATIENCE", 0.2)
     child = subprocess.Popen(
-        ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.02; done"], stdout=subprocess.PIPE, text=True
+        ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.02; done"], stdout=subprocess.PIPE
     )
     assert child.stdout is not None
-    assert child.stdout.readline() == "ready\n"
-    guard._end(child, guard.signal.SIGTERM)
+    assert child.stdout.readline() == b"ready\n"
+    guard._end(child, signal.SIGTERM)
     assert child.returncode == -9
     child.stdout.close()
 

@@ -7,8 +7,9 @@ Executions, the ledger of
    decisions and the advanced schedule are one leader transaction: a fire is planned once, or not at all.
 2. ``triggering`` is the one door in. Whatever the cause, an execution begins there as a row; nobody else inserts one.
 3. ``routing`` (pure) chooses an address. 4. ``dispatch`` takes opened executions, writes down whom each will be sent
-to, sends, and stores the answer. An answer that is lost makes the
-   execution *unknown*, never failed: ``dispatch`` then asks the same process again, under the same id, until it knows or the bound has passed.
+to, sends, and stores the answer. An answer
+   that is lost makes the execution *unknown*, never failed: ``unknowns`` then asks the same process again, under the
+   same id, until it knows or the bound has passed.
 
 … the network, the executor, the network …
 

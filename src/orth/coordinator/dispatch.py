@@ -5,10 +5,7 @@ writes down the chosen address *before* anything is sent, so a successor knows w
 the turn, one task per execution: a slow peer holds up nothing but its own. An answer that cannot be stored (the
 database is away) is kept and stored by a later turn.
 
-``Unknowns`` asks about executions whose answer was lost. Only a process that announced it may be asked again under
-the same id, because it remembers the ids it has taken; and only the very incarnation that was asked first, because
-its successor remembers nothing. For others we wait for the result, up to the bound after which the execution counts
-as lost.
+What happens to lost answers is in ``unknowns``.
 """
 
 import asyncio
@@ -94,6 +91,7 @@ class Dispatch(LeaderLoop):
         self._sending: set[asyncio.Task[None]] = set()
         self._answers: list[Answer] = []
         self._doubted_in: int | None = None
+        self._bug: BaseException | None = None
 
     @property
     def busy(self) -> bool:
@@ -101,6 +99,8 @@ class Dispatch(LeaderLoop):
         return bool(self._sending or self._answers)
 
     async def lead(self, term: Term) -> float:
+        if self._bug is not None:
+            raise self._bug  # a bug in a sending task is a crash of this loop: loud, and mended by the next term
         await self._doubt_once(term)
         await self._store_answers(term)
         room = min(self._batch, self._in_flight - len(self._sending))
@@ -113,8 +113,14 @@ class Dispatch(LeaderLoop):
         for letter in letters:
             task = asyncio.create_task(self._send(letter))
             self._sending.add(task)
-            task.add_done_callback(self._sending.discard)
+            task.add_done_callback(self._sent)
         return 0.0 if len(letters) + len(failed) == room else _IDLE_PAUSE
+
+    def _sent(self, task: asyncio.Task[None]) -> None:
+        self._sending.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._bug = task.exception()
+            self.wake()
 
     async def drain(self) -> None:
         """Wait for what is on its way and store the answers; used when the node stops."""

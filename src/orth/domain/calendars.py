@@ -1,7 +1,7 @@
 """Calendars: days on which a job's fires are skipped.
 
-A calendar does not move or hide fires. A fire on a day it refuses is still a fire, which planning records as skipped with
-the reason given here, so that nobody wonders in January why nothing ran at Christmas.
+A calendar does not move or hide fires. A fire on a day it refuses is still a fire, which planning records as skipped
+with the reason given here, so that nobody wonders in January why nothing ran at Christmas.
 """
 
 import re
@@ -101,7 +101,9 @@ def _dates(raw: Mapping[str, object], member: str) -> frozenset[date]:
     if not isinstance(listed, list):
         raise Invalid(f"The member {member} is not a list.", hint=hint, field=member)
     if len(listed) > DATES_LIMIT:
-        raise Invalid(f"The member {member} has more than {DATES_LIMIT} dates.", hint="Leave out past ones.", field=member)
+        raise Invalid(
+            f"The member {member} has more than {DATES_LIMIT} dates.", hint="Leave out past ones.", field=member
+        )
     days = set()
     for text in listed:
         day = _date(text)

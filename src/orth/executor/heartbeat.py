@@ -6,6 +6,8 @@ would, with growing pauses; a missing coordinator is found within a second of it
 """
 
 import asyncio
+import threading
+from contextlib import suppress
 
 from orth.clock import Clock
 from orth.errors import OrthError
@@ -29,12 +31,14 @@ class Heartbeat(Loop):
         self._link = link
         self._beat = beat
         self._misses = 0
+        self._speaking = threading.Lock()
+        self._leaving = False
         self.registered = False
         """Whether the last beat was taken."""
 
     async def turn(self) -> float:
         try:
-            await asyncio.to_thread(self._link.register, self._request)
+            await asyncio.to_thread(self._register)
         except OrthError as error:
             self.registered = False
             pause = min(self._beat, _FIRST_PAUSE * 2.0 ** min(self._misses, 16))
@@ -42,17 +46,23 @@ class Heartbeat(Loop):
             self.events.emit(RegistrationFailed(str(error), pause))
             return pause
         self._misses = 0
-        if not self.registered:
+        if not self.registered and not self._leaving:
             self.registered = True
             self.events.emit(Registered(self._request.registry_key, self._request.registry_value))
         return self._beat
 
     async def unregister(self, seconds: float) -> None:
-        """Say goodbye, best effort: whoever misses it learns from the silence. Stop the loop first."""
-        if not self.registered:
-            return
+        """Say goodbye and stay silent. Best effort: whoever misses it learns from the silence."""
+        self._leaving = True
         self.registered = False
-        try:
-            await asyncio.wait_for(asyncio.to_thread(self._link.unregister, self._request), seconds)
-        except (OrthError, TimeoutError):
-            return
+        with suppress(OrthError, TimeoutError):
+            await asyncio.wait_for(asyncio.to_thread(self._unregister), seconds)
+
+    def _register(self) -> None:
+        with self._speaking:
+            if not self._leaving:
+                self._link.register(self._request)
+
+    def _unregister(self) -> None:
+        with self._speaking:  # a beat on its way must not arrive after the goodbye
+            self._link.unregister(self._request)

@@ -54,12 +54,12 @@ class Outbox(Loop):
         self._link = link
         self._retry = retry
         self._lock = threading.Lock()
-        self._emptied = threading.Condition(self._lock)
         self._waiting: dict[int, _Waiting] = {}
         self._bytes = 0
         self._unreachable = 0
         self._not_before = clock.monotonic()
         self._closed = False
+        self._turning = asyncio.Lock()
         self._journal = Journal(directory, events)
         for item in self._journal.recover().values():
             self._enter(_Waiting(item, put_record(item), self._not_before, ready=True))
@@ -94,11 +94,6 @@ class Outbox(Loop):
         waiting.ready = True
         self.wake()
 
-    def join_empty(self, seconds: float) -> bool:
-        """Wait until everything is delivered; false when it took longer than ``seconds``."""
-        with self._emptied:
-            return self._emptied.wait_for(lambda: not self._waiting, seconds)
-
     def close(self) -> None:
         """Let go of the files. What still waits is found there at the next start."""
         with self._lock:
@@ -106,10 +101,25 @@ class Outbox(Loop):
         self._journal.close()
 
     async def turn(self) -> float:
-        if self._journal.broken:
-            await asyncio.to_thread(self._recover)
-        pause = await self._deliver()
-        return min(pause, _BROKEN_PAUSE) if self._journal.broken else pause
+        async with self._turning:
+            if self._closed:
+                return self._retry
+            if self._journal.broken:
+                await asyncio.to_thread(self._recover)
+            pause = await self._deliver()
+            return min(pause, _BROKEN_PAUSE) if self._journal.broken else pause
+
+    async def flush(self, seconds: float) -> None:
+        """Deliver everything now if a coordinator answers; try at least once, and again for at most ``seconds``."""
+        deadline = self.clock.monotonic() + seconds
+        self._not_before = self.clock.monotonic()
+        self._unreachable = 0
+        while self._waiting:
+            pause = await self.turn()
+            left = deadline - self.clock.monotonic()
+            if pause > 0 and left <= 0:
+                return
+            await self.clock.sleep_unless(asyncio.Event(), min(pause, left))
 
     async def _deliver(self) -> float:
         """Send one batch, if one is due; return the pause until there is something to do."""
@@ -182,8 +192,6 @@ class Outbox(Loop):
             for waiting in settled:
                 del self._waiting[waiting.item.log_id]
                 self._bytes -= len(waiting.record)
-            if not self._waiting:
-                self._emptied.notify_all()
         try:
             self._journal.append(done_record(waiting.item.log_id for waiting in settled), force=False)
             if self._journal.size > max(SEGMENT_LIMIT, 2 * self._bytes):
@@ -193,8 +201,6 @@ class Outbox(Loop):
 
     def _recover(self) -> None:
         """Write everything that waits to a new segment: one that failed once is not trusted again."""
-        if self._closed:
-            return
         try:
             self._journal.rewrite(self._records)
         except OSError as error:

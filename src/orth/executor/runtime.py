@@ -101,18 +101,16 @@ class Runtime:
             "undelivered": len(self.outbox),
         }
 
-    async def stop(self) -> None:
+    async def stop(self, *, flush: float = _FLUSH) -> None:
         """Leave in good order: take nothing more, say goodbye, drain, deliver, each within its bound.
 
-        The loops go on meanwhile and are stopped at the end; a caller that turns them by hand loses nothing, as what is
-        not delivered stays in the outbox on disk.
+        What cannot be delivered within ``flush`` seconds stays in the outbox on disk, for the next start.
         """
         self.admission.close()
         self.heartbeat.stop()
         await self.heartbeat.unregister(_GOODBYE)
         cut_short = await asyncio.to_thread(self.threads.drain, self.settings.drain_timeout)
-        self.outbox.wake()
-        await asyncio.to_thread(self.outbox.join_empty, _FLUSH)
+        await self.outbox.flush(flush)
         for loop in self.loops:
             loop.stop()
         self.close()

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, literal, select
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -19,7 +19,7 @@ from orth.errors import StoreUnavailable
 from orth.store import leases
 from orth.store.engines import is_sqlite, may_repeat, open_engine, read_url
 
-__all__ = ["Connection", "Database", "open_database"]
+__all__ = ["Connection", "Database", "open_database", "ping"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -82,6 +82,11 @@ class Database:
 
     def __exit__(self, *_exc: object) -> None:
         self.close()
+
+
+def ping(connection: Connection) -> None:
+    """Show that the database answers."""
+    connection.execute(select(literal(1)))
 
 
 def open_database(url: str, *, size: int = 8, patience: float = 8.0) -> Database:

@@ -50,7 +50,8 @@ async def signed_in(request: Request, tools: ToolsHere) -> Caller:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
         raise Unauthenticated(
-            "This needs a signed-in caller.", hint="Sign in with POST /api/v1/auth/login and send Authorization: Bearer …"
+            "This needs a signed-in caller.",
+            hint="Sign in with POST /api/v1/auth/login and send Authorization: Bearer …",
         )
     user = await _user_of(tools, tools.signing.read(token.strip(), "access"))
     return Caller(user.username, user.role)

@@ -1,7 +1,8 @@
 """What executors call: registry, registryRemove, callback; under every prefix, in every dialect.
 
-Plain Starlette routes: these are hot, and their bodies are read by ``orth.wire``. Answers are the envelope executors know. A result that was
-understood is always answered 200, also when nothing came of it: some executors turn any other answer into a second, failed report.
+Plain Starlette routes: these are hot, and their bodies are read by ``orth.wire``. Answers are the envelope executors
+know. A result that was understood is always answered 200, also when nothing came of it: some executors turn any other
+answer into a second, failed report.
 """
 
 import hmac
@@ -58,7 +59,9 @@ def _endpoint(call: Answering) -> Callable[[Request], Awaitable[Response]]:
 
 def _check_token(tools: Tools, token: str | None) -> None:
     if token is None or not hmac.compare_digest(token.encode(), tools.access_token.encode()):
-        raise Unauthenticated("The access token is missing or wrong.", hint="Set ORTH_SECURITY__ACCESS_TOKEN to the cluster's.")
+        raise Unauthenticated(
+            "The access token is missing or wrong.", hint="Set ORTH_SECURITY__ACCESS_TOKEN to the cluster's."
+        )
 
 
 def _envelope(reply: Reply, status: int = 200) -> Response:

@@ -1,4 +1,6 @@
-"""Errors as ``application/problem+json``: what is wrong, where, and what to do next. Never a stack trace or a statement."""
+"""Errors as ``application/problem+json``: what is wrong, where, and what to do next. Never a stack trace or a
+statement.
+"""
 
 import logging
 import secrets
@@ -36,7 +38,7 @@ def handle_problems(app: FastAPI) -> None:
 
 async def _expected(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, OrthError)
-    errors = [{"field": error.field, "message": error.message}] if error.field else None
+    errors: list[dict[str, Any]] | None = [{"field": error.field, "message": error.message}] if error.field else None
     if isinstance(error, InvalidSchedule) and error.text and errors:
         errors[0] |= {"position": error.position, "length": error.length, "text": error.text}
     answer = problem(error.status, error.kind, error.message, hint=error.hint, errors=errors)

@@ -1,7 +1,8 @@
 """Passwords and session tokens.
 
-A password is stored as its argon2id hash. A session token is a JWT of one fixed algorithm, signed with a secret all nodes share through the
-database; it names the user, the version of the password it was begun with and its purpose. A changed password ends every session.
+A password is stored as its argon2id hash. A session token is a JWT of one fixed algorithm, signed with a secret all
+nodes share through the database; it names the user, the version of the password it was begun with and its purpose. A
+changed password ends every session.
 """
 
 import secrets

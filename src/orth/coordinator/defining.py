@@ -1,0 +1,133 @@
+"""Defining jobs: what is checked before a definition is stored, started or triggered.
+
+Each function is one unit of work. What is refused here changes nothing; what is accepted can be planned: the schedule
+parses and fires at least once more, the calendar exists, and the handler is one that the group's executors announced.
+"""
+
+import json
+from dataclasses import replace
+from difflib import get_close_matches
+
+from orth.coordinator.due import restarted, schedule_of
+from orth.coordinator.triggering import Request, open_requested
+from orth.domain.jobs import Job, ScheduleType
+from orth.domain.nodes import normal_address
+from orth.domain.schedules import Schedule
+from orth.errors import Conflict, Invalid, InvalidSchedule, NotFound
+from orth.store.calendars import calendars_by_id
+from orth.store.database import Connection
+from orth.store.executions import find_execution
+from orth.store.groups import get_group
+from orth.store.jobs import create_job, get_job, replace_job
+from orth.store.registry import announced_handlers, list_executors
+
+
+def define(connection: Connection, job: Job, now: int, allow_unknown_handler: bool) -> int:
+    """Store a new job, stopped; its id."""
+    _checked_schedule(connection, job, now)
+    if not allow_unknown_handler:
+        _check_handler(connection, job)
+    return create_job(connection, job, now)
+
+
+def edit(connection: Connection, stored: Job, edited: Job, now: int, allow_unknown_handler: bool) -> None:
+    """Write ``edited`` over ``stored``. A started job whose timing changed waits for the next fire of the new
+    schedule.
+    """
+    schedule = _checked_schedule(connection, edited, now)
+    if not allow_unknown_handler and edited.executor_handler != stored.executor_handler:
+        _check_handler(connection, edited)
+    if stored.trigger_status and _timing(stored) != _timing(edited):
+        edited = restarted(edited, schedule, now)
+    replace_job(connection, edited, now)
+
+
+def start_job(connection: Connection, job_id: int, now: int) -> None:
+    """Let a job fire by its schedule; a started one is left as it is."""
+    stored = get_job(connection, job_id)
+    if stored.trigger_status:
+        return
+    if stored.schedule_type is ScheduleType.NONE:
+        raise Conflict(
+            f"Job {job_id} has no schedule (NONE), so there is nothing to start.",
+            hint="Give it one, or trigger it by hand.",
+        )
+    replace_job(connection, restarted(stored, _checked_schedule(connection, stored, now), now), now)
+
+
+def stop_job(connection: Connection, job_id: int, now: int) -> None:
+    """Plan no further fires of a job."""
+    stored = get_job(connection, job_id)
+    if stored.trigger_status:
+        stopped = replace(stored, trigger_status=False, trigger_last_time=0, trigger_next_time=0, due_time=0)
+        replace_job(connection, stopped, now)
+
+
+def trigger_job(connection: Connection, job_id: int, asked: Request, now: int) -> list[int]:
+    """Open what was asked for; the ids, the same ones when it was asked for before."""
+    stored = get_job(connection, job_id)
+    if asked.addresses:
+        _check_addresses(connection, stored, asked.addresses)
+    ids = open_requested(connection, stored, asked, now)
+    opened = find_execution(connection, ids[0])
+    wanted = stored.executor_param if asked.param is None else asked.param
+    if opened is not None and (opened.executor_param, opened.addresses) != (wanted, asked.addresses):
+        raise Invalid("This Idempotency-Key was used with another body.", hint="Use a new key for a new request.")
+    return ids
+
+
+def with_schedule(connection: Connection, job_id: int) -> tuple[Job, Schedule]:
+    stored = get_job(connection, job_id)
+    return stored, _schedule(connection, stored)
+
+
+def _timing(job: Job) -> tuple[object, ...]:
+    return (job.schedule_type, job.schedule_conf, job.timezone, job.dst_policy, job.jitter)
+
+
+def _check_addresses(connection: Connection, job: Job, addresses: tuple[str, ...]) -> None:
+    """Only addresses that are registered or written into the group: a trigger must not make us call strangers."""
+    group = get_group(connection, job.job_group)
+    known = {normal_address(address) for address in group.addresses}
+    known |= {normal_address(entry.address) for entry in list_executors(connection, group.app_name)}
+    strangers = [address for address in addresses if address not in known]
+    if strangers:
+        raise Invalid(
+            f"{strangers[0]} is not an executor of {group.app_name}.",
+            hint=f"Known: {', '.join(sorted(known)) or 'none'}.",
+            field="address_list",
+        )
+
+
+def _schedule(connection: Connection, job: Job) -> Schedule:
+    if job.calendar_id is None:
+        return schedule_of(job)
+    calendar = calendars_by_id(connection, {job.calendar_id}).get(job.calendar_id)
+    if calendar is None:
+        raise NotFound("calendar", job.calendar_id)
+    return schedule_of(job, calendar)
+
+
+def _checked_schedule(connection: Connection, job: Job, now: int) -> Schedule:
+    schedule = _schedule(connection, job)
+    if job.schedule_type is not ScheduleType.NONE and schedule.next_after(now) is None:
+        raise InvalidSchedule(f"{job.schedule_conf!r} never fires after now.", text=job.schedule_conf)
+    return schedule
+
+
+def _check_handler(connection: Connection, job: Job) -> None:
+    """Refuse a handler name that no executor of the group has, when all of them said what they have."""
+    group = get_group(connection, job.job_group)
+    online = list_executors(connection, group.app_name)
+    said = announced_handlers(connection, group.app_name)
+    if not online or len(said) < len(online):
+        return
+    known = sorted({handler["name"] for text in said for handler in json.loads(text)["handlers"]})
+    if job.executor_handler not in known:
+        near = get_close_matches(job.executor_handler, known, 1)
+        hint = f"Did you mean {near[0]}? " if near else ""
+        raise Invalid(
+            f"No executor of {group.app_name} has a handler {job.executor_handler!r}.",
+            hint=f"{hint}Known: {', '.join(known) or 'none'}. To save it anyway: ?allow_unknown_handler=true",
+            field="executor_handler",
+        )

@@ -1,0 +1,55 @@
+"""The application: resources, the rule that nobody is anonymous, and health."""
+
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.responses import JSONResponse
+
+from orth.coordinator.http import auth, executions, executors, groups, jobs
+from orth.coordinator.http.auth import ToolsHere, signed_in
+from orth.coordinator.http.from_executors import executor_routes
+from orth.coordinator.http.limits import BodyLimit
+from orth.coordinator.http.problems import handle_problems
+from orth.coordinator.http.tools import Tools
+from orth.store.database import ping
+from orth.version import __version__
+
+health = APIRouter(prefix="/health", tags=["health"])
+
+
+@health.get("/live")
+async def live() -> dict[str, str]:
+    """The process runs."""
+    return {"status": "alive"}
+
+
+@health.get("/ready")
+async def ready(tools: ToolsHere) -> dict[str, str]:
+    """The process can do its work: the database answers."""
+    await tools.db.read(ping)
+    return {"status": "ready"}
+
+
+def build_app(tools: Tools) -> FastAPI:
+    app = FastAPI(
+        title="Orth",
+        version=__version__,
+        description="The scheduler you can prove.",
+        openapi_url=None,  # served below, to people who are signed in
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.tools = tools
+    app.include_router(health)
+    app.include_router(auth.router)
+    closed = APIRouter(dependencies=[Depends(signed_in)])
+    for resource in (groups.router, jobs.router, executions.router, executors.router):
+        closed.include_router(resource)
+
+    @closed.get("/api/openapi.json", include_in_schema=False)
+    async def openapi() -> JSONResponse:
+        return JSONResponse(app.openapi())
+
+    app.include_router(closed)
+    app.router.routes.extend(executor_routes())
+    handle_problems(app)
+    app.add_middleware(BodyLimit, limit=tools.settings.coordinator.max_body)
+    return app

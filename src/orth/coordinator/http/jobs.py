@@ -1,0 +1,230 @@
+"""Jobs: define, edit, start, stop, trigger, and ask when they fire next."""
+
+import secrets
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Header, Path, Query, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from orth.clock import iso
+from orth.coordinator.defining import define, edit, start_job, stop_job, trigger_job, with_schedule
+from orth.coordinator.http.auth import ToolsHere
+from orth.coordinator.http.job_body import JobBody, JobShown, body_of, shown
+from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
+from orth.coordinator.http.texts import Prose
+from orth.coordinator.http.tools import Tools
+from orth.coordinator.triggering import Request as TriggerRequest
+from orth.domain.jobs import TriggerCause
+from orth.domain.nodes import normal_address
+from orth.errors import OrthError
+from orth.store.database import Connection
+from orth.store.fires import list_fires
+from orth.store.jobs import delete_job, get_job, list_jobs
+
+router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
+
+JobId = Annotated[int, Path(ge=1, le=2**31 - 1)]
+IfMatch = Annotated[str | None, Header(max_length=50)]
+AllowUnknown = Annotated[bool, Query(description="Accept a handler no executor has announced yet.")]
+
+
+class Precondition(OrthError):
+    """The definition was changed since the caller read it."""
+
+    status = 412
+    kind = "changed-meanwhile"
+
+
+class TriggerBody(BaseModel):
+    """What a manual trigger may change for this one execution."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    executor_param: Prose | None = Field(None, max_length=65_535)
+    address_list: list[str] = Field(default_factory=list, max_length=50)
+
+    @field_validator("address_list", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+class Triggered(BaseModel):
+    execution_ids: list[int]
+
+
+class NextFires(BaseModel):
+    """Coming fires. ``skipped`` says why a fire will not run, where its calendar refuses it."""
+
+    timezone: str
+    items: list[dict[str, str | None]]
+
+
+class FireShown(BaseModel):
+    fire_time: str
+    last_time: str
+    fires: int | None
+    decision: str
+    reason: str
+    job_version: int
+
+
+@router.get("")
+async def jobs(
+    tools: ToolsHere,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    job_group: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+) -> Page[JobShown]:
+    rows = await tools.db.read(list_jobs, position(cursor) or 0, limit + 1, job_group)
+    return Page[JobShown].model_validate(page(rows, limit, lambda job: job.id, shown))
+
+
+@router.post("", status_code=201)
+async def create(
+    body: JobBody, tools: ToolsHere, response: Response, allow_unknown_handler: AllowUnknown = False
+) -> JobShown:
+    job = body.job(tools.settings.coordinator.default_timezone)
+    job_id = await tools.db.tx(define, job, tools.clock.now(), allow_unknown_handler)
+    response.headers["Location"] = f"/api/v1/jobs/{job_id}"
+    return await _show(tools, job_id, response)
+
+
+@router.get("/{job_id}")
+async def job(job_id: JobId, tools: ToolsHere, response: Response) -> JobShown:
+    return await _show(tools, job_id, response)
+
+
+@router.put("/{job_id}")
+async def put(
+    job_id: JobId,
+    body: JobBody,
+    tools: ToolsHere,
+    response: Response,
+    if_match: IfMatch = None,
+    allow_unknown_handler: AllowUnknown = False,
+) -> JobShown:
+    await tools.db.tx(_edit, job_id, body, if_match, tools.clock.now(), allow_unknown_handler)
+    _wake(tools)
+    return await _show(tools, job_id, response)
+
+
+@router.patch("/{job_id}")
+async def patch(
+    job_id: JobId,
+    changes: Annotated[dict[str, Any], Body()],
+    tools: ToolsHere,
+    response: Response,
+    if_match: IfMatch = None,
+    allow_unknown_handler: AllowUnknown = False,
+) -> JobShown:
+    stored = await tools.db.read(get_job, job_id)
+    try:
+        body = JobBody.model_validate({**body_of(stored), **changes})
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
+    if_match = if_match or f'"{stored.version}"'  # what was read above must still be there
+    await tools.db.tx(_edit, job_id, body, if_match, tools.clock.now(), allow_unknown_handler)
+    _wake(tools)
+    return await _show(tools, job_id, response)
+
+
+@router.delete("/{job_id}", status_code=204)
+async def delete(job_id: JobId, tools: ToolsHere) -> None:
+    await tools.db.tx(delete_job, job_id)
+
+
+@router.post("/{job_id}/start")
+async def start(job_id: JobId, tools: ToolsHere, response: Response) -> JobShown:
+    """Let the job fire by its schedule. Starting a started job changes nothing."""
+    await tools.db.tx(start_job, job_id, tools.clock.now())
+    _wake(tools)
+    return await _show(tools, job_id, response)
+
+
+@router.post("/{job_id}/stop")
+async def stop(job_id: JobId, tools: ToolsHere, response: Response) -> JobShown:
+    """Plan no further fires. What is open already goes on."""
+    await tools.db.tx(stop_job, job_id, tools.clock.now())
+    return await _show(tools, job_id, response)
+
+
+@router.post("/{job_id}/trigger", status_code=202)
+async def trigger(
+    job_id: JobId,
+    tools: ToolsHere,
+    body: TriggerBody | None = None,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=128)] = None,
+) -> Triggered:
+    """Run the job now, once. The same ``Idempotency-Key`` with the same body is the same execution."""
+    body = body or TriggerBody()
+    asked = TriggerRequest(
+        TriggerCause.MANUAL,  # the caller is a person: only people can sign in
+        idempotency_key or secrets.token_hex(16),
+        body.executor_param,
+        tuple(normal_address(address) for address in body.address_list),
+    )
+    ids = await tools.db.tx(trigger_job, job_id, asked, tools.clock.now())
+    for loop in tools.dispatching:
+        loop.wake()
+    return Triggered(execution_ids=ids)
+
+
+@router.get("/{job_id}/next")
+async def next_fires(job_id: JobId, tools: ToolsHere, n: Annotated[int, Query(ge=1, le=100)] = 10) -> NextFires:
+    """The next ``n`` fires of the schedule, whether or not the job is started."""
+    job, schedule = await tools.db.read(with_schedule, job_id)
+    items: list[dict[str, str | None]] = []
+    fire = schedule.next_after(tools.clock.now())
+    while fire is not None and len(items) < n:
+        items.append(
+            {"fire_time": iso(fire), "due_time": iso(schedule.due_at(fire)), "skipped": schedule.skip_reason(fire)}
+        )
+        fire = schedule.next_after(fire) if schedule.repeats_by_clock else None
+    return NextFires(timezone=job.timezone, items=items)
+
+
+@router.get("/{job_id}/fires")
+async def fires(job_id: JobId, tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[FireShown]:
+    """What was decided about past fires, newest first."""
+    await tools.db.read(get_job, job_id)
+    rows = await tools.db.read(list_fires, job_id, limit + 1, position(cursor))
+    return Page[FireShown].model_validate(
+        page(
+            rows,
+            limit,
+            lambda row: row.fire_time,
+            lambda row: {
+                "fire_time": iso(row.fire_time),
+                "last_time": iso(row.last_time),
+                "fires": row.fires,
+                "decision": row.decision,
+                "reason": row.reason,
+                "job_version": row.job_version,
+            },
+        )
+    )
+
+
+async def _show(tools: Tools, job_id: int, response: Response) -> JobShown:
+    stored = await tools.db.read(get_job, job_id)
+    response.headers["ETag"] = f'"{stored.version}"'
+    return JobShown(**shown(stored))
+
+
+def _wake(tools: Tools) -> None:
+    for loop in tools.planning:
+        loop.wake()
+
+
+def _edit(
+    connection: Connection, job_id: int, body: JobBody, if_match: str | None, now: int, allow_unknown_handler: bool
+) -> None:
+    stored = get_job(connection, job_id)
+    if if_match not in (None, "*", f'"{stored.version}"'):
+        raise Precondition(
+            f"Job {job_id} is at version {stored.version}; the change was made to another.",
+            hint="Read it and try again.",
+        )
+    edit(connection, stored, body.edited(stored), now, allow_unknown_handler)

@@ -1,0 +1,73 @@
+"""From what was written on the command line, ``jobs.py``, ``pkg.jobs`` or ``jobs.py:app``, to the executor it means."""
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from orth.errors import CannotStart
+from orth.executor.handlers import Handlers
+
+
+def load_handlers(target: str) -> Handlers:
+    """Import ``target`` and find the one ``Executor`` in it; ``CannotStart`` says in one line why there is none."""
+    place, _, name = target.partition(":")
+    module = _module_of_file(Path(place)) if _looks_like_file(place) else _module(place)
+    if name:
+        return _named(module, name, place)
+    found = {id(value): value for value in vars(module).values() if isinstance(value, Handlers)}
+    if not found:
+        raise CannotStart(f"There is no Executor in {place}.", hint='Write app = Executor("my-app") in it.')
+    if len(found) > 1:
+        names = ", ".join(sorted(key for key, value in vars(module).items() if isinstance(value, Handlers)))
+        raise CannotStart(f"There are several Executors in {place}: {names}.", hint=f"Name one: {place}:NAME.")
+    return next(iter(found.values()))
+
+
+def _named(module: ModuleType, name: str, place: str) -> Handlers:
+    value = getattr(module, name, None)
+    if not isinstance(value, Handlers):
+        raise CannotStart(f"{name} in {place} is not an Executor.")
+    return value
+
+
+def _looks_like_file(place: str) -> bool:
+    return place.endswith(".py") or "/" in place
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise CannotStart(f"There is no file {path}.")
+    # As for a script, what lies beside the file can be imported by it.
+    sys.path.insert(0, str(path.parent.resolve()))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise CannotStart(f"{path} is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[path.stem]
+        raise _broken(str(path), error) from error
+    return module
+
+
+def _module(name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
+            raise CannotStart(f"There is no module {name}.", hint="A file needs its ending: jobs.py.") from None
+        raise _broken(name, error) from error
+
+
+def _broken(place: str, error: Exception) -> CannotStart:
+    """The user's own error, with the place in their code."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    message = traceback.format_exception_only(error)[-1].strip()
+    return CannotStart(f"{place} cannot be loaded: {message}{where}.")

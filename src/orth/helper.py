@@ -1,0 +1,97 @@
+"""The current execution, for code that was not handed a ``JobContext``.
+
+Each function asks whichever job is being carried out here. Outside a job there is none: numbers are -1, texts and times
+``None``, and what would write or decide something does nothing and returns false.
+"""
+
+from datetime import datetime
+
+from orth.executor.context import current
+
+
+def get_job_id() -> int:
+    context = current()
+    return context.job_id if context else -1
+
+
+def get_job_param() -> str | None:
+    """The parameter as it was sent."""
+    context = current()
+    return context.param if context else None
+
+
+def get_log_id() -> int:
+    context = current()
+    return context.log_id if context else -1
+
+
+def get_log_date_time() -> int:
+    """When the execution was triggered, in epoch milliseconds."""
+    context = current()
+    return context.log_time if context else -1
+
+
+def get_log_file_name() -> str | None:
+    context = current()
+    return context.log_file if context else None
+
+
+def get_schedule_time() -> datetime | None:
+    """The instant the schedule meant; also ``None`` in a job that was triggered by hand."""
+    context = current()
+    return context.schedule_time if context else None
+
+
+def get_shard_index() -> int:
+    context = current()
+    return context.shard_index if context else -1
+
+
+def get_shard_total() -> int:
+    context = current()
+    return context.shard_total if context else -1
+
+
+def log(pattern: str | BaseException, *values: object) -> bool:
+    """Write to the execution's log; each ``{}`` stands for the next value, an exception for its traceback."""
+    context = current()
+    if context is None:
+        return False
+    context.log(pattern, *values)
+    return True
+
+
+def handle_success(message: str = "") -> bool:
+    """End as a success when the handler returns."""
+    context = current()
+    if context is None:
+        return False
+    context.ok(message)
+    return True
+
+
+def handle_fail(message: str = "") -> bool:
+    """End as failed when the handler returns."""
+    context = current()
+    if context is None:
+        return False
+    context.fail(message)
+    return True
+
+
+def handle_timeout(message: str = "") -> bool:
+    """End as out of time when the handler returns."""
+    context = current()
+    if context is None:
+        return False
+    context.timed_out(message)
+    return True
+
+
+def handle_result(code: int, message: str = "") -> bool:
+    """End with this code when the handler returns."""
+    context = current()
+    if context is None:
+        return False
+    context.result(code, message)
+    return True

@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import pytest
+
+from orth import failpoints
+from orth.settings import Address
+from tests.cli.conftest import Run, Stand
+
+PROCESS = ("orth.executor.process", "run_executor")
+
+
+@pytest.mark.parametrize("name", ["executor", "agent"])
+def test_options_become_settings(run: Run, stand_in: Stand, name: str) -> None:
+    run_executor = stand_in(*PROCESS, 0)
+    asked = run(
+        name, "jobs.py", "--app-name", "collector", "--listen", "127.0.0.1:0", "--address", "http://10.0.0.7:9999",
+        "--coordinators", "http://a:1,http://b:2", "--transport", "link", "--queue", "fast", "--data-dir", "d",
+    )  # fmt: skip
+    assert asked.exit_code == 0
+    assert run_executor.arguments[0] == "jobs.py"
+    executor = run_executor.settings.executor
+    assert (executor.app_name, executor.listen) == ("collector", Address("127.0.0.1", 0))
+    assert (executor.address, executor.coordinators) == ("http://10.0.0.7:9999", ("http://a:1", "http://b:2"))
+    assert (executor.transport, executor.queue, executor.data_dir) == ("link", "fast", Path("d"))
+    assert run_executor.settings.origin("executor.transport") == "option --transport"
+
+
+def test_the_exit_code_is_the_executors(run: Run, stand_in: Stand) -> None:
+    stand_in(*PROCESS, 3)
+    assert run("executor", "jobs").exit_code == 3
+
+
+def test_something_to_run_must_be_named(run: Run) -> None:
+    asked = run("executor")
+    assert asked.exit_code == 2
+    assert "Missing argument 'FILE|MODULE'" in asked.output
+
+
+def test_an_unknown_transport_is_wrong_usage(run: Run) -> None:
+    asked = run("executor", "jobs.py", "--transport", "pull")
+    assert asked.exit_code == 2
+    assert "'pull' is not one of 'push', 'queue', 'link'" in asked.output
+
+
+def test_failpoints_of_the_environment_are_armed(run: Run, stand_in: Stand) -> None:
+    stand_in(*PROCESS, 0)
+    try:
+        assert run("executor", "jobs.py", ORTH_FAILPOINTS="due.planned=raise").exit_code == 0
+        assert set(failpoints.armed) == {"due.planned"}
+    finally:
+        failpoints.disarm()

@@ -1,0 +1,277 @@
+"""A coordinator's calls on real sockets: what surely did not arrive, what may have, and what was answered."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from orth.errors import Invalid, Unavailable
+from orth.wire.dialects import Dialect, read_run
+from orth.wire.executor_calls import LOG_REPLY_LIMIT, AnswerUnknown, ExecutorCalls, ExecutorLink, NotSent
+from orth.wire.messages import BODY_LIMIT, Extension, LogPage, LogRequest, RunRequest
+from tests.wire.peers import Behaviour, Exchange, Peer, answering, not_accepting, refusing
+
+TIMEOUT = 0.5
+TRIGGER = RunRequest(job_id=1, log_id=2, executor_handler="h", schedule_time=3)
+
+
+@pytest.fixture
+async def calls() -> AsyncIterator[ExecutorCalls]:
+    async with ExecutorCalls(timeout=TIMEOUT) as opened:
+        yield opened
+
+
+def resetting(exchange: Exchange) -> None:
+    exchange.reset()
+
+
+def closing(exchange: Exchange) -> None:
+    exchange.sock.close()
+
+
+def hanging(exchange: Exchange) -> None:
+    exchange.hang()
+
+
+def dripping_head(exchange: Exchange) -> None:
+    exchange.drip(b"HTTP/1.1 200 OK\r\n" + b"X-Padding: y\r\n" * 1_000)
+
+
+def dripping_body(exchange: Exchange) -> None:
+    exchange.sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+    exchange.drip(b" " * 100_000)
+
+
+def truncated(exchange: Exchange) -> None:
+    exchange.sock.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"code":200}')
+    exchange.sock.close()
+
+
+def not_http(exchange: Exchange) -> None:
+    exchange.sock.sendall(b"\x00\x01\x02 hello\r\n\r\n")
+
+
+class TestWhatIsSent:
+    async def test_a_trigger_for_an_executor_that_announced_nothing(self, calls: ExecutorCalls) -> None:
+        with Peer(answering(msg="queued")) as executor:
+            reply = await calls.run(executor.address + "/", TRIGGER, token="secret", app_name="demo")
+        assert reply.ok
+        assert reply.msg == "queued"
+        (request,) = executor.requests
+        assert request.path == "/run"
+        assert "scheduleTime" not in json.loads(request.body)
+        assert request.headers["xxl-job-access-token"] == request.headers["orth-access-token"] == "secret"
+        assert request.headers["content-type"] == "application/json;charset=UTF-8"
+        assert request.headers["accept-encoding"] == "identity"
+
+    async def test_a_trigger_for_ours(self, calls: ExecutorCalls) -> None:
+        with Peer(answering()) as executor:
+            await calls.run(executor.address, TRIGGER, token="", extensions=frozenset(Extension))
+        assert read_run(executor.requests[0].body) == TRIGGER
+
+    async def test_a_trigger_for_the_newest_generation_and_a_path(self, calls: ExecutorCalls) -> None:
+        with Peer(answering()) as executor:
+            address = executor.address + "/job"
+            await calls.run(address, TRIGGER, token="secret", app_name="demo", dialect=Dialect.XXL35)
+        (request,) = executor.requests
+        assert request.path == "/job/trigger"
+        assert request.headers["xxl-job-appname"] == "demo"
+
+    async def test_a_beat_has_a_body(self, calls: ExecutorCalls) -> None:
+        with Peer(answering()) as executor:
+            assert (await calls.beat(executor.address, token="")).ok
+        assert (executor.requests[0].path, executor.requests[0].body) == ("/beat", b"{}")
+
+    async def test_idle_beat(self, calls: ExecutorCalls) -> None:
+        with Peer(answering(code=500, msg="busy")) as executor:
+            reply = await calls.idle_beat(executor.address, 7, token="")
+        assert (reply.code, reply.msg) == (500, "busy")
+        assert (executor.requests[0].path, executor.requests[0].json()) == ("/idleBeat", {"jobId": 7})
+
+    async def test_kill_names_the_execution_only_where_that_is_understood(self, calls: ExecutorCalls) -> None:
+        with Peer(answering()) as executor:
+            await calls.kill(executor.address, 7, 9, token="")
+            await calls.kill(executor.address, 7, 9, token="", extensions=frozenset({Extension.KILL_EXECUTION}))
+        assert [request.json() for request in executor.requests] == [{"jobId": 7}, {"jobId": 7, "logId": 9}]
+
+    async def test_log(self, calls: ExecutorCalls) -> None:
+        payload = {"fromLineNum": 5, "toLineNum": 6, "logContent": "a\nb", "isEnd": False}
+        with Peer(answering(payload)) as executor:
+            request = LogRequest(log_id=2, log_date_time=3, from_line_num=5)
+            page = await calls.log(executor.address, request, token="")
+        assert page == LogPage(from_line=5, to_line=6, content="a\nb")
+        sent = {"logId": 2, "logDateTime": 3, "logDateTim": 3, "fromLineNum": 5}
+        assert (executor.requests[0].path, executor.requests[0].json()) == ("/log", sent)
+
+    async def test_a_long_page_of_log_is_taken_up_to_its_limit(self, calls: ExecutorCalls) -> None:
+        text = "x" * (BODY_LIMIT + 1)
+        with Peer(answering({"fromLineNum": 1, "toLineNum": 1, "logContent": text})) as executor:
+            page = await calls.log(executor.address, LogRequest(log_id=2), token="")
+        assert page.content == text
+        with Peer(lambda exchange: exchange.respond(b" " * (LOG_REPLY_LIMIT + 1))) as executor:
+            with pytest.raises(Unavailable, match="larger than"):
+                await calls.log(executor.address, LogRequest(log_id=2), token="")
+
+    async def test_a_log_that_is_refused_says_why(self, calls: ExecutorCalls) -> None:
+        with Peer(answering(code=500, msg="no such file")) as executor:
+            with pytest.raises(Unavailable, match="no such file"):
+                await calls.log(executor.address, LogRequest(log_id=2), token="")
+
+    async def test_the_environment_does_not_choose_the_way(
+        self, calls: ExecutorCalls, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with refusing() as nowhere, Peer(answering()) as executor:
+            monkeypatch.setenv("http_proxy", nowhere)
+            monkeypatch.setenv("HTTP_PROXY", nowhere)
+            assert (await calls.beat(executor.address, token="")).ok
+
+    async def test_cookies_are_not_kept(self, calls: ExecutorCalls) -> None:
+        with Peer(lambda exchange: exchange.respond(b'{"code":200}', Set_Cookie="a=b")) as executor:
+            await calls.beat(executor.address, token="")
+            await calls.beat(executor.address, token="")
+        assert len(executor.requests) == 2
+        assert all("cookie" not in request.headers for request in executor.requests)
+
+    @pytest.mark.parametrize("address", ["file:///x", "http://a@b:1", "http://a:1\r\nX: y", "host:1"])
+    async def test_an_impossible_address_is_not_tried(self, calls: ExecutorCalls, address: str) -> None:
+        with pytest.raises(Invalid):
+            await calls.beat(address, token="")
+
+
+class TestNotSent:
+    async def test_refused(self, calls: ExecutorCalls) -> None:
+        with refusing() as address:
+            with pytest.raises(NotSent) as failed:
+                await calls.run(address, TRIGGER, token="")
+        assert address in str(failed.value)
+
+    async def test_no_such_name(self, calls: ExecutorCalls) -> None:
+        with pytest.raises(NotSent):
+            await calls.run("http://no-such-host.invalid:9999", TRIGGER, token="")
+
+    async def test_nobody_accepts(self, calls: ExecutorCalls) -> None:
+        started = time.monotonic()
+        with not_accepting() as address:
+            with pytest.raises(NotSent, match="no answer within"):
+                await calls.run(address, TRIGGER, token="")
+        assert time.monotonic() - started < TIMEOUT + 2
+
+    async def test_no_tls_there(self, calls: ExecutorCalls) -> None:
+        with Peer(answering()) as executor:
+            with pytest.raises(NotSent):
+                await calls.run(executor.address.replace("http:", "https:"), TRIGGER, token="")
+        assert executor.requests == []
+
+    async def test_no_connection_became_free(self) -> None:
+        async with ExecutorCalls(timeout=TIMEOUT, per_executor=1) as calls:
+            with Peer(hanging) as executor:
+                outcomes = await asyncio.gather(
+                    *(calls.run(executor.address, TRIGGER, token="") for _ in range(3)), return_exceptions=True
+                )
+                assert sorted(type(outcome).__name__ for outcome in outcomes) == ["AnswerUnknown", "NotSent", "NotSent"]
+        assert len(executor.requests) == 1
+
+
+class TestAnswerUnknown:
+    @pytest.mark.parametrize(
+        "behaviour",
+        [
+            hanging,
+            resetting,
+            closing,
+            dripping_head,
+            dripping_body,
+            truncated,
+            not_http,
+            lambda exchange: exchange.respond(b" " * (BODY_LIMIT + 1)),
+            lambda exchange: exchange.respond(b"<html>Bad Gateway</html>", 502, "text/html"),
+            lambda exchange: exchange.respond(b"<html>Gateway Timeout</html>", 504, "text/html"),
+        ],
+        ids=["hang", "reset", "close", "drip head", "drip body", "truncated", "not HTTP", "huge", "502", "504"],
+    )
+    async def test_the_executor_may_have_it(self, calls: ExecutorCalls, behaviour: Behaviour) -> None:
+        started = time.monotonic()
+        with Peer(behaviour) as executor:
+            with pytest.raises(AnswerUnknown) as failed:
+                await calls.run(executor.address, TRIGGER, token="")
+            assert time.monotonic() - started < TIMEOUT + 2
+        assert len(executor.requests) == 1, "a trigger is never repeated on its own"
+        assert executor.address in str(failed.value)
+
+    async def test_a_reset_on_a_used_connection_is_unknown_and_not_repeated(self, calls: ExecutorCalls) -> None:
+        turns = iter([answering(), resetting])
+        with Peer(lambda exchange: next(turns)(exchange)) as executor:
+            await calls.run(executor.address, TRIGGER, token="")
+            with pytest.raises(AnswerUnknown):
+                await calls.run(executor.address, TRIGGER, token="")
+        assert len(executor.requests) == 2
+        assert len(executor.connections) == 1
+
+
+class TestAnswered:
+    @pytest.mark.parametrize(
+        ("behaviour", "code", "said"),
+        [
+            (lambda exchange: exchange.respond(b'{"code":200}', content_type="text/html;charset=UTF-8"), 200, ""),
+            (lambda exchange: exchange.respond(b'{"code":500}'), 500, ""),
+            (lambda exchange: exchange.respond(b'{"code":500,"msg":"no handler"}'), 500, "no handler"),
+            (lambda exchange: exchange.respond(b'["a"]'), 500, '["a"]'),
+            (lambda exchange: exchange.respond(b""), 500, "nothing"),
+            (lambda exchange: exchange.respond(b"500: trouble", 500, "text/plain"), 500, "trouble"),
+            (lambda exchange: exchange.respond(b"no", 404, "text/plain"), 500, "HTTP 404"),
+            (lambda exchange: exchange.respond(b'{"code":401,"msg":"wrong token"}', 401), 401, "wrong token"),
+            (lambda exchange: exchange.respond(b"\x1f\x8b\x08", Content_Encoding="gzip"), 500, "HTTP 200"),
+        ],
+        ids=["text/html", "no msg", "refused", "array", "empty", "text 500", "404", "401", "gzip"],
+    )
+    async def test_an_answer_is_a_reply(self, calls: ExecutorCalls, behaviour: Behaviour, code: int, said: str) -> None:
+        with Peer(behaviour) as executor:
+            reply = await calls.run(executor.address, TRIGGER, token="")
+        assert reply.code == code
+        assert said in (reply.msg or "")
+
+    async def test_a_redirect_is_a_failure_and_goes_nowhere(self, calls: ExecutorCalls) -> None:
+        with Peer(answering()) as elsewhere:
+            location = elsewhere.address
+            with Peer(lambda exchange: exchange.respond(b"", 302, Location=location)) as executor:
+                reply = await calls.run(executor.address, TRIGGER, token="secret")
+        assert not reply.ok
+        assert "302" in (reply.msg or "")
+        assert elsewhere.requests == []
+
+    async def test_connections_are_used_again(self, calls: ExecutorCalls) -> None:
+        with Peer(answering()) as executor:
+            for _ in range(5):
+                assert (await calls.run(executor.address, TRIGGER, token="")).ok
+        assert len(executor.requests) == 5
+        assert len(executor.connections) == 1
+
+    async def test_one_executor_gets_at_most_its_share_of_connections(self) -> None:
+        async with ExecutorCalls(timeout=10, per_executor=4) as calls:
+            with Peer(answering()) as executor:
+                replies = await asyncio.gather(*(calls.run(executor.address, TRIGGER, token="") for _ in range(64)))
+        assert all(reply.ok for reply in replies)
+        assert len(executor.requests) == 64
+        assert len(executor.connections) <= 4
+
+    async def test_a_slow_executor_holds_up_nobody_else(self, calls: ExecutorCalls) -> None:
+        with Peer(hanging) as slow, Peer(answering()) as quick:
+            waiting = asyncio.create_task(calls.run(slow.address, TRIGGER, token=""))
+            assert (await calls.run(quick.address, TRIGGER, token="")).ok
+            assert not waiting.done()
+            with pytest.raises(AnswerUnknown):
+                await waiting
+
+
+async def test_it_is_the_link_the_coordinator_is_given() -> None:
+    calls = ExecutorCalls()
+    link: ExecutorLink = calls
+    await calls.open()
+    with Peer(answering()) as executor:
+        assert (await link.beat(executor.address, token="")).ok
+    await calls.close()
+    await calls.close()
+    with pytest.raises(AssertionError, match="open"):
+        await link.beat("http://127.0.0.1:1", token="")
