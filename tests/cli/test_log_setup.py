@@ -50,6 +50,15 @@ def test_quieter_records_are_left_out(capsys: pytest.CaptureFixture[str]) -> Non
     assert "quiet" not in capsys.readouterr().err
 
 
+def test_everyday_news_of_libraries_is_for_those_who_debug(capsys: pytest.CaptureFixture[str]) -> None:
+    library = logging.getLogger("alembic.runtime")
+    for level, heard in [("info", ["warning"]), ("debug", ["news", "warning"]), ("error", [])]:
+        set_up_log(level, {})
+        library.info("news")
+        library.warning("warning")
+        assert [line.rpartition(" ")[2] for line in capsys.readouterr().err.splitlines()] == heard
+
+
 def test_a_record_can_be_an_object(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_log("debug", {"ORTH_LOG_FORMAT": "json"})
     log.debug("é\n%d", 1)

@@ -138,17 +138,26 @@ def test_stop_leaves_no_process_and_no_directory(
     directory, pids = server.directory, everything_of(server)
     assert directory is not None
     assert alive(server.pid)
-    segments = shared_memory()
     end(server)
     server.stop()
     assert not any(map(alive, pids))
     assert not directory.exists()
-    if kind is PostgresServer:
-        assert len(shared_memory()) < len(segments)
 
 
-def shared_memory() -> list[str]:
-    return Path("/proc/sysvipc/shm").read_text().splitlines()
+@pytest.mark.parametrize("end", [Server.stop, Server.kill, Server.halt], ids=["running", "killed", "halted"])
+def test_postgresql_leaves_no_shared_memory(end: Callable[[Server], None], start_server: StartServer) -> None:
+    server = start_server(PostgresServer)
+    assert server.directory is not None
+    segment = int((server.directory / "data/postmaster.pid").read_text().splitlines()[6].split()[1])
+    assert segment in shared_memory()
+    end(server)
+    server.stop()
+    assert segment not in shared_memory()
+
+
+def shared_memory() -> set[int]:
+    """The segments of this machine, by number."""
+    return {int(line.split()[1]) for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]}
 
 
 @every_kind
@@ -179,12 +188,10 @@ def test_a_first_start_evades_a_port_that_was_taken_meanwhile(kind: type[Server]
 def test_a_server_that_cannot_start_says_why(kind: type[Server], start_server: StartServer) -> None:
     server = start_server(kind)
     server.halt()
-    with (
-        socket.socket() as taker,
-        pytest.raises(ServerStartError, match=r"(?i)address already in use"),
-    ):
+    with socket.socket() as taker:
         taker.bind(("127.0.0.1", server.port))
-        server.start()
+        with pytest.raises(ServerStartError, match=r"(?i)address already in use"):
+            server.start()
     assert not server.running
     server.start()
     assert server.running

@@ -40,7 +40,11 @@ class Exchange:
     def reset(self) -> None:
         """Close with RST instead of FIN, as a crashing process or a stateful firewall does."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.sock.close()
+        socket.close(self.sock.detach())  # at once, whatever files still refer to it
+
+    def close(self) -> None:
+        """Close without an answer."""
+        self.sock.shutdown(socket.SHUT_RDWR)
 
     def hang(self) -> None:
         """Say nothing until the test is over."""
@@ -66,6 +70,8 @@ class Peer:
     def __enter__(self) -> Self:
         self._stopping = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
+        host, port = self._listener.getsockname()
+        self.address = f"http://{host}:{port}"
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
         return self
@@ -78,11 +84,6 @@ class Peer:
             sock.close()
         for thread in self._threads:
             thread.join(5)
-
-    @property
-    def address(self) -> str:
-        host, port = self._listener.getsockname()
-        return f"http://{host}:{port}"
 
     def _accept(self) -> None:
         with suppress(OSError):  # the listener is closed at the end of the test

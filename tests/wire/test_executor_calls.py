@@ -28,7 +28,7 @@ def resetting(exchange: Exchange) -> None:
 
 
 def closing(exchange: Exchange) -> None:
-    exchange.sock.close()
+    exchange.close()
 
 
 def hanging(exchange: Exchange) -> None:
@@ -46,7 +46,7 @@ def dripping_body(exchange: Exchange) -> None:
 
 def truncated(exchange: Exchange) -> None:
     exchange.sock.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"code":200}')
-    exchange.sock.close()
+    exchange.close()
 
 
 def not_http(exchange: Exchange) -> None:
@@ -110,14 +110,14 @@ class TestWhatIsSent:
         with Peer(answering({"fromLineNum": 1, "toLineNum": 1, "logContent": text})) as executor:
             page = await calls.log(executor.address, LogRequest(log_id=2), token="")
         assert page.content == text
-        with Peer(lambda exchange: exchange.respond(b" " * (LOG_REPLY_LIMIT + 1))) as executor:
-            with pytest.raises(Unavailable, match="larger than"):
-                await calls.log(executor.address, LogRequest(log_id=2), token="")
+        endless = Peer(lambda exchange: exchange.respond(b" " * (LOG_REPLY_LIMIT + 1)))
+        with endless as executor, pytest.raises(Unavailable, match="larger than"):
+            await calls.log(executor.address, LogRequest(log_id=2), token="")
 
     async def test_a_log_that_is_refused_says_why(self, calls: ExecutorCalls) -> None:
-        with Peer(answering(code=500, msg="no such file")) as executor:
-            with pytest.raises(Unavailable, match="no such file"):
-                await calls.log(executor.address, LogRequest(log_id=2), token="")
+        refusal = Peer(answering(code=500, msg="no such file"))
+        with refusal as executor, pytest.raises(Unavailable, match="no such file"):
+            await calls.log(executor.address, LogRequest(log_id=2), token="")
 
     async def test_the_environment_does_not_choose_the_way(
         self, calls: ExecutorCalls, monkeypatch: pytest.MonkeyPatch
@@ -142,9 +142,8 @@ class TestWhatIsSent:
 
 class TestNotSent:
     async def test_refused(self, calls: ExecutorCalls) -> None:
-        with refusing() as address:
-            with pytest.raises(NotSent) as failed:
-                await calls.run(address, TRIGGER, token="")
+        with refusing() as address, pytest.raises(NotSent) as failed:
+            await calls.run(address, TRIGGER, token="")
         assert address in str(failed.value)
 
     async def test_no_such_name(self, calls: ExecutorCalls) -> None:
@@ -153,15 +152,13 @@ class TestNotSent:
 
     async def test_nobody_accepts(self, calls: ExecutorCalls) -> None:
         started = time.monotonic()
-        with not_accepting() as address:
-            with pytest.raises(NotSent, match="no answer within"):
-                await calls.run(address, TRIGGER, token="")
+        with not_accepting() as address, pytest.raises(NotSent, match="no answer within"):
+            await calls.run(address, TRIGGER, token="")
         assert time.monotonic() - started < TIMEOUT + 2
 
     async def test_no_tls_there(self, calls: ExecutorCalls) -> None:
-        with Peer(answering()) as executor:
-            with pytest.raises(NotSent):
-                await calls.run(executor.address.replace("http:", "https:"), TRIGGER, token="")
+        with Peer(answering()) as executor, pytest.raises(NotSent):
+            await calls.run(executor.address.replace("http:", "https:"), TRIGGER, token="")
         assert executor.requests == []
 
     async def test_no_connection_became_free(self) -> None:

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from orth.errors import BadSettings
 
 FORMAT_VARIABLE = "ORTH_LOG_FORMAT"
+# Libraries whose everyday news says nothing to those who run Orth; their warnings do.
+_CHATTY = ("alembic", "websockets")
 LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -52,4 +54,7 @@ def set_up_log(level: str, environ: Mapping[str, str]) -> None:
         raise BadSettings([f"{FORMAT_VARIABLE} is {written!r}; it can be {' or '.join(_FORMATS)}"])
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_FORMATS[written]())
+    handler.setLevel(level.upper())
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else logging.WARNING)

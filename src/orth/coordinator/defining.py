@@ -10,16 +10,34 @@ from difflib import get_close_matches
 
 from orth.coordinator.due import restarted, schedule_of
 from orth.coordinator.triggering import Request, open_requested
-from orth.domain.jobs import Job, ScheduleType
+from orth.domain.jobs import Group, Job, ScheduleType
 from orth.domain.nodes import normal_address
 from orth.domain.schedules import Schedule
 from orth.errors import Conflict, Invalid, InvalidSchedule, NotFound
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
 from orth.store.executions import find_execution
-from orth.store.groups import get_group
+from orth.store.groups import create_group, get_group, set_group
 from orth.store.jobs import create_job, get_job, replace_job
-from orth.store.registry import announced_handlers, list_executors
+from orth.store.registry import announced_handlers, list_executors, refresh_addresses
+
+
+def define_group(connection: Connection, group: Group, now: int) -> int:
+    """Store a new group, which finds the executors that registered under its name before it existed; its id."""
+    group_id = create_group(connection, group, now)
+    refresh_addresses(connection, group.app_name, now)
+    return group_id
+
+
+def edit_group(connection: Connection, group: Group, now: int) -> None:
+    """Write title and addresses of a group. Its app name is its identity."""
+    stored = get_group(connection, group.id)
+    if stored.app_name != group.app_name:
+        raise Conflict(
+            f"Group {group.id} is {stored.app_name!r}; an app name cannot be changed.", hint="Create another group."
+        )
+    set_group(connection, group, now)
+    refresh_addresses(connection, group.app_name, now)
 
 
 def define(connection: Connection, job: Job, now: int, allow_unknown_handler: bool) -> int:

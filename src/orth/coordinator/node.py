@@ -25,7 +25,6 @@ from orth.coordinator.http.tools import Tools
 from orth.coordinator.planning import Bounds
 from orth.coordinator.registry import Registrations, RegistryMonitor
 from orth.coordinator.unknowns import Unknowns
-from orth.errors import CannotStart
 from orth.events import Events, to_log
 from orth.loop import Loop, run_loops
 from orth.serving import Server, asked_to_stop, bound, loop_factory
@@ -226,9 +225,5 @@ def _bounds(settings: Settings) -> Bounds:
 
 def _print_once(password: str) -> None:
     """The generated password goes to the terminal and nowhere else: not to the log, not to a file."""
-    if sys.stderr is None:
-        raise CannotStart(
-            "There is no terminal to print the first password to.", hint="Set ORTH_SECURITY__ADMIN_PASSWORD."
-        )
     sys.stderr.write(f"\n  First start: sign in as {ADMIN} with the password {password}  (shown only now)\n\n")
     sys.stderr.flush()

@@ -5,6 +5,7 @@ PostgreSQL and MariaDB under a lock that lives in the server. A migration may be
 commits every table by itself), so each step looks before it acts.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,9 @@ from sqlalchemy.exc import OperationalError
 
 from orth.errors import CannotStart, SchemaMismatch
 from orth.store.engines import open_engine, read_url
+
+# Alembic tells every step it considers; what people need to know is returned by ``upgrade``.
+logging.getLogger("alembic").setLevel(logging.WARNING)
 
 _FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x6F727468  # "orth"; any number nobody else uses

@@ -51,7 +51,7 @@ def record_beat(connection: Connection, beat: Beat, now: int) -> bool:
     }
     upsert(connection, registry, row, _KEYS)
     if known is None:
-        _refresh(connection, beat.app_name, now)
+        refresh_addresses(connection, beat.app_name, now)
     return known is None or known.incarnation != beat.incarnation
 
 
@@ -65,7 +65,7 @@ def remove_executor(connection: Connection, app_name: str, address: str, now: in
         )
     )
     if gone.rowcount:
-        _refresh(connection, app_name, now)
+        refresh_addresses(connection, app_name, now)
     return gone.rowcount > 0
 
 
@@ -81,7 +81,7 @@ def remove_stale(connection: Connection, before: int, now: int) -> list[Executor
             )
         )
     for app_name in {entry.app_name for entry in stale}:
-        _refresh(connection, app_name, now)
+        refresh_addresses(connection, app_name, now)
     return stale
 
 
@@ -121,6 +121,7 @@ def announced_handlers(connection: Connection, app_name: str) -> list[str]:
     return [row.handlers for row in rows]
 
 
-def _refresh(connection: Connection, app_name: str, now: int) -> None:
+def refresh_addresses(connection: Connection, app_name: str, now: int) -> None:
+    """Let the group of ``app_name``, if there is one and it is automatic, list what the registry knows."""
     addresses = sorted(entry.address for entry in list_executors(connection, app_name))
     set_automatic_addresses(connection, app_name, addresses, now)

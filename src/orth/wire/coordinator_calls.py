@@ -45,6 +45,7 @@ from orth.wire.messages import (
 BATCH_LIMIT = BODY_LIMIT - 64 * 1024
 """Bytes of results sent at once; the rest is room for whatever a proxy adds."""
 _CHUNK = 64 * 1024
+_GRACE = 0.1
 
 
 class CoordinatorLink(Protocol):
@@ -180,8 +181,11 @@ def _batches(items: Sequence[CallbackItem]) -> Iterator[tuple[list[CallbackItem]
 
 @contextmanager
 def _cut_off(sock: socket.socket, seconds: float | None) -> Iterator[None]:
-    """Shut ``sock`` when the block takes longer than ``seconds``; whoever reads from it then sees its end."""
-    watch = threading.Timer(threading.TIMEOUT_MAX if seconds is None else seconds, _shut, [sock])
+    """Shut ``sock`` when the block takes longer than ``seconds``; whoever reads from it then sees its end.
+
+    A silent peer is left to the socket's own timeout, which names the cause: hence the grace.
+    """
+    watch = threading.Timer(threading.TIMEOUT_MAX if seconds is None else seconds + _GRACE, _shut, [sock])
     watch.daemon = True
     watch.start()
     try:

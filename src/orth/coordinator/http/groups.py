@@ -5,12 +5,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from orth.coordinator.defining import define_group, edit_group
 from orth.coordinator.http.auth import ToolsHere
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import AppName, Line
 from orth.domain.jobs import AddressType, Group
 from orth.domain.nodes import normal_address
-from orth.store.groups import create_group, delete_group, get_group, list_groups, set_group
+from orth.store.groups import delete_group, get_group, list_groups
 from orth.wire.messages import checked_address
 
 router = APIRouter(prefix="/api/v1/groups", tags=["groups"])
@@ -66,7 +67,7 @@ async def groups(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> 
 
 @router.post("", status_code=201)
 async def create(body: GroupBody, tools: ToolsHere, response: Response) -> GroupShown:
-    group_id = await tools.db.tx(create_group, body.group(), tools.clock.now())
+    group_id = await tools.db.tx(define_group, body.group(), tools.clock.now())
     response.headers["Location"] = f"/api/v1/groups/{group_id}"
     return await group(group_id, tools)
 
@@ -78,7 +79,7 @@ async def group(group_id: GroupId, tools: ToolsHere) -> GroupShown:
 
 @router.put("/{group_id}")
 async def replace(group_id: GroupId, body: GroupBody, tools: ToolsHere) -> GroupShown:
-    await tools.db.tx(set_group, body.group(group_id), tools.clock.now())
+    await tools.db.tx(edit_group, body.group(group_id), tools.clock.now())
     return await group(group_id, tools)
 
 
