@@ -154,9 +154,8 @@ def serve(settings: Settings) -> int:
     folder = Path(settings.coordinator.data_dir)
     prepare_folder(folder)
     token = access_token(settings, folder)
-    url = settings.store.url or f"sqlite:///{folder / 'orth.db'}"
     with bound(settings.coordinator.listen) as listening, asyncio.Runner(loop_factory=loop_factory()) as runner:
-        return runner.run(_serve(settings, url, token, listening))
+        return runner.run(_serve(settings, settings.store_url, token, listening))
 
 
 async def _serve(settings: Settings, url: str, token: str, listening: socket.socket) -> int:

@@ -13,7 +13,7 @@ from orth.coordinator.facts import ExecutorJoined, ExecutorLeft
 from orth.events import Events
 from orth.store.database import Database
 from orth.store.registry import Beat, record_beat, remove_executor, remove_stale
-from orth.wire.messages import RegistryRequest
+from orth.wire.messages import Extension, RegistryRequest
 
 
 class Registrations:
@@ -30,9 +30,9 @@ class Registrations:
             request.registry_key,
             request.registry_value,
             incarnation=said.incarnation if said else None,
-            extensions=frozenset(said.extensions) if said else frozenset(),
+            extensions=frozenset(said.extensions) & set(Extension) if said else frozenset(),
             version=said.version if said else None,
-            handlers=said.model_dump_json(include={"handlers"}, by_alias=True) if said else None,
+            handlers=said.model_dump_json(include={"handlers"}, by_alias=False) if said else None,
         )
         if await self._db.tx(record_beat, beat, self._clock.now()):
             self._events.emit(ExecutorJoined(beat.app_name, beat.address))

@@ -71,6 +71,11 @@ class Outbox(Loop):
         with self._lock:
             return log_id in self._waiting
 
+    def waiting(self) -> list[CallbackItem]:
+        """The results not yet delivered, oldest first."""
+        with self._lock:
+            return [waiting.item for waiting in self._waiting.values()]
+
     @property
     def refusal(self) -> str | None:
         """Why no new work should be taken; ``None`` while all is well."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, or_, select, update
 
 from orth.domain.executions import (
     FAILURE,
@@ -128,7 +128,10 @@ def record_accepted(connection: Connection, ids: Sequence[int], now: int) -> Non
     """The executor said yes. A callback may have been faster: an ended row stays as it is."""
     statement = (
         update(executions)
-        .where(executions.c.id == bindparam("b_id"), executions.c.phase.in_((Phase.DISPATCHING, Phase.UNKNOWN)))
+        .where(
+            executions.c.id == bindparam("b_id"),
+            or_(executions.c.phase == Phase.DISPATCHING, executions.c.phase == Phase.UNKNOWN),
+        )
         .values(phase=Phase.DISPATCHED, phase_time=now, trigger_code=SUCCESS)
     )
     _many(connection, statement, [{"b_id": one} for one in ids])

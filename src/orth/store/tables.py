@@ -67,7 +67,7 @@ registry = _table(
     Column("update_time", Instant, nullable=False),
     Column("incarnation", String(64)),
     Column("extensions", String(255), nullable=False),
-    Column("version", String(32)),
+    Column("version", String(64)),
     Column("handlers", LongText),
     UniqueConstraint("registry_group", "registry_key", "registry_value", name="idx_g_k_v"),
     Index("ix_registry_update_time", "update_time"),

@@ -1,5 +1,6 @@
 """Groups: executors that share an app name."""
 
+import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
@@ -11,7 +12,9 @@ from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import AppName, Line
 from orth.domain.jobs import AddressType, Group
 from orth.domain.nodes import normal_address
+from orth.store.database import Connection
 from orth.store.groups import delete_group, get_group, list_groups
+from orth.store.registry import announced_handlers
 from orth.wire.messages import checked_address
 
 router = APIRouter(prefix="/api/v1/groups", tags=["groups"])
@@ -59,6 +62,21 @@ class GroupShown(BaseModel):
     address_list: list[str]
 
 
+class HandlerShown(BaseModel):
+    """A handler as its executor describes it. ``schedule`` is its author's suggestion; the job decides."""
+
+    name: str
+    description: str
+    schedule: str | None
+    timezone: str | None
+    params_schema: dict[str, Any] | None
+
+
+class HandlerList(BaseModel):
+    items: list[HandlerShown]
+    next_cursor: str | None = None
+
+
 @router.get("")
 async def groups(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[GroupShown]:
     rows = await tools.db.read(list_groups, position(cursor) or 0, limit + 1)
@@ -77,6 +95,13 @@ async def group(group_id: GroupId, tools: ToolsHere) -> GroupShown:
     return GroupShown(**_shown(await tools.db.read(get_group, group_id)))
 
 
+@router.get("/{group_id}/handlers")
+async def handlers(group_id: GroupId, tools: ToolsHere) -> HandlerList:
+    """The handlers the group's executors announced, with their parameters and suggested schedules."""
+    found = await tools.db.read(_handlers, group_id)
+    return HandlerList(items=[HandlerShown(**handler) for _name, handler in sorted(found.items())])
+
+
 @router.put("/{group_id}")
 async def replace(group_id: GroupId, body: GroupBody, tools: ToolsHere) -> GroupShown:
     await tools.db.tx(edit_group, body.group(group_id), tools.clock.now())
@@ -86,6 +111,12 @@ async def replace(group_id: GroupId, body: GroupBody, tools: ToolsHere) -> Group
 @router.delete("/{group_id}", status_code=204)
 async def delete(group_id: GroupId, tools: ToolsHere) -> None:
     await tools.db.tx(delete_group, group_id)
+
+
+def _handlers(connection: Connection, group_id: int) -> dict[str, dict[str, Any]]:
+    group = get_group(connection, group_id)
+    said = (json.loads(text)["handlers"] for text in announced_handlers(connection, group.app_name))
+    return {handler["name"]: handler for handlers in said for handler in handlers}
 
 
 def _shown(group: Group) -> dict[str, Any]:

@@ -153,7 +153,9 @@ def _unknown(name: str) -> InvalidSchedule:
 def _nearest(name: str) -> str | None:
     wanted = name.lower()
     by_key = {key.lower(): key for key in sorted(_known())}
-    city = next((key for lower, key in by_key.items() if lower == wanted or lower.endswith("/" + wanted)), None)
+    if wanted in by_key:
+        return by_key[wanted]
+    city = next((key for lower, key in by_key.items() if lower.endswith("/" + wanted)), None)
     if city:
         return city
     close = difflib.get_close_matches(wanted, by_key, n=1, cutoff=0.7)

@@ -27,7 +27,7 @@ def upgrade() -> None:
         sa.Column("update_time", sa.BigInteger(), nullable=False),
         sa.Column("incarnation", sa.String(64)),
         sa.Column("extensions", sa.String(255), nullable=False),
-        sa.Column("version", sa.String(32)),
+        sa.Column("version", sa.String(64)),
         sa.Column("handlers", LongText),
         sa.UniqueConstraint("registry_group", "registry_key", "registry_value", name="idx_g_k_v"),
     )

@@ -1,0 +1,84 @@
+"""Groups and jobs for handlers that have none, made through the API like anybody would."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import urllib3
+
+from orth.errors import Unavailable
+
+_TIMEOUT = urllib3.Timeout(total=5)
+
+
+class AdminApi:
+    """The admin API of a coordinator, signed in."""
+
+    def __init__(self, url: str, username: str, password: str) -> None:
+        self._url = url
+        self._pool = urllib3.PoolManager(retries=False)
+        session = self.call("POST", "/api/v1/auth/login", {"username": username, "password": password})
+        self._token: str | None = session["access_token"]
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        headers = {"Authorization": f"Bearer {self._token}"} if hasattr(self, "_token") else {}
+        try:
+            answer = self._pool.request(method, f"{self._url}{path}", json=body, headers=headers, timeout=_TIMEOUT)
+        except urllib3.exceptions.HTTPError as error:
+            raise Unavailable(f"{self._url} does not answer: {error}") from None
+        data = json.loads(answer.data) if answer.data else None
+        if answer.status >= 400:
+            raise Unavailable(f"{method} {path}: {data['detail'] if data else answer.status}")
+        return data
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        """All items of a list."""
+        found: list[dict[str, Any]] = []
+        cursor = ""
+        while True:
+            page = self.call("GET", f"{path}{'&' if '?' in path else '?'}limit=200{cursor}")
+            found.extend(page["items"])
+            if page["next_cursor"] is None:
+                return found
+            cursor = f"&cursor={page['next_cursor']}"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was made: the name of each new job with its schedule."""
+
+    jobs: tuple[tuple[str, str], ...]
+
+
+def make_first_jobs(api: AdminApi) -> Made:
+    """A group for every app that registered without one, and a started job for every handler that suggests a
+    schedule.
+    """
+    groups = {group["app_name"]: group["id"] for group in api.items("/api/v1/groups")}
+    for executor in api.call("GET", "/api/v1/executors")["items"]:
+        if executor["app_name"] not in groups:
+            groups[executor["app_name"]] = api.call("POST", "/api/v1/groups", {"app_name": executor["app_name"]})["id"]
+    made: list[tuple[str, str]] = []
+    for group_id in groups.values():
+        used = {job["executor_handler"] for job in api.items(f"/api/v1/jobs?job_group={group_id}")}
+        for handler in api.call("GET", f"/api/v1/groups/{group_id}/handlers")["items"]:
+            if handler["schedule"] and handler["name"] not in used:
+                made.append(_make_job(api, group_id, handler))
+    return Made(tuple(made))
+
+
+def _make_job(api: AdminApi, group_id: int, handler: dict[str, Any]) -> tuple[str, str]:
+    job = api.call(
+        "POST",
+        "/api/v1/jobs",
+        {
+            "job_group": group_id,
+            "job_desc": handler["name"],
+            "schedule_type": "CRON",
+            "schedule_conf": handler["schedule"],
+            "timezone": handler["timezone"],
+            "executor_handler": handler["name"],
+        },
+    )
+    api.call("POST", f"/api/v1/jobs/{job['id']}/start")
+    return handler["name"], handler["schedule"]

@@ -1,0 +1,38 @@
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from orth.executor.handlers import Handlers
+from tests.executor.bench import Ears, HandClock, Rig
+
+MakeRig = Callable[..., Rig]
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def ears() -> Ears:
+    return Ears()
+
+
+@pytest.fixture
+def app() -> Handlers:
+    return Handlers("rig-app")
+
+
+@pytest.fixture
+def rig(app: Handlers, tmp_path: Path) -> Iterator[MakeRig]:
+    """Make runtimes; what they hold is let go after the test."""
+    with ExitStack() as stack:
+
+        def make(**settings: object) -> Rig:
+            made = Rig(app, tmp_path / "executor", **settings)
+            stack.callback(made.runtime.close)
+            return made
+
+        yield make

@@ -1,0 +1,104 @@
+import inspect
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from orth.domain.jobs import BlockStrategy
+from orth.errors import Invalid
+from orth.executor.handlers import Handlers
+
+
+def test_a_decorated_function_stays_itself_and_is_found_by_name(app: Handlers) -> None:
+    def add(a: int, b: int = 2) -> int:
+        """Add two numbers.
+
+        More about it.
+        """
+        return a + b
+
+    decorated = app.job("adder")(add)
+    assert decorated is add
+    assert decorated(1, b=4) == 5
+    assert str(inspect.signature(decorated)) == "(a: int, b: int = 2) -> int"
+    handler = app.get("adder")
+    assert handler is not None
+    assert handler.info.description == "Add two numbers."
+    assert handler.info.params_schema is not None
+    assert set(handler.info.params_schema["properties"]) == {"a", "b"}
+    assert app.get("add") is None
+
+
+def test_the_function_names_the_handler_unless_told_otherwise(app: Handlers) -> None:
+    @app.job
+    def bare() -> None: ...
+
+    @app.job()
+    async def called() -> None: ...
+
+    assert app.names() == ["bare", "called"]
+
+
+def test_what_the_author_proposes_is_announced(app: Handlers) -> None:
+    @app.job(
+        "prices", schedule="0 */5 * * * ?", timezone="Europe/Paris", timeout=timedelta(minutes=10), block="discard"
+    )
+    def prices() -> None: ...
+
+    handler = app.get("prices")
+    assert handler is not None
+    assert (handler.info.schedule, handler.info.timezone) == ("0 */5 * * * ?", "Europe/Paris")
+    assert (handler.proposal.timeout, handler.proposal.block) == (600, BlockStrategy.DISCARD_LATER)
+    assert app.infos() == (handler.info,)
+
+
+def test_two_handlers_of_one_name_are_refused(app: Handlers) -> None:
+    app.job("same")(lambda: None)
+    with pytest.raises(Invalid, match="two handlers called same"):
+        app.job("same")(lambda: None)
+
+
+@pytest.mark.parametrize("name", [" ", "\n", "a\x00b", "n" * 300])
+def test_a_name_nobody_can_read_is_refused(app: Handlers, name: str) -> None:
+    with pytest.raises(Invalid, match="cannot be registered"):
+        app.job(name)(lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"timezone": "Mars/Olympus"}, "no time zone 'Mars/Olympus'"),
+        ({"timeout": -1}, "cannot be negative"),
+        ({"block": "sometimes"}, "no block strategy 'sometimes'"),
+        ({"block": "LFU"}, "no block strategy 'LFU'"),
+        ({"schedule": "x" * 200}, "schedule: "),
+    ],
+)
+def test_proposals_that_cannot_work_are_refused(app: Handlers, options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(Invalid, match=complaint):
+        app.job("it", **options)(lambda: None)
+
+
+def test_a_generator_is_refused_because_calling_it_runs_nothing(app: Handlers) -> None:
+    def generator() -> Any:
+        yield 1
+
+    with pytest.raises(Invalid, match="is a generator"):
+        app.job(generator)
+
+
+def test_a_class_needs_execute(app: Handlers) -> None:
+    class Empty: ...
+
+    with pytest.raises(Invalid, match="no execute method"):
+        app.job("empty")(Empty)
+
+
+def test_the_parameters_of_a_class_are_those_of_execute(app: Handlers) -> None:
+    class Sync:
+        def execute(self, batch: int = 500) -> None: ...
+
+    app.job("sync")(Sync)
+    handler = app.get("sync")
+    assert handler is not None
+    assert handler.parameters.read('{"batch": 7}') == {"batch": 7}

@@ -1,0 +1,126 @@
+import socket
+from collections.abc import Callable
+from datetime import date
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from orth.errors import Invalid
+from orth.executor.context import JobContext
+from orth.executor.parameters import parameters_of
+
+
+def typed(
+    ctx: JobContext,
+    market: Literal["paris", "nyse"],
+    copy: int = 3,
+    since: date | None = None,
+    symbols: Annotated[list[str] | None, Field(max_length=2, description="empty means all")] = None,
+) -> None: ...
+
+
+def test_an_object_becomes_validated_arguments_and_defaults_stay_the_functions() -> None:
+    read = parameters_of(typed, "typed").read('{"market": "paris", "since": "2026-01-30", "copy": 4}')
+    assert read == {"market": "paris", "since": date(2026, 1, 30), "copy": 4}
+
+
+def test_everything_that_does_not_fit_is_listed() -> None:
+    with pytest.raises(Invalid) as refused:
+        parameters_of(typed, "typed").read('{"market": "tokyo", "symbols": ["a", "b", "c"], "surprise": 1}')
+    for field in ("market: Input should be 'paris' or 'nyse'", "symbols:", "surprise: Extra inputs"):
+        assert field in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "{}"])
+def test_nothing_sent_misses_what_is_required(text: str) -> None:
+    with pytest.raises(Invalid, match="market: Field required"):
+        parameters_of(typed, "typed").read(text)
+
+
+@pytest.mark.parametrize("text", ["[1]", '"text"', "{", "null", "[" * 100_000, "plain words"])
+def test_what_is_no_object_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="do not fit"):
+        parameters_of(typed, "typed").read(text)
+
+
+@given(st.text())
+def test_one_str_receives_the_text_as_it_is(text: str) -> None:
+    def raw(ctx: JobContext, name: str) -> None: ...
+
+    assert parameters_of(raw, "raw").read(text) == {"name": text}
+
+
+def test_one_str_with_a_default_keeps_it_when_nothing_is_sent() -> None:
+    def raw(name: str = "world") -> None: ...
+
+    parameters = parameters_of(raw, "raw")
+    assert parameters.read("") == {}
+    assert parameters.read('{"name": "x"}') == {"name": '{"name": "x"}'}
+    assert parameters.schema == {"type": "string", "title": "name", "default": "world"}
+
+
+def test_no_parameter_gets_nothing_whatever_is_sent() -> None:
+    def bare(ctx) -> None: ...  # type: ignore[no-untyped-def]  # an author without annotations
+
+    parameters = parameters_of(bare, "bare")
+    assert (parameters.read("whatever"), parameters.schema, parameters.context_name) == ({}, None, "ctx")
+
+
+def test_keyword_arguments_take_any_member_but_never_the_context() -> None:
+    def rest(ctx: JobContext, **others: Any) -> None: ...
+
+    parameters = parameters_of(rest, "rest")
+    assert parameters.read('{"a": 1, "b": [2]}') == {"a": 1, "b": [2]}
+    context = JobContext.__new__(JobContext)
+    assert parameters.with_context({"ctx": "mine now", "a": 1}, context) == {"ctx": context, "a": 1}
+
+
+def test_the_schema_draws_the_form() -> None:
+    schema = parameters_of(typed, "typed").schema
+    assert schema is not None
+    assert schema["required"] == ["market"]
+    assert schema["additionalProperties"] is False
+    assert set(schema["properties"]) == {"market", "copy", "since", "symbols"}
+    assert schema["properties"]["copy"] == {"default": 3, "title": "Copy", "type": "integer"}
+    assert schema["properties"]["symbols"]["description"] == "empty means all"
+
+
+def test_annotations_written_as_text_are_resolved() -> None:
+    def later(ctx: "JobContext", count: "int") -> None: ...
+
+    assert parameters_of(later, "later").read('{"count": 2}') == {"count": 2}
+
+
+def unresolvable(count: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821  # the point of the test
+
+
+def by_position(count: int, /) -> None: ...
+
+
+def many(*counts: int) -> None: ...
+
+
+def takes_object(thing: socket.socket, count: int) -> None: ...
+
+
+def takes_function(call: Callable[[], int], count: int) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "complaint"),
+    [
+        (unresolvable, "cannot be resolved"),
+        (by_position, "only be given by position"),
+        (many, "only be given by position"),
+        (takes_object, "JSON cannot carry"),
+        (takes_function, "JSON cannot carry"),
+    ],
+)
+def test_a_signature_that_json_cannot_fill_is_refused_when_written(
+    function: Callable[..., Any], complaint: str
+) -> None:
+    with pytest.raises(Invalid, match=complaint):
+        parameters_of(function, "it")

@@ -1,0 +1,135 @@
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from orth.executor.context import JobContext
+from orth.executor.facts import DestroyFailed
+from orth.executor.handlers import Handlers
+from tests.executor.bench import eventually
+from tests.executor.conftest import MakeRig
+
+
+def test_an_async_function_runs_in_the_job_thread_on_a_loop_of_its_own(app: Handlers, rig: MakeRig) -> None:
+    seen: list[tuple[str, asyncio.AbstractEventLoop]] = []
+
+    @app.job
+    async def where() -> str:
+        await asyncio.sleep(0)
+        seen.append((threading.current_thread().name, asyncio.get_running_loop()))
+        return "there"
+
+    ran = rig()
+    assert ran.result(1, "where").handle_msg == "there"
+    assert ran.result(2, "where").handle_msg == "there"
+    assert [name for name, _ in seen] == ["orth-job-1-where"] * 2
+    assert seen[0][1] is not seen[1][1]
+
+
+@pytest.mark.parametrize("limit", [0, 60])
+def test_an_object_lives_from_the_first_execution_until_its_thread_ends(
+    app: Handlers, rig: MakeRig, limit: int
+) -> None:
+    story: list[Any] = []
+
+    @app.job("sync")
+    class Sync:
+        async def init(self, ctx: JobContext) -> None:
+            self.loop = asyncio.get_running_loop()
+            story.append(("init", ctx.log_id))
+
+        async def execute(self, ctx: JobContext, batch: int = 5) -> int:
+            assert asyncio.get_running_loop() is self.loop
+            print(f"batch {batch}")
+            story.append(("execute", ctx.log_id))
+            return batch
+
+        async def destroy(self) -> None:
+            story.append(("destroy", asyncio.get_running_loop() is self.loop))
+
+    ran = rig()
+    assert ran.result(1, "sync", executor_timeout=limit).handle_msg == "5"
+    assert ran.result(2, "sync", executor_params='{"batch": 7}', executor_timeout=limit).handle_msg == "7"
+    assert " batch 7\n" in ran.text(2)
+    ran.runtime.threads.drain(5)
+    assert story == [("init", 1), ("execute", 1), ("execute", 2), ("destroy", True)]
+
+
+def test_a_failing_init_fails_its_execution_and_is_tried_again(app: Handlers, rig: MakeRig) -> None:
+    lives: list[int] = []
+
+    @app.job("picky")
+    class Picky:
+        def init(self) -> None:
+            lives.append(len(lives))
+            if len(lives) == 1:
+                raise ConnectionError("no pool yet")
+
+        def execute(self) -> str:
+            return "works"
+
+    ran = rig()
+    first = ran.result(1, "picky")
+    assert (first.handle_code, first.handle_msg.splitlines()[0]) == (500, "ConnectionError: no pool yet")
+    assert ran.result(2, "picky").handle_msg == "works"
+    assert lives == [0, 1]
+
+
+def test_a_failing_destroy_is_told(app: Handlers, rig: MakeRig) -> None:
+    @app.job("clingy")
+    class Clingy:
+        def execute(self) -> None: ...
+
+        def destroy(self) -> None:
+            raise OSError("will not go")
+
+    ran = rig()
+    ran.result(1, "clingy")
+    ran.runtime.threads.retire_idle(0)
+    assert ran.ears.wait(DestroyFailed)[0].handler == "clingy"
+
+
+def test_a_new_handler_for_the_job_replaces_the_object(app: Handlers, rig: MakeRig) -> None:
+    destroyed = threading.Event()
+
+    @app.job("old")
+    class Old:
+        def execute(self) -> str:
+            return "old"
+
+        def destroy(self) -> None:
+            destroyed.set()
+
+    app.job("new")(lambda: "new")
+    ran = rig()
+    assert ran.result(1, "old").handle_msg == "old"
+    assert ran.result(2, "new").handle_msg == "new"
+    eventually(destroyed.is_set)
+
+
+def test_an_object_that_ran_out_of_time_is_not_used_again(app: Handlers, rig: MakeRig) -> None:
+    released = threading.Event()
+    lives: list["Stuck"] = []
+
+    @app.job("stuck")
+    class Stuck:
+        def __init__(self) -> None:
+            lives.append(self)
+
+        def execute(self, patience: str) -> str:
+            if patience == "none":
+                released.wait(20)
+            return f"life {lives.index(self)}"
+
+    ran = rig()
+    asked = ran.run(1, "stuck", executor_params="none", executor_timeout=60)
+    assert asked.ok
+    eventually(lambda: bool(ran.runtime.tools.contexts))
+    eventually(lambda: bool(ran.runtime.limits._watched))
+    for _, expire in list(ran.runtime.limits._watched.values()):
+        expire()
+    assert ran.runtime.join_idle(10)
+    assert ran.waiting()[1].handle_code == 502
+    assert ran.result(2, "stuck", executor_params="some").handle_msg == "life 1"
+    released.set()

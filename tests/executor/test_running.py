@@ -1,0 +1,244 @@
+import asyncio
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT
+from orth.executor.context import JobContext, JobFailed
+from orth.executor.facts import ExecutionAbandoned, ExecutionFinished, ExecutionStarted
+from orth.executor.handlers import Handlers
+from orth.executor.run_logs import RunLogs
+from orth.executor.running import Tools, carry_out
+from orth.executor.time_limits import TimeLimits
+from orth.wire.messages import CallbackItem, RunRequest
+from tests.executor.bench import NOON, Ears, HandClock, eventually, request
+from tests.executor.conftest import MakeRig
+
+
+class Shop:
+    """Carries executions out right here, on a clock that stands still."""
+
+    def __init__(self, app: Handlers, directory: Path, clock: HandClock, ears: Ears) -> None:
+        self.app = app
+        self.tools = Tools(clock, ears, RunLogs(directory, clock, ears), TimeLimits(clock, ears), "this-process")
+
+    def carry_out(self, asked: RunRequest) -> CallbackItem:
+        handler = self.app.get(asked.executor_handler)
+        assert handler is not None
+        return carry_out(asked, handler, handler.performer(), self.tools)
+
+    def text(self, log_id: int) -> str:
+        return self.tools.logs.path_of(log_id, NOON).read_text()
+
+
+@pytest.fixture
+def shop(app: Handlers, tmp_path: Path, clock: HandClock, ears: Ears) -> Shop:
+    return Shop(app, tmp_path, clock, ears)
+
+
+def test_a_return_value_becomes_the_message(app: Handlers, shop: Shop) -> None:
+    app.job("number")(lambda: 42)
+    app.job("nothing")(lambda: None)
+    ended = shop.carry_out(request(1, "number"))
+    assert (ended.log_id, ended.log_date_time, ended.handle_code, ended.handle_msg) == (1, NOON, 200, "42")
+    assert (ended.start_time, ended.incarnation) == (NOON, "this-process")
+    assert shop.carry_out(request(2, "nothing")).handle_msg == ""
+
+
+def test_the_handler_sees_its_execution(app: Handlers, shop: Shop) -> None:
+    seen: list[JobContext] = []
+
+    @app.job
+    def look(ctx: JobContext, size: int, name: str = "n") -> None:
+        seen.append(ctx)
+
+    shop.carry_out(
+        request(
+            7,
+            "look",
+            job_id=3,
+            executor_params='{"size": 5}',
+            schedule_time=NOON - 1000,
+            broadcast_index=1,
+            broadcast_total=4,
+        )
+    )
+    [ctx] = seen
+    assert (ctx.job_id, ctx.log_id, ctx.log_time, ctx.handler) == (3, 7, NOON, "look")
+    assert (ctx.param, dict(ctx.params), ctx.attempt) == ('{"size": 5}', {"size": 5}, None)
+    assert ctx.schedule_time == datetime.fromtimestamp(NOON / 1000 - 1, UTC)
+    assert ctx.trigger_time == datetime.fromtimestamp(NOON / 1000, UTC)
+    assert (ctx.shard_index, ctx.shard_total, ctx.cancelled) == (1, 4, False)
+    assert Path(ctx.log_file) == shop.tools.logs.path_of(7, NOON)
+
+
+def test_the_log_tells_beginning_and_end(app: Handlers, shop: Shop, ears: Ears) -> None:
+    app.job("hello")(lambda: "greeted")
+    shop.carry_out(request(1, "hello", executor_params="text"))
+    first, last = shop.text(1).splitlines()
+    assert first.endswith("--- execution 1 of job 1 begins: hello, parameter: text")
+    assert last.endswith("--- execution ends: 200 after 0.000 s, greeted")
+    assert [event.handler for event in ears.of(ExecutionStarted)] == ["hello"]
+    assert shop.tools.contexts == {}
+
+
+def test_a_failed_job_gives_its_message_and_no_traceback(app: Handlers, shop: Shop) -> None:
+    @app.job
+    def refuse() -> None:
+        raise JobFailed("no data for XY")
+
+    ended = shop.carry_out(request(1, "refuse"))
+    assert (ended.handle_code, ended.handle_msg) == (500, "no data for XY")
+    assert "Traceback" not in shop.text(1)
+
+
+def test_an_exception_is_a_failure_with_its_last_line_first(app: Handlers, shop: Shop) -> None:
+    @app.job
+    def broken() -> None:
+        raise ValueError("bad luck")
+
+    @app.job
+    async def broken_too() -> None:
+        await asyncio.sleep(0)
+        raise ValueError("bad luck")
+
+    for log_id, name in enumerate(["broken", "broken_too"], start=1):
+        ended = shop.carry_out(request(log_id, name))
+        assert ended.handle_code == 500
+        lines = ended.handle_msg.splitlines()
+        assert lines[:2] == ["ValueError: bad luck", "Traceback (most recent call last):"]
+        assert "test_running.py" in lines[2], "the traceback begins in the handler, not in our machinery"
+        assert 'raise ValueError("bad luck")' in shop.text(log_id)
+
+
+@pytest.mark.parametrize(
+    ("leave", "code", "first_line"),
+    [
+        (lambda: sys.exit(3), 500, "SystemExit: 3"),
+        (lambda: sys.exit("reason"), 500, "SystemExit: reason"),
+        (lambda: sys.exit(0), 200, ""),
+        (lambda: sys.exit(), 200, ""),
+    ],
+)
+def test_leaving_by_exit_is_an_end_like_any_other(
+    app: Handlers, shop: Shop, leave: object, code: int, first_line: str
+) -> None:
+    app.job("leave")(leave)  # type: ignore[arg-type]  # each of them is callable
+    ended = shop.carry_out(request(1, "leave"))
+    assert (ended.handle_code, ended.handle_msg.partition("\n")[0]) == (code, first_line)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, MemoryError])
+def test_nothing_a_handler_raises_gets_past_its_execution(app: Handlers, shop: Shop, kind: type[BaseException]) -> None:
+    @app.job
+    def throw() -> None:
+        raise kind
+
+    assert shop.carry_out(request(1, "throw")).handle_code == 500
+
+
+def test_a_value_that_cannot_be_text_is_a_failure(app: Handlers, shop: Shop) -> None:
+    class Odd:
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    app.job("odd")(lambda: Odd())
+    assert shop.carry_out(request(1, "odd")).handle_msg.startswith("RuntimeError: no words")
+
+
+def test_unfit_parameters_fail_before_the_handler_is_called(app: Handlers, shop: Shop) -> None:
+    called: list[int] = []
+
+    @app.job
+    def strict(count: int, name: str) -> None:
+        called.append(count)
+
+    ended = shop.carry_out(request(1, "strict", executor_params='{"count": "many"}'))
+    assert ended.handle_code == 500
+    assert "count: Input should be a valid integer" in ended.handle_msg
+    assert "name: Field required" in ended.handle_msg
+    assert called == []
+
+
+def test_what_the_handler_decided_beats_what_it_returns_but_not_what_it_raises(app: Handlers, shop: Shop) -> None:
+    @app.job
+    def decide(ctx: JobContext, how: str) -> str:
+        ctx.fail("decided")
+        if how == "raise":
+            raise ValueError("raised")
+        return "returned"
+
+    returned = shop.carry_out(request(1, "decide", executor_params="return"))
+    assert (returned.handle_code, returned.handle_msg) == (500, "decided")
+    raised = shop.carry_out(request(2, "decide", executor_params="raise"))
+    assert raised.handle_msg.startswith("ValueError: raised")
+
+
+def test_a_long_message_keeps_head_and_tail(app: Handlers, shop: Shop) -> None:
+    app.job("talkative")(lambda: "head" + "x" * 200_000 + "tail")
+    message = shop.carry_out(request(1, "talkative")).handle_msg
+    assert len(message) == EXECUTOR_MESSAGE_LIMIT
+    assert message.startswith("head")
+    assert message.endswith("tail")
+    assert "left out" in message
+
+
+def test_text_no_database_would_take_is_repaired(app: Handlers, shop: Shop) -> None:
+    app.job("odd")(lambda: "a\0b\ud800c")
+    assert shop.carry_out(request(1, "odd")).handle_msg == "a\ufffdb\ufffdc"
+
+
+def test_within_its_limit_a_handler_is_as_any_other(app: Handlers, shop: Shop) -> None:
+    @app.job
+    def where(ctx: JobContext) -> str:
+        print("captured too")
+        return threading.current_thread().name
+
+    ended = shop.carry_out(request(1, "where", executor_timeout=60))
+    assert (ended.handle_code, ended.handle_msg) == (200, f"{threading.current_thread().name}-limited-1")
+    assert shop.tools.limits._watched == {}
+
+
+async def test_past_its_limit_the_result_is_502_and_the_thread_is_left_behind(
+    app: Handlers, shop: Shop, clock: HandClock, ears: Ears
+) -> None:
+    release = threading.Event()
+    contexts: list[JobContext] = []
+
+    @app.job
+    def stuck(ctx: JobContext) -> str:
+        contexts.append(ctx)
+        release.wait(20)
+        return "too late"
+
+    ended: list[CallbackItem] = []
+    thread = threading.Thread(target=lambda: ended.append(shop.carry_out(request(1, "stuck", executor_timeout=5))))
+    thread.start()
+    eventually(lambda: bool(contexts))
+    clock.advance(4.9)
+    await shop.tools.limits.turn()
+    assert not ended
+    clock.advance(0.1)
+    await shop.tools.limits.turn()
+    thread.join(10)
+    assert [(item.handle_code, item.handle_msg) for item in ended] == [
+        (502, "The execution took longer than its limit of 5 s.")
+    ]
+    assert contexts[0].cancelled
+    assert [event.limit for event in ears.of(ExecutionAbandoned)] == [5]
+    assert shop.tools.count_abandoned() == 1
+    size = len(shop.text(1))
+    release.set()
+    eventually(lambda: shop.tools.count_abandoned() == 0)
+    assert len(shop.text(1)) == size
+
+
+def test_the_end_is_told_when_the_result_is_safe(app: Handlers, rig: MakeRig) -> None:
+    app.job("hello")(lambda: "x")
+    ran = rig()
+    ran.result(5, "hello", job_id=9)
+    [told] = ran.ears.of(ExecutionFinished)
+    assert (told.log_id, told.job_id, told.code) == (5, 9, 200)

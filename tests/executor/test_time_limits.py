@@ -1,0 +1,29 @@
+import threading
+
+from orth.executor.time_limits import TimeLimits
+from tests.executor.bench import Ears, HandClock
+
+
+async def test_what_is_due_expires_once_and_the_pause_reaches_the_next(clock: HandClock, ears: Ears) -> None:
+    limits = TimeLimits(clock, ears)
+    expired: list[str] = []
+    with limits.watching(5, lambda: expired.append("five")), limits.watching(2, lambda: expired.append("two")):
+        assert await limits.turn() == 2
+        assert expired == []
+        clock.advance(2)
+        assert await limits.turn() == 3
+        assert await limits.turn() == 3
+        assert expired == ["two"]
+    clock.advance(60)
+    assert await limits.turn() > 60
+    assert expired == ["two"]
+
+
+async def test_a_new_limit_wakes_the_loop(clock: HandClock, ears: Ears) -> None:
+    limits = TimeLimits(clock, ears)
+    await limits.guarded_turn()
+    assert limits.paused_until > clock.monotonic()
+    thread = threading.Thread(target=lambda: limits.watching(1, lambda: None).__enter__())
+    thread.start()
+    thread.join()
+    assert limits.paused_until == clock.monotonic()

@@ -1,0 +1,279 @@
+"""Each peer is written to in what it speaks, and what ours write ours read back."""
+
+import json
+from typing import TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orth.domain.jobs import BlockStrategy, GlueType
+from orth.errors import Invalid
+from orth.wire.dialects import (
+    Dialect,
+    auth_headers,
+    callback_item_body,
+    idle_beat_body,
+    kill_body,
+    log_body,
+    log_payload,
+    read_callback,
+    read_idle_beat,
+    read_kill,
+    read_log_page,
+    read_log_request,
+    read_registry,
+    read_reply,
+    read_run,
+    registry_body,
+    resolved,
+    run_body,
+    token_from,
+)
+from orth.wire.messages import (
+    INT32_MAX,
+    INT64_MAX,
+    Announcement,
+    CallbackItem,
+    Extension,
+    HandlerInfo,
+    LogPage,
+    LogRequest,
+    Message,
+    RegistryRequest,
+    Reply,
+    RunRequest,
+)
+
+ALL = frozenset(Extension)
+
+M = TypeVar("M", bound=Message)
+
+# --- strategies -------------------------------------------------------------------------------------------------------
+
+
+def made(kind: type[M], **fields: st.SearchStrategy[object]) -> st.SearchStrategy[M]:
+    """Messages by their Python names; ``st.builds`` would go by the aliases in the signature."""
+    return st.fixed_dictionaries(fields).map(lambda members: kind(**members))
+
+
+prose = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60)
+names = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=40)
+int32 = st.integers(0, INT32_MAX)
+int64 = st.integers(0, INT64_MAX)
+
+runs = made(
+    RunRequest,
+    job_id=int32,
+    executor_handler=names,
+    executor_params=prose,
+    executor_block_strategy=st.sampled_from(BlockStrategy),
+    executor_timeout=int32,
+    log_id=int64,
+    log_date_time=int64,
+    glue_type=st.sampled_from(GlueType),
+    glue_source=prose,
+    glue_updatetime=int64,
+    broadcast_index=int32,
+    broadcast_total=st.integers(1, INT32_MAX),
+    executor_concurrency=st.integers(1, 64),
+    schedule_time=st.none() | int64,
+    resend_to=st.none() | names,
+)
+results = made(
+    CallbackItem,
+    log_id=st.integers(1, INT64_MAX),
+    log_date_time=int64,
+    handle_code=st.integers(1, INT32_MAX),
+    handle_msg=prose,
+    start_time=st.none() | st.integers(1, INT64_MAX),
+    incarnation=st.none() | names,
+)
+handlers = made(
+    HandlerInfo,
+    name=names,
+    description=prose,
+    schedule=st.none() | names,
+    timezone=st.none() | names,
+    params_schema=st.none() | st.dictionaries(names, int32 | prose | st.lists(prose, max_size=3), max_size=3),
+)
+registrations = made(
+    RegistryRequest,
+    registry_key=st.text("abcdefg-", min_size=4, max_size=64),
+    registry_value=st.sampled_from(["http://10.0.0.7:9999", "https://host/job"]),
+    orth=st.none()
+    | made(
+        Announcement,
+        incarnation=names,
+        version=names,
+        extensions=st.lists(names, max_size=3),
+        handlers=st.lists(handlers, max_size=3),
+    ),
+)
+
+
+class TestRoundTrips:
+    @given(runs)
+    def test_run(self, request: RunRequest) -> None:
+        path, body = run_body(request, Dialect.AUTO, ALL)
+        assert path == "/run"
+        assert read_run(body) == request
+
+    @given(st.lists(results, max_size=5))
+    def test_callback(self, items: list[CallbackItem]) -> None:
+        body = b"[" + b",".join(callback_item_body(item) for item in items) + b"]"
+        assert read_callback(body) == items
+
+    @given(registrations)
+    def test_registry(self, request: RegistryRequest) -> None:
+        assert read_registry(registry_body(request)) == request
+
+    @given(int64, int64, st.integers(1, INT32_MAX))
+    def test_log_request(self, log_id: int, time: int, line: int) -> None:
+        request = LogRequest(log_id=log_id, log_date_time=time, from_line_num=line)
+        assert read_log_request(log_body(request)) == request
+
+    @given(st.integers(1, 10**6), st.integers(0, 10**6), prose, st.booleans())
+    def test_log_page(self, first: int, count: int, content: str, end: bool) -> None:
+        page = LogPage(from_line=first, to_line=first - 1 + count, content=content, end=end)
+        reply = read_reply(200, Reply.success(log_payload(page)).to_bytes())
+        assert read_log_page(reply.payload) == page
+
+    @given(int32, st.none() | int64)
+    def test_kill_and_idle_beat(self, job_id: int, log_id: int | None) -> None:
+        assert read_kill(kill_body(job_id, log_id, ALL)).log_id == log_id
+        assert read_idle_beat(idle_beat_body(job_id)).job_id == job_id
+
+    @given(st.integers(), st.none() | prose)
+    def test_reply(self, number: int, msg: str | None) -> None:
+        reply = Reply(code=number % INT32_MAX, msg=msg, payload=[number])
+        assert read_reply(200, reply.to_bytes()) == reply
+
+
+class TestWriting:
+    REQUEST = RunRequest(
+        job_id=1,
+        log_id=2,
+        executor_handler="h",
+        executor_concurrency=3,
+        schedule_time=7,
+        executor_block_strategy=BlockStrategy.CONCURRENT,
+    )
+    BASE_KEYS = frozenset(
+        {"jobId", "executorHandler", "executorParams", "executorBlockStrategy", "executorTimeout", "logId"}
+        | {"logDateTime", "glueType", "glueSource", "glueUpdatetime", "broadcastIndex", "broadcastTotal"}
+    )
+
+    @pytest.mark.parametrize(
+        ("dialect", "extensions", "path", "more"),
+        [
+            (Dialect.XXL, frozenset(), "/run", set()),
+            (Dialect.XXL, ALL, "/run", set()),
+            (Dialect.XXL35, frozenset(), "/trigger", set()),
+            (Dialect.ORTH, frozenset(), "/run", {"executorConcurrency", "scheduleTime"}),
+            (Dialect.AUTO, frozenset(), "/run", set()),
+            (Dialect.AUTO, ALL, "/run", {"executorConcurrency", "scheduleTime"}),
+        ],
+    )
+    def test_no_key_the_executor_does_not_know(
+        self, dialect: Dialect, extensions: frozenset[str], path: str, more: set[str]
+    ) -> None:
+        written_path, body = run_body(self.REQUEST, dialect, extensions)
+        assert written_path == path
+        assert set(json.loads(body)) == self.BASE_KEYS | more
+
+    def test_every_base_key_has_its_json_type(self) -> None:
+        _, body = run_body(self.REQUEST, Dialect.XXL)
+        kinds = {key: type(value) for key, value in json.loads(body).items()}
+        texts = {key for key, kind in kinds.items() if kind is str}
+        assert texts == {
+            "executorHandler",
+            "executorParams",
+            "executorBlockStrategy",
+            "glueType",
+            "glueSource",
+        }
+        assert all(kinds[key] is int for key in self.BASE_KEYS - texts)
+
+    def test_a_repetition_says_to_whom(self) -> None:
+        again = self.REQUEST.model_copy(update={"resend_to": "abc"})
+        _, body = run_body(again, Dialect.AUTO, frozenset({Extension.RESEND}))
+        assert json.loads(body)["resendTo"] == "abc"
+
+    @pytest.mark.parametrize(
+        ("dialect", "extensions"),
+        [
+            (Dialect.AUTO, frozenset()),
+            (Dialect.ORTH, frozenset()),
+            (Dialect.ORTH, frozenset({Extension.KILL_EXECUTION})),
+            (Dialect.XXL, ALL),
+        ],
+    )
+    def test_nobody_else_is_asked_twice(self, dialect: Dialect, extensions: frozenset[str]) -> None:
+        with pytest.raises(Invalid):
+            run_body(self.REQUEST.model_copy(update={"resend_to": "abc"}), dialect, extensions)
+
+    def test_auto_speaks_orth_to_those_that_announced_something(self) -> None:
+        assert resolved(Dialect.AUTO, frozenset({"something"})) is Dialect.ORTH
+        assert resolved(Dialect.AUTO, frozenset()) is Dialect.XXL
+        assert resolved(Dialect.XXL35, ALL) is Dialect.XXL35
+
+    def test_log_requests_carry_both_times(self) -> None:
+        body = json.loads(log_body(LogRequest(log_id=1, log_date_time=5, from_line_num=2)))
+        assert body == {"logId": 1, "logDateTime": 5, "logDateTim": 5, "fromLineNum": 2}
+
+    def test_results_carry_both_times_and_no_empty_extensions(self) -> None:
+        body = json.loads(callback_item_body(CallbackItem(log_id=1, log_date_time=5, handle_code=200)))
+        assert body == {"logId": 1, "logDateTime": 5, "logDateTim": 5, "handleCode": 200, "handleMsg": ""}
+
+    def test_kill_names_the_execution_only_to_those_that_can(self) -> None:
+        assert json.loads(kill_body(1, 2)) == {"jobId": 1}
+        assert json.loads(kill_body(1, 2, frozenset({Extension.KILL_EXECUTION}))) == {"jobId": 1, "logId": 2}
+
+    def test_a_foreign_registration_has_three_keys(self) -> None:
+        body = json.loads(registry_body(RegistryRequest(registry_key="demo", registry_value="http://a:1")))
+        assert body == {"registryGroup": "EXECUTOR", "registryKey": "demo", "registryValue": "http://a:1"}
+
+
+class TestHeaders:
+    @pytest.mark.parametrize(
+        ("dialect", "names"),
+        [
+            (Dialect.ORTH, {"ORTH-ACCESS-TOKEN"}),
+            (Dialect.XXL, {"XXL-JOB-ACCESS-TOKEN"}),
+            (Dialect.XXL35, {"XXL-JOB-ACCESS-TOKEN", "XXL-JOB-APPNAME"}),
+            (Dialect.AUTO, {"ORTH-ACCESS-TOKEN", "XXL-JOB-ACCESS-TOKEN", "XXL-JOB-APPNAME"}),
+        ],
+    )
+    def test_headers_of_each_dialect(self, dialect: Dialect, names: set[str]) -> None:
+        headers = auth_headers("secret", dialect, "demo")
+        assert set(headers) == names
+        assert token_from(headers) == "secret"
+
+    def test_no_token_no_header(self) -> None:
+        assert auth_headers("", Dialect.AUTO) == {}
+
+    def test_an_app_name_that_no_header_carries_stays_out(self) -> None:
+        assert auth_headers("", Dialect.XXL35, "数据") == {}
+
+    @pytest.mark.parametrize("token", ["a\r\nX: y", "a\0", " a", "é"])
+    def test_a_token_cannot_make_headers(self, token: str) -> None:
+        with pytest.raises(Invalid):
+            auth_headers(token, Dialect.XXL)
+
+    @pytest.mark.parametrize(
+        ("headers", "token"),
+        [
+            ({"orth-access-token": "a"}, "a"),
+            ({"Xxl-Job-Access-Token": "a"}, "a"),
+            ({"XXL-RPC-ACCESS-TOKEN": "a"}, "a"),
+            ({"authorization": "bEARER  a"}, "a"),
+            ({"ORTH-ACCESS-TOKEN": " ", "XXL-JOB-ACCESS-TOKEN": "b"}, "b"),
+            ({"Authorization": "Basic YTpi"}, None),
+            ({"Authorization": "Bearer"}, None),
+            ({"X-Other": "a"}, None),
+            ({}, None),
+        ],
+    )
+    def test_the_token_of_a_request(self, headers: dict[str, str], token: str | None) -> None:
+        assert token_from(headers) == token
