@@ -59,7 +59,6 @@ class Loop(ABC):
         self._home = asyncio.get_running_loop()
         try:
             while not self._stopping:
-                self._woken.clear()  # a wake during the turn skips the next pause
                 pause = await self.guarded_turn()
                 if not self._stopping:
                     await self.clock.sleep_unless(self._woken, pause)
@@ -68,7 +67,8 @@ class Loop(ABC):
             self._stopping = False  # so that a stopped loop may be started again
 
     async def guarded_turn(self) -> float:
-        """One turn, with expected failures turned into an event and a pause."""
+        """One turn, with expected failures turned into an event and a pause. A wake during the turn skips the pause."""
+        self._woken.clear()
         try:
             pause = await self.turn()
             self._failures = 0
@@ -78,7 +78,7 @@ class Loop(ABC):
         except Exception as bug:
             self.events.emit(LoopCrashed(self.name, repr(bug), "".join(traceback.format_exception(bug))))
             raise
-        self.paused_until = self.clock.monotonic() + pause
+        self.paused_until = self.clock.monotonic() + (0.0 if self._woken.is_set() else pause)
         return pause
 
     def _pause_after_failure(self) -> float:

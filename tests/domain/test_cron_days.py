@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orth.domain.cron import Cron
@@ -166,6 +166,17 @@ DOW_RULES: st.SearchStrategy[Rule] = st.one_of(
 YEARS = st.one_of(st.none(), st.integers(2000, 2030).map(lambda year: frozenset({year, year + 3})))
 
 
+def days_of(text: str) -> Days | None:
+    """The admitted days; None if the expression is refused because it has none."""
+    try:
+        return read(text).days
+    except InvalidSchedule as error:
+        if "never fires" in error.message:
+            return None
+        raise
+
+
+@settings(deadline=None)
 @given(
     rules=st.one_of(
         st.lists(DOM_RULES, min_size=1, max_size=3).map(lambda rules: (rules, "{} {} ?")),
@@ -187,11 +198,10 @@ def test_every_day_of_three_years_is_admitted_as_the_definition_says(
         if day.month in months and (years is None or day.year in years) and any(rule(day) for _, rule in days)
     ]
     first, end = (start - EPOCH).days, (start - EPOCH).days + 3 * 366
-    if all(day.month not in months or not any(rule(day) for _, rule in days) for day in LEAP_AND_COMMON_YEARS):
-        with pytest.raises(InvalidSchedule, match="never fires"):
-            read(text)
+    admitted = days_of(text)
+    if admitted is None:
+        assert wanted == []
         return
-    admitted = read(text).days
     ahead, day = [], admitted.at_or_after(first)
     while 0 <= day < end:
         ahead.append(date_of(day))

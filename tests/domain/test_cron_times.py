@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orth.domain.cron.times import Times, times_of
@@ -8,6 +8,7 @@ def some(size: int) -> st.SearchStrategy[frozenset[int]]:
     return st.frozensets(st.integers(0, size - 1), min_size=1)
 
 
+@settings(deadline=None)
 @given(some(60), some(60), some(24), st.integers(0, 86_399))
 def test_searches_find_the_nearest_time_in_both_directions(
     seconds: frozenset[int], minutes: frozenset[int], hours: frozenset[int], time: int

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from orth.clock import SystemClock
+from orth.clock import Clock, SystemClock
 from orth.errors import Unavailable
 from orth.events import Event, Events
 from orth.executor.handlers import Handlers
@@ -117,12 +117,12 @@ def request(log_id: int, handler: str, *, job_id: int = 1, **more: object) -> Ru
 
 
 class Rig:
-    """A runtime in a directory of its own, asked directly: real threads, real files, real time."""
+    """A runtime in a directory of its own, asked directly: real threads, real files, and real time unless told."""
 
-    def __init__(self, app: Handlers, directory: Path, **settings: object) -> None:
+    def __init__(self, app: Handlers, directory: Path, *, clock: Clock | None = None, **settings: object) -> None:
         self.ears = Ears()
         self.desk = Desk()
-        self.clock = SystemClock()
+        self.clock = clock or SystemClock()
         own = {
             "app_name": "rig-app",
             "access_token": TOKEN,

@@ -7,7 +7,7 @@ import pytest
 from orth.executor.context import JobContext
 from orth.executor.facts import DestroyFailed
 from orth.executor.handlers import Handlers
-from tests.executor.bench import eventually
+from tests.executor.bench import HandClock, eventually
 from tests.executor.conftest import MakeRig
 
 
@@ -108,9 +108,10 @@ def test_a_new_handler_for_the_job_replaces_the_object(app: Handlers, rig: MakeR
     eventually(destroyed.is_set)
 
 
-def test_an_object_that_ran_out_of_time_is_not_used_again(app: Handlers, rig: MakeRig) -> None:
+async def test_an_object_that_ran_out_of_time_is_not_used_again(app: Handlers, rig: MakeRig, clock: HandClock) -> None:
     released = threading.Event()
-    lives: list["Stuck"] = []
+    waiting = threading.Event()
+    lives: list[Any] = []
 
     @app.job("stuck")
     class Stuck:
@@ -119,16 +120,15 @@ def test_an_object_that_ran_out_of_time_is_not_used_again(app: Handlers, rig: Ma
 
         def execute(self, patience: str) -> str:
             if patience == "none":
+                waiting.set()
                 released.wait(20)
             return f"life {lives.index(self)}"
 
-    ran = rig()
-    asked = ran.run(1, "stuck", executor_params="none", executor_timeout=60)
-    assert asked.ok
-    eventually(lambda: bool(ran.runtime.tools.contexts))
-    eventually(lambda: bool(ran.runtime.limits._watched))
-    for _, expire in list(ran.runtime.limits._watched.values()):
-        expire()
+    ran = rig(clock=clock)
+    assert ran.run(1, "stuck", executor_params="none", executor_timeout=60).ok
+    eventually(waiting.is_set)
+    clock.advance(60)
+    await ran.runtime.limits.turn()
     assert ran.runtime.join_idle(10)
     assert ran.waiting()[1].handle_code == 502
     assert ran.result(2, "stuck", executor_params="some").handle_msg == "life 1"

@@ -93,11 +93,6 @@ class Dispatch(LeaderLoop):
         self._doubted_in: int | None = None
         self._bug: BaseException | None = None
 
-    @property
-    def busy(self) -> bool:
-        """Whether something is on its way, or answered and not yet stored."""
-        return bool(self._sending or self._answers)
-
     async def lead(self, term: Term) -> float:
         if self._bug is not None:
             raise self._bug  # a bug in a sending task is a crash of this loop: loud, and mended by the next term
@@ -122,10 +117,21 @@ class Dispatch(LeaderLoop):
             self._bug = task.exception()
             self.wake()
 
-    async def drain(self) -> None:
-        """Wait for what is on its way and store the answers; used when the node stops."""
+    async def all_answered(self) -> None:
+        """Wait until nothing is on its way."""
         while self._sending:
             await asyncio.wait(self._sending)
+
+    async def forget(self) -> None:
+        """Drop everything unstored, as a kill would."""
+        for task in self._sending:
+            task.cancel()
+        await asyncio.gather(*self._sending, return_exceptions=True)
+        self._answers.clear()
+
+    async def drain(self) -> None:
+        """Wait for what is on its way and store the answers; used when the node stops."""
+        await self.all_answered()
         term = self.election.term
         if term is not None:
             await self._store_answers(term)

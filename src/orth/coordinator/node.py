@@ -104,6 +104,7 @@ class Coordinator:
         self.monitor = RegistryMonitor(
             db, self.election, clock, events, every=registry.monitor, dead_after=registry.dead_after
         )
+        self.registrations = Registrations(db, clock, events)
         self.callbacks = Callbacks(db, clock, events, wakes=(self.dispatch, self.due))
 
     @property
@@ -125,7 +126,7 @@ class Coordinator:
                 settings=given.settings,
                 election=self.election,
                 callbacks=self.callbacks,
-                registrations=Registrations(given.db, given.clock, given.events),
+                registrations=self.registrations,
                 link=given.link,
                 signing=signing,
                 access_token=given.access_token,

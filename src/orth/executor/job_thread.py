@@ -224,11 +224,7 @@ class JobThreads:
 
         The caller has seen to it that nothing is accepted any more.
         """
-        with self.lock:
-            waiting = [accepted for thread in self._threads.values() for accepted in thread.queue]
-            for thread in self._threads.values():
-                thread.queue.clear()
-        for accepted in waiting:
+        for accepted in self._clear_queues():
             self._settle_undone(accepted, "Not executed: the executor stopped.")
         self.join_idle(seconds)
         idle = self._retire_all()
@@ -237,6 +233,18 @@ class JobThreads:
         for thread in idle:
             thread.join(_DESTROY_GRACE)
         return cut_short
+
+    def let_go(self) -> None:
+        """Forget what waits and let every thread end, with no result for anything; as the end of the process would."""
+        self._clear_queues()
+        self._retire_all()
+
+    def _clear_queues(self) -> list[Accepted]:
+        with self.lock:
+            waiting = [accepted for thread in self._threads.values() for accepted in thread.queue]
+            for thread in self._threads.values():
+                thread.queue.clear()
+            return waiting
 
     def _cut_short(self, why: str) -> int:
         """End what still runs, as far as its result goes; the handlers themselves cannot be ended."""

@@ -117,8 +117,9 @@ class Runtime:
         self.events.emit(ExecutorStopped(self.settings.app_name, cut_short, len(self.outbox)))
 
     def close(self) -> None:
-        """Let go of files and capture at once, as if the process had been killed."""
+        """Let go of files, threads and capture at once, as if the process had been killed: no result, no goodbye."""
         self.outbox.close()
+        self.threads.let_go()
         self._capture.close()
 
 

@@ -20,6 +20,7 @@ from orth.domain.jobs import DstPolicy
 
 _FIRST = -SHIFT
 _LAST = END * DAY + SHIFT
+_BEYOND = 2 * _LAST  # farther than any search goes
 _NOWHERE = Stretch(start=0, end=0, offset=0, floor=0, ceiling=0)
 _NO_DAY = (0, 0)
 
@@ -121,7 +122,7 @@ class Cron:
         while second <= _LAST:
             stretch = self._stretch_at(second)
             local = self._local_from(second + stretch.offset)
-            found = local - stretch.offset if local >= 0 else _LAST + SHIFT
+            found = local - stretch.offset if local >= 0 else _BEYOND
             if found < stretch.end:
                 self._remember(local, stretch)
                 return found
@@ -136,7 +137,7 @@ class Cron:
         while second >= _FIRST:
             stretch = self._stretch_at(second)
             local = self._local_until(second + stretch.offset)
-            found = local - stretch.offset if local >= 0 else _FIRST - 2 * SHIFT
+            found = local - stretch.offset if local >= 0 else -_BEYOND
             if found >= stretch.start:
                 self._remember(local, stretch)
                 return found

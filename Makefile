@@ -1,0 +1,82 @@
+# What one does with this repository. Each target makes what it needs first, in .venv; a fresh clone needs make and
+# Python 3.11 or newer with pip, nothing else.
+#
+#   make PYTHON=/path/to/python3.12   which interpreter .venv is made with
+#   make test ARGS=tests/store        what is handed on to pytest, to the benchmarks or to `orth up`
+#   make test WORKERS=8               how many pytest processes
+
+VENV := .venv
+BIN := $(VENV)/bin
+EXTRAS := server,postgres,mysql,redis
+WORKERS ?= 2
+ARGS ?=
+PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet \
+	--constraint constraints.txt --build-constraint constraints.txt
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+CONSOLE_SOURCES := $(shell find console -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help install up test lint servers bench faults console clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | sort -u | awk -F '\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+install: $(VENV)/.installed ## Install Orth in .venv, so that .venv/bin/orth works
+
+up: install console ## Start Orth on this machine, with the demo jobs
+	@$(BIN)/orth up $(ARGS)
+
+test: $(VENV)/.development servers lint ## Run everything: lint, then all tests
+	@$(PYTEST) $(ARGS)
+
+lint: $(VENV)/.development ## Check style, types and who imports whom
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo --config pyproject.toml
+
+servers: $(VENV)/.python ## Install the PostgreSQL, MariaDB and Redis that tests start, where missing and permitted
+	@tools/system_packages.sh $(BIN)/python
+
+bench: $(VENV)/.development ## Run the benchmarks
+	@if [ -f bench/__main__.py ]; then $(BIN)/python -m bench $(ARGS); else echo "There are no benchmarks yet."; fi
+
+faults: $(VENV)/.development servers ## Run the fault tests in their long form
+	@if [ -d tests/faults ]; then ORTH_TEST_FAULTS=long $(PYTEST) --timeout 3600 tests/faults $(ARGS); \
+	else echo "There are no fault tests yet."; fi
+
+ifneq ($(wildcard console/package.json),)
+console: $(VENV)/.console
+else
+console: ## Build the console
+	@echo "There are no console sources yet."
+endif
+
+clean: ## Remove .venv and everything built; data in .orth stays
+	@rm -rf $(VENV) dist build console/dist console/node_modules src/orth/coordinator/http/console
+	@rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- the steps behind them, each done again only when what it is made from changes ---
+
+$(VENV)/.python: tools/python_environment.sh
+	@echo "Making the Python environment in $(VENV)"
+	@tools/python_environment.sh $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing Orth in $(VENV)"
+	@$(PIP_INSTALL) --editable '.[$(EXTRAS)]'
+	@touch $@
+
+$(VENV)/.development: $(VENV)/.installed
+	@echo "Installing the development tools in $(VENV)"
+	@$(PIP_INSTALL) --group dev
+	@touch $@
+
+$(VENV)/.console: $(VENV)/.python tools/build_console.sh $(CONSOLE_SOURCES)
+	@echo "Building the console"
+	@tools/build_console.sh $(VENV)
+	@touch $@

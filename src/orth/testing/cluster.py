@@ -1,0 +1,219 @@
+"""Coordinators and executors in one process, cranked by hand."""
+
+import asyncio
+import random
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from orth.cluster.election import Node
+from orth.coordinator.defining import define, define_group, start_job, trigger_job
+from orth.coordinator.node import Coordinator, Surroundings
+from orth.coordinator.triggering import Request
+from orth.domain.executions import Execution
+from orth.domain.jobs import AddressType, Group, Job, TriggerCause
+from orth.events import Events
+from orth.executor.handlers import Handlers
+from orth.executor.runtime import Runtime
+from orth.executor.settings import ExecutorSettings
+from orth.loop import Loop
+from orth.settings import Settings
+from orth.store.database import Database, open_database
+from orth.store.executions import find_execution, list_executions
+from orth.store.groups import list_groups
+from orth.store.jobs import get_job
+from orth.store.migrating import upgrade
+from orth.testing.clocks import ManualClock
+from orth.testing.network import CoordinatorLine, ExecutorEnd, Line, Network
+from orth.testing.recorder import Recorder
+
+TOKEN = "token-of-this-cluster"  # noqa: S105  # there is no network to protect
+_HANDLERS_MAY_TAKE = 20.0
+_TURNS_AT_ONE_INSTANT = 2000
+
+
+class Cluster:
+    """A cluster a test turns: ``async with Cluster(tmp_path, handlers) as cluster``."""
+
+    def __init__(
+        self,
+        folder: Path,
+        handlers: Handlers,
+        *,
+        coordinators: int = 1,
+        executors: int = 1,
+        store_url: str | None = None,
+        settings: Settings | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.folder = folder
+        self.handlers = handlers
+        self.clock = ManualClock()
+        self.recorder = Recorder()
+        self.events = Events(self.recorder)
+        self.settings = settings or Settings()
+        self.chance = random.Random(seed)
+        self.store_url = store_url or f"sqlite:///{folder / 'orth.db'}"
+        self.coordinators: list[Coordinator] = []
+        self.executors: list[Runtime] = []
+        self._counts = (coordinators, executors)
+        self._databases: list[Database] = []
+        self._started = 0
+
+    async def __aenter__(self) -> Self:
+        self.network = Network()
+        upgrade(self.store_url)
+        for _ in range(self._counts[0]):
+            self.add_coordinator()
+        for _ in range(self._counts[1]):
+            self.add_executor()
+        await self.advance(seconds=0)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for executor in self.executors:
+            await asyncio.to_thread(executor.threads.drain, 1.0)
+            executor.close()
+        for coordinator in self.coordinators:
+            await coordinator.dispatch.drain()
+        for db in self._databases:
+            db.close()
+
+    @property
+    def db(self) -> Database:
+        """The store, through the connections of the first coordinator that was made."""
+        return self._databases[0]
+
+    def add_coordinator(self) -> Coordinator:
+        """A new coordinator process, as far as anybody can tell."""
+        self._started += 1
+        db = open_database(self.store_url, size=4)
+        self._databases.append(db)
+        node = Node(f"node-{self._started}", secrets.token_hex(8))
+        given = Surroundings(
+            settings=self.settings,
+            node=node,
+            db=db,
+            link=ExecutorEnd(self.network),
+            clock=self.clock,
+            events=self.events,
+            access_token=TOKEN,
+            signing_secret=secrets.token_hex(32),
+            chance=self.chance,
+        )
+        coordinator = Coordinator(given)
+        self.coordinators.append(coordinator)
+        self.network.coordinators.append(coordinator)
+        return coordinator
+
+    def add_executor(self, *, at: Runtime | None = None) -> Runtime:
+        """A new executor process; ``at`` another one's address and folder, it is that one's successor."""
+        self._started += 1
+        address = at.address if at else f"http://executor-{self._started}:9999"
+        folder = at.settings.data_dir if at else self.folder / f"executor-{self._started}"
+        settings = ExecutorSettings(
+            app_name=self.handlers.app_name or "tests",
+            access_token=TOKEN,
+            data_dir=folder,
+            logs_dir=folder / "logs",
+        )
+        runtime = Runtime(
+            self.handlers,
+            settings,
+            CoordinatorLine(self.network),
+            address=address,
+            incarnation=secrets.token_hex(8),
+            clock=self.clock,
+            events=self.events,
+        )
+        runtime.start()
+        self.executors.append(runtime)
+        self.network.executors[address] = runtime
+        return runtime
+
+    async def kill_coordinator(self, coordinator: Coordinator) -> None:
+        """End a coordinator without a word: no good-bye, no last write."""
+        self.coordinators.remove(coordinator)
+        self.network.coordinators.remove(coordinator)
+        await coordinator.dispatch.forget()
+
+    def kill_executor(self, executor: Runtime) -> None:
+        """End an executor without a word."""
+        executor.close()
+        self.executors.remove(executor)
+        del self.network.executors[executor.address]
+
+    def set_line(self, executor: Runtime, line: Line) -> None:
+        self.network.set_line(executor.address, line)
+
+    async def advance(self, *, seconds: float) -> None:
+        """Let time pass, turning every loop when its pause is over, oldest first."""
+        until = self.clock.monotonic() + seconds
+        turns = 0
+        while True:
+            await self.settle()
+            now = self.clock.monotonic()
+            due = [loop for loop in self._loops() if loop.paused_until <= now]
+            for loop in due:
+                await loop.guarded_turn()
+            turns += len(due)
+            assert turns < _TURNS_AT_ONE_INSTANT, f"these loops never rest: {[loop.name for loop in due]}"
+            if due:
+                continue
+            following = min((loop.paused_until for loop in self._loops()), default=until)
+            if following > until:
+                self.clock.move(until - now)
+                return
+            self.clock.move(following - now)
+            turns = 0
+
+    async def settle(self) -> None:
+        """Wait, in real time, until requests have been answered and handlers have ended."""
+        for coordinator in self.coordinators:
+            await coordinator.dispatch.all_answered()
+        for executor in self.executors:
+            idle = await asyncio.to_thread(executor.join_idle, _HANDLERS_MAY_TAKE)
+            assert idle, "a handler has not ended; a cluster turned by hand needs handlers that do"
+
+    def _loops(self) -> Sequence[Loop]:
+        nodes = [loop for coordinator in self.coordinators for loop in coordinator.loops]
+        return nodes + [loop for executor in self.executors for loop in executor.loops]
+
+    async def job(self, *, start: bool = True, **fields: object) -> Job:
+        """Define a job in the group of the executors, made if need be, and start it."""
+        now = self.clock.now()
+        groups = await self.db.read(list_groups, 0, 100)
+        app_name = self.handlers.app_name or "tests"
+        known = {group.app_name: group.id for group in groups}
+        if app_name not in known:
+            group = Group(0, app_name, app_name, AddressType.AUTO, ())
+            known[app_name] = await self.db.tx(define_group, group, now)
+        job = Job(id=0, job_group=known[app_name], job_desc=str(fields.get("executor_handler")), **fields)  # type: ignore[arg-type]  # the fields of Job, checked by its constructor
+        job_id = await self.db.tx(define, job, now, True)
+        if start:
+            await self.db.tx(start_job, job_id, now)
+            for coordinator in self.coordinators:
+                coordinator.due.wake()
+        return await self.db.read(get_job, job_id)
+
+    async def trigger(self, job: Job, param: str | None = None) -> int:
+        """Trigger a job by hand; the id of its execution."""
+        asked = Request(TriggerCause.MANUAL, secrets.token_hex(8), param)
+        (execution_id,) = await self.db.tx(trigger_job, job.id, asked, self.clock.now())
+        for coordinator in self.coordinators:
+            coordinator.dispatch.wake()
+        return execution_id
+
+    async def execution(self, execution_id: int) -> Execution:
+        found = await self.db.read(find_execution, execution_id)
+        assert found is not None
+        return found
+
+    async def executions(self, job: Job) -> list[Execution]:
+        """All executions of a job, oldest first."""
+        found = await self.db.read(list_executions, before=None, limit=10_000, job_id=job.id)
+        return found[::-1]

@@ -1,0 +1,131 @@
+"""The network between coordinators and executors of one process, which a test can cut."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from enum import Enum
+from typing import Any, TypeVar
+
+from orth.coordinator.node import Coordinator
+from orth.errors import Unavailable
+from orth.executor.runtime import Runtime
+from orth.wire.dialects import Dialect, auth_headers, kill_body, log_body, read_log_page, read_reply, run_body
+from orth.wire.executor_calls import AnswerUnknown, NotSent
+from orth.wire.messages import (
+    CallbackItem,
+    CallbackVerdict,
+    LogPage,
+    LogRequest,
+    RegistryRequest,
+    Reply,
+    RunRequest,
+)
+
+T = TypeVar("T")
+
+
+class Line(Enum):
+    """The state of the line to one executor."""
+
+    UP = "requests arrive and are answered"
+    REFUSED = "nothing arrives, and the sender knows"
+    LOST_REQUESTS = "nothing arrives, and the sender does not know"
+    LOST_ANSWERS = "requests arrive, answers are lost"
+
+
+class Network:
+    """Carries requests by calling the other side; the same bytes as on a socket."""
+
+    def __init__(self) -> None:
+        self.executors: dict[str, Runtime] = {}
+        self.lines: dict[str, Line] = {}
+        self.coordinators: list[Coordinator] = []
+        self.home = asyncio.get_running_loop()
+
+    def set_line(self, address: str, line: Line) -> None:
+        self.lines[address] = line
+
+    async def deliver(self, address: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
+        """Hand a request to the executor at ``address``, subject to the state of its line."""
+        line = self.lines.get(address, Line.UP)
+        runtime = self.executors.get(address)
+        if line is Line.REFUSED or runtime is None:
+            raise NotSent(f"{address}: connection refused.")
+        if line is Line.LOST_REQUESTS:
+            raise AnswerUnknown(f"{address}: no answer.")
+        status, answer = await asyncio.to_thread(runtime.handle, path, body, headers)
+        if line is Line.LOST_ANSWERS:
+            raise AnswerUnknown(f"{address}: no answer.")
+        return read_reply(status, answer)
+
+
+class ExecutorEnd:
+    """The way to the executors, as a coordinator sees it (``ExecutorLink``)."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    async def run(
+        self,
+        address: str,
+        request: RunRequest,
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = frozenset(),
+        dialect: Dialect = Dialect.AUTO,
+    ) -> Reply:
+        path, body = run_body(request, dialect, extensions)
+        return await self._network.deliver(address, path, body, auth_headers(token, dialect, app_name))
+
+    async def beat(self, address: str, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO) -> Reply:
+        return await self._network.deliver(address, "/beat", b"{}", auth_headers(token, dialect, app_name))
+
+    async def idle_beat(
+        self, address: str, job_id: int, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+    ) -> Reply:
+        body = b'{"jobId":%d}' % job_id
+        return await self._network.deliver(address, "/idleBeat", body, auth_headers(token, dialect, app_name))
+
+    async def kill(
+        self,
+        address: str,
+        job_id: int,
+        log_id: int | None = None,
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = frozenset(),
+        dialect: Dialect = Dialect.AUTO,
+    ) -> Reply:
+        body = kill_body(job_id, log_id, extensions)
+        return await self._network.deliver(address, "/kill", body, auth_headers(token, dialect, app_name))
+
+    async def log(
+        self, address: str, request: LogRequest, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+    ) -> LogPage:
+        reply = await self._network.deliver(address, "/log", log_body(request), auth_headers(token, dialect, app_name))
+        return read_log_page(reply.payload, request.from_line_num)
+
+
+class CoordinatorLine:
+    """The way to the coordinators, as an executor sees it (``CoordinatorLink``): called from its threads."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    def register(self, request: RegistryRequest) -> None:
+        self._do(self._first().registrations.beat(request))
+
+    def unregister(self, request: RegistryRequest) -> None:
+        self._do(self._first().registrations.leave(request))
+
+    def call_back(self, items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
+        return self._do(self._first().callbacks.take(items))
+
+    def _first(self) -> Coordinator:
+        if not self._network.coordinators:
+            raise Unavailable("No coordinator answers.")
+        return self._network.coordinators[0]
+
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._network.home).result()

@@ -1,0 +1,239 @@
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from orth.executor import outbox as outbox_module
+from orth.executor.facts import (
+    CallbacksDelivered,
+    CallbacksFailed,
+    OutboxRecovered,
+    OutboxUnwritable,
+    ResultDisowned,
+)
+from orth.executor.outbox import Outbox
+from orth.wire.messages import CallbackItem, Verdict
+from tests.executor.bench import NOON, Desk, Ears, HandClock
+
+
+def item(log_id: int, message: str = "") -> CallbackItem:
+    return CallbackItem(log_id=log_id, log_date_time=NOON, handle_code=200, handle_msg=message)
+
+
+class Post:
+    """An outbox and the coordinator it delivers to."""
+
+    def __init__(self, directory: Path, clock: HandClock, ears: Ears) -> None:
+        self.directory, self.clock, self.ears = directory, clock, ears
+        self.desk = Desk()
+        self.outbox = self.open()
+
+    def open(self) -> Outbox:
+        return Outbox(self.directory, self.desk, retry=30.0, clock=self.clock, events=self.ears)
+
+    def restart(self) -> None:
+        self.outbox.close()
+        self.outbox = self.open()
+
+
+@pytest.fixture
+def post(tmp_path: Path, clock: HandClock, ears: Ears) -> Post:
+    return Post(tmp_path / "outbox", clock, ears)
+
+
+async def test_a_result_is_delivered_and_then_forgotten(post: Post) -> None:
+    assert await post.outbox.turn() == 30
+    post.outbox.add(item(1, "x"))
+    assert 1 in post.outbox
+    assert post.outbox.paused_until == post.clock.monotonic(), "a new result wakes the loop"
+    assert await post.outbox.turn() == 0
+    assert post.desk.results == [item(1, "x")]
+    assert 1 not in post.outbox
+    assert await post.outbox.turn() == 30
+    assert len(post.desk.batches) == 1
+    [told] = post.ears.of(CallbacksDelivered)
+    assert (told.settled, told.kept, told.waiting) == (1, 0, 0)
+    post.restart()
+    assert len(post.outbox) == 0
+
+
+async def test_results_go_in_batches_bounded_in_number_and_bytes(post: Post) -> None:
+    for log_id in range(250):
+        post.outbox.add(item(log_id))
+    for log_id in range(1000, 1020):
+        post.outbox.add(item(log_id, "y" * 50_000))
+    while len(post.outbox):
+        assert await post.outbox.turn() == 0
+    sizes = [len(batch) for batch in post.desk.batches]
+    assert sizes[:2] == [100, 100]
+    assert max(sizes) == 100
+    assert [result.log_id for result in post.desk.results] == [*range(250), *range(1000, 1020)]
+    assert all(sum(len(result.handle_msg) for result in batch) < 1024 * 1024 for batch in post.desk.batches)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kept", "disowned"),
+    [
+        (Verdict.STORED, False, False),
+        (Verdict.DUPLICATE, False, False),
+        (Verdict.SUPERSEDED, False, False),
+        (Verdict.UNKNOWN, False, True),
+        (Verdict.MALFORMED, False, True),
+        (Verdict.RETRY, True, False),
+        (None, True, False),
+    ],
+)
+async def test_each_result_is_treated_by_its_own_verdict(
+    post: Post, verdict: Verdict | None, kept: bool, disowned: bool
+) -> None:
+    post.desk.answers = {2: verdict}
+    for log_id in (1, 2, 3):
+        post.outbox.add(item(log_id))
+    await post.outbox.turn()
+    assert [waiting.log_id for waiting in post.outbox.waiting()] == ([2] if kept else [])
+    assert [event.log_id for event in post.ears.of(ResultDisowned)] == ([2] if disowned else [])
+    post.restart()
+    assert (2 in post.outbox) is kept
+
+
+async def test_what_is_to_be_sent_again_waits_and_does_not_hold_up_others(post: Post) -> None:
+    post.desk.answers = {1: Verdict.RETRY}
+    post.outbox.add(item(1))
+    await post.outbox.turn()
+    assert await post.outbox.turn() == 0.5
+    post.outbox.add(item(2))
+    await post.outbox.turn()
+    assert [result.log_id for result in post.desk.results] == [1, 2]
+    post.clock.advance(0.5)
+    post.desk.answers = {}
+    await post.outbox.turn()
+    assert [result.log_id for result in post.desk.results] == [1, 2, 1]
+    assert len(post.outbox) == 0
+
+
+async def test_while_nobody_answers_pauses_grow_to_the_setting_and_nothing_is_lost(post: Post) -> None:
+    post.desk.away = True
+    post.outbox.add(item(1))
+    pauses = []
+    for _ in range(8):
+        pauses.append(await post.outbox.turn())
+        post.outbox.add(item(100 + len(pauses)))
+        assert await post.outbox.turn() == pauses[-1], "a new result does not shorten the pause"
+        post.clock.advance(pauses[-1])
+    assert pauses == [0.5, 1, 2, 4, 8, 16, 30, 30]
+    assert len(post.ears.of(CallbacksFailed)) == 8
+    post.desk.away = False
+    assert await post.outbox.turn() == 0
+    assert len(post.desk.results) == 9
+    post.desk.away = True
+    post.outbox.add(item(2))
+    assert await post.outbox.turn() == 0.5, "after a success the pauses begin anew"
+
+
+async def test_undelivered_results_survive_the_process(post: Post) -> None:
+    post.desk.away = True
+    for log_id in (1, 2):
+        post.outbox.add(item(log_id, f"result {log_id}"))
+    await post.outbox.turn()
+    post.restart()
+    assert post.outbox.waiting() == [item(1, "result 1"), item(2, "result 2")]
+    post.desk.away = False
+    await post.outbox.turn()
+    assert post.desk.results == [item(1, "result 1"), item(2, "result 2")]
+
+
+async def test_nothing_is_sent_before_it_is_on_the_disk(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    syncing, let_go = threading.Event(), threading.Event()
+    real = os.fsync
+
+    def slow_fsync(file: int) -> None:
+        syncing.set()
+        assert let_go.wait(10)
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", slow_fsync)
+    adding = threading.Thread(target=post.outbox.add, args=(item(1),))
+    adding.start()
+    assert syncing.wait(10)
+    assert await post.outbox.turn() == 30
+    assert post.desk.results == []
+    assert 1 in post.outbox
+    let_go.set()
+    adding.join(10)
+    await post.outbox.turn()
+    assert post.desk.results == [item(1)]
+
+
+async def test_when_the_disk_fails_results_are_sent_from_memory_and_work_is_refused(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    assert post.outbox.refusal is None
+    post.desk.away = True
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", failing)
+        post.outbox.add(item(1))
+        assert "cannot be made durable" in str(post.outbox.refusal)
+        assert await post.outbox.turn() == 0.5
+        post.clock.advance(60)
+        post.desk.away = False
+        assert await post.outbox.turn() == 0
+        assert post.desk.results == [item(1)]
+        assert await post.outbox.turn() == 5, "the disk is tried again soon, with nothing to deliver"
+    assert len(post.ears.of(OutboxUnwritable)) >= 3
+    await post.outbox.turn()
+    assert post.outbox.refusal is None
+    assert len(post.ears.of(OutboxRecovered)) == 1
+    post.outbox.add(item(2))
+    post.restart()
+    assert [result.log_id for result in post.outbox.waiting()] == [2]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("COUNT_LIMIT", 3), ("BYTE_LIMIT", 300)])
+async def test_at_its_cap_the_outbox_asks_for_no_more_work(
+    post: Post, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
+    monkeypatch.setattr(outbox_module, limit, value)
+    for log_id in range(3):
+        assert post.outbox.refusal is None
+        post.outbox.add(item(log_id, "z" * 50))
+    assert "no room for more" in str(post.outbox.refusal)
+    await post.outbox.turn()
+    assert post.outbox.refusal is None
+
+
+async def test_the_journal_does_not_grow_with_what_was_delivered(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox_module, "SEGMENT_LIMIT", 2000)
+    for log_id in range(200):
+        post.outbox.add(item(log_id, "z" * 100))
+        await post.outbox.turn()
+    [segment] = post.directory.glob("*.journal")
+    assert segment.stat().st_size < 4000
+
+
+async def test_flushing_tries_at_least_once_and_no_longer_than_its_time(post: Post) -> None:
+    post.desk.away = True
+    post.outbox.add(item(1))
+    started = post.clock.monotonic()
+    await post.outbox.flush(0)
+    assert post.clock.monotonic() == started
+    assert len(post.ears.of(CallbacksFailed)) == 1
+    await post.outbox.flush(3)
+    assert post.clock.monotonic() - started == pytest.approx(3, abs=0.01)
+    assert len(post.outbox) == 1
+    post.desk.away = False
+    await post.outbox.flush(3)
+    assert post.desk.results == [item(1)]
+
+
+async def test_after_closing_nothing_is_taken_or_sent(post: Post) -> None:
+    post.outbox.add(item(1))
+    post.outbox.close()
+    post.outbox.add(item(2))
+    assert await post.outbox.turn() == 30
+    assert post.desk.results == []
+    post.outbox = post.open()
+    assert post.outbox.waiting() == [item(1)]
