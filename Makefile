@@ -35,7 +35,7 @@ lint: $(VENV)/.development ## Check style, types and who imports whom
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/lint-imports --no-logo --config pyproject.toml
+	@report=$$($(BIN)/lint-imports --no-logo) || { echo "$$report"; exit 1; }
 
 servers: $(VENV)/.python ## Install the PostgreSQL, MariaDB and Redis that tests start, where missing and permitted
 	@tools/system_packages.sh $(BIN)/python

@@ -1,5 +1,6 @@
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_one_thread_per_job_in_the_order_of_arrival(rig: MakeRig, gate: Gate) ->
     assert ran.run(4, "gate", job_id=6).ok
     assert started(gate)
     assert started(gate)
-    assert job_threads() == {"orth-job-5-gate": 1, "orth-job-6-gate": 1}
+    assert (job_threads()["orth-job-5-gate"], job_threads()["orth-job-6-gate"]) == (1, 1)
     assert (ran.runtime.threads.load_of(5), ran.runtime.threads.load_of(6), ran.runtime.quiet()) == (3, 1, False)
     gate.go_on.release(4)
     assert ran.runtime.join_idle(10)
@@ -118,15 +119,15 @@ def test_draining_lets_the_running_end_and_reports_the_queued(rig: MakeRig, gate
     for log_id in (1, 2, 3):
         ran.run(log_id, "gate")
     assert started(gate)
-    gate.go_on.release()
     ran.runtime.admission.close()
-    assert ran.runtime.threads.drain(10) == 0
+    with ThreadPoolExecutor(1) as pool:
+        cut_short = pool.submit(ran.runtime.threads.drain, 10)
+        eventually(lambda: len(ran.runtime.outbox) == 2)
+        gate.go_on.release()
+        assert cut_short.result(10) == 0
     ended = {log_id: (item.handle_code, item.handle_msg) for log_id, item in ran.waiting().items()}
     not_executed = (500, "Not executed: the executor stopped.")
-    # The running one was released before the drain began, so the next may have been taken from the queue by then.
-    assert ended[1] == (200, "orth-job-1-gate")
-    assert ended[3] == not_executed
-    assert len(ended) == 3
+    assert ended == {1: (200, "orth-job-1-gate"), 2: not_executed, 3: not_executed}
     eventually(lambda: not job_threads())
 
 

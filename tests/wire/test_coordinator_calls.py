@@ -1,5 +1,6 @@
 """An executor's calls on real sockets, to coordinators that work, refuse, hang, drip and lie."""
 
+import gzip
 import subprocess
 import sys
 import threading
@@ -24,6 +25,7 @@ from orth.wire.messages import (
 from tests.wire.peers import Behaviour, Exchange, Peer, answering, not_accepting, refusing
 
 TIMEOUT = 0.5
+ZIPPED = gzip.compress(b'{"code":200}')  # nobody asked for it: what is not unpacked cannot be a bomb
 REGISTRATION = RegistryRequest(
     registry_key="demo", registry_value="http://10.0.0.7:9999", orth=Announcement(incarnation="i-1")
 )
@@ -155,7 +157,7 @@ class TestTrouble:
             (lambda exchange: exchange.respond(b"", 302, Location="http://127.0.0.1:1/"), "HTTP 302"),
             (lambda exchange: exchange.respond(b"[]"), "not the expected answer"),
             (lambda exchange: exchange.respond(b"<html>", content_type="text/html"), "not the expected answer"),
-            (lambda exchange: exchange.respond(b"\x1f\x8b", Content_Encoding="gzip"), "not the expected answer"),
+            (lambda exchange: exchange.respond(ZIPPED, Content_Encoding="gzip"), "not the expected answer"),
             (lambda exchange: exchange.respond(b'{"code":500,"msg":"wrong token"}'), "wrong token (code 500)"),
             (lambda exchange: exchange.respond(b'{"code":401,"msg":"no token"}', 401), "no token (code 401)"),
         ],
@@ -199,15 +201,15 @@ class TestTrouble:
         assert "draining (code 500)" in text
 
     def test_the_last_that_worked_is_asked_first(self) -> None:
-        with refusing() as closed, Peer(answering()) as first, Peer(answering()) as second:
-            calls = CoordinatorCalls([closed, first.address, second.address], "")
+        turns = iter([answering(code=500, msg="starting"), answering()])
+        with Peer(lambda exchange: next(turns)(exchange)) as first, Peer(answering()) as second:
+            calls = CoordinatorCalls([first.address, second.address], "")
+            for _ in range(3):
+                calls.register(REGISTRATION)
+            assert (len(first.requests), len(second.requests)) == (1, 3)
+            second.__exit__()
             calls.register(REGISTRATION)
-            calls.register(REGISTRATION)
-            assert (len(first.requests), len(second.requests)) == (2, 0)
-            first.__exit__()
-            calls.register(REGISTRATION)
-            calls.register(REGISTRATION)
-        assert len(second.requests) == 2
+        assert len(first.requests) == 2
 
     def test_an_answer_cut_off_does_not_poison_the_next(self) -> None:
         turns = iter([dripping_body, answering(), answering()])

@@ -1,0 +1,193 @@
+"""A coordinator's HTTP side on a real socket, with a real SQLite store behind it and a clock moved by hand.
+
+The loops do not turn: nothing is planned or dispatched unless a test does it, so what a request wrote is all there is.
+"""
+
+import asyncio
+import json
+import secrets
+import socket
+import sqlite3
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+import urllib3
+from fastapi import FastAPI
+from sqlalchemy import Connection, select
+
+from orth.cluster.election import Node
+from orth.coordinator.http.signing import hash_password
+from orth.coordinator.node import Coordinator, Surroundings
+from orth.events import Events
+from orth.serving import Server
+from orth.settings import Settings
+from orth.settings.sections import CoordinatorSection
+from orth.store.database import Database, open_database
+from orth.store.executions import Assignment, assign_executions, record_accepted
+from orth.store.migrating import upgrade
+from orth.store.tables import metadata
+from orth.store.users import add_user
+from orth.testing import ManualClock, Recorder
+from orth.wire.executor_calls import ExecutorCalls
+
+ACCESS_TOKEN = "what-executors-show"
+PASSWORD = "what-admin-types"
+LOG_TIMEOUT = timedelta(milliseconds=500)
+START_TIMEOUT = 10.0
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0]
+
+
+@dataclass
+class Caller:
+    """Somebody who sends requests; ``headers`` go along with each of them."""
+
+    url: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._pool = urllib3.PoolManager(retries=False, timeout=20.0)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        raw: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send ``body`` as JSON, or ``raw`` as it is."""
+        sent = {**self.headers, **(headers or {})}
+        if body is not None:
+            raw = json.dumps(body).encode()
+        if raw is not None and not any(name.lower() == "content-type" for name in sent):
+            sent["Content-Type"] = "application/json"
+        got = self._pool.request(method, self.url + path, body=raw, headers=sent, redirect=False)
+        return Answer(got.status, got.headers, got.data)
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self.call("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+    def post(self, path: str, body: object = None, **headers: str) -> Answer:
+        return self.call("POST", path, body, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+class Site:
+    """A coordinator that serves, from ``__enter__`` on."""
+
+    def __init__(self, database: Path, settings: Settings | None = None) -> None:
+        self.clock = ManualClock()
+        self.settings = settings or Settings(coordinator=CoordinatorSection(dispatch_timeout=LOG_TIMEOUT))
+        self.recorder = Recorder()
+        self.file = database
+        self.db: Database = open_database(f"sqlite:///{database}")
+        self.secret = secrets.token_hex(32)
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve, name="coordinator", daemon=True)
+        self._started = threading.Event()
+        self.app: FastAPI
+        self._server: Server
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._started.wait(START_TIMEOUT)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(START_TIMEOUT)
+        assert not self._thread.is_alive()
+        self._listening.close()
+        self.db.close()
+
+    def _serve(self) -> None:
+        asyncio.run(self._serve_here())
+
+    async def _serve_here(self) -> None:
+        async with ExecutorCalls(timeout=self.settings.coordinator.dispatch_timeout.total_seconds()) as link:
+            given = Surroundings(
+                settings=self.settings,
+                node=Node("node", secrets.token_hex(8)),
+                db=self.db,
+                link=link,
+                clock=self.clock,
+                events=Events(self.recorder),
+                access_token=ACCESS_TOKEN,
+                signing_secret=self.secret,
+            )
+            self.app = Coordinator(given).app()
+            self._server = Server(self.app, keep_alive=5)
+            self._started.set()
+            await self._server.serve(sockets=[self._listening])
+
+    def stranger(self) -> Caller:
+        """Somebody without any credential."""
+        return Caller(self.url)
+
+    def admin(self) -> Caller:
+        """The administrator, signed in."""
+        answer = self.stranger().post("/api/v1/auth/login", {"username": "admin", "password": PASSWORD})
+        assert answer.status == 200, answer.body
+        return Caller(self.url, {"Authorization": f"Bearer {answer.json['access_token']}"})
+
+    def executor(self) -> Caller:
+        """An executor that knows the access token."""
+        return Caller(self.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN})
+
+    def tx(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a verb of the store, as the coordinator's own loops would."""
+        with self.db.engine.begin() as connection:
+            return fn(connection, *args, **kwargs)
+
+    def contents(self) -> dict[str, list[Any]]:
+        """Every row of every table: what must be the same after a request that was refused."""
+        with self.db.engine.begin() as connection:
+            return {
+                table.name: [tuple(row) for row in connection.execute(select(table))]
+                for table in metadata.sorted_tables
+            }
+
+    def dispatched(self, execution_id: int, address: str) -> None:
+        """Let an execution have been taken by the executor at ``address``."""
+        self.sent(execution_id, address)
+        self.tx(record_accepted, [execution_id], self.clock.now())
+
+    def sent(self, execution_id: int, address: str) -> None:
+        """Let an execution be on its way to the executor at ``address``."""
+        self.tx(assign_executions, [Assignment(execution_id, address, None, "by hand")], 1, self.clock.now())
+
+
+def prepared_database(file: Path) -> Path:
+    """A database with the schema and the administrator, to be copied: making it costs a migration and a slow hash."""
+    url = f"sqlite:///{file}"
+    upgrade(url)
+    with open_database(url) as db, db.engine.begin() as connection:
+        add_user(connection, "admin", hash_password(PASSWORD), "admin", 0)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return file

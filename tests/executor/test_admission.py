@@ -1,0 +1,178 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from orth.domain.jobs import BlockStrategy, GlueType
+from orth.executor import outbox as outbox_module
+from orth.executor.context import JobContext
+from orth.executor.facts import TriggerRefused
+from orth.executor.handlers import Handlers
+from orth.executor.run_logs import LATEST_INSTANT
+from orth.wire.messages import IdleBeatRequest
+from tests.executor.bench import Rig, eventually
+from tests.executor.conftest import MakeRig
+
+
+class Busy:
+    """A rig whose job 1 is running execution 1 until it is released."""
+
+    def __init__(self, app: Handlers, rig: MakeRig, **settings: object) -> None:
+        self.release = threading.Event()
+        self.started: list[int] = []
+
+        @app.job
+        def hold(ctx: JobContext) -> None:
+            self.started.append(ctx.log_id)
+            assert self.release.wait(20)
+
+        self.ran: Rig = rig(**settings)
+        assert self.ran.run(1, "hold").ok
+        eventually(lambda: self.started == [1])
+
+    def finish(self) -> None:
+        self.release.set()
+        assert self.ran.runtime.join_idle(10)
+
+
+def test_an_unknown_handler_is_refused_with_the_known_ones(app: Handlers, rig: MakeRig) -> None:
+    app.job("hello")(lambda: None)
+    app.job("other")(lambda: None)
+    ran = rig()
+    reply = ran.run(1, "helo")
+    assert (reply.code, reply.msg) == (500, "Refused: there is no handler 'helo' here; known: hello, other.")
+    assert [(told.log_id, told.job_id) for told in ran.ears.of(TriggerRefused)] == [(1, 1)]
+    assert len(ran.runtime.outbox) == 0, "what is refused gives no result"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in GlueType if kind is not GlueType.BEAN])
+def test_scripts_are_refused(app: Handlers, rig: MakeRig, kind: GlueType) -> None:
+    app.job("hello")(lambda: None)
+    reply = rig().run(1, "hello", glue_type=kind)
+    assert not reply.ok
+    assert "not enabled on this executor" in str(reply.msg)
+
+
+@pytest.mark.parametrize("strategy", [BlockStrategy.COVER_EARLY, BlockStrategy.CONCURRENT])
+def test_block_strategies_it_cannot_do_are_refused_even_when_idle(
+    app: Handlers, rig: MakeRig, strategy: BlockStrategy
+) -> None:
+    app.job("hello")(lambda: None)
+    reply = rig().run(1, "hello", executor_block_strategy=strategy)
+    assert not reply.ok
+    assert f"cannot do the block strategy {strategy}" in str(reply.msg)
+
+
+@pytest.mark.parametrize("field", ["log_date_time", "schedule_time"])
+def test_times_no_calendar_has_are_refused(app: Handlers, rig: MakeRig, field: str) -> None:
+    app.job("hello")(lambda: None)
+    ran = rig()
+    assert not ran.run(1, "hello", **{field: LATEST_INSTANT + 1}).ok
+    assert ran.result(1, "hello", schedule_time=LATEST_INSTANT).handle_code == 200
+
+
+def test_discard_later_refuses_while_busy_and_serves_when_idle(app: Handlers, rig: MakeRig) -> None:
+    busy = Busy(app, rig)
+    refused = busy.ran.run(2, "hold", executor_block_strategy="DISCARD_LATER")
+    assert not refused.ok
+    assert "is busy here" in str(refused.msg)
+    assert busy.ran.run(3, "hold", job_id=2, executor_block_strategy="DISCARD_LATER").ok, "busyness is per job"
+    busy.finish()
+    assert busy.ran.run(4, "hold", executor_block_strategy="DISCARD_LATER").ok
+    busy.finish()
+    assert sorted(busy.started) == [1, 3, 4]
+
+
+def test_the_queue_of_a_job_has_a_limit(app: Handlers, rig: MakeRig) -> None:
+    busy = Busy(app, rig, queue_limit=2)
+    assert [busy.ran.run(log_id, "hold").ok for log_id in (2, 3, 4)] == [True, True, False]
+    assert "queue full" in str(busy.ran.run(5, "hold").msg)
+    assert busy.ran.run(6, "hold", job_id=2).ok
+    busy.finish()
+    assert sorted(busy.started) == [1, 2, 3, 6]
+
+
+def test_a_repeated_request_is_answered_with_its_standing_and_not_run_again(app: Handlers, rig: MakeRig) -> None:
+    busy = Busy(app, rig)
+    assert busy.ran.run(2, "hold").ok
+    standing = {log_id: busy.ran.run(log_id, "hold") for log_id in (1, 2)}
+    assert [reply.ok for reply in standing.values()] == [True, True]
+    assert [reply.msg for reply in standing.values()] == [
+        "Execution 1 is here already: running.",
+        "Execution 2 is here already: queued.",
+    ]
+    busy.finish()
+    assert busy.ran.run(1, "hold", resend_to="this-process").msg == "Execution 1 is here already: ended with 200."
+    busy.finish()
+    assert busy.started == [1, 2]
+
+
+def test_one_request_arriving_many_times_at_once_starts_once(app: Handlers, rig: MakeRig) -> None:
+    started: list[int] = []
+    app.job("count")(lambda: started.append(1))
+    ran = rig()
+    together = threading.Barrier(8)
+
+    def send(_: int) -> bool:
+        together.wait(10)
+        return ran.run(7, "count").ok
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(send, range(8))) == [True] * 8
+    assert ran.runtime.join_idle(10)
+    assert started == [1]
+    assert [item.log_id for item in ran.runtime.outbox.waiting()] == [7]
+
+
+def test_what_the_predecessor_left_in_the_outbox_is_not_run_again(app: Handlers, rig: MakeRig) -> None:
+    started: list[int] = []
+    app.job("count")(lambda: started.append(1))
+    first = rig()
+    first.result(7, "count")
+    first.runtime.close()
+    second = rig()
+    reply = second.run(7, "count", resend_to="another-process")
+    assert (reply.ok, reply.msg) == (True, "Execution 7 is here already: ended, its result is being delivered.")
+    assert started == [1]
+
+
+def test_a_repetition_meant_for_another_incarnation_is_never_run(app: Handlers, rig: MakeRig) -> None:
+    started: list[int] = []
+    app.job("count")(lambda: started.append(1))
+    ran = rig()
+    reply = ran.run(7, "count", resend_to="another-process")
+    assert not reply.ok
+    assert "another incarnation (this-process), which never had it" in str(reply.msg)
+    assert ran.result(8, "count", resend_to="this-process").handle_code == 200
+    assert started == [1]
+
+
+def test_once_closed_only_the_known_is_answered_yes(app: Handlers, rig: MakeRig) -> None:
+    busy = Busy(app, rig)
+    busy.ran.runtime.admission.close()
+    assert busy.ran.run(1, "hold").ok
+    refused = busy.ran.run(2, "hold")
+    assert (refused.ok, refused.msg) == (False, "Refused: this executor is stopping.")
+    busy.finish()
+
+
+def test_no_work_is_taken_while_results_have_no_room(
+    app: Handlers, rig: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox_module, "COUNT_LIMIT", 1)
+    app.job("hello")(lambda: None)
+    ran = rig()
+    ran.result(1, "hello")
+    refused = ran.run(2, "hello")
+    assert not refused.ok
+    assert "no room for more" in str(refused.msg)
+    assert ran.runtime.health()["status"] != "ok"
+
+
+def test_an_idle_beat_is_about_one_job(app: Handlers, rig: MakeRig) -> None:
+    busy = Busy(app, rig)
+    admission = busy.ran.runtime.admission
+    assert not admission.idle_beat(IdleBeatRequest(job_id=1)).ok
+    assert admission.idle_beat(IdleBeatRequest(job_id=2)).ok
+    busy.finish()
+    assert admission.idle_beat(IdleBeatRequest(job_id=1)).ok

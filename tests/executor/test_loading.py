@@ -1,0 +1,84 @@
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orth.errors import CannotStart
+from orth.executor.loading import load_handlers
+
+ONE = 'from orth import Executor\napp = Executor("one-app")\n@app.job\ndef hello(): ...\n'
+
+
+@pytest.fixture(autouse=True)
+def imports_undone() -> Iterator[None]:
+    path, modules = list(sys.path), dict(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - set(modules):
+        del sys.modules[name]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_file_may_import_what_lies_beside_it(here: Path) -> None:
+    (here / "sub").mkdir()
+    (here / "sub" / "neighbour_of_jobs.py").write_text('NAME = "near-app"\n')
+    (here / "sub" / "some_jobs.py").write_text(
+        "from neighbour_of_jobs import NAME\nfrom orth import Executor\napp = Executor(NAME)\n"
+    )
+    assert load_handlers("sub/some_jobs.py").app_name == "near-app"
+
+
+def test_a_module_is_found_from_the_working_directory(here: Path) -> None:
+    (here / "a_package").mkdir()
+    (here / "a_package" / "__init__.py").touch()
+    (here / "a_package" / "jobs.py").write_text(ONE)
+    assert load_handlers("a_package.jobs").names() == ["hello"]
+    assert load_handlers("a_package.jobs:app").app_name == "one-app"
+
+
+def test_one_of_several_is_named(here: Path) -> None:
+    (here / "jobs.py").write_text(ONE + 'other = Executor("other-app")\nalias = app\n')
+    assert load_handlers("jobs.py:other").app_name == "other-app"
+    with pytest.raises(CannotStart, match=r"several Executors in jobs.py: alias, app, other. Name one: jobs.py:NAME"):
+        load_handlers("jobs.py")
+
+
+def test_two_names_for_one_executor_are_one(here: Path) -> None:
+    (here / "jobs.py").write_text(ONE + "alias = app\n")
+    assert load_handlers("jobs.py").app_name == "one-app"
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "complaint"),
+    [
+        (None, "jobs.py", "There is no file jobs.py."),
+        (None, "jobs", "There is no module jobs. A file needs its ending: jobs.py."),
+        (None, "no_such.package", "There is no module no_such.package."),
+        ("x = 1", "jobs.py", "There is no Executor in jobs.py."),
+        ("x = 1", "jobs.py:x", "x in jobs.py is not an Executor."),
+        ("x = 1", "jobs.py:y", "y in jobs.py is not an Executor."),
+        ("\nimport no_such_thing", "jobs.py", "No module named 'no_such_thing' ("),
+        ("\n\n1 / 0", "jobs.py", "ZeroDivisionError: division by zero ("),
+        ("def (", "jobs.py", "SyntaxError"),
+        (ONE + ONE.split("\n", 2)[2], "jobs.py", "There are two handlers called hello."),
+    ],
+)
+def test_what_cannot_be_loaded_is_told_in_one_line(here: Path, text: str | None, target: str, complaint: str) -> None:
+    if text is not None:
+        (here / "jobs.py").write_text(text)
+    with pytest.raises(CannotStart) as refused:
+        load_handlers(target)
+    assert complaint in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_place_of_the_authors_error_is_named(here: Path) -> None:
+    (here / "jobs.py").write_text("\n\n1 / 0\n")
+    with pytest.raises(CannotStart, match=r"jobs\.py:3\)"):
+        load_handlers("jobs.py")

@@ -1,0 +1,279 @@
+"""Executors as real processes: a port, signals, a kill; the coordinator is a stand-in on another port."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+
+from tests.executor.bench import NOON, TOKEN, eventually
+from tests.executor.stand_in import StandIn
+
+JOBS = """
+import logging, time
+from pathlib import Path
+from orth import Executor, JobContext
+
+app = Executor("process-app")
+log = logging.getLogger("jobs")
+
+@app.job
+def hello(name: str = "world") -> str:
+    log.info("hello %s", name)
+    print("printed", name)
+    return f"greeted {name}"
+
+@app.job
+def wait_for_file(ctx: JobContext, path: str) -> str:
+    while not Path(path).exists() and not ctx.cancelled:
+        time.sleep(0.01)
+    return "found"
+
+if __name__ == "__main__":
+    app.main()
+"""
+
+
+class ExecutorProcess:
+    """``python jobs.py`` in a directory of its own."""
+
+    def __init__(self, directory: Path, *arguments: str, **environ: str) -> None:
+        self.directory = directory
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("ORTH_")}
+        self.errors = directory / f"stderr-{time.monotonic_ns()}"
+        self.process = subprocess.Popen(
+            [sys.executable, *(arguments or ("jobs.py",))],
+            cwd=directory,
+            env=clean | environ,
+            stderr=self.errors.open("wb"),
+            stdout=subprocess.DEVNULL,
+        )
+
+    def ended(self, seconds: float = 20.0) -> int:
+        return self.process.wait(seconds)
+
+    def told(self) -> str:
+        return self.errors.read_text()
+
+
+Start = Callable[..., ExecutorProcess]
+
+
+@pytest.fixture
+def coordinator() -> Iterator[StandIn]:
+    with StandIn(TOKEN) as stand_in:
+        yield stand_in
+
+
+@pytest.fixture
+def start(tmp_path: Path, coordinator: StandIn) -> Iterator[Start]:
+    (tmp_path / "jobs.py").write_text(JOBS)
+    with ExitStack() as stack:
+
+        def make(*arguments: str, **environ: str) -> ExecutorProcess:
+            usual = {
+                "ORTH_EXECUTOR__COORDINATORS": coordinator.url,
+                "ORTH_EXECUTOR__LISTEN": "127.0.0.1:0",
+                "ORTH_EXECUTOR__CALLBACK_RETRY": "200ms",
+                "ORTH_SECURITY__ACCESS_TOKEN": TOKEN,
+            }
+            made = ExecutorProcess(tmp_path, *arguments, **(usual | environ))
+            stack.callback(made.process.wait)
+            stack.callback(made.process.kill)
+            return made
+
+        yield make
+
+
+def post(port: int | None, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    response = urllib3.request(
+        "POST",
+        f"http://127.0.0.1:{port}{path}",
+        body=json.dumps(body).encode(),
+        headers={"ORTH-ACCESS-TOKEN": TOKEN},
+        retries=False,
+        timeout=10,
+    )
+    read: dict[str, Any] = response.json()
+    return read
+
+
+def run(port: int | None, log_id: int, handler: str, params: str = "") -> dict[str, Any]:
+    body = {"jobId": 1, "logId": log_id, "executorHandler": handler, "executorParams": params, "logDateTime": NOON}
+    return post(port, "/run", body)
+
+
+def registered(coordinator: StandIn, count: int = 1) -> int:
+    eventually(lambda: len(coordinator.of("/api/registry")) >= count, 20)
+    port = coordinator.executor_port
+    assert port is not None
+    return port
+
+
+def journalled(directory: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in (directory / ".orth/executor/outbox").glob("*.journal"))
+
+
+def test_from_registration_to_delivery_and_a_clean_end(start: Start, coordinator: StandIn) -> None:
+    executor = start()
+    port = registered(coordinator)
+    [registration] = coordinator.of("/api/registry")
+    assert registration["registryKey"] == "process-app"
+    assert [handler["name"] for handler in registration["orth"]["handlers"]] == ["hello", "wait_for_file"]
+    assert run(port, 7, "hello", "you")["code"] == 200
+    eventually(lambda: len(coordinator.results) == 1)
+    [result] = coordinator.results
+    assert (result["logId"], result["handleCode"], result["handleMsg"]) == (7, 200, "greeted you")
+    assert result["incarnation"] == registration["orth"]["incarnation"]
+    page = post(port, "/log", {"logId": 7, "logDateTim": NOON, "fromLineNum": 1})["data"]
+    assert "INFO jobs: hello you" in page["logContent"]
+    assert "printed you" in page["logContent"]
+    assert page["isEnd"]
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.ended() == 0
+    assert [body["registryValue"] for body in coordinator.of("/api/registryRemove")] == [f"http://127.0.0.1:{port}"]
+    assert "Traceback" not in executor.told()
+
+
+def test_the_command_line_starts_the_same_executor(start: Start, coordinator: StandIn) -> None:
+    executor = start("-m", "orth", "executor", "jobs.py:app", "--app-name", "other-name")
+    port = registered(coordinator)
+    assert coordinator.of("/api/registry")[0]["registryKey"] == "other-name"
+    assert run(port, 1, "hello")["code"] == 200
+    eventually(lambda: len(coordinator.results) == 1)
+    executor.process.send_signal(signal.SIGINT)
+    assert executor.ended() == 0
+
+
+def test_killed_after_the_result_is_on_the_disk_its_successor_delivers_it(
+    start: Start, coordinator: StandIn, tmp_path: Path
+) -> None:
+    coordinator.taking_results = False
+    first = start()
+    port = registered(coordinator)
+    for log_id in range(1, 6):
+        assert run(port, log_id, "hello", f"nr {log_id}")["code"] == 200
+    eventually(lambda: journalled(tmp_path).count(b'"put"') == 5)
+    first.process.kill()
+    assert first.ended() == -signal.SIGKILL
+    assert coordinator.results == []
+
+    coordinator.taking_results = True
+    second = start()
+    eventually(lambda: len(coordinator.results) >= 5, 20)
+    incarnations = [body["orth"]["incarnation"] for body in coordinator.of("/api/registry")]
+    assert sorted(result["logId"] for result in coordinator.results) == [1, 2, 3, 4, 5]
+    assert {result["handleMsg"] for result in coordinator.results} == {f"greeted nr {n}" for n in range(1, 6)}
+    assert {result["incarnation"] for result in coordinator.results} == {incarnations[0]}, "they are its predecessor's"
+    port = registered(coordinator, len(incarnations))
+    assert run(port, 6, "hello")["code"] == 200
+    eventually(lambda: len(coordinator.results) == 6)
+    second.process.send_signal(signal.SIGTERM)
+    assert second.ended() == 0
+    third = start()
+    registered(coordinator, len(coordinator.of("/api/registry")) + 1)
+    third.process.send_signal(signal.SIGTERM)
+    assert third.ended() == 0
+    assert len(coordinator.results) == 6, "what was delivered is not delivered again"
+
+
+def test_a_repetition_for_the_killed_process_is_refused_by_its_successor(start: Start, coordinator: StandIn) -> None:
+    first = start()
+    port = registered(coordinator)
+    incarnation = coordinator.of("/api/registry")[0]["orth"]["incarnation"]
+    first.process.kill()
+    first.ended()
+    start(ORTH_EXECUTOR__LISTEN=f"127.0.0.1:{port}")
+    registered(coordinator, 2)
+    body = {"jobId": 1, "logId": 7, "executorHandler": "hello", "logDateTime": NOON, "resendTo": incarnation}
+    reply = post(port, "/run", body)
+    assert reply["code"] == 500
+    assert "which never had it" in reply["msg"]
+
+
+def test_a_running_execution_ends_before_the_process_does(start: Start, coordinator: StandIn, tmp_path: Path) -> None:
+    executor = start()
+    port = registered(coordinator)
+    assert run(port, 1, "wait_for_file", str(tmp_path / "go"))["code"] == 200
+    assert run(port, 2, "wait_for_file", str(tmp_path / "go"))["code"] == 200
+    executor.process.send_signal(signal.SIGTERM)
+    eventually(lambda: bool(coordinator.of("/api/registryRemove")))
+    eventually(lambda: [result["logId"] for result in coordinator.results] == [2])
+    assert run(port, 3, "hello")["msg"] == "Refused: this executor is stopping."
+    (tmp_path / "go").touch()
+    assert executor.ended() == 0
+    assert [(result["logId"], result["handleCode"]) for result in coordinator.results] == [(2, 500), (1, 200)]
+
+
+def test_what_does_not_end_in_time_is_cut_short(start: Start, coordinator: StandIn, tmp_path: Path) -> None:
+    executor = start(ORTH_EXECUTOR__DRAIN_TIMEOUT="200ms")
+    port = registered(coordinator)
+    run(port, 1, "wait_for_file", str(tmp_path / "never"))
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.ended() == 0
+    [result] = coordinator.results
+    assert result["handleCode"] == 500
+    assert result["handleMsg"].startswith("Cut short")
+
+
+def test_a_second_signal_ends_it_at_once(start: Start, coordinator: StandIn, tmp_path: Path) -> None:
+    executor = start()
+    run(registered(coordinator), 1, "wait_for_file", str(tmp_path / "never"))
+    executor.process.send_signal(signal.SIGTERM)
+    eventually(lambda: bool(coordinator.of("/api/registryRemove")))
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.ended(5) == 1
+
+
+def test_a_silent_coordinator_does_not_hold_up_triggers(start: Start, free_port: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts in its backlog and never says a word
+        silent_url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        start(ORTH_EXECUTOR__COORDINATORS=silent_url, ORTH_EXECUTOR__LISTEN=f"127.0.0.1:{free_port}")
+
+        def answers() -> bool:
+            try:
+                return run(free_port, 1, "hello")["code"] == 200
+            except urllib3.exceptions.HTTPError:
+                return False
+
+        eventually(answers, 20)
+        begun = time.monotonic()
+        for log_id in range(2, 12):
+            assert run(free_port, log_id, "hello")["code"] == 200
+        assert time.monotonic() - begun < 2, "ten answers take less than one call to the silent coordinator"
+
+
+@pytest.mark.parametrize(
+    ("environ", "complaint"),
+    [
+        ({"ORTH_EXECUTOR__LISTEN": "127.0.0.1:{taken}"}, "orth: Port {taken} on 127.0.0.1 is taken."),
+        ({"ORTH_EXECUTOR__DATA_DIR": "jobs.py/data"}, "orth: The data folder jobs.py/data cannot be written"),
+        ({"ORTH_SECURITY__ACCESS_TOKEN": ""}, "orth: There is no access token"),
+        ({"ORTH_EXECUTOR__LISTEN": "192.0.2.1:0"}, "orth: Cannot listen on 192.0.2.1:0"),
+        ({"ORTH_EXECUTOR__ADDRESS": "http://10.0.0.7:99999"}, "orth: "),
+    ],
+)
+def test_what_keeps_it_from_starting_is_one_line(start: Start, environ: dict[str, str], complaint: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        executor = start(**{name: value.format(taken=port) for name, value in environ.items()})
+        assert executor.ended() in (1, 2)
+    assert executor.told().startswith(complaint.format(taken=port))
+    assert executor.told().count("\n") == 1
+
+
+def test_a_second_executor_in_the_same_folder_is_refused(start: Start, coordinator: StandIn) -> None:
+    start()
+    registered(coordinator)
+    second = start()
+    assert second.ended() == 1
+    assert "Another executor uses the data folder .orth/executor." in second.told()

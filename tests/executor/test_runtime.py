@@ -1,0 +1,121 @@
+import asyncio
+import threading
+
+import pytest
+
+from orth.errors import CannotStart
+from orth.executor.facts import ExecutorStarted, ExecutorStopped
+from orth.executor.handlers import Handlers
+from orth.loop import run_loops
+from orth.version import __version__
+from tests.executor.bench import Rig, eventually
+from tests.executor.conftest import MakeRig
+
+
+async def test_the_whole_walk_from_trigger_to_delivery_turned_by_hand(app: Handlers, rig: MakeRig) -> None:
+    app.job("hello")(lambda: "greeted")
+    ran: Rig = rig()
+    for loop in ran.runtime.loops:
+        await loop.guarded_turn()
+    assert ran.ask("/run", b'{"jobId": 1, "logId": 7, "executorHandler": "hello"}').ok
+    assert await asyncio.to_thread(ran.runtime.join_idle, 10)
+    await ran.runtime.outbox.guarded_turn()
+    [result] = ran.desk.results
+    assert (result.log_id, result.handle_code, result.handle_msg) == (7, 200, "greeted")
+    assert result.incarnation == "this-process"
+
+
+async def test_it_announces_what_it_is(app: Handlers, rig: MakeRig) -> None:
+    @app.job("hello", schedule="0/5 * * * * ?")
+    def hello(count: int = 1) -> None:
+        """Greet."""
+
+    ran = rig()
+    await ran.runtime.heartbeat.turn()
+    [request] = ran.desk.registered
+    assert (request.registry_group, request.registry_key) == ("EXECUTOR", "rig-app")
+    assert request.registry_value == "http://127.0.0.1:9999"
+    assert request.orth is not None
+    assert (request.orth.incarnation, request.orth.version) == ("this-process", __version__)
+    assert request.orth.extensions == ("resend", "verdicts")
+    [handler] = request.orth.handlers
+    assert (handler.name, handler.description, handler.schedule) == ("hello", "Greet.", "0/5 * * * * ?")
+    assert handler.params_schema is not None
+    assert [told.handlers for told in ran.ears.of(ExecutorStarted)] == [1]
+
+
+async def test_with_its_loops_running_it_delivers_and_stops_in_good_order(app: Handlers, rig: MakeRig) -> None:
+    release = threading.Event()
+
+    @app.job
+    def hold() -> str:
+        assert release.wait(20)
+        return "held"
+
+    ran = rig()
+    loops = asyncio.create_task(run_loops(*ran.runtime.loops))
+    for log_id in (1, 2):
+        assert ran.run(log_id, "hold").ok
+    await asyncio.to_thread(eventually, lambda: bool(ran.runtime.tools.contexts and ran.desk.registered))
+    stopping = asyncio.create_task(ran.runtime.stop())
+    await asyncio.to_thread(eventually, lambda: ran.runtime.admission.closed)
+    assert not ran.run(3, "hold").ok
+    release.set()
+    async with asyncio.timeout(20):
+        await stopping
+        await loops
+    assert {result.log_id: result.handle_code for result in ran.desk.results} == {1: 200, 2: 500}
+    assert len(ran.desk.unregistered) == 1
+    assert [(told.cut_short, told.undelivered) for told in ran.ears.of(ExecutorStopped)] == [(0, 0)]
+
+
+async def test_a_time_limit_works_on_the_running_loops(app: Handlers, rig: MakeRig) -> None:
+    release = threading.Event()
+    app.job("hold")(lambda: release.wait(20))
+    ran = rig()
+    loops = asyncio.create_task(run_loops(*ran.runtime.loops))
+    ran.run(1, "hold", executor_timeout=1)
+    assert await asyncio.to_thread(ran.runtime.join_idle, 10)
+    assert ran.runtime.health()["abandoned"] == 1
+    await ran.runtime.stop()
+    await loops
+    assert [result.handle_code for result in ran.desk.results] == [502]
+    release.set()
+
+
+async def test_what_could_not_be_delivered_waits_for_the_next_start(app: Handlers, rig: MakeRig) -> None:
+    app.job("hello")(lambda: "greeted")
+    first = rig()
+    first.desk.away = True
+    first.result(7, "hello")
+    await first.runtime.stop(flush=0)
+    assert [told.undelivered for told in first.ears.of(ExecutorStopped)] == [1]
+    second = rig()
+    await second.runtime.outbox.turn()
+    assert [result.log_id for result in second.desk.results] == [7]
+
+
+async def test_closed_like_a_killed_process_it_reports_nothing_more(app: Handlers, rig: MakeRig) -> None:
+    release, ended = threading.Event(), threading.Event()
+
+    @app.job
+    def hold() -> None:
+        assert release.wait(20)
+        ended.set()
+
+    ran = rig()
+    ran.run(1, "hold")
+    ran.run(2, "hold")
+    eventually(lambda: bool(ran.runtime.tools.contexts))
+    ran.runtime.close()
+    release.set()
+    assert ended.wait(10)
+    successor = rig()
+    await successor.runtime.outbox.turn()
+    assert (ran.desk.results, successor.desk.results) == ([], [])
+
+
+def test_two_executors_cannot_share_a_data_folder(app: Handlers, rig: MakeRig) -> None:
+    rig()
+    with pytest.raises(CannotStart, match=r"Another executor uses the data folder .* --data-dir"):
+        rig()
