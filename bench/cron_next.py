@@ -1,9 +1,9 @@
 """Next-fire search beside croniter and cronsim.
 
 Five expressions, in UTC and in a zone with summer time, walked forward from fire to fire by each library. The libraries
-take turns in every round and the medians over the rounds are compared, so that a busy machine slows all three alike.
-The walks must end at the same fire (croniter's only in UTC: where a clock goes back, it fires fixed times twice). Exits
-with 1 when a bar is missed::
+take turns in every round, and what is compared are medians of processor time, so that other work on the machine counts
+for none of them. The walks must end at the same fire (croniter's only in UTC: where a clock goes back, it fires fixed
+times twice). Exits with 1 when a bar is missed::
 
     python bench/cron_next.py            # the bars as stated
     python bench/cron_next.py --quick    # about a second; bars lowered to 70 %, for a machine busy with other tests
@@ -86,16 +86,16 @@ LIBRARIES = {"orth": orth_walk, "croniter": croniter_walk, "cronsim": cronsim_wa
 
 
 def measure(text: str, zone: str, steps: int, rounds: int) -> dict[str, float]:
-    """Microseconds per step of each library, the median of the rounds."""
+    """Microseconds of processor time per step of each library, the median of the rounds."""
     spans: dict[str, list[float]] = {name: [] for name in LIBRARIES}
     order = list(LIBRARIES)
     for _ in range(rounds):
         ends = {}
         for name in order:
             walk = LIBRARIES[name](text, zone)
-            began = time.perf_counter()
+            began = time.thread_time()
             ends[name] = walk(steps)
-            spans[name].append((time.perf_counter() - began) / steps * 1e6)
+            spans[name].append((time.thread_time() - began) / steps * 1e6)
         if ends["cronsim"] != ends["orth"] or (zone == "UTC" and ends["croniter"] != ends["orth"]):
             raise SystemExit(f"{text} in {zone}: the libraries disagree: {ends}")
         order.append(order.pop(0))
@@ -103,9 +103,7 @@ def measure(text: str, zone: str, steps: int, rounds: int) -> dict[str, float]:
 
 
 def row(*cells: str) -> str:
-    return "".join(
-        f"{cell:<{width}}" if width > 14 else f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True)
-    )
+    return "".join(f"{cell:{width}}" for cell, width in zip(cells, WIDTHS, strict=True))
 
 
 def main() -> int:

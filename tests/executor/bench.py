@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from orth.clock import Clock, SystemClock
 from orth.errors import Unavailable
@@ -146,10 +146,10 @@ class Rig:
         assert status == 200, answer
         return Reply.model_validate_json(answer)
 
-    def run(self, log_id: int, handler: str, **more: object) -> Reply:
+    def run(self, log_id: int, handler: str, **more: Any) -> Reply:
         return self.runtime.admission.run(request(log_id, handler, **more))
 
-    def result(self, log_id: int, handler: str, **more: object) -> CallbackItem:
+    def result(self, log_id: int, handler: str, **more: Any) -> CallbackItem:
         """Run one execution to its end and take its result from the outbox."""
         reply = self.run(log_id, handler, **more)
         assert reply.ok, reply

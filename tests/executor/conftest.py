@@ -1,6 +1,8 @@
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,6 +10,16 @@ from orth.executor.handlers import Handlers
 from tests.executor.bench import Ears, HandClock, Rig
 
 MakeRig = Callable[..., Rig]
+
+
+@pytest.fixture
+def imports_undone() -> Iterator[None]:
+    """What the test imports by way of its target is forgotten again."""
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
 
 
 @pytest.fixture
@@ -30,7 +42,7 @@ def rig(app: Handlers, tmp_path: Path) -> Iterator[MakeRig]:
     """Make runtimes; what they hold is let go after the test."""
     with ExitStack() as stack:
 
-        def make(**settings: object) -> Rig:
+        def make(**settings: Any) -> Rig:
             made = Rig(app, tmp_path / "executor", **settings)
             stack.callback(made.runtime.close)
             return made

@@ -1,4 +1,4 @@
-"""A tiny coordinator on a real port: it takes registrations and results, writes them down, and can be told to refuse."""
+"""A tiny coordinator on a real port: it writes down registrations and results, and can be told to refuse them."""
 
 import json
 import threading

@@ -116,4 +116,4 @@ def test_the_stand_in_answers_like_the_stream_behind_it() -> None:
     assert (stand_in.writable(), stand_in.isatty()) == (True, False)
     stand_in.write("through")
     stand_in.flush()
-    assert behind.buffer.getvalue() == b"through"  # type: ignore[attr-defined]  # it is the BytesIO above
+    assert behind.buffer.getvalue() == b"through"

@@ -1,5 +1,3 @@
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +8,7 @@ from orth.executor.loading import load_handlers
 ONE = 'from orth import Executor\napp = Executor("one-app")\n@app.job\ndef hello(): ...\n'
 
 
-@pytest.fixture(autouse=True)
-def imports_undone() -> Iterator[None]:
-    path, modules = list(sys.path), dict(sys.modules)
-    yield
-    sys.path[:] = path
-    for name in set(sys.modules) - set(modules):
-        del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("imports_undone")
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
+import asyncio
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from orth.executor.facts import (
     ResultDisowned,
 )
 from orth.executor.outbox import Outbox
-from orth.wire.messages import CallbackItem, Verdict
+from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 from tests.executor.bench import NOON, Desk, Ears, HandClock
 
 
@@ -226,6 +228,30 @@ async def test_flushing_tries_at_least_once_and_no_longer_than_its_time(post: Po
     assert len(post.outbox) == 1
     post.desk.away = False
     await post.outbox.flush(3)
+    assert post.desk.results == [item(1)]
+
+
+async def test_flushing_what_the_loop_is_just_delivering_waits_for_that_and_no_longer(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delivering, let_go = threading.Event(), threading.Event()
+    deliver = post.desk.call_back
+
+    def slow_delivery(items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
+        delivering.set()
+        assert let_go.wait(10)
+        return deliver(items)
+
+    monkeypatch.setattr(post.desk, "call_back", slow_delivery)
+    post.outbox.add(item(1))
+    turn = asyncio.create_task(post.outbox.turn())
+    assert await asyncio.to_thread(delivering.wait, 10)
+    started = post.clock.monotonic()
+    flush = asyncio.create_task(post.outbox.flush(10))
+    await asyncio.sleep(0)
+    let_go.set()
+    await asyncio.gather(turn, flush)
+    assert post.clock.monotonic() == started
     assert post.desk.results == [item(1)]
 
 

@@ -241,7 +241,7 @@ def test_a_silent_coordinator_does_not_hold_up_triggers(start: Start, free_port:
 
         def answers() -> bool:
             try:
-                return run(free_port, 1, "hello")["code"] == 200
+                return bool(run(free_port, 1, "hello")["code"] == 200)
             except urllib3.exceptions.HTTPError:
                 return False
 

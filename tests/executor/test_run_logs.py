@@ -8,6 +8,7 @@ from orth.errors import Invalid
 from orth.executor import run_logs
 from orth.executor.facts import LogUnwritable
 from orth.executor.run_logs import LINE_LIMIT, RunLogs
+from orth.wire.messages import LogPage
 from tests.executor.bench import NOON, Ears, HandClock
 
 
@@ -55,7 +56,7 @@ def test_a_page_is_bounded_and_the_end_is_only_said_on_the_last(logs: RunLogs, m
     log = logs.open(7, NOON)
     log.write("\n".join(str(number) for number in range(1, 8)))
     log.close()
-    pages = []
+    pages: list[LogPage] = []
     line = 1
     while not pages or not pages[-1].end:
         pages.append(logs.read(7, NOON, line, finished=True))
@@ -125,10 +126,12 @@ def test_a_log_stops_at_its_cap_and_says_so(logs: RunLogs, monkeypatch: pytest.M
 
 def test_lines_of_many_threads_stay_whole(logs: RunLogs) -> None:
     log = logs.open(7, NOON)
-    threads = [
-        threading.Thread(target=lambda n=n: [log.write(f"{n}" * 200) for _ in range(50)])  # type: ignore[misc]  # n binds now
-        for n in range(4)
-    ]
+
+    def write(number: int) -> None:
+        for _ in range(50):
+            log.write(f"{number}" * 200)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,8 +1,10 @@
 import asyncio
 import sys
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -124,9 +126,9 @@ def test_an_exception_is_a_failure_with_its_last_line_first(app: Handlers, shop:
     ],
 )
 def test_leaving_by_exit_is_an_end_like_any_other(
-    app: Handlers, shop: Shop, leave: object, code: int, first_line: str
+    app: Handlers, shop: Shop, leave: Callable[[], NoReturn], code: int, first_line: str
 ) -> None:
-    app.job("leave")(leave)  # type: ignore[arg-type]  # each of them is callable
+    app.job("leave")(leave)
     ended = shop.carry_out(request(1, "leave"))
     assert (ended.handle_code, ended.handle_msg.partition("\n")[0]) == (code, first_line)
 
@@ -229,10 +231,10 @@ async def test_past_its_limit_the_result_is_502_and_the_thread_is_left_behind(
     ]
     assert contexts[0].cancelled
     assert [event.limit for event in ears.of(ExecutionAbandoned)] == [5]
-    assert shop.tools.count_abandoned() == 1
+    assert len(shop.tools.abandoned) == 1
     size = len(shop.text(1))
     release.set()
-    eventually(lambda: shop.tools.count_abandoned() == 0)
+    eventually(lambda: len(shop.tools.abandoned) == 0)
     assert len(shop.text(1)) == size
 
 

@@ -188,10 +188,11 @@ def test_a_first_start_evades_a_port_that_was_taken_meanwhile(kind: type[Server]
 def test_a_server_that_cannot_start_says_why(kind: type[Server], start_server: StartServer) -> None:
     server = start_server(kind)
     server.halt()
-    with socket.socket() as taker:
-        taker.bind(("127.0.0.1", server.port))
-        with pytest.raises(ServerStartError, match=r"(?i)address already in use"):
-            server.start()
+    with (
+        socket.create_server(("127.0.0.1", server.port)),
+        pytest.raises(ServerStartError, match=r"(?i)address already in use"),
+    ):
+        server.start()
     assert not server.running
     server.start()
     assert server.running

@@ -103,8 +103,8 @@ class Peer:
 
 def _read_request(readline: Callable[[int], bytes], read: Callable[[int], bytes]) -> Request | None:
     first = readline(10_000).split()
-    if len(first) != 3:
-        return None
+    if len(first) != 3 or not first[2].startswith(b"HTTP/"):
+        return None  # the end, or something else than HTTP
     headers: dict[str, str] = {}
     while line := readline(10_000).strip():
         name, _, value = line.decode("latin-1").partition(":")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from orth.domain.executions import STORED_MESSAGE_LIMIT
 from orth.domain.jobs import BlockStrategy
 from orth.errors import Invalid, InvalidMessage, TooLarge
 from orth.wire.dialects import (
@@ -155,9 +156,20 @@ class TestCallback:
             '{"logId":9,"logDateTime":5,"handleCode":500,"handleMsg":"no"}',
             '[{"logId":"9","logDateTim":"5","handleCode":"500","handleMsg":"no"}]',
             '[{"logId":9,"logDateTim":5,"handleCode":null,"handleMsg":null,"executeResult":{"code":500,"msg":"no"}}]',
+            '[{"logId":9,"logDateTime":null,"logDateTim":5,"handleCode":500,"handleMsg":"no"}]',
             '[{"logId":9,"logDateTim":5,"handleCode":500,"handleMsg":"no","executeResult":{"code":200,"msg":"yes"}}]',
         ],
-        ids=["G1", "G2 G3 Orth", "unknown keys", "G4", "single", "digits", "nulls beside G1", "both forms"],
+        ids=[
+            "G1",
+            "G2 G3 Orth",
+            "unknown keys",
+            "G4",
+            "single",
+            "digits",
+            "nulls beside G1",
+            "null time",
+            "both forms",
+        ],
     )
     def test_every_generation(self, text: str) -> None:
         assert read_callback(text.encode()) == [
@@ -289,6 +301,12 @@ class TestReply:
         assert len(reply.msg) < 300
         assert reply.payload is None
 
+    def test_a_long_message_is_cut(self) -> None:
+        reply = read_reply(200, Reply.failure("head" + "x" * 10**6 + "tail").to_bytes())
+        assert reply.msg is not None
+        assert len(reply.msg) == STORED_MESSAGE_LIMIT
+        assert reply.msg.endswith("tail")
+
 
 class TestLogPage:
     @pytest.mark.parametrize(
@@ -310,6 +328,7 @@ class TestLogPage:
             ),
             ({"toLineNum": 5, "logContent": "x"}, LogPage(from_line=3, to_line=5, content="x")),
             ({"fromLineNum": None, "toLineNum": None, "isEnd": None}, LogPage(from_line=3, to_line=2)),
+            ({"fromLineNum": 3, "isEnd": None, "end": True}, LogPage(from_line=3, to_line=2, end=True)),
             ({"fromLineNum": "3", "toLineNum": "4", "new": 1}, LogPage(from_line=3, to_line=4)),
             (None, LogPage(from_line=3, to_line=2)),
             ("text", LogPage(from_line=3, to_line=2)),
@@ -323,6 +342,7 @@ class TestLogPage:
             "no file",
             "no from",
             "nulls",
+            "null and end",
             "digits",
             "no payload",
             "text",

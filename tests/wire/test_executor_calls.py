@@ -166,11 +166,14 @@ class TestNotSent:
     async def test_no_connection_became_free(self) -> None:
         async with ExecutorCalls(timeout=TIMEOUT, per_executor=1) as calls:
             with Peer(hanging) as executor:
-                outcomes = await asyncio.gather(
-                    *(calls.run(executor.address, TRIGGER, token="") for _ in range(3)), return_exceptions=True
-                )
-                assert sorted(type(outcome).__name__ for outcome in outcomes) == ["AnswerUnknown", "NotSent", "NotSent"]
-        assert len(executor.requests) == 1
+                triggers = (calls.run(executor.address, TRIGGER, token="") for _ in range(20))
+                outcomes = await asyncio.gather(*triggers, return_exceptions=True)
+        unknown = [outcome for outcome in outcomes if isinstance(outcome, AnswerUnknown)]
+        unsent = [outcome for outcome in outcomes if isinstance(outcome, NotSent)]
+        assert len(unknown) + len(unsent) == 20
+        assert unsent
+        # The first to give up frees its connection, and others may just get it before they give up as well.
+        assert 1 <= len(executor.requests) <= len(unknown)
 
 
 class TestAnswerUnknown:

@@ -10,10 +10,11 @@ from difflib import get_close_matches
 
 from orth.coordinator.due import restarted, schedule_of
 from orth.coordinator.triggering import Request, open_requested
+from orth.domain.executions import Execution
 from orth.domain.jobs import Group, Job, ScheduleType
 from orth.domain.nodes import normal_address
 from orth.domain.schedules import Schedule
-from orth.errors import Conflict, Invalid, InvalidSchedule, NotFound
+from orth.errors import Conflict, Invalid, NotFound
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
 from orth.store.executions import find_execution
@@ -52,11 +53,14 @@ def edit(connection: Connection, stored: Job, edited: Job, now: int, allow_unkno
     """Write ``edited`` over ``stored``. A started job whose timing changed waits for the next fire of the new
     schedule.
     """
-    schedule = _checked_schedule(connection, edited, now)
-    if not allow_unknown_handler and edited.executor_handler != stored.executor_handler:
+    schedule = _schedule(connection, edited)
+    retimed = _timing(stored) != _timing(edited)
+    if retimed:  # a job whose last fire is over may still be renamed
+        schedule.check_future(now)
+    if not allow_unknown_handler and _performer(stored) != _performer(edited):
         _check_handler(connection, edited)
-    if stored.trigger_status and _timing(stored) != _timing(edited):
-        edited = restarted(edited, schedule, now)
+    if stored.trigger_status and retimed:
+        edited = _stopped(edited) if edited.schedule_type is ScheduleType.NONE else restarted(edited, schedule, now)
     replace_job(connection, edited, now)
 
 
@@ -77,8 +81,7 @@ def stop_job(connection: Connection, job_id: int, now: int) -> None:
     """Plan no further fires of a job."""
     stored = get_job(connection, job_id)
     if stored.trigger_status:
-        stopped = replace(stored, trigger_status=False, trigger_last_time=0, trigger_next_time=0, due_time=0)
-        replace_job(connection, stopped, now)
+        replace_job(connection, _stopped(stored), now)
 
 
 def trigger_job(connection: Connection, job_id: int, asked: Request, now: int) -> list[int]:
@@ -88,10 +91,16 @@ def trigger_job(connection: Connection, job_id: int, asked: Request, now: int) -
         _check_addresses(connection, stored, asked.addresses)
     ids = open_requested(connection, stored, asked, now)
     opened = find_execution(connection, ids[0])
-    wanted = stored.executor_param if asked.param is None else asked.param
-    if opened is not None and (opened.executor_param, opened.addresses) != (wanted, asked.addresses):
+    if opened is not None and not _asked_before(asked, opened):
         raise Invalid("This Idempotency-Key was used with another body.", hint="Use a new key for a new request.")
     return ids
+
+
+def _asked_before(asked: Request, opened: Execution) -> bool:
+    """Whether ``opened`` is what ``asked`` would open. The job's own parameter may have been edited since: only one that
+    was sent along can be compared.
+    """
+    return opened.addresses == asked.addresses and asked.param in (None, opened.executor_param)
 
 
 def with_schedule(connection: Connection, job_id: int) -> tuple[Job, Schedule]:
@@ -101,6 +110,14 @@ def with_schedule(connection: Connection, job_id: int) -> tuple[Job, Schedule]:
 
 def _timing(job: Job) -> tuple[object, ...]:
     return (job.schedule_type, job.schedule_conf, job.timezone, job.dst_policy, job.jitter)
+
+
+def _performer(job: Job) -> tuple[object, ...]:
+    return (job.job_group, job.executor_handler)
+
+
+def _stopped(job: Job) -> Job:
+    return replace(job, trigger_status=False, trigger_last_time=0, trigger_next_time=0, due_time=0)
 
 
 def _check_addresses(connection: Connection, job: Job, addresses: tuple[str, ...]) -> None:
@@ -128,8 +145,7 @@ def _schedule(connection: Connection, job: Job) -> Schedule:
 
 def _checked_schedule(connection: Connection, job: Job, now: int) -> Schedule:
     schedule = _schedule(connection, job)
-    if job.schedule_type is not ScheduleType.NONE and schedule.next_after(now) is None:
-        raise InvalidSchedule(f"{job.schedule_conf!r} never fires after now.", text=job.schedule_conf)
+    schedule.check_future(now)
     return schedule
 
 

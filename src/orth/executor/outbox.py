@@ -115,14 +115,14 @@ class Outbox(Loop):
             return min(pause, _BROKEN_PAUSE) if self._journal.broken else pause
 
     async def flush(self, seconds: float) -> None:
-        """Deliver everything now if a coordinator answers; try at least once, and again for at most ``seconds``."""
+        """Deliver now what a coordinator will take: one try at least, more for at most ``seconds``."""
         deadline = self.clock.monotonic() + seconds
         self._not_before = self.clock.monotonic()
         self._unreachable = 0
         while self._waiting:
             pause = await self.turn()
             left = deadline - self.clock.monotonic()
-            if pause > 0 and left <= 0:
+            if not self._waiting or left <= 0:
                 return
             await self.clock.sleep_unless(asyncio.Event(), min(pause, left))
 

@@ -41,8 +41,7 @@ class RunLog:
         self._size = 0
         self._file: int | None = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
+            self._file = _open_to_append(path)
             self._size = os.fstat(self._file).st_size
         except OSError as error:
             events.emit(LogUnwritable(log_id, str(error)))
@@ -67,16 +66,25 @@ class RunLog:
         if full:
             stamp = iso(self._clock.now())
             data = f"{stamp} … this log has reached {FILE_LIMIT} bytes; the rest is left out …\n".encode()
+        self._size += len(data)
         try:
             while data:
                 data = data[os.write(self._file, data) :]
         except OSError as error:
             self._events.emit(LogUnwritable(self.log_id, str(error)))
             full = True
-        self._size = os.fstat(self._file).st_size
         if full:
             os.close(self._file)
             self._file = None
+
+
+def _open_to_append(path: Path) -> int:
+    how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    try:
+        return os.open(path, how, 0o640)
+    except FileNotFoundError:  # the first execution of its day
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, how, 0o640)
 
 
 def _pieces(line: str) -> list[str]:

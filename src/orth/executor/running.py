@@ -37,6 +37,22 @@ from orth.wire.messages import CallbackItem, RunRequest
 _SHOWN_PARAMETER = 1000
 
 
+class Abandoned:
+    """Threads left behind by executions that ran out of time, as long as they live."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+
+    def add(self, thread: threading.Thread) -> None:
+        with self._lock:
+            self._threads = [other for other in self._threads if other.is_alive()] + [thread]
+
+    def __len__(self) -> int:
+        with self._lock:
+            return sum(thread.is_alive() for thread in self._threads)
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What carrying out an execution needs, besides the execution."""
@@ -48,13 +64,7 @@ class Tools:
     incarnation: str
     contexts: dict[int, JobContext] = field(default_factory=dict)
     """What is running, by log id."""
-    abandoned: list[threading.Thread] = field(default_factory=list)
-    """Threads left behind by executions that ran out of time; some may have ended since."""
-
-    def count_abandoned(self) -> int:
-        """How many abandoned threads are still at it."""
-        self.abandoned[:] = [thread for thread in self.abandoned if thread.is_alive()]
-        return len(self.abandoned)
+    abandoned: Abandoned = field(default_factory=Abandoned)
 
 
 def carry_out(request: RunRequest, handler: Handler, performer: Performer, tools: Tools) -> CallbackItem:
@@ -147,7 +157,7 @@ def within_limit(limit: int, call: Callable[[], Outcome], context: JobContext, t
         outcome = first.get()
     if outcome is None:
         context.cancel()
-        tools.abandoned.append(helper)
+        tools.abandoned.add(helper)
         tools.events.emit(ExecutionAbandoned(context.log_id, context.job_id, limit, helper.name))
     return outcome
 

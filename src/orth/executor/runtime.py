@@ -97,7 +97,7 @@ class Runtime:
             "incarnation": self.incarnation,
             "open": self.threads.count(),
             "threads": self.threads.thread_count(),
-            "abandoned": self.tools.count_abandoned(),
+            "abandoned": len(self.tools.abandoned),
             "undelivered": len(self.outbox),
         }
 

@@ -7,8 +7,8 @@ never builds a statement; a verb never opens a transaction. The caller decides w
     await db.tx(plan_and_open, now, limit)          # one transaction, in a worker thread
     await db.leader_tx(epoch, plan_and_open, …)     # the same, refused when the term is over
 
-**One transaction, one unit.** A unit may be repeated: on a deadlock, a serialization failure or a busy SQLite file
-``tx`` rolls back and runs the function again with the same arguments. So a unit has no effect outside its connection.
+**One transaction, one unit.** A unit may be repeated: on a deadlock or a serialization failure ``tx`` rolls back and
+runs the function again with the same arguments. So a unit has no effect outside its connection.
 
 **Guards live here.** At most one execution per ``(job, trigger_key, shard)`` by a unique key, where ``trigger_key``
 names the cause (``fire:…`` for a planned instant, ``key:…`` for an idempotency key, ``retry:…`` for the execution

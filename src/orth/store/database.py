@@ -6,6 +6,7 @@ be repeated (see the package).
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -25,6 +26,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _TRIES = 5
+# The victim of a deadlock that came back at once would take again what the survivor has been waiting for.
+_PAUSE_BEFORE_REPEAT = 0.02
 
 
 class Database:
@@ -109,6 +112,7 @@ def _in_transaction(engine: Engine, unit: Callable[[Connection], T]) -> T:
                 return unit(connection)
         except DBAPIError as error:
             if may_repeat(error) and attempt < _TRIES:
+                time.sleep(_PAUSE_BEFORE_REPEAT * attempt)  # no Clock: the server's other clients need real time
                 continue
             if isinstance(error, OperationalError) or error.connection_invalidated:
                 raise StoreUnavailable(f"The database did not carry out the transaction: {_cause(error)}") from error

@@ -23,18 +23,19 @@ _DRIVERS = {
 }
 _EXTRAS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
 
-# Errors after which the same unit, run again, is likely to succeed: it was rolled back as a whole.
-_REPEATABLE = {"40001", "40P01", "55P03", 1213, 1205, 1020}
+# Part of the patience a transaction may stand idle: whoever waits for its locks must outlast it.
+_IDLE_SHARE = 0.75
 
-# SQLite counts bound values per statement (32,766); thirty columns times this stays below.
-_ROWS_PER_INSERT = 500
+# Errors after which the same unit, run again, is likely to succeed: it was rolled back as a whole. A lock that was
+# waited for in vain is not among them: the patience is used up.
+_REPEATABLE = {"40001", "40P01", 1213, 1020}
 
 
 def read_url(text: str) -> URL:
     """A store address as people write it, with the driver we use filled in."""
     try:
         url = make_url(text)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a port that is no number is the latter
         raise CannotStart(
             "store.url is not a database address.",
             hint="Write sqlite:///path, postgresql://user@host/db or mysql://user@host/db.",
@@ -102,8 +103,8 @@ def _sqlite_engine(url: URL, size: int, patience: float, writer: bool) -> Engine
 
 
 def _postgres_engine(url: URL, size: int, patience: float) -> Engine:
-    ms = int(patience * 1000)
-    bounds = f"-c statement_timeout={ms} -c lock_timeout={ms} -c idle_in_transaction_session_timeout={ms}"
+    ms, idle = int(patience * 1000), int(patience * _IDLE_SHARE * 1000)
+    bounds = f"-c statement_timeout={ms} -c lock_timeout={ms} -c idle_in_transaction_session_timeout={idle}"
     return create_engine(
         url,
         isolation_level="READ COMMITTED",
@@ -115,7 +116,7 @@ def _postgres_engine(url: URL, size: int, patience: float) -> Engine:
 
 
 def _mysql_engine(url: URL, size: int, patience: float) -> Engine:
-    seconds = max(1, int(patience))
+    seconds, idle = max(1, int(patience)), max(1, int(patience * _IDLE_SHARE))
     engine = create_engine(
         url,
         isolation_level="READ COMMITTED",
@@ -134,7 +135,7 @@ def _mysql_engine(url: URL, size: int, patience: float) -> Engine:
             )  # never cut a value silently
             cursor.execute("SELECT VERSION()")
             if "MariaDB" in cursor.fetchone()[0]:
-                cursor.execute(f"SET SESSION idle_transaction_timeout={seconds}")
+                cursor.execute(f"SET SESSION idle_transaction_timeout={idle}")
                 cursor.execute(f"SET SESSION max_statement_time={seconds}")
 
     return engine
@@ -144,16 +145,14 @@ def may_repeat(error: DBAPIError) -> bool:
     """Whether the unit that met ``error`` was rolled back whole and is worth running again at once."""
     cause = error.orig
     code = getattr(cause, "sqlstate", None) or (cause.args[0] if cause is not None and cause.args else None)
-    if code in _REPEATABLE:
-        return True
-    return "database is locked" in str(cause)
+    return code in _REPEATABLE
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert the rows whose unique keys are new and leave the others as they are."""
-    for start in range(0, len(rows), _ROWS_PER_INSERT):
-        chunk = [dict(row) for row in rows[start : start + _ROWS_PER_INSERT]]
-        connection.execute(_insert_or_keep(connection.dialect.name, table).values(chunk))
+    if rows:
+        # One row's statement with many rows: it is compiled once ever, and each driver sends it in bulk.
+        connection.execute(_insert_or_keep(connection.dialect.name, table), [dict(row) for row in rows])
 
 
 def _insert_or_keep(dialect: str, table: Table) -> Insert:

@@ -43,7 +43,7 @@ _OPTIONS = {
 def _table(name: str, *parts: SchemaItem) -> Table:
     options: dict[str, Any] = dict(_OPTIONS)
     keys = [part for part in parts if isinstance(part, Column) and part.primary_key]
-    if len(keys) != 1 or not isinstance(keys[0].type, Integer):
+    if not any(key.type is BigId for key in keys):
         del options["sqlite_autoincrement"]
     return Table(name, metadata, *parts, **options)
 

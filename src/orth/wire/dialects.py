@@ -20,7 +20,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from orth.domain.executions import FAILURE, SUCCESS
+from orth.domain.executions import FAILURE, STORED_MESSAGE_LIMIT, SUCCESS, cut
 from orth.errors import Invalid, InvalidMessage
 from orth.wire.messages import (
     BODY_LIMIT,
@@ -132,7 +132,7 @@ def _result(item: object) -> CallbackItem | Malformed:
         return Malformed(_positive(item.get("logId")), f"handleCode {error}")
     members = {
         "logId": item.get("logId"),
-        "logDateTime": _positive(item.get("logDateTime", item.get("logDateTim"))) or 0,
+        "logDateTime": _positive(item.get("logDateTime")) or _positive(item.get("logDateTim")) or 0,
         # A report says that the execution ended; with a code that says nothing it did not end well.
         "handleCode": number if number > 0 else FAILURE,
         "handleMsg": msg,
@@ -197,7 +197,8 @@ def read_reply(status: int, body: bytes) -> Reply:
         value = text
     if not isinstance(value, dict):
         return Reply.failure(f"HTTP {status}, not the expected answer: {_excerpt(text)}")
-    message = next((as_text(value[key]) for key in _MESSAGE_KEYS if value.get(key) is not None), None)
+    said = next((as_text(value[key]) for key in _MESSAGE_KEYS if value.get(key) is not None), None)
+    message = None if said is None else cut(said, STORED_MESSAGE_LIMIT)
     try:
         code = whole_number(value.get("code"))
         if not 200 <= status < 300:
@@ -211,14 +212,13 @@ def read_reply(status: int, body: bytes) -> Reply:
 def read_log_page(payload: object, asked_from: int = 1) -> LogPage:
     """A page of log. "Nothing new" has two spellings, the number of lines there are or 0: both become "none yet"."""
     told = payload if isinstance(payload, dict) else {}
-    end = told.get("isEnd", told.get("end"))
     page = _message(
         LogPage,
         {
             "fromLineNum": told.get("fromLineNum") or asked_from,
             "toLineNum": told.get("toLineNum") or 0,
             "logContent": told.get("logContent"),
-            "isEnd": end is True,
+            "isEnd": told.get("isEnd") is True or told.get("end") is True,
         },
     )
     return page.model_copy(update={"to_line": max(page.to_line, page.from_line - 1)})

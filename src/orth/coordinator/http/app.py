@@ -1,5 +1,7 @@
 """The application: resources, the rule that nobody is anonymous, and health."""
 
+from typing import Any
+
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import JSONResponse
 
@@ -7,7 +9,7 @@ from orth.coordinator.http import auth, executions, executors, groups, jobs
 from orth.coordinator.http.auth import ToolsHere, signed_in
 from orth.coordinator.http.from_executors import executor_routes
 from orth.coordinator.http.limits import BodyLimit
-from orth.coordinator.http.problems import handle_problems
+from orth.coordinator.http.problems import DOCUMENTED, Bugs, Problem, handle_problems
 from orth.coordinator.http.tools import Tools
 from orth.store.database import ping
 from orth.version import __version__
@@ -36,6 +38,8 @@ def build_app(tools: Tools) -> FastAPI:
         openapi_url=None,  # served below, to people who are signed in
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a redirect would be built from the Host header, which anybody may write
+        responses=DOCUMENTED,
     )
     app.state.tools = tools
     app.include_router(health)
@@ -46,10 +50,19 @@ def build_app(tools: Tools) -> FastAPI:
 
     @closed.get("/api/openapi.json", include_in_schema=False)
     async def openapi() -> JSONResponse:
-        return JSONResponse(app.openapi())
+        return JSONResponse(_document(app))
 
     app.include_router(closed)
     app.router.routes.extend(executor_routes())
     handle_problems(app)
     app.add_middleware(BodyLimit, limit=tools.settings.coordinator.max_body)
+    app.add_middleware(Bugs)
     return app
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, with the schema that ``DOCUMENTED`` points to."""
+    document = app.openapi()
+    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    document["components"]["schemas"] |= schema.pop("$defs") | {Problem.__name__: schema}
+    return document

@@ -4,10 +4,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
 from orth.coordinator.http.signing import Claim, password_fits
+from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import Tools, tools_of
 from orth.errors import Unauthenticated
 from orth.store.users import User, find_user
@@ -15,12 +17,16 @@ from orth.store.users import User, find_user
 router = APIRouter(prefix="/api/v1/auth", tags=["auth"])
 
 ToolsHere = Annotated[Tools, Depends(tools_of)]
+BearerHere = Annotated[
+    HTTPAuthorizationCredentials | None,
+    Depends(HTTPBearer(auto_error=False, description="The access_token of POST /api/v1/auth/login.")),
+]
 
 
 class Login(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    username: str = Field(max_length=50)
+    username: Prose = Field(max_length=50)
     password: str = Field(max_length=1000)
 
 
@@ -45,15 +51,14 @@ class Caller:
     role: str
 
 
-async def signed_in(request: Request, tools: ToolsHere) -> Caller:
+async def signed_in(tools: ToolsHere, shown: BearerHere) -> Caller:
     """The caller, or 401. Every admin route depends on this."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token:
+    if shown is None:
         raise Unauthenticated(
             "This needs a signed-in caller.",
             hint="Sign in with POST /api/v1/auth/login and send Authorization: Bearer …",
         )
-    user = await _user_of(tools, tools.signing.read(token.strip(), "access"))
+    user = await _user_of(tools, tools.signing.read(shown.credentials.strip(), "access"))
     return Caller(user.username, user.role)
 
 

@@ -5,13 +5,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
-from orth.clock import iso
 from orth.coordinator.http.auth import ToolsHere
-from orth.coordinator.http.instants import instant
+from orth.coordinator.http.instants import instant, shown_instant
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.tools import Tools
 from orth.domain.executions import Execution, Status, tag
-from orth.errors import NotFound
+from orth.errors import InvalidMessage, NotFound, Unavailable
 from orth.store.executions import find_execution, list_executions
 from orth.wire.messages import LogPage, LogRequest
 
@@ -49,7 +48,9 @@ class ExecutionShown(BaseModel):
 
 
 class LogShown(BaseModel):
-    """Lines ``from_line`` to ``to_line``, both included and counted from 1; ``end`` when there will be no more."""
+    """Lines ``from_line`` to ``to_line``, both included and counted from 1; ``to_line`` is ``from_line - 1`` when there
+    are none. Ask again from ``to_line + 1`` until ``end``.
+    """
 
     from_line: int
     to_line: int
@@ -94,17 +95,20 @@ async def log(
     """A page of the execution's log, read from its executor."""
     found = await _find(tools, execution_id)
     if found.executor_address is None:
-        note = found.trigger_msg or "This execution has not been sent to an executor."
-        return LogShown(from_line=from_line, to_line=0, content=note, end=found.status.terminal)
+        return _no_lines(from_line, found.trigger_msg or "", end=found.status.terminal)
     asked = LogRequest(log_id=found.id, log_date_time=found.trigger_time, from_line_num=from_line)
-    got: LogPage = await tools.link.log(found.executor_address, asked, token=tools.access_token)
-    nothing_new = got.to_line < from_line
-    return LogShown(
-        from_line=from_line,
-        to_line=got.to_line,
-        content=got.content,
-        end=got.end or (nothing_new and found.status.terminal),
-    )
+    try:
+        got: LogPage = await tools.link.log(found.executor_address, asked, token=tools.access_token)
+    except InvalidMessage as error:
+        raise Unavailable(f"{found.executor_address} answered with something that is not a log: {error}") from None
+    if got.to_line < from_line:
+        return _no_lines(from_line, got.content, end=got.end or found.status.terminal)
+    return LogShown(from_line=from_line, to_line=got.to_line, content=got.content, end=got.end)
+
+
+def _no_lines(from_line: int, note: str, *, end: bool) -> LogShown:
+    """A page without lines. The note that says why comes with the end only: before, it would come again and again."""
+    return LogShown(from_line=from_line, to_line=from_line - 1, content=note if end else "", end=end)
 
 
 async def _find(tools: Tools, execution_id: int) -> Execution:
@@ -117,7 +121,7 @@ async def _find(tools: Tools, execution_id: int) -> Execution:
 def _shown(one: Execution) -> dict[str, Any]:
     values = {name: getattr(one, name) for name in ExecutionShown.model_fields if hasattr(one, name)}
     times = ("schedule_time", "trigger_time", "start_time", "handle_time")
-    values |= {name: None if values[name] is None else iso(values[name]) for name in times}
+    values |= {name: shown_instant(values[name]) for name in times}
     return values | {
         "tag": tag(one.trigger_code, one.handle_code),
         "executor_fail_retry_count": one.retries_left,

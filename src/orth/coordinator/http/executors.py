@@ -47,7 +47,7 @@ class CalendarShown(BaseModel):
 
 
 @router.get("/executors")
-async def executors(tools: ToolsHere, app_name: Annotated[str | None, Query(max_length=64)] = None) -> ExecutorList:
+async def executors(tools: ToolsHere, app_name: Annotated[Line | None, Query(max_length=64)] = None) -> ExecutorList:
     """Every executor that beats, with what its beats say."""
     registry = tools.settings.registry
     beat, dead = (int(span.total_seconds() * 1000) for span in (registry.heartbeat, registry.dead_after))
@@ -71,10 +71,7 @@ async def executors(tools: ToolsHere, app_name: Annotated[str | None, Query(max_
 @router.get("/calendars", tags=["calendars"])
 async def calendars(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[CalendarShown]:
     rows = await tools.db.read(list_calendars, position(cursor) or 0, limit + 1)
-    shown = page(
-        rows, limit, lambda row: row[0], lambda row: {"id": row[0], "name": row[1], "definition": row[2].to_dict()}
-    )
-    return Page[CalendarShown].model_validate(shown)
+    return Page[CalendarShown].model_validate(page(rows, limit, lambda row: row[0], _calendar_shown))
 
 
 @router.post("/calendars", status_code=201, tags=["calendars"])

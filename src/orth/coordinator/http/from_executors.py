@@ -1,8 +1,8 @@
 """What executors call: registry, registryRemove, callback; under every prefix, in every dialect.
 
-Plain Starlette routes: these are hot, and their bodies are read by ``orth.wire``. Answers are the envelope executors
-know. A result that was understood is always answered 200, also when nothing came of it: some executors turn any other
-answer into a second, failed report.
+Plain Starlette routes: these are hot, and their bodies are read by ``orth.wire``. Whatever happens, the answer is the
+envelope executors know. A result that was understood is always answered 200, also when nothing came of it: some
+executors turn any other answer into a second, failed report.
 """
 
 import hmac
@@ -12,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.tools import Tools
 from orth.domain.executions import FAILURE, SUCCESS
-from orth.errors import OrthError, Unauthenticated
+from orth.errors import Invalid, OrthError, Unauthenticated
 from orth.wire.dialects import PREFIXES, read_callback, read_registry, token_from, verdicts_payload
 from orth.wire.messages import Reply
 
@@ -22,7 +23,10 @@ Answering = Callable[[Tools, bytes], Awaitable[object]]
 
 
 async def _registry(tools: Tools, body: bytes) -> object:
-    await tools.registrations.beat(read_registry(body))
+    request = read_registry(body)
+    if "," in request.registry_value:
+        raise Invalid("The address has a comma, which ends an address in a list.", field="registryValue")
+    await tools.registrations.beat(request)
     return None
 
 
@@ -35,13 +39,21 @@ async def _callback(tools: Tools, body: bytes) -> object:
     return verdicts_payload(await tools.callbacks.take(read_callback(body)))
 
 
+_CALLS: dict[str, Answering] = {"registry": _registry, "registryRemove": _registry_remove, "callback": _callback}
+_PATHS = {f"{prefix}/{name}": call for prefix in PREFIXES for name, call in _CALLS.items()}
+
+
 def executor_routes() -> list[BaseRoute]:
-    calls = {"registry": _registry, "registryRemove": _registry_remove, "callback": _callback}
+    """A route for each path, and one with the slash that a client adds when its coordinator URL ends in one."""
     return [
-        Route(f"{prefix}/{name}", _endpoint(call), methods=["POST"], name=f"executor:{name}:{prefix}")
-        for prefix in PREFIXES
-        for name, call in calls.items()
+        Route(spelling, _endpoint(call), methods=["POST"], name=f"executor:{spelling}")
+        for path, call in _PATHS.items()
+        for spelling in (path, path.replace("/api/", "//api/"))
     ]
+
+
+def is_executor_call(path: str) -> bool:
+    return path.replace("//", "/", 1) in _PATHS
 
 
 def _endpoint(call: Answering) -> Callable[[Request], Awaitable[Response]]:
@@ -51,8 +63,11 @@ def _endpoint(call: Answering) -> Callable[[Request], Awaitable[Response]]:
             _check_token(tools, token_from(request.headers))
             payload = await call(tools, await request.body())
         except OrthError as error:
-            return _envelope(Reply(code=FAILURE, msg=str(error)), error.status)
-        return _envelope(Reply(code=SUCCESS, payload=payload))
+            message = f"{told(error)} {error.hint}" if error.hint else told(error)
+            return envelope(Reply(code=FAILURE, msg=message), error.status)
+        except Exception as bug:
+            return envelope(Reply(code=FAILURE, msg=reported(request.method, request.url.path, bug)), 500)
+        return envelope(Reply(code=SUCCESS, payload=payload))
 
     return endpoint
 
@@ -64,5 +79,5 @@ def _check_token(tools: Tools, token: str | None) -> None:
         )
 
 
-def _envelope(reply: Reply, status: int = 200) -> Response:
+def envelope(reply: Reply, status: int = 200) -> Response:
     return Response(reply.to_bytes(), status_code=status, media_type="application/json")

@@ -1,6 +1,7 @@
 """Groups: executors that share an app name."""
 
 import json
+from hashlib import sha256
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
@@ -9,17 +10,19 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from orth.coordinator.defining import define_group, edit_group
 from orth.coordinator.http.auth import ToolsHere
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
-from orth.coordinator.http.texts import AppName, Line
+from orth.coordinator.http.texts import AppName, Line, listed_address
+from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.versions import IfMatch, check_match
 from orth.domain.jobs import AddressType, Group
-from orth.domain.nodes import normal_address
 from orth.store.database import Connection
 from orth.store.groups import delete_group, get_group, list_groups
 from orth.store.registry import announced_handlers
-from orth.wire.messages import checked_address
 
 router = APIRouter(prefix="/api/v1/groups", tags=["groups"])
 
 GroupId = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+_ADDRESSES_LIMIT = 65_535
 
 
 class GroupBody(BaseModel):
@@ -40,7 +43,10 @@ class GroupBody(BaseModel):
     @field_validator("address_list")
     @classmethod
     def _addresses(cls, value: list[str]) -> list[str]:
-        return sorted({normal_address(checked_address(address.strip())) for address in value})
+        addresses = sorted({listed_address(address) for address in value})
+        if len(",".join(addresses)) > _ADDRESSES_LIMIT:
+            raise ValueError(f"may have {_ADDRESSES_LIMIT:,} characters in all")
+        return addresses
 
     @model_validator(mode="after")
     def _manual_needs_addresses(self) -> "GroupBody":
@@ -87,12 +93,12 @@ async def groups(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> 
 async def create(body: GroupBody, tools: ToolsHere, response: Response) -> GroupShown:
     group_id = await tools.db.tx(define_group, body.group(), tools.clock.now())
     response.headers["Location"] = f"/api/v1/groups/{group_id}"
-    return await group(group_id, tools)
+    return await _show(tools, group_id, response)
 
 
 @router.get("/{group_id}")
-async def group(group_id: GroupId, tools: ToolsHere) -> GroupShown:
-    return GroupShown(**_shown(await tools.db.read(get_group, group_id)))
+async def group(group_id: GroupId, tools: ToolsHere, response: Response) -> GroupShown:
+    return await _show(tools, group_id, response)
 
 
 @router.get("/{group_id}/handlers")
@@ -103,14 +109,40 @@ async def handlers(group_id: GroupId, tools: ToolsHere) -> HandlerList:
 
 
 @router.put("/{group_id}")
-async def replace(group_id: GroupId, body: GroupBody, tools: ToolsHere) -> GroupShown:
-    await tools.db.tx(edit_group, body.group(group_id), tools.clock.now())
-    return await group(group_id, tools)
+async def replace(
+    group_id: GroupId, body: GroupBody, tools: ToolsHere, response: Response, if_match: IfMatch = None
+) -> GroupShown:
+    await tools.db.tx(_edit, body.group(group_id), if_match, tools.clock.now())
+    return await _show(tools, group_id, response)
 
 
 @router.delete("/{group_id}", status_code=204)
-async def delete(group_id: GroupId, tools: ToolsHere) -> None:
-    await tools.db.tx(delete_group, group_id)
+async def delete(group_id: GroupId, tools: ToolsHere, if_match: IfMatch = None) -> None:
+    await tools.db.tx(_delete, group_id, if_match)
+
+
+async def _show(tools: Tools, group_id: int, response: Response) -> GroupShown:
+    stored = await tools.db.read(get_group, group_id)
+    response.headers["ETag"] = _etag(stored)
+    return GroupShown(**_shown(stored))
+
+
+def _etag(group: Group) -> str:
+    """A tag of what people write: the addresses an automatic group follows are not an edit."""
+    written = [group.title, int(group.address_type)]
+    if group.address_type is AddressType.MANUAL:
+        written += group.addresses
+    return f'"{sha256(json.dumps(written).encode()).hexdigest()[:16]}"'
+
+
+def _edit(connection: Connection, group: Group, if_match: str | None, now: int) -> None:
+    check_match(if_match, _etag(get_group(connection, group.id)), f"Group {group.id}")
+    edit_group(connection, group, now)
+
+
+def _delete(connection: Connection, group_id: int, if_match: str | None) -> None:
+    check_match(if_match, _etag(get_group(connection, group_id)), f"Group {group_id}")
+    delete_group(connection, group_id)
 
 
 def _handlers(connection: Connection, group_id: int) -> dict[str, dict[str, Any]]:

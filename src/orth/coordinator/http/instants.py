@@ -1,22 +1,31 @@
-"""Instants as callers write them."""
+"""Instants as callers write and read them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+from orth.clock import iso
 from orth.errors import Invalid, OrthError
 from orth.settings import parse_duration
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_SHOWN = 253_402_300_799_000  # the last second of the year 9999
 
 
 def instant(text: str, now: int, field: str) -> int:
     """Epoch milliseconds of an RFC 3339 instant, or of ``now`` less an age such as ``2h``."""
     try:
-        return now - int(parse_duration(text).total_seconds() * 1000)
-    except (OrthError, ValueError):
+        return now - parse_duration(text) // timedelta(milliseconds=1)
+    except OrthError:
         pass
     try:
         # In a query string a plus sign arrives as a space.
         moment = datetime.fromisoformat(text.replace(" ", "+"))
-        return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
+        return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(milliseconds=1)
     except (ValueError, OverflowError):
         raise Invalid(
             f"{text!r} is not an instant.", hint="Write 2026-01-30T10:00:00Z, or an age such as 2h.", field=field
         ) from None
+
+
+def shown_instant(moment: int | None) -> str | None:
+    """``moment`` for reading. An executor's clock may say anything: what no calendar has is shown as not known."""
+    return iso(moment) if moment is not None and 0 <= moment <= _LAST_SHOWN else None

@@ -4,7 +4,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, field_validator
 
 from orth.clock import iso
 from orth.coordinator.http.texts import Line, Prose
@@ -41,23 +41,23 @@ class JobBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    job_group: int = Field(ge=1, le=2**31 - 1, description="Id of the group whose executors run it.")
+    job_group: StrictInt = Field(ge=1, le=2**31 - 1, description="Id of the group whose executors run it.")
     job_desc: Line = Field(min_length=1, max_length=255, description="What people call it.")
     author: Line = Field("", max_length=64)
     schedule_type: Schedule = ScheduleType.NONE
     schedule_conf: Line = Field("", max_length=255, description="Cron expression, rate, delay or instant.")
     timezone: str | None = Field(None, max_length=64, description="Zone of the schedule; unset: the server's default.")
     dst_policy: DstPolicy = DstPolicy.AUTO
-    jitter: int = Field(0, ge=0, le=3_600_000, description="Spread of fires in milliseconds, by hash of the job.")
-    calendar_id: int | None = Field(None, ge=1, le=2**31 - 1)
+    jitter: StrictInt = Field(0, ge=0, le=3_600_000, description="Spread of fires in milliseconds, by hash of the job.")
+    calendar_id: StrictInt | None = Field(None, ge=1, le=2**31 - 1)
     misfire_strategy: Misfire = MisfireStrategy.DO_NOTHING
     executor_route_strategy: Route = RouteStrategy.ROUND
     executor_handler: Line = Field(min_length=1, max_length=255)
     executor_param: Prose = Field("", max_length=65_535)
     executor_block_strategy: Block = BlockStrategy.SERIAL_EXECUTION
-    executor_concurrency: int = Field(1, ge=1, le=64)
-    executor_timeout: int = Field(0, ge=0, le=7 * 86_400, description="Seconds; 0 = no limit.")
-    executor_fail_retry_count: int = Field(0, ge=0, le=100)
+    executor_concurrency: StrictInt = Field(1, ge=1, le=64)
+    executor_timeout: StrictInt = Field(0, ge=0, le=7 * 86_400, description="Seconds; 0 = no limit.")
+    executor_fail_retry_count: StrictInt = Field(0, ge=0, le=100)
     glue_type: Glue = GlueType.BEAN
 
     @field_validator("executor_route_strategy")

@@ -1,6 +1,8 @@
 """Jobs: define, edit, start, stop, trigger, and ask when they fire next."""
 
 import secrets
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Header, Path, Query, Response
@@ -14,10 +16,10 @@ from orth.coordinator.http.job_body import JobBody, JobShown, body_of, shown
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.versions import IfMatch, check_match
 from orth.coordinator.triggering import Request as TriggerRequest
-from orth.domain.jobs import TriggerCause
+from orth.domain.jobs import Job, TriggerCause
 from orth.domain.nodes import normal_address
-from orth.errors import OrthError
 from orth.store.database import Connection
 from orth.store.fires import list_fires
 from orth.store.jobs import delete_job, get_job, list_jobs
@@ -25,15 +27,9 @@ from orth.store.jobs import delete_job, get_job, list_jobs
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
 JobId = Annotated[int, Path(ge=1, le=2**31 - 1)]
-IfMatch = Annotated[str | None, Header(max_length=50)]
 AllowUnknown = Annotated[bool, Query(description="Accept a handler no executor has announced yet.")]
 
-
-class Precondition(OrthError):
-    """The definition was changed since the caller read it."""
-
-    status = 412
-    kind = "changed-meanwhile"
+_ADDRESSES_LIMIT = 1000
 
 
 class TriggerBody(BaseModel):
@@ -48,6 +44,14 @@ class TriggerBody(BaseModel):
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("address_list")
+    @classmethod
+    def _bounded(cls, value: list[str]) -> list[str]:
+        addresses = [normal_address(address) for address in value]
+        if len(",".join(addresses)) > _ADDRESSES_LIMIT:
+            raise ValueError(f"may have {_ADDRESSES_LIMIT:,} characters in all")
+        return addresses
 
 
 class Triggered(BaseModel):
@@ -105,7 +109,7 @@ async def put(
     if_match: IfMatch = None,
     allow_unknown_handler: AllowUnknown = False,
 ) -> JobShown:
-    await tools.db.tx(_edit, job_id, body, if_match, tools.clock.now(), allow_unknown_handler)
+    await tools.db.tx(_edit, job_id, body.edited, if_match, tools.clock.now(), allow_unknown_handler)
     _wake(tools)
     return await _show(tools, job_id, response)
 
@@ -119,20 +123,16 @@ async def patch(
     if_match: IfMatch = None,
     allow_unknown_handler: AllowUnknown = False,
 ) -> JobShown:
-    stored = await tools.db.read(get_job, job_id)
-    try:
-        body = JobBody.model_validate({**body_of(stored), **changes})
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()) from None
-    if_match = if_match or f'"{stored.version}"'  # what was read above must still be there
-    await tools.db.tx(_edit, job_id, body, if_match, tools.clock.now(), allow_unknown_handler)
+    """Change the fields that are named and leave the others."""
+    patched = partial(_patched, changes=changes)
+    await tools.db.tx(_edit, job_id, patched, if_match, tools.clock.now(), allow_unknown_handler)
     _wake(tools)
     return await _show(tools, job_id, response)
 
 
 @router.delete("/{job_id}", status_code=204)
-async def delete(job_id: JobId, tools: ToolsHere) -> None:
-    await tools.db.tx(delete_job, job_id)
+async def delete(job_id: JobId, tools: ToolsHere, if_match: IfMatch = None) -> None:
+    await tools.db.tx(_delete, job_id, if_match)
 
 
 @router.post("/{job_id}/start")
@@ -163,7 +163,7 @@ async def trigger(
         TriggerCause.MANUAL,  # the caller is a person: only people can sign in
         idempotency_key or secrets.token_hex(16),
         body.executor_param,
-        tuple(normal_address(address) for address in body.address_list),
+        tuple(body.address_list),
     )
     ids = await tools.db.tx(trigger_job, job_id, asked, tools.clock.now())
     for loop in tools.dispatching:
@@ -209,7 +209,7 @@ async def fires(job_id: JobId, tools: ToolsHere, limit: Limit = 50, cursor: Curs
 
 async def _show(tools: Tools, job_id: int, response: Response) -> JobShown:
     stored = await tools.db.read(get_job, job_id)
-    response.headers["ETag"] = f'"{stored.version}"'
+    response.headers["ETag"] = _etag(stored)
     return JobShown(**shown(stored))
 
 
@@ -218,13 +218,31 @@ def _wake(tools: Tools) -> None:
         loop.wake()
 
 
+def _etag(job: Job) -> str:
+    return f'"{job.version}"'
+
+
+def _patched(job: Job, changes: dict[str, Any]) -> Job:
+    try:
+        return JobBody.model_validate({**body_of(job), **changes}).edited(job)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
+
+
 def _edit(
-    connection: Connection, job_id: int, body: JobBody, if_match: str | None, now: int, allow_unknown_handler: bool
+    connection: Connection,
+    job_id: int,
+    edited: Callable[[Job], Job],
+    if_match: str | None,
+    now: int,
+    allow_unknown_handler: bool,
 ) -> None:
+    """Read, change and write in one transaction: nobody's edit in between is lost."""
     stored = get_job(connection, job_id)
-    if if_match not in (None, "*", f'"{stored.version}"'):
-        raise Precondition(
-            f"Job {job_id} is at version {stored.version}; the change was made to another.",
-            hint="Read it and try again.",
-        )
-    edit(connection, stored, body.edited(stored), now, allow_unknown_handler)
+    check_match(if_match, _etag(stored), f"Job {job_id}")
+    edit(connection, stored, edited(stored), now, allow_unknown_handler)
+
+
+def _delete(connection: Connection, job_id: int, if_match: str | None) -> None:
+    check_match(if_match, _etag(get_job(connection, job_id)), f"Job {job_id}")
+    delete_job(connection, job_id)

@@ -16,6 +16,8 @@ T = TypeVar("T")
 Limit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]
 Cursor = Annotated[str | None, Query(max_length=100, description="next_cursor of the page before.")]
 
+_LARGEST_KEY = 2**63 - 1  # what a database can compare with
+
 
 class Page(BaseModel, Generic[Item]):
     """Part of a list. ``next_cursor`` is null on the last page."""
@@ -30,9 +32,11 @@ def position(cursor: str | None) -> int | None:
         return None
     try:
         text = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode()
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else _refuse()
     except (ValueError, binascii.Error):
         return _refuse()
+    if text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _LARGEST_KEY:
+        return int(text)
+    return _refuse()
 
 
 def page(rows: Sequence[T], limit: int, key: Callable[[T], int], shown: Callable[[T], Any]) -> dict[str, Any]:

@@ -9,11 +9,46 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from orth.errors import InvalidSchedule, OrthError, Unauthenticated, Unavailable
+from orth.errors import InvalidSchedule, OrthError, StoreUnavailable, Unauthenticated, Unavailable
 
 log = logging.getLogger("orth.http")
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Trouble(BaseModel):
+    """One thing that is wrong with a request. Schedules also say where in the text."""
+
+    field: str
+    message: str
+    position: int | None = None
+    length: int | None = None
+    text: str | None = None
+
+
+class Problem(BaseModel):
+    """Why a request was not carried out (RFC 9457). ``hint`` says what to do next."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    hint: str | None = None
+    errors: list[Trouble] | None = None
+
+
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    kinds: {
+        "description": description,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}},
+    }
+    for kinds, description in {"4XX": "The request is refused.", "5XX": "It cannot be carried out now."}.items()
+}
+"""What every operation may answer besides what it is for."""
 
 
 def problem(
@@ -25,23 +60,15 @@ def problem(
         body["hint"] = hint
     if errors:
         body["errors"] = errors
-    return JSONResponse(body, status_code=status, media_type="application/problem+json")
+    return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE)
 
 
-def handle_problems(app: FastAPI) -> None:
-    """Let every error of ``app`` leave in this form."""
-    app.add_exception_handler(OrthError, _expected)
-    app.add_exception_handler(RequestValidationError, _unreadable)
-    app.add_exception_handler(HTTPException, _by_framework)
-    app.add_exception_handler(Exception, _bug)
-
-
-async def _expected(_request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, OrthError)
+def problem_of(error: OrthError) -> JSONResponse:
+    """An expected failure as its caller sees it."""
     errors: list[dict[str, Any]] | None = [{"field": error.field, "message": error.message}] if error.field else None
     if isinstance(error, InvalidSchedule) and error.text and errors:
         errors[0] |= {"position": error.position, "length": error.length, "text": error.text}
-    answer = problem(error.status, error.kind, error.message, hint=error.hint, errors=errors)
+    answer = problem(error.status, error.kind, told(error), hint=error.hint, errors=errors)
     if isinstance(error, Unauthenticated):
         answer.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, Unavailable):
@@ -49,13 +76,60 @@ async def _expected(_request: Request, error: Exception) -> JSONResponse:
     return answer
 
 
+def told(error: OrthError) -> str:
+    """What a caller may read of ``error``. A driver's words name hosts, users and tables: those stay in our log."""
+    if isinstance(error, StoreUnavailable):
+        log.warning("%s", error)
+        return "The database does not answer."
+    return error.message
+
+
+def reported(method: str, path: str, bug: Exception) -> str:
+    """Write ``bug`` to the log; the sentence that leads from the answer to it."""
+    reference = secrets.token_hex(4)
+    log.error("error %s at %s %s", reference, method, path, exc_info=bug)
+    return f"Something is wrong on our side. The log of this node has it as error {reference}."
+
+
+def handle_problems(app: FastAPI) -> None:
+    """Let every error of ``app`` leave in this form."""
+    app.add_exception_handler(OrthError, _expected)
+    app.add_exception_handler(RequestValidationError, _unreadable)
+    app.add_exception_handler(HTTPException, _by_framework)
+
+
+class Bugs:
+    """Answers what nobody expected with a problem, and keeps the connection: the next request on it may be fine."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as bug:
+            if scope["type"] != "http" or begun:
+                raise  # half an answer cannot be mended
+            await problem(500, "error", reported(scope["method"], scope["path"], bug))(scope, receive, send)
+
+
+async def _expected(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, OrthError)
+    return problem_of(error)
+
+
 async def _unreadable(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    found = error.errors()
-    errors = [{"field": _place(one["loc"]), "message": _sentence(one)} for one in found[:50]]
-    status = 400 if any(one["type"] == "json_invalid" for one in found) else 422
-    listed = "; ".join(f"{one['field']}: {one['message']}" for one in errors[:3])
-    return problem(status, "invalid", f"The request cannot be accepted: {listed}.", errors=errors)
+    errors = [{"field": _place(one["loc"]), "message": _sentence(one)} for one in error.errors()[:50]]
+    listed = "; ".join(f"{one['field']}: {one['message'].rstrip('.')}" for one in errors[:3])
+    return problem(422, "invalid", f"The request cannot be accepted: {listed}.", errors=errors)
 
 
 def _sentence(one: dict[str, Any]) -> str:
@@ -65,7 +139,7 @@ def _sentence(one: dict[str, Any]) -> str:
 
 
 def _place(loc: tuple[str | int, ...]) -> str:
-    return ".".join(str(part) for part in loc if part not in ("body", "query", "path", "header")) or str(loc[0])
+    return ".".join(str(part) for part in loc if part not in ("body", "query", "path", "header")) or "body"
 
 
 async def _by_framework(_request: Request, error: Exception) -> JSONResponse:
@@ -74,9 +148,3 @@ async def _by_framework(_request: Request, error: Exception) -> JSONResponse:
     answer = problem(error.status_code, kinds.get(error.status_code, "error"), str(error.detail))
     answer.headers.update(error.headers or {})
     return answer
-
-
-async def _bug(request: Request, error: Exception) -> JSONResponse:
-    reference = secrets.token_hex(4)
-    log.error("error %s at %s %s", reference, request.method, request.url.path, exc_info=error)
-    return problem(500, "error", f"Something is wrong on our side. The log of this node has it as error {reference}.")

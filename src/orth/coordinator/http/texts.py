@@ -1,23 +1,29 @@
 """Texts as the API accepts them: bounded, printable, and the same after a round trip through any of the databases."""
 
+import unicodedata
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from orth.domain.nodes import normal_address
+from orth.errors import Invalid
+from orth.wire.messages import checked_address
+
+
+def _trimmed(value: object) -> object:
+    # Before any limit is looked at: what is only blanks is empty, and composing characters can change the length.
+    return unicodedata.normalize("NFC", value.strip()) if isinstance(value, str) else value
 
 
 def _one_line(text: str) -> str:
     if not text.isprintable():
         raise ValueError("must be one line of printable characters")
-    return text.strip()
+    return text
 
 
 def _storable(text: str) -> str:
     if "\x00" in text:
         raise ValueError("must not contain NUL")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("must be valid Unicode text") from None
     return text
 
 
@@ -27,6 +33,17 @@ def _app_name(text: str) -> str:
     return text
 
 
-Line = Annotated[str, AfterValidator(_storable), AfterValidator(_one_line)]
+def listed_address(text: str) -> str:
+    """``text`` as an address that can stand in a list, where a comma ends it."""
+    try:
+        address = checked_address(text.strip())
+    except Invalid as error:
+        raise ValueError(f"{text[:100]!r}: {error}") from None
+    if "," in address:
+        raise ValueError(f"{text[:100]!r}: an address has no comma")
+    return normal_address(address)
+
+
+Line = Annotated[str, BeforeValidator(_trimmed), AfterValidator(_one_line)]
 Prose = Annotated[str, AfterValidator(_storable)]
 AppName = Annotated[str, Field(min_length=4, max_length=64), AfterValidator(_app_name)]

@@ -145,7 +145,7 @@ def _firing(expression: Expression) -> Expression:
         assert day is not None
         span = Fragment(day.fragment.whole, day.fragment.start, last.fragment.end)
         raise span.refused(
-            f"This never fires: no date from {FIRST_YEAR} to {LAST_YEAR} fits these day, month and year fields.",
+            f"This never fires: no date from {FIRST_YEAR} to {LAST_YEAR} fits all of these fields.",
             "Check that the months named have such a day.",
         )
     return expression

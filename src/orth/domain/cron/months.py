@@ -11,25 +11,28 @@ _SUNDAY, _SATURDAY = 0, 6
 
 def days_of_month(day: Parsed, weekday: Parsed, *, either: bool) -> DaysOfMonth:
     """The rule of both fields: ``either`` joins them by *or*, otherwise both must admit a day; ``?`` says nothing."""
+    by_day, by_weekday = _by_day(day), _by_weekday(weekday)
     if weekday.unsaid:
-        return lambda begins, length: _by_day(day, begins, length)
+        return by_day
     if day.unsaid:
-        return lambda begins, length: _by_weekday(weekday, begins, length)
+        return by_weekday
     if either:
-        return lambda begins, length: _by_day(day, begins, length) | _by_weekday(weekday, begins, length)
-    return lambda begins, length: _by_day(day, begins, length) & _by_weekday(weekday, begins, length)
+        return lambda begins, length: by_day(begins, length) | by_weekday(begins, length)
+    return lambda begins, length: by_day(begins, length) & by_weekday(begins, length)
 
 
-def _by_day(day: Parsed, begins: int, length: int) -> int:
-    admitted = 0
-    for value in day.values():
-        if value <= length:
-            admitted |= 1 << (value - 1)
-    for part in day.parts:
-        special = _special_day(part, begins, length)
-        if special > 0:
-            admitted |= 1 << (special - 1)
-    return admitted
+def _by_day(field: Parsed) -> DaysOfMonth:
+    plain = sum(1 << (value - 1) for value in field.values())
+
+    def of_month(begins: int, length: int) -> int:
+        admitted = plain & ((1 << length) - 1)
+        for part in field.parts:
+            special = _special_day(part, begins, length)
+            if special > 0:
+                admitted |= 1 << (special - 1)
+        return admitted
+
+    return of_month
 
 
 def _special_day(part: Part, begins: int, length: int) -> int:
@@ -52,15 +55,20 @@ def _workday_near(day: int, begins: int, length: int) -> int:
     return day
 
 
-def _by_weekday(weekday: Parsed, begins: int, length: int) -> int:
-    admitted = 0
-    for value in weekday.values():
-        for day in range((value - begins) % 7, length, 7):
-            admitted |= 1 << day
-    for part in weekday.parts:
-        days = range((part.first - begins) % 7, length, 7)
-        if part.kind is Kind.LAST_WEEKDAY:
-            admitted |= 1 << days[-1]
-        elif part.kind is Kind.NTH_WEEKDAY and part.last <= len(days):
-            admitted |= 1 << days[part.last - 1]
-    return admitted
+def _by_weekday(field: Parsed) -> DaysOfMonth:
+    plain = field.values()
+
+    def of_month(begins: int, length: int) -> int:
+        admitted = 0
+        for value in plain:
+            for day in range((value - begins) % 7, length, 7):
+                admitted |= 1 << day
+        for part in field.parts:
+            days = range((part.first - begins) % 7, length, 7)
+            if part.kind is Kind.LAST_WEEKDAY:
+                admitted |= 1 << days[-1]
+            elif part.kind is Kind.NTH_WEEKDAY and part.last <= len(days):
+                admitted |= 1 << days[part.last - 1]
+        return admitted
+
+    return of_month

@@ -33,7 +33,7 @@ class Cron:
     def __init__(self, expression: Expression, zone: Zone, dst: DstPolicy = DstPolicy.AUTO) -> None:
         self.expression = expression
         self.dst = dst
-        self.rhythm = dst is DstPolicy.RHYTHM or (dst is DstPolicy.AUTO and expression.every_hour)
+        self.rhythm = dst == DstPolicy.RHYTHM or (dst == DstPolicy.AUTO and expression.every_hour)
         self._zone = zone
         self._days = expression.days
         self._times = expression.times
@@ -54,7 +54,7 @@ class Cron:
         return self._zone.name
 
     def __repr__(self) -> str:
-        return f"Cron({self.text!r}, {self.zone!r}, {self.dst.value!r})"
+        return f"Cron({self.text!r}, {self.zone!r}, {str(self.dst)!r})"
 
     def next_after(self, instant: int) -> int | None:
         """The first fire strictly after ``instant``."""

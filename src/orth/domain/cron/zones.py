@@ -2,7 +2,7 @@
 
 A ``Zone`` answers two questions fast: which offset holds at an instant, and when does the wall clock of the zone
 reach a local time. Both are read from *stretches*: spans between two changes of the zone's offset. ``zoneinfo`` does
-not publish its changes, so they are found by probing the offset every two days and halving the span in which it
+not publish its changes, so they are found by probing the offset every three days and halving the span in which it
 differs. The shortest stretch any zone has had since 1970 lasts almost seven days, so none is stepped over (a test
 checks this against the zone files themselves).
 
@@ -13,7 +13,7 @@ import difflib
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -22,9 +22,8 @@ from orth.errors import InvalidSchedule
 DAY = 86_400
 SHIFT = 2 * DAY  # offsets lie within ±24 hours, so no two differ by more than this
 
-_PROBE = 2 * DAY
+_PROBE = 3 * DAY
 _BLOCK = 366 * DAY
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
 _NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}(/[A-Za-z0-9_+-]{1,32}){0,2}")
 # Both are names of files that some systems keep beside the zones: the first means "whatever this machine is set to".
@@ -119,7 +118,7 @@ class Zone:
         return high
 
     def _offset(self, second: int) -> int:
-        offset = (_EPOCH + second * _SECOND).astimezone(self._info).utcoffset()
+        offset = datetime.fromtimestamp(second, self._info).utcoffset()
         assert offset is not None  # ZoneInfo always knows
         return offset // _SECOND
 

@@ -1,0 +1,150 @@
+"""Leadership: one term at a time, taken over by observation, given up cleanly, earned by working."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from orth.cluster.election import Election, Node
+from orth.cluster.facts import TermBegan, TermEndedHere
+from orth.errors import TermEnded
+from orth.events import Events
+from orth.store.database import Connection, Database, open_database
+from orth.store.migrating import upgrade
+from orth.testing import ManualClock, Recorder
+
+LEASE, RENEW = timedelta(seconds=30), timedelta(seconds=10)
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    url = f"sqlite:///{tmp_path / 'orth.db'}"
+    upgrade(url)
+    with open_database(url, size=2) as database:
+        yield database
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+def contender(db: Database, clock: ManualClock, recorder: Recorder, name: str) -> Election:
+    return Election(db, Node(name, f"incarnation-of-{name}"), clock, Events(recorder), lease=LEASE, renew=RENEW)
+
+
+async def test_the_first_takes_the_lease_at_once(db: Database, clock: ManualClock, recorder: Recorder) -> None:
+    one = contender(db, clock, recorder, "one")
+    await one.turn()
+    assert one.term is not None
+    assert one.term.epoch == 1
+    assert recorder.all(TermBegan, node="one", epoch=1)
+
+
+async def test_a_second_waits_for_a_whole_lease_by_its_own_clock(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    await one.turn()
+    await two.turn()
+    clock.jump(3600)  # wall clocks do not matter
+    clock.move(29)
+    await two.turn()
+    assert two.term is None
+    clock.move(1)
+    await two.turn()
+    assert two.term is not None
+    assert two.term.epoch == 2
+    assert one.term is None
+
+
+async def test_a_renewal_keeps_the_others_waiting(db: Database, clock: ManualClock, recorder: Recorder) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    await one.turn()
+    for _ in range(20):
+        one.worked()
+        await one.turn()
+        await two.turn()
+        clock.move(10)
+    assert one.term is not None
+    assert two.term is None
+
+
+async def test_a_leader_stops_itself_before_others_may_start(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    one = contender(db, clock, recorder, "one")
+    await one.turn()
+    clock.move(26.9)
+    assert one.term is not None
+    clock.move(0.2)
+    assert one.term is None
+    await one.turn()
+    assert recorder.all(TermEndedHere, node="one", reason="it was not renewed in time")
+
+
+async def test_who_resigns_is_followed_at_once(db: Database, clock: ManualClock, recorder: Recorder) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    await one.turn()
+    await two.turn()
+    await one.resign()
+    await two.turn()
+    assert two.term is not None
+    assert two.term.epoch == 2
+
+
+async def test_a_leader_that_does_not_plan_is_not_renewed(db: Database, clock: ManualClock, recorder: Recorder) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    await one.turn()
+    for _ in range(4):
+        clock.move(10)
+        await one.turn()
+        await two.turn()
+    assert one.term is None
+    assert recorder.all(TermEndedHere, reason="no planning pass was completed for a whole lease")
+    assert two.term is not None
+
+
+async def test_a_write_of_an_old_term_is_refused(db: Database, clock: ManualClock, recorder: Recorder) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    await one.turn()
+    await two.turn()
+    clock.move(31)
+    await two.turn()
+    assert await db.leader_tx(2, _nothing) == "done"
+    with pytest.raises(TermEnded):
+        await db.leader_tx(1, _nothing)
+
+
+async def test_no_two_lead_at_the_same_time_however_they_are_turned(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    import random
+
+    chance = random.Random(20260130)
+    nodes = [contender(db, clock, recorder, f"node-{n}") for n in range(3)]
+    epochs: list[int] = []
+    for _ in range(400):
+        node = chance.choice(nodes)
+        if node.term is not None and chance.random() < 0.5:
+            node.worked()
+        if chance.random() < 0.03:
+            await node.resign()
+        else:
+            await node.turn()
+        leading = [one.term for one in nodes if one.term is not None]
+        assert len(leading) <= 1
+        epochs += [term.epoch for term in leading]
+        clock.move(chance.choice([0, 0.5, 3, 10, 20]))
+    assert epochs == sorted(epochs)
+    assert len(set(epochs)) > 5
+
+
+def _nothing(_connection: Connection) -> str:
+    return "done"

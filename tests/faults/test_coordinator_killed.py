@@ -1,0 +1,95 @@
+"""A coordinator killed with SIGKILL at every step of the walk, real processes, two databases.
+
+After a restart every due fire ran exactly once or has a recorded reason. The witness is a file the handler writes:
+one line per run, whatever the database believes.
+"""
+
+import signal
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orth.failpoints import POINTS
+from orth.store.migrating import upgrade
+from tests.walk.processes import Api, Site, eventually
+
+JOBS = Path(__file__).parents[1] / "walk" / "noting_jobs.py"
+STEP = 500
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'orth.db'}"
+    found: str = request.getfixturevalue("postgres_url")
+    return found
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_every_fire_ran_once_or_has_a_reason(point: str, url: str, tmp_path: Path) -> None:
+    upgrade(url)
+    notes = tmp_path / "notes"
+    with Site(tmp_path, url, NOTES=str(notes)) as site:
+        first = site.coordinator(ORTH_FAILPOINTS=f"{point}=kill@3")
+        site.executor(JOBS)
+        job_id = _job_twice_a_second(site.api())
+        first.popen.wait(30)
+        assert first.popen.returncode == -signal.SIGKILL, first.text()
+        site.coordinator()
+        api = site.api()
+        runs_by_then = len(_executions(api, job_id))
+        eventually(lambda: len(_ended(api, job_id)) >= runs_by_then + 3, what="three more executions")
+        api.call("POST", f"/api/v1/jobs/{job_id}/stop")
+        eventually(lambda: len(_ended(api, job_id)) == len(_executions(api, job_id)), what="the end of all executions")
+        _check(api, job_id, notes)
+
+
+def _job_twice_a_second(api: Api) -> int:
+    group = api.call("POST", "/api/v1/groups", {"app_name": "walk-tests"})
+    job = api.call(
+        "POST",
+        "/api/v1/jobs",
+        {
+            "job_group": group["id"],
+            "job_desc": "note",
+            "schedule_type": "FIX_RATE",
+            "schedule_conf": f"{STEP}ms",
+            "misfire_strategy": "FIRE_ALL",
+            "executor_handler": "note",
+        },
+    )
+    api.call("POST", f"/api/v1/jobs/{job['id']}/start")
+    return int(job["id"])
+
+
+def _executions(api: Api, job_id: int) -> list[dict[str, Any]]:
+    return api.items(f"/api/v1/executions?job_id={job_id}")
+
+
+def _ended(api: Api, job_id: int) -> list[dict[str, Any]]:
+    return [one for one in _executions(api, job_id) if one["phase"] == "ended"]
+
+
+def _ms(text: str) -> int:
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def _check(api: Api, job_id: int, notes: Path) -> None:
+    ledger = api.items(f"/api/v1/jobs/{job_id}/fires")[::-1]
+    for earlier, later in pairwise(ledger):
+        assert _ms(later["fire_time"]) == _ms(earlier["last_time"]) + STEP, "a fire is missing from the ledger"
+    assert all(entry["decision"] == "run" or entry["reason"] for entry in ledger)
+    planned = {_ms(entry["fire_time"]) for entry in ledger if entry["decision"] == "run"}
+    executions = _executions(api, job_id)
+    fires = [_ms(one["schedule_time"]) for one in executions]
+    assert sorted(fires) == sorted(planned), "executions and ledger disagree"
+    noted = [line.split() for line in notes.read_text().splitlines()]
+    assert len({log_id for log_id, _due in noted}) == len(noted), "an execution ran twice"
+    succeeded = {one["id"] for one in executions if one["status"] == "success"}
+    assert {int(log_id) for log_id, _due in noted} == succeeded
+    unexplained = [one for one in executions if one["status"] != "success" and not one["trigger_msg"]]
+    assert unexplained == []
+    assert len(succeeded) >= 3

@@ -1,0 +1,230 @@
+"""Where the three databases differ, they are made to do the same."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy.exc import DataError
+
+from orth.errors import CannotStart
+from orth.store.database import Database, open_database
+from orth.store.engines import (
+    insert_new,
+    insert_returning_id,
+    is_sqlite,
+    locked,
+    open_engine,
+    read_url,
+    share_locked,
+    upsert,
+)
+from orth.store.tables import fires, groups, registry, secrets
+from tests.store.builders import NOW, on_servers, until_blocked
+
+
+@pytest.mark.parametrize(
+    ("text", "driver"),
+    [
+        ("sqlite:///orth.db", "sqlite"),
+        ("postgresql://me@host/db", "postgresql+psycopg"),
+        ("postgresql+asyncpg://me@host/db", "postgresql+psycopg"),
+        ("mysql://me@host/db", "mysql+pymysql"),
+        ("mariadb://me@host/db", "mysql+pymysql"),
+    ],
+)
+def test_an_address_gets_the_driver_we_use(text: str, driver: str) -> None:
+    url = read_url(text)
+    assert url.drivername == driver
+    assert is_sqlite(url) == (driver == "sqlite")
+
+
+@pytest.mark.parametrize("text", ["", "orth.db", "://", "postgresql://me:secret@host:port/db"])
+def test_what_is_no_address_is_refused_without_being_repeated(text: str) -> None:
+    with pytest.raises(CannotStart, match="not a database address") as refusal:
+        read_url(text)
+    assert "sqlite:///path" in str(refusal.value)
+    assert "secret" not in str(refusal.value)
+
+
+def test_an_unknown_database_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(CannotStart, match="'oracle', which is not supported. Use sqlite, postgresql, mysql or mariadb"):
+        read_url("oracle://me@host/db")
+
+
+@pytest.mark.parametrize(
+    ("text", "module", "extra"),
+    [
+        ("postgresql://me@host/db", "psycopg", "postgres"),
+        ("mysql://me@host/db", "pymysql", "mysql"),
+        ("mariadb://me@host/db", "pymysql", "mysql"),
+    ],
+)
+def test_a_missing_driver_is_named_with_what_to_install(
+    text: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)  # importing it now fails as if it were not there
+    with pytest.raises(CannotStart, match=f"not installed.*{module}.*pip install 'orth\\[{extra}\\]'"):
+        open_engine(read_url(text), size=1, patience=1.0)
+
+
+@pytest.mark.parametrize("text", ["sqlite://", "sqlite:///:memory:"])
+def test_sqlite_needs_a_file(text: str) -> None:
+    with pytest.raises(CannotStart, match="must name a file"):
+        open_database(text)
+
+
+def test_the_folder_of_a_sqlite_file_is_made(tmp_path: Path) -> None:
+    with open_database(f"sqlite:///{tmp_path}/new/deep/orth.db") as db, db.engine.connect():
+        assert (tmp_path / "new/deep/orth.db").exists()
+
+
+def a_fire(fire_time: int, reason: str) -> dict[str, object]:
+    return {
+        "job_id": 1,
+        "fire_time": fire_time,
+        "last_time": fire_time,
+        "fires": 1,
+        "decision": "run",
+        "reason": reason,
+        "job_version": 1,
+        "epoch": 1,
+        "decided_at": NOW,
+    }
+
+
+def reasons(connection: Connection) -> dict[int, str]:
+    return {row.fire_time: row.reason for row in connection.execute(select(fires.c.fire_time, fires.c.reason))}
+
+
+async def test_one_batch_keeps_the_rows_that_exist_and_inserts_the_others(db: Database) -> None:
+    await db.tx(insert_new, fires, [a_fire(number, "first") for number in range(0, 700, 3)])
+    await db.tx(insert_new, fires, [a_fire(number, "second") for number in range(700)])
+    assert await db.read(reasons) == {number: "second" if number % 3 else "first" for number in range(700)}
+
+
+async def test_an_empty_batch_is_nothing(db: Database) -> None:
+    await db.tx(insert_new, fires, [])
+    assert await db.read(reasons) == {}
+
+
+@on_servers
+async def test_a_value_that_does_not_fit_is_an_error_and_never_cut(db: Database) -> None:
+    with pytest.raises(DataError):
+        await db.tx(insert_new, fires, [a_fire(1, "r" * 256)])
+    assert await db.read(reasons) == {}
+
+
+def beat(address: str, at: int) -> dict[str, object]:
+    return {
+        "registry_group": "EXECUTOR",
+        "registry_key": "app",
+        "registry_value": address,
+        "update_time": at,
+        "incarnation": f"at {at}",
+        "extensions": "",
+    }
+
+
+def beats(connection: Connection) -> Sequence[Row[tuple[str, int, str]]]:
+    return connection.execute(select(registry.c.registry_value, registry.c.update_time, registry.c.incarnation)).all()
+
+
+KEYS = ("registry_group", "registry_key", "registry_value")
+
+
+async def test_an_upsert_changes_the_row_with_the_same_keys_and_no_other(db: Database) -> None:
+    for address, at in (("a", 1), ("b", 2), ("a", 3)):
+        await db.tx(upsert, registry, beat(address, at), KEYS)
+    assert sorted(await db.read(beats)) == [("a", 3, "at 3"), ("b", 2, "at 2")]
+
+
+async def test_many_upserts_of_one_key_at_once_leave_one_whole_row(db: Database, peer: Database) -> None:
+    async def many(node: Database, instants: range) -> None:
+        for at in instants:
+            await node.tx(upsert, registry, beat("a", at), KEYS)
+
+    await asyncio.gather(many(db, range(0, 80)), many(peer, range(100, 180)))
+    [(address, at, incarnation)] = await db.read(beats)
+    assert address == "a"
+    assert at in (79, 179)  # the last of one or of the other
+    assert incarnation == f"at {at}"
+
+
+async def test_ids_of_removed_rows_are_not_given_again(db: Database) -> None:
+    def insert_and_remove(connection: Connection) -> int:
+        row = {"app_name": "app", "title": "", "address_type": 0, "update_time": NOW}
+        number = insert_returning_id(connection, groups, row)
+        connection.execute(groups.delete())
+        return number
+
+    first, second = await db.tx(insert_and_remove), await db.tx(insert_and_remove)
+    assert second > first
+
+
+# --- locks ---
+
+
+def two_secrets(connection: Connection) -> None:
+    insert_new(connection, secrets, [{"name": name, "value": "v", "created_at": NOW} for name in ("a", "b")])
+
+
+def lock_a(connection: Connection) -> str:
+    return str(connection.execute(locked(select(secrets.c.value).where(secrets.c.name == "a"), connection)).scalar())
+
+
+def lock_free_ones(connection: Connection) -> list[str]:
+    statement = locked(select(secrets.c.name).order_by(secrets.c.name), connection, skip=True)
+    return list(connection.execute(statement).scalars())
+
+
+def share_a(connection: Connection) -> str | None:
+    return connection.execute(share_locked(select(secrets.c.value).where(secrets.c.name == "a"), connection)).scalar()
+
+
+def change_a(connection: Connection, value: str) -> None:
+    connection.execute(update(secrets).where(secrets.c.name == "a").values(value=value))
+
+
+@on_servers
+async def test_a_locked_row_is_waited_for_and_then_seen_as_it_became(db: Database, peer: Database) -> None:
+    await db.tx(two_secrets)
+    with db.engine.begin() as holder:
+        lock_a(holder)
+        waiting = asyncio.create_task(peer.tx(lock_a))
+        await until_blocked(db)
+        change_a(holder, "changed")
+        assert not waiting.done()
+    assert await waiting == "changed"
+
+
+@on_servers
+async def test_locked_rows_can_be_skipped(db: Database, peer: Database) -> None:
+    await db.tx(two_secrets)
+    with db.engine.begin() as holder:
+        lock_a(holder)
+        assert await peer.tx(lock_free_ones) == ["b"]
+    assert await peer.tx(lock_free_ones) == ["a", "b"]
+
+
+@on_servers
+async def test_share_locks_stand_side_by_side_and_keep_writers_out(db: Database, peer: Database) -> None:
+    await db.tx(two_secrets)
+    with db.engine.begin() as holder:
+        assert share_a(holder) == "v"
+        assert await peer.tx(share_a) == "v"
+        writing = asyncio.create_task(peer.tx(change_a, "changed"))
+        await until_blocked(db)
+        assert share_a(holder) == "v"
+        assert not writing.done()
+    await writing
+    assert await db.read(share_a) == "changed"
+
+
+async def test_locking_reads_find_the_same_rows_on_every_database(db: Database) -> None:
+    await db.tx(two_secrets)
+    assert await db.tx(lock_a) == await db.tx(share_a) == "v"
+    assert await db.tx(lock_free_ones) == ["a", "b"]
+    assert await db.read(lambda connection: connection.execute(select(func.count()).select_from(secrets)).scalar()) == 2
