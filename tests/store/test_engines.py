@@ -50,7 +50,7 @@ def test_what_is_no_address_is_refused_without_being_repeated(text: str) -> None
 
 
 def test_an_unknown_database_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(CannotStart, match="'oracle', which is not supported. Use sqlite, postgresql, mysql or mariadb"):
+    with pytest.raises(CannotStart, match=r"'oracle', which is not supported\. Use sqlite, postgresql, mysql or mariadb"):
         read_url("oracle://me@host/db")
 
 
@@ -146,7 +146,7 @@ async def test_many_upserts_of_one_key_at_once_leave_one_whole_row(db: Database,
         for at in instants:
             await node.tx(upsert, registry, beat("a", at), KEYS)
 
-    await asyncio.gather(many(db, range(0, 80)), many(peer, range(100, 180)))
+    await asyncio.gather(many(db, range(80)), many(peer, range(100, 180)))
     [(address, at, incarnation)] = await db.read(beats)
     assert address == "a"
     assert at in (79, 179)  # the last of one or of the other

@@ -150,13 +150,12 @@ async def test_renewing_does_not_wait_for_the_work_of_the_term(db: Database, pee
 @on_servers
 async def test_an_old_transaction_that_had_not_locked_yet_is_refused(db: Database, peer: Database) -> None:
     old = await elect(db)
-    with db.engine.connect() as connection:
-        with connection.begin():
-            assert connection.execute(select(1)).scalar() == 1
-            assert read_lease(connection).epoch == old  # it began, and even looked, in its own term
-            assert await elect(peer, "node-2") == old + 1
-            with pytest.raises(TermEnded):
-                hold_epoch(connection, old)
+    with db.engine.connect() as connection, connection.begin():
+        assert connection.execute(select(1)).scalar() == 1
+        assert read_lease(connection).epoch == old  # it began, and even looked, in its own term
+        assert await elect(peer, "node-2") == old + 1
+        with pytest.raises(TermEnded):
+            hold_epoch(connection, old)
 
 
 @on_servers

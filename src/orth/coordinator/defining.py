@@ -97,8 +97,8 @@ def trigger_job(connection: Connection, job_id: int, asked: Request, now: int) -
 
 
 def _asked_before(asked: Request, opened: Execution) -> bool:
-    """Whether ``opened`` is what ``asked`` would open. The job's own parameter may have been edited since: only one that
-    was sent along can be compared.
+    """Whether ``opened`` is what ``asked`` would open. The job's own parameter may have been edited since then, so only
+    one that was sent along can be compared.
     """
     return opened.addresses == asked.addresses and asked.param in (None, opened.executor_param)
 

@@ -21,10 +21,10 @@ from fastapi import FastAPI
 from sqlalchemy import Connection, select
 
 from orth.cluster.election import Node
-from orth.coordinator.http.signing import hash_password
+from orth.coordinator.http.signing import Claim, Signing, hash_password
 from orth.coordinator.node import Coordinator, Surroundings
 from orth.events import Events
-from orth.serving import Server
+from orth.serving import Server, loop_factory
 from orth.settings import Settings
 from orth.settings.sections import CoordinatorSection
 from orth.store.database import Database, open_database
@@ -40,8 +40,15 @@ PASSWORD = "what-admin-types"
 LOG_TIMEOUT = timedelta(milliseconds=500)
 START_TIMEOUT = 10.0
 
+INSIDE = (b"Traceback", b'File "', b".py", b"SELECT ", b"INSERT ", b"UPDATE ", b"sqlite", b"sqlalchemy", b"orth_job_")
+
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def assert_tells_nothing_inside(body: bytes) -> None:
+    """No stack trace, no statement, no name of a table or a file."""
+    assert [word for word in INSIDE if word.lower() in body.lower()] == []
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,27 @@ class Answer:
     @property
     def content_type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0]
+
+    def problem(self, status: int) -> dict[str, Any]:
+        """The problem this answer is, with ``status``; fails when it is anything else, or tells too much."""
+        assert (self.status, self.content_type) == (status, "application/problem+json"), self.body
+        said: dict[str, Any] = self.json
+        assert said["status"] == status
+        assert said["type"].startswith("urn:orth:problem:")
+        assert said["title"]
+        assert said["detail"]
+        assert_tells_nothing_inside(self.body)
+        return said
+
+    def envelope(self, status: int = 200) -> dict[str, Any]:
+        """The envelope executors know; its payload under both names."""
+        assert (self.status, self.content_type) == (status, "application/json"), self.body
+        said: dict[str, Any] = self.json
+        assert set(said) == {"code", "msg", "content", "data"}
+        assert said["content"] == said["data"]
+        assert (said["code"] == 200) == (status == 200)
+        assert_tells_nothing_inside(self.body)
+        return said
 
 
 @dataclass
@@ -111,7 +139,7 @@ class Site:
         self._thread = threading.Thread(target=self._serve, name="coordinator", daemon=True)
         self._started = threading.Event()
         self.app: FastAPI
-        self._server: Server
+        self.server: Server
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -119,14 +147,15 @@ class Site:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.should_exit = True
+        self.server.should_exit = True
         self._thread.join(START_TIMEOUT)
         assert not self._thread.is_alive()
         self._listening.close()
         self.db.close()
 
     def _serve(self) -> None:
-        asyncio.run(self._serve_here())
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(self._serve_here())
 
     async def _serve_here(self) -> None:
         async with ExecutorCalls(timeout=self.settings.coordinator.dispatch_timeout.total_seconds()) as link:
@@ -141,19 +170,31 @@ class Site:
                 signing_secret=self.secret,
             )
             self.app = Coordinator(given).app()
-            self._server = Server(self.app, keep_alive=5)
+            self.server = Server(self.app, keep_alive=5)
             self._started.set()
-            await self._server.serve(sockets=[self._listening])
+            await self.server.serve(sockets=[self._listening])
+
+    @property
+    def port(self) -> int:
+        port: int = self._listening.getsockname()[1]
+        return port
 
     def stranger(self) -> Caller:
         """Somebody without any credential."""
         return Caller(self.url)
 
+    def bearer(self, token: str) -> Caller:
+        return Caller(self.url, {"Authorization": f"Bearer {token}"})
+
     def admin(self) -> Caller:
-        """The administrator, signed in."""
-        answer = self.stranger().post("/api/v1/auth/login", {"username": "admin", "password": PASSWORD})
-        assert answer.status == 200, answer.body
-        return Caller(self.url, {"Authorization": f"Bearer {answer.json['access_token']}"})
+        """The administrator, signed in: the password is checked in the tests of signing in, which is slow by design."""
+        return self.bearer(self.signing.token(Claim("admin", 1), "access"))
+
+    @property
+    def signing(self) -> Signing:
+        """What the coordinator signs sessions with."""
+        security = self.settings.security
+        return Signing(self.secret, self.clock, access=security.access_token_ttl, refresh=security.refresh_token_ttl)
 
     def executor(self) -> Caller:
         """An executor that knows the access token."""
@@ -163,6 +204,27 @@ class Site:
         """Run a verb of the store, as the coordinator's own loops would."""
         with self.db.engine.begin() as connection:
             return fn(connection, *args, **kwargs)
+
+    def group(self, app_name: str = "demo", **fields: object) -> int:
+        """A new group; its id."""
+        answer = self.admin().post("/api/v1/groups", {"app_name": app_name, **fields})
+        assert answer.status == 201, answer.body
+        return int(answer.json["id"])
+
+    def job(self, **fields: object) -> int:
+        """A new job, in a new group unless one is named; its id."""
+        if "job_group" not in fields:
+            fields["job_group"] = self.group()
+        body = {"job_desc": "nightly report", "executor_handler": "report", **fields}
+        answer = self.admin().post("/api/v1/jobs", body)
+        assert answer.status == 201, answer.body
+        return int(answer.json["id"])
+
+    def execution(self, job_id: int, **fields: object) -> int:
+        """A new execution, triggered by hand; its id."""
+        answer = self.admin().post(f"/api/v1/jobs/{job_id}/trigger", fields)
+        assert answer.status == 202, answer.body
+        return int(answer.json["execution_ids"][0])
 
     def contents(self) -> dict[str, list[Any]]:
         """Every row of every table: what must be the same after a request that was refused."""

@@ -1,0 +1,117 @@
+"""Starts that must be refused: one clear line, an exit code, nothing half-written."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orth.store.database import open_database
+from orth.store.migrating import upgrade
+
+JOBS = Path(__file__).parent / "noting_jobs.py"
+
+
+def orth(*arguments: str, cwd: Path, user: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("ORTH_")}
+    return subprocess.run(
+        [sys.executable, "-m", "orth", *arguments],
+        cwd=cwd,
+        env={**clean, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        user=user,
+    )
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.startswith("orth: ")]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+@pytest.mark.parametrize("command", [("server",), ("executor", str(JOBS))])
+def test_a_taken_port(command: tuple[str, ...], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = orth(
+            *command, "--listen", f"127.0.0.1:{port}", cwd=tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t", NOTES="notes"
+        )
+    assert f"Port {port} on 127.0.0.1 is taken" in one_line(done)
+    assert not (tmp_path / ".orth" / "orth.db").exists()
+
+
+@pytest.mark.parametrize("command", [("server",), ("executor", str(JOBS))])
+def test_an_unwritable_data_folder(command: tuple[str, ...], tmp_path: Path) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where a folder should be")
+    done = orth(
+        *command,
+        *("--data-dir", str(blocked / "inner"), "--listen", "127.0.0.1:0"),
+        cwd=tmp_path,
+        ORTH_SECURITY__ACCESS_TOKEN="t",
+        NOTES="notes",
+    )
+    assert "cannot be written" in one_line(done)
+
+
+@pytest.mark.parametrize("command", [("server",), ("executor", str(JOBS))])
+def test_beyond_loopback_without_a_credential(command: tuple[str, ...], tmp_path: Path) -> None:
+    done = orth(*command, "--listen", "0.0.0.0:0", cwd=tmp_path, NOTES="notes")
+    assert "access_token" in one_line(done) or "access token" in one_line(done)
+    assert not (tmp_path / ".orth").exists()
+
+
+def test_an_unknown_setting(tmp_path: Path) -> None:
+    (tmp_path / "orth.toml").write_text('[coordinator]\nlisen = "127.0.0.1:0"\n')
+    line = one_line(orth("server", cwd=tmp_path))
+    assert "coordinator.lisen" in line
+    assert "coordinator.listen" in line
+    done = orth("server", cwd=tmp_path / "..", ORTH_COORDINATOR__LISEN="127.0.0.1:0")
+    assert "ORTH_COORDINATOR__LISTEN" in one_line(done) or "coordinator.listen" in one_line(done)
+
+
+def test_a_schema_from_a_newer_version(store_url: str, tmp_path: Path) -> None:
+    upgrade(store_url)
+    with open_database(store_url) as db, db.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE orth_schema_version SET version_num = '9999'")
+    done = orth("server", "--store", store_url, "--listen", "127.0.0.1:0", cwd=tmp_path)
+    line = one_line(done)
+    assert "schema version 9999" in line
+    assert "newer orth" in line
+
+
+def test_an_older_schema_asks_for_an_upgrade(postgres_url: str, tmp_path: Path) -> None:
+    done = orth("server", "--store", postgres_url, "--listen", "127.0.0.1:0", cwd=tmp_path)
+    assert "orth db upgrade" in one_line(done)
+    upgraded = orth("db", "upgrade", "--store", postgres_url, cwd=tmp_path)
+    assert (upgraded.returncode, "0001" in upgraded.stdout) == (0, True)
+
+
+def test_a_database_that_is_not_there(tmp_path: Path) -> None:
+    done = orth("server", "--store", "postgresql://nobody@127.0.0.1:1/none", "--listen", "127.0.0.1:0", cwd=tmp_path)
+    assert "The database cannot be opened" in one_line(done)
+
+
+def test_the_same_node_twice_on_one_database(tmp_path: Path) -> None:
+    from tests.walk.processes import Site
+
+    with Site(tmp_path) as site:
+        site.coordinator("twin")
+        done = orth(
+            *("server", "--listen", "127.0.0.1:0", "--node-id", "twin", "--data-dir", str(tmp_path / "coordinator")),
+            cwd=tmp_path,
+        )
+        assert "already runs on this database" in one_line(done)
+
+
+def test_an_executor_without_a_file_or_an_app(tmp_path: Path) -> None:
+    assert "nothing.py" in one_line(orth("executor", "nothing.py", cwd=tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t"))
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    line = one_line(orth("executor", "empty.py", cwd=tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t"))
+    assert "Executor" in line
