@@ -39,9 +39,16 @@ class InvalidSchedule(Invalid):
     kind = "invalid-schedule"
 
     def __init__(
-        self, message: str, *, text: str = "", position: int = 0, length: int = 1, hint: str | None = None
+        self,
+        message: str,
+        *,
+        text: str = "",
+        position: int = 0,
+        length: int = 1,
+        hint: str | None = None,
+        field: str = "schedule_conf",
     ) -> None:
-        super().__init__(message, hint=hint, field="schedule_conf")
+        super().__init__(message, hint=hint, field=field)
         self.text = text
         self.position = position
         self.length = length

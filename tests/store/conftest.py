@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from orth.store.database import Database, open_database
-from orth.store.engines import open_engine, read_url
 from orth.store.migrating import upgrade
 from orth.store.tables import metadata
 from tests.store.builders import KINDS
@@ -27,26 +26,28 @@ def schema_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     return url
 
 
+@pytest.fixture(scope="session")
+def nodes(schema_url: str) -> Iterator[tuple[Database, Database]]:
+    with open_database(schema_url, size=4) as one, open_database(schema_url, size=4) as other:
+        yield one, other
+
+
 @pytest.fixture
-def empty_url(schema_url: str) -> str:
-    """The same, with no row in any table."""
-    engine = open_engine(read_url(schema_url), size=1, patience=10.0)
-    with engine.begin() as connection:
+def db(nodes: tuple[Database, Database]) -> Database:
+    """An open store without rows."""
+    with nodes[0].engine.begin() as connection:
         for table in metadata.sorted_tables:
             connection.execute(table.delete())
-    engine.dispose()
-    return schema_url
+    return nodes[0]
 
 
 @pytest.fixture
-def db(empty_url: str) -> Iterator[Database]:
-    """An open store without rows."""
-    with open_database(empty_url, size=4) as database:
-        yield database
-
-
-@pytest.fixture
-def peer(empty_url: str) -> Iterator[Database]:
+def peer(db: Database, nodes: tuple[Database, Database]) -> Database:
     """The same store as another node has it open."""
-    with open_database(empty_url, size=4) as database:
-        yield database
+    return nodes[1]
+
+
+@pytest.fixture
+def empty_url(db: Database, schema_url: str) -> str:
+    """The address of the same store, for tests that open it in their own way."""
+    return schema_url

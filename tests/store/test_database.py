@@ -169,9 +169,11 @@ async def test_a_statement_is_cut_off_after_the_patience(empty_url: str) -> None
 @on_servers
 async def test_a_transaction_that_stands_still_is_cut_off_after_the_patience(db: Database, empty_url: str) -> None:
     begun, cut_off = threading.Event(), threading.Event()
+    sessions = []
 
     def stand_still(connection: Connection) -> None:
         put(connection, "a")
+        sessions.append(_session(connection))
         begun.set()
         assert cut_off.wait(20)
         put(connection, "b")
@@ -179,22 +181,23 @@ async def test_a_transaction_that_stands_still_is_cut_off_after_the_patience(db:
     with open_database(empty_url, patience=1.0) as frozen:
         standing = asyncio.create_task(frozen.tx(stand_still))
         assert await asyncio.to_thread(begun.wait, 10)
-        await until(lambda: _sessions_beside(db) == 0, "the server to end it", 5.0)
+        await until(lambda: sessions[0] not in _living_sessions(db), "the server to end it", 5.0)
         cut_off.set()
         with pytest.raises(StoreUnavailable):
             await standing
         assert await frozen.read(names) == []
 
 
-def _sessions_beside(db: Database) -> int:
-    """How many sessions the database has beside those of ``db``."""
+def _session(connection: Connection) -> int:
+    own = "pg_backend_pid()" if connection.dialect.name == "postgresql" else "connection_id()"
+    return int(connection.execute(text(f"SELECT {own}")).scalar_one())
+
+
+def _living_sessions(db: Database) -> set[int]:
     with db.engine.connect() as connection:
-        if connection.dialect.name == "postgresql":
-            sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-        else:
-            sessions = "SELECT count(*) FROM information_schema.processlist WHERE db = database()"
-        mine = db.engine.pool.checkedin() + db.engine.pool.checkedout()  # type: ignore[attr-defined]  # a QueuePool
-        return int(connection.execute(text(sessions)).scalar_one()) - mine
+        on_postgres = connection.dialect.name == "postgresql"
+        living = "pid FROM pg_stat_activity" if on_postgres else "id FROM information_schema.processlist"
+        return set(connection.execute(text(f"SELECT {living}")).scalars())
 
 
 # --- threads ---

@@ -118,3 +118,17 @@ def test_own_jobs_are_used_when_there_are_some(tmp_path: Path) -> None:
     with up(tmp_path, "--executors", "1") as running:
         eventually(lambda: re.search(r"greet  #\d+  Success 200/200", running.text()), what="a success of greet")
         assert "created job greet" in running.text()
+
+
+def test_the_readme_shows_what_one_sees(tmp_path: Path) -> None:
+    """Every line of the README's picture has its like in a real run, but for times, ports, folders and numbers."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    picture = readme.split("```text\n")[1].split("```")[0].splitlines()
+    with up(tmp_path) as running:
+        eventually(lambda: "demo.hello  #1  Success 200/200" in running.text(), what="the first success")
+        seen = {_shape(line) for line in running.text().splitlines()}
+    assert [line for line in picture if _shape(line) not in seen] == []
+
+
+def _shape(line: str) -> str:
+    return re.sub(r"\d+", "0", re.sub(r"(sqlite:///)?(/[\w.-]+)+/\.orth", "FOLDER", line))

@@ -27,8 +27,9 @@ _EXTRAS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
 _IDLE_SHARE = 0.75
 
 # Errors after which the same unit, run again, is likely to succeed: it was rolled back as a whole. A lock that was
-# waited for in vain is not among them: the patience is used up.
-_REPEATABLE = {"40001", "40P01", 1213, 1020}
+# waited for in vain is not among them: the patience is used up. 1305 is how a deadlock inside a savepoint shows on
+# MariaDB: the savepoint went with the transaction, and going back to it fails.
+_REPEATABLE = {"40001", "40P01", 1213, 1020, 1305}
 
 
 def read_url(text: str) -> URL:

@@ -1,4 +1,4 @@
-"""A served coordinator per test, and callers of each kind."""
+"""A served coordinator with an empty store for each test, and callers of each kind."""
 
 import shutil
 from collections.abc import Iterator
@@ -14,11 +14,24 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return prepared_database(tmp_path_factory.mktemp("prepared") / "orth.db")
 
 
+@pytest.fixture(scope="session")
+def served(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Site(Path(shutil.copy(prepared, tmp_path_factory.mktemp("served") / "orth.db"))) as site:
+        yield site
+
+
 @pytest.fixture
-def site(prepared: Path, tmp_path: Path) -> Iterator[Site]:
-    """A coordinator with an empty store."""
-    with Site(Path(shutil.copy(prepared, tmp_path / "orth.db"))) as served:
-        yield served
+def site(served: Site) -> Site:
+    """A coordinator with an empty store, shared in turn."""
+    served.reset()
+    return served
+
+
+@pytest.fixture
+def own_site(prepared: Path, tmp_path: Path) -> Iterator[Site]:
+    """A coordinator for this test alone, to be broken."""
+    with Site(Path(shutil.copy(prepared, tmp_path / "orth.db"))) as site:
+        yield site
 
 
 @pytest.fixture

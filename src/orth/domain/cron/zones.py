@@ -144,9 +144,9 @@ def _unknown(name: str) -> InvalidSchedule:
     shown = name if len(name) <= 64 else name[:63] + "…"
     near = _nearest(name) if _NAME.fullmatch(name) else None
     hint = f"Did you mean {near}?" if near else "Write a name of the zone database, such as UTC or Europe/Berlin."
-    error = InvalidSchedule(f"There is no time zone {shown!r}.", text=shown, length=len(shown), hint=hint)
-    error.field = "timezone"
-    return error
+    return InvalidSchedule(
+        f"There is no time zone {shown!r}.", text=shown, length=len(shown), hint=hint, field="timezone"
+    )
 
 
 def _nearest(name: str) -> str | None:
