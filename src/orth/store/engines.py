@@ -144,9 +144,9 @@ def _mysql_engine(url: URL, size: int, patience: float) -> Engine:
 
 def may_repeat(error: DBAPIError) -> bool:
     """Whether the unit that met ``error`` was rolled back whole and is worth running again at once."""
-    cause = error.orig
-    code = getattr(cause, "sqlstate", None) or (cause.args[0] if cause is not None and cause.args else None)
-    return code in _REPEATABLE
+    # psycopg names the SQL state; PyMySQL gives MariaDB's own number first, and in newer versions the state as well.
+    codes = {getattr(error.orig, "sqlstate", None), *getattr(error.orig, "args", ())[:1]}
+    return not _REPEATABLE.isdisjoint(codes)
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
