@@ -1,6 +1,7 @@
 """Builds a coordinator once and runs it: the only file with wiring."""
 
 import asyncio
+import logging
 import random
 import secrets
 import socket
@@ -25,6 +26,7 @@ from orth.coordinator.http.tools import Tools
 from orth.coordinator.planning import Bounds
 from orth.coordinator.registry import Registrations, RegistryMonitor
 from orth.coordinator.unknowns import Unknowns
+from orth.errors import OrthError
 from orth.events import Events, to_log
 from orth.loop import Loop, run_loops
 from orth.serving import Server, asked_to_stop, bound, loop_factory
@@ -34,6 +36,8 @@ from orth.store.engines import is_sqlite
 from orth.store.leases import Lease
 from orth.store.migrating import check_schema, upgrade
 from orth.wire.executor_calls import ExecutorCalls, ExecutorLink
+
+log = logging.getLogger("orth.coordinator")
 
 _KEEP_ALIVE = 75
 
@@ -193,7 +197,10 @@ async def _run(coordinator: Coordinator, listening: socket.socket) -> None:
         await stopping.wait()
         coordinator.stop_loops()
         await asyncio.wait([loops])
-        await coordinator.leave()
+        try:
+            await coordinator.leave()
+        except OrthError as error:  # the database is away: others will wait for the lease to run out
+            log.warning("%s could not say good-bye: %s", coordinator.given.node.id, error)
         server.should_exit = True
 
 
