@@ -38,6 +38,8 @@ def main(directory: Path, account: str, ending: signal.Signals, command: list[st
         child = subprocess.Popen(
             command,
             cwd=directory,
+            # MariaDB, when it starts, removes temporary files of others: each server keeps its own to itself.
+            env={**os.environ, "TMPDIR": str(directory)},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

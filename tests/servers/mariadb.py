@@ -62,7 +62,6 @@ class MariaDBServer(Server):
             "--skip-name-resolve",
             f"--socket={data}/socket",
             f"--pid-file={data}/pid",
-            f"--tmpdir={data}",
             # What Debian's configuration says, and every current server does by itself.
             "--character-set-server=utf8mb4",
             "--collation-server=utf8mb4_general_ci",

@@ -137,6 +137,11 @@ async def until_blocked(db: Database, count: int = 1) -> None:
     await until(lambda: _waiting_for_locks(db) >= count, f"{count} transactions to wait for a lock")
 
 
+async def until_done_or_blocked(db: Database, task: "asyncio.Task[Any]") -> None:
+    """Wait until ``task`` has got as far as it can: PostgreSQL looks past an uncommitted row, MariaDB waits for it."""
+    await until(lambda: task.done() or _waiting_for_locks(db) > 0, "the task to end or to wait")
+
+
 def _waiting_for_locks(db: Database) -> int:
     with db.engine.connect() as connection:
         if connection.dialect.name == "postgresql":

@@ -10,7 +10,9 @@ from orth.store.calendars import calendars_by_id, create_calendar, list_calendar
 from orth.store.database import Database
 from tests.store.builders import NOW
 
-WORKDAYS = Calendar(frozenset(range(1, 6)), frozenset({date(2027, 5, 1)}), frozenset({date(2027, 12, 24)}), "Asia/Tokyo")
+WORKDAYS = Calendar(
+    frozenset(range(1, 6)), frozenset({date(2027, 5, 1)}), frozenset({date(2027, 12, 24)}), "Asia/Tokyo"
+)
 
 
 async def test_a_calendar_comes_back_as_it_was_stored(db: Database) -> None:

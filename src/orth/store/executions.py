@@ -276,13 +276,15 @@ def _opened_row(opening: Opening, now: int) -> dict[str, Any]:
 
 
 def _ending_values(row: Row[Any], ending: Ending, now: int) -> dict[str, Any]:
-    handle_code = ending.handle_code
-    if handle_code < 0 or (ending.trigger_code == SUCCESS and handle_code == NOT_YET):
+    trigger_code, handle_code = ending.trigger_code, ending.handle_code
+    if trigger_code == NOT_YET:  # who has a result to report had the execution
+        trigger_code = FAILURE if handle_code == NOT_YET else SUCCESS
+    if handle_code < 0 or (trigger_code == SUCCESS and handle_code == NOT_YET):
         handle_code = FAILURE  # an end without a usable code is a failure, never an open row
     return {
         "b_id": row.id,
         "b_now": now,
-        "b_trigger_code": ending.trigger_code,
+        "b_trigger_code": trigger_code,
         "b_trigger_msg": row.trigger_msg if ending.trigger_msg is None else _stored(ending.trigger_msg),
         "b_handle_code": handle_code,
         "b_handle_msg": row.handle_msg if ending.handle_msg is None else _stored(ending.handle_msg),

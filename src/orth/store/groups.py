@@ -65,6 +65,18 @@ def delete_group(connection: Connection, group_id: int) -> None:
         raise NotFound("group", group_id)
 
 
+def automatic_addresses(connection: Connection) -> dict[str, tuple[str, ...]]:
+    """What the automatic groups list, by app name."""
+    rows = connection.execute(select(groups).where(groups.c.address_type == int(AddressType.AUTO)))
+    return {row.app_name: _group(row).addresses for row in rows}
+
+
+def hold_automatic_group(connection: Connection, app_name: str) -> bool:
+    """Lock the group of ``app_name`` until the transaction ends; False if there is none or its list is manual."""
+    row = select(groups.c.id).where(groups.c.app_name == app_name, groups.c.address_type == int(AddressType.AUTO))
+    return connection.execute(locked(row, connection)).one_or_none() is not None
+
+
 def set_automatic_addresses(connection: Connection, app_name: str, addresses: list[str], now: int) -> None:
     """Let the address list of an automatic group follow the registry; manual lists are left alone."""
     listed = ",".join(addresses)

@@ -33,7 +33,8 @@ def upgrade(url: str) -> str:
     """Apply the migrations this database lacks; a line for people that says what was done."""
     engine = open_engine(read_url(url), size=1, patience=_PATIENCE)
     try:
-        with _connected(engine) as connection, _alone(connection):
+        with _connected(engine) as connection:
+            _be_alone(connection)
             before = _stored_version(connection)
             _refuse_newer(before)
             command.upgrade(_config(connection), "head")
@@ -47,12 +48,7 @@ def upgrade(url: str) -> str:
 
 def check_schema(url: str) -> None:
     """``SchemaMismatch`` unless the database has exactly the schema this program knows."""
-    engine = open_engine(read_url(url), size=1, patience=10.0)
-    try:
-        with _connected(engine) as connection:
-            stored = _stored_version(connection)
-    finally:
-        engine.dispose()
+    stored = _look(url)
     _refuse_newer(stored)
     if stored != known_versions()[-1]:
         raise SchemaMismatch(
@@ -63,12 +59,7 @@ def check_schema(url: str) -> None:
 
 def schema_status(url: str) -> str:
     """What the database has and what this program needs, for people."""
-    engine = open_engine(read_url(url), size=1, patience=10.0)
-    try:
-        with _connected(engine) as connection:
-            stored = _stored_version(connection)
-    finally:
-        engine.dispose()
+    stored = _look(url)
     newest = known_versions()[-1]
     verdict = "up to date" if stored == newest else "run: orth db upgrade"
     if stored is not None and stored not in known_versions():
@@ -80,6 +71,16 @@ def known_versions() -> list[str]:
     """Every version, oldest first."""
     script = ScriptDirectory(str(_FOLDER))
     return [revision.revision for revision in reversed(list(script.walk_revisions()))]
+
+
+def _look(url: str) -> str | None:
+    """The version a database says it has, without waiting for whoever writes to it."""
+    engine = open_engine(read_url(url), size=1, patience=10.0, writer=False)
+    try:
+        with _connected(engine) as connection:
+            return _stored_version(connection)
+    finally:
+        engine.dispose()
 
 
 def _refuse_newer(stored: str | None) -> None:
@@ -94,33 +95,38 @@ def _refuse_newer(stored: str | None) -> None:
 def _connected(engine: Engine) -> Iterator[Connection]:
     try:
         connection = engine.connect()
+        transaction = connection.begin()
     except OperationalError as error:
         reason = (str(error.orig).strip().splitlines() or ["no answer"])[0]
         raise CannotStart(
             f"The database cannot be opened: {reason}.", hint="Check store.url and that the server runs."
         ) from None
-    with connection, connection.begin():
+    with connection, transaction:
         yield connection
 
 
-@contextmanager
-def _alone(connection: Connection) -> Iterator[None]:
-    """Hold the migration lock. SQLite's write transaction is one by itself."""
+def _be_alone(connection: Connection) -> None:
+    """Take the migration lock, until after the commit."""
+    try:
+        alone = _take_lock(connection)
+    except OperationalError:  # the server ended the wait
+        alone = False
+    if not alone:
+        raise CannotStart(
+            "Another node has been migrating the database for minutes.", hint="Wait for it, or look at its log."
+        )
+
+
+def _take_lock(connection: Connection) -> bool:
     name = connection.dialect.name
+    if name == "sqlite":
+        return True  # its write transaction is a lock by itself
     if name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        yield
-    elif name == "sqlite":
-        yield
-    else:
-        if connection.execute(text("SELECT GET_LOCK('orth_migration', :wait)"), {"wait": int(_PATIENCE)}).scalar() != 1:
-            raise CannotStart(
-                "Another node has been migrating the database for minutes.", hint="Wait for it, or look at its log."
-            )
-        try:
-            yield
-        finally:
-            connection.execute(text("SELECT RELEASE_LOCK('orth_migration')"))
+        return True
+    # Never released by hand: it ends with the session, which is after the commit.
+    wait = {"wait": int(_PATIENCE)}
+    return connection.execute(text("SELECT GET_LOCK('orth_migration', :wait)"), wait).scalar() == 1
 
 
 def _stored_version(connection: Connection) -> str | None:

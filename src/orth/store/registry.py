@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, select
 
 from orth.domain.nodes import ExecutorEntry
 from orth.store.engines import upsert
-from orth.store.groups import set_automatic_addresses
+from orth.store.groups import automatic_addresses, hold_automatic_group, set_automatic_addresses
 from orth.store.tables import registry
 
 EXECUTOR = "EXECUTOR"
@@ -72,17 +72,33 @@ def remove_executor(connection: Connection, app_name: str, address: str, now: in
 def remove_stale(connection: Connection, before: int, now: int) -> list[ExecutorEntry]:
     """Forget executors whose last beat is older than ``before``; those removed."""
     stale = [entry for entry in list_executors(connection) if entry.last_beat < before]
-    for entry in stale:
-        connection.execute(
-            delete(registry).where(
-                registry.c.registry_key == entry.app_name,
-                registry.c.registry_value == entry.address,
-                registry.c.update_time == entry.last_beat,  # a beat that came meanwhile keeps it
-            )
+    removed = [entry for entry in stale if _forget(connection, entry)]
+    _mend_addresses(connection, now)
+    return removed
+
+
+def _forget(connection: Connection, entry: ExecutorEntry) -> bool:
+    gone = connection.execute(
+        delete(registry).where(
+            registry.c.registry_group == EXECUTOR,
+            registry.c.registry_key == entry.app_name,
+            registry.c.registry_value == entry.address,
+            registry.c.update_time == entry.last_beat,  # a beat that came meanwhile keeps it
         )
-    for app_name in {entry.app_name for entry in stale}:
-        refresh_addresses(connection, app_name, now)
-    return stale
+    )
+    return gone.rowcount > 0
+
+
+def _mend_addresses(connection: Connection, now: int) -> None:
+    """Refresh every list that differs from the registry: also that of a group which was being created, and therefore
+    not to be seen, when its executor came.
+    """
+    present: dict[str, set[str]] = {}
+    for entry in list_executors(connection):
+        present.setdefault(entry.app_name, set()).add(entry.address)
+    for app_name, addresses in sorted(automatic_addresses(connection).items()):
+        if set(addresses) != present.get(app_name, set()):
+            refresh_addresses(connection, app_name, now)
 
 
 def list_executors(connection: Connection, app_name: str | None = None) -> list[ExecutorEntry]:
@@ -123,5 +139,7 @@ def announced_handlers(connection: Connection, app_name: str) -> list[str]:
 
 def refresh_addresses(connection: Connection, app_name: str, now: int) -> None:
     """Let the group of ``app_name``, if there is one and it is automatic, list what the registry knows."""
-    addresses = sorted(entry.address for entry in list_executors(connection, app_name))
-    set_automatic_addresses(connection, app_name, addresses, now)
+    # Locked before looking: of two executors that come at once, the second to get here sees the first.
+    if hold_automatic_group(connection, app_name):
+        addresses = sorted(entry.address for entry in list_executors(connection, app_name))
+        set_automatic_addresses(connection, app_name, addresses, now)

@@ -17,22 +17,26 @@ from orth.coordinator.http.tools import Tools
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Invalid, OrthError, Unauthenticated
 from orth.wire.dialects import PREFIXES, read_callback, read_registry, token_from, verdicts_payload
-from orth.wire.messages import Reply
+from orth.wire.messages import RegistryRequest, Reply
 
 Answering = Callable[[Tools, bytes], Awaitable[object]]
 
 
 async def _registry(tools: Tools, body: bytes) -> object:
-    request = read_registry(body)
-    if "," in request.registry_value:
-        raise Invalid("The address has a comma, which ends an address in a list.", field="registryValue")
-    await tools.registrations.beat(request)
+    await tools.registrations.beat(_read_beat(body))
     return None
 
 
 async def _registry_remove(tools: Tools, body: bytes) -> object:
-    await tools.registrations.leave(read_registry(body))
+    await tools.registrations.leave(_read_beat(body))
     return None
+
+
+def _read_beat(body: bytes) -> RegistryRequest:
+    request = read_registry(body)
+    if "," in request.registry_value:
+        raise Invalid("The address has a comma, which ends an address in a list.", field="registryValue")
+    return request
 
 
 async def _callback(tools: Tools, body: bytes) -> object:

@@ -69,13 +69,17 @@ class GroupShown(BaseModel):
 
 
 class HandlerShown(BaseModel):
-    """A handler as its executor describes it. ``schedule`` is its author's suggestion; the job decides."""
+    """A handler as its executor describes it. All but name and parameters are suggestions; the job decides."""
 
     name: str
     description: str
     schedule: str | None
     timezone: str | None
     params_schema: dict[str, Any] | None
+    timeout: int | None = None
+    block: str | None = None
+    concurrency: int | None = None
+    retry: dict[str, Any] | None = None
 
 
 class HandlerList(BaseModel):

@@ -1,0 +1,223 @@
+"""Results as every generation of executors reports them, one by one and by the thousand."""
+
+from typing import Any
+
+import pytest
+
+from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, STORED_MESSAGE_LIMIT
+from tests.coordinator.http.live import Caller, Site
+
+ADDRESS = "http://10.0.0.1:9999"
+
+
+@pytest.fixture
+def execution_id(site: Site) -> int:
+    """An execution an executor has taken."""
+    opened = site.execution(site.job())
+    site.dispatched(opened, ADDRESS)
+    return opened
+
+
+def report(executor: Caller, body: object) -> list[tuple[int, str]]:
+    told = executor.post("/api/callback", body).envelope()["data"]["verdicts"]
+    return [(verdict["logId"], verdict["verdict"]) for verdict in told]
+
+
+def shown(site: Site, execution_id: int) -> dict[str, Any]:
+    found: dict[str, Any] = site.admin().get(f"/api/v1/executions/{execution_id}").json
+    return found
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda item: [{**item, "handleCode": 200, "handleMsg": "done"}],
+        lambda item: [{**item, "logDateTim": 1, "handleCode": 200, "handleMsg": "done"}],
+        lambda item: [{**item, "logDateTim": 1, "executeResult": {"code": 200, "msg": "done", "content": None}}],
+        lambda item: {"callbackList": [{**item, "logDateTime": 1, "handleCode": 200, "handleMsg": "done"}]},
+        lambda item: {**item, "handleCode": 200, "handleMsg": "done"},
+        lambda item: [{"logId": str(item["logId"]), "handleCode": "200", "handleMsg": "done"}],
+        lambda item: [{**item, "handleCode": 200, "handleMsg": "done", "incarnation": "one", "newer": {}}],
+    ],
+    ids=["bare", "without its last letter", "first form", "wrapped", "single", "digits in strings", "newer"],
+)
+def test_every_dialect_reports_the_same_result(site: Site, executor: Caller, execution_id: int, wrapped: Any) -> None:
+    assert report(executor, wrapped({"logId": execution_id})) == [(execution_id, "stored")]
+    ended = shown(site, execution_id)
+    assert (ended["tag"], ended["handle_msg"]) == ("Success 200/200", "done")
+
+
+@pytest.mark.parametrize(
+    ("message", "stored"),
+    [
+        (None, ""),
+        ({"rows": 3}, '{"rows": 3}'),
+        ([1, "two"], '[1, "two"]'),
+        (42, "42"),
+        (True, "true"),
+        ("nul\x00", "nul\ufffd"),
+        ("日本語 🙂", "日本語 🙂"),
+    ],
+    ids=str,
+)
+def test_whatever_stands_where_a_message_belongs_is_kept_as_text(
+    site: Site, executor: Caller, execution_id: int, message: object, stored: str
+) -> None:
+    report(executor, [{"logId": execution_id, "handleCode": 200, "handleMsg": message}])
+    assert shown(site, execution_id)["handle_msg"] == stored
+
+
+def test_half_a_letter_does_not_cost_a_result(site: Site, executor: Caller, execution_id: int) -> None:
+    raw = b'[{"logId": %d, "handleCode": 200, "handleMsg": "cut \\ud83d"}]' % execution_id
+    executor.call("POST", "/api/callback", raw=raw).envelope()
+    ended = shown(site, execution_id)
+    assert (ended["status"], ended["handle_msg"]) == ("success", "cut \ufffd")
+
+
+def test_a_long_message_is_cut_with_head_and_tail(site: Site, executor: Caller, execution_id: int) -> None:
+    message = "head" + "x" * 2 * EXECUTOR_MESSAGE_LIMIT + "tail"
+    report(executor, [{"logId": execution_id, "handleCode": 500, "handleMsg": message}])
+    kept = shown(site, execution_id)["handle_msg"]
+    assert len(kept) == STORED_MESSAGE_LIMIT
+    assert (kept[:4], kept[-4:]) == ("head", "tail")
+    assert "left out" in kept
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "tag"),
+    [
+        (200, "success", "Success 200/200"),
+        (500, "failed", "Failed 200/500"),
+        (502, "timeout", "Timeout 200/502"),
+        (404, "failed", "Failed 200/404"),
+        (0, "failed", "Failed 200/500"),
+        (-1, "failed", "Failed 200/500"),
+    ],
+)
+def test_the_code_decides_the_status(
+    site: Site, executor: Caller, execution_id: int, code: int, status: str, tag: str
+) -> None:
+    report(executor, [{"logId": execution_id, "handleCode": code}])
+    ended = shown(site, execution_id)
+    assert (ended["status"], ended["tag"]) == (status, tag)
+
+
+def test_the_first_result_stands(site: Site, executor: Caller, execution_id: int) -> None:
+    first = {"logId": execution_id, "handleCode": 200, "handleMsg": "first"}
+    second = {"logId": execution_id, "handleCode": 500, "handleMsg": "second"}
+    assert report(executor, [first, second]) == [(execution_id, "stored"), (execution_id, "duplicate")]
+    before = site.contents()
+    assert report(executor, [second]) == [(execution_id, "duplicate")]
+    assert report(executor, [first]) == [(execution_id, "duplicate")]
+    assert site.contents() == before
+    assert shown(site, execution_id)["handle_msg"] == "first"
+
+
+def test_nobody_can_report_on_what_was_never_sent(site: Site, executor: Caller) -> None:
+    opened = site.execution(site.job())
+    before = site.contents()
+    assert report(executor, [{"logId": opened, "handleCode": 200}]) == [(opened, "unknown")]
+    assert report(executor, [{"logId": 4711, "handleCode": 200}]) == [(4711, "unknown")]
+    assert report(executor, [{"logId": 0, "handleCode": 200}]) == [(0, "unknown")]
+    assert report(executor, [{"logId": 2**63 - 1, "handleCode": 200}]) == [(2**63 - 1, "unknown")]
+    assert site.contents() == before
+    assert shown(site, opened)["phase"] == "opened"
+
+
+def test_a_result_may_overtake_the_answer_to_its_dispatch(site: Site, executor: Caller) -> None:
+    opened = site.execution(site.job())
+    site.sent(opened, ADDRESS)
+    assert report(executor, [{"logId": opened, "handleCode": 200}]) == [(opened, "stored")]
+    site.dispatched(opened, ADDRESS)  # the answer, late
+    assert shown(site, opened)["tag"] == "Success 200/200"
+
+
+@pytest.mark.parametrize("told", [0, -5, 1, 2**62, 2**63, 2**64, "yesterday", 1.5, None, {}])
+def test_an_executor_s_clock_may_say_anything(site: Site, executor: Caller, execution_id: int, told: object) -> None:
+    item = {"logId": execution_id, "handleCode": 200, "startTime": told, "logDateTim": told, "logDateTime": told}
+    assert report(executor, [item]) == [(execution_id, "stored")]
+    ended = shown(site, execution_id)
+    assert (ended["status"], ended["handle_time"]) == ("success", "2026-01-30T10:00:00.000Z")
+    assert ended["start_time"] == ("1970-01-01T00:00:00.001Z" if told == 1 else None)
+    assert site.admin().get("/api/v1/executions").json["items"] == [ended]
+
+
+MALFORMED: list[Any] = [
+    None,
+    7,
+    "x",
+    [],
+    {},
+    {"handleCode": 200},
+    {"logId": None, "handleCode": 200},
+    {"logId": "x", "handleCode": 200},
+    {"logId": 1.0, "handleCode": 200},
+    {"logId": True, "handleCode": 200},
+    {"logId": -1, "handleCode": 200},
+    {"logId": 2**63, "handleCode": 200},
+    {"logId": {"$gt": 0}, "handleCode": 200},
+    {"logId": 10**6},
+    {"logId": 10**6, "handleCode": "ok"},
+    {"logId": 10**6, "handleCode": 200.0},
+    {"logId": 10**6, "handleCode": 2**31},
+    {"logId": 10**6, "handleCode": True},
+    {"logId": 10**6, "handleCode": None},
+    {"logId": 10**6, "handleCode": 200, "incarnation": "a" * 65},
+]
+
+
+@pytest.mark.parametrize("item", MALFORMED, ids=str)
+def test_a_malformed_item_spoils_nothing(site: Site, executor: Caller, execution_id: int, item: Any) -> None:
+    good = {"logId": execution_id, "handleCode": 200}
+    told = report(executor, [item, good])
+    assert told[-1] == (execution_id, "stored")
+    assert [verdict for _, verdict in told[:-1]] in ([], ["malformed"])
+    assert shown(site, execution_id)["status"] == "success"
+
+
+def test_a_malformed_report_ends_nothing(site: Site, executor: Caller, execution_id: int) -> None:
+    before = site.contents()
+    assert report(executor, [{"logId": execution_id, "handleCode": "ok"}]) == [(execution_id, "malformed")]
+    assert site.contents() == before
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"null", b"7", b'"x"', b"{}", b"[" * 100_000, b"[NaN]", b"\xff"])
+def test_what_is_no_callback_is_refused_in_the_envelope(site: Site, executor: Caller, body: bytes) -> None:
+    before = site.contents()
+    assert executor.call("POST", "/api/callback", raw=body).envelope(400)["msg"]
+    assert site.contents() == before
+
+
+@pytest.mark.parametrize("body", [[], {"callbackList": []}, {"callbackList": None}], ids=str)
+def test_no_results_are_taken_as_well(executor: Caller, body: object) -> None:
+    assert report(executor, body) == []
+
+
+def test_a_thousand_results_with_three_odd_ones(site: Site, executor: Caller) -> None:
+    job_id = site.job()
+    first = site.execution(job_id)
+    site.dispatched(first, ADDRESS)
+    executor.post("/api/callback", [{"logId": first, "handleCode": 200}]).envelope()
+    ids = [site.execution(job_id) for _ in range(100)]
+    for execution_id in ids:
+        site.dispatched(execution_id, ADDRESS)
+    strangers = list(range(10**6, 10**6 + 897))
+    batch = [{"logId": one, "handleCode": 200, "handleMsg": "x" * 100} for one in [*ids, *strangers]]
+    batch.insert(500, {"logId": 10**7, "handleCode": "ok"})
+    batch.insert(50, {"logId": first, "handleCode": 500})
+    batch.append({"logId": ids[0], "handleCode": 500})
+    assert len(batch) == 1000
+    told = report(executor, batch)
+    assert [log_id for log_id, _ in told] == [item["logId"] for item in batch]  # each is answered, in order
+    counted = {verdict: [one for _, one in told].count(verdict) for _, verdict in told}
+    assert counted == {"stored": 100, "unknown": 897, "malformed": 1, "duplicate": 2}
+    assert len(site.admin().get("/api/v1/executions?status=success&limit=200").json["items"]) == 101
+
+
+def test_a_failed_execution_is_tried_again_once_per_failure(site: Site, executor: Caller) -> None:
+    opened = site.execution(site.job(executor_fail_retry_count=1))
+    site.dispatched(opened, ADDRESS)
+    for _ in range(3):
+        report(executor, [{"logId": opened, "handleCode": 500, "handleMsg": "no"}] * 2)
+    again = site.admin().get("/api/v1/executions?status=init").json["items"]
+    assert [(one["cause"], one["attempt"], one["executor_fail_retry_count"]) for one in again] == [("retry", 2, 0)]

@@ -1,0 +1,172 @@
+"""What executors call: who may, under which paths, and beats that are or are not what they should be."""
+
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from orth.wire.dialects import PREFIXES
+from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
+
+CALLS = ("registry", "registryRemove", "callback")
+PATHS = [f"{prefix}/{call}" for prefix in PREFIXES for call in CALLS]
+HEADERS = ("ORTH-ACCESS-TOKEN", "XXL-JOB-ACCESS-TOKEN", "XXL-RPC-ACCESS-TOKEN", "xxl-job-access-token")
+ADDRESS = "http://10.0.0.1:9999"
+
+
+def beat(**fields: object) -> dict[str, object]:
+    return {"registryGroup": "EXECUTOR", "registryKey": "demo", "registryValue": ADDRESS, **fields}
+
+
+def body_of(path: str) -> Any:
+    return [] if path.endswith("callback") else beat()
+
+
+def known(site: Site) -> list[tuple[str, str]]:
+    shown = site.admin().get("/api/v1/executors").json["items"]
+    return [(one["app_name"], one["address"]) for one in shown]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_without_the_token_nothing_is_taken(site: Site, path: str) -> None:
+    before = site.contents()
+    refused = [
+        {},
+        {"XXL-JOB-ACCESS-TOKEN": ""},
+        {"XXL-JOB-ACCESS-TOKEN": " "},
+        {"XXL-JOB-ACCESS-TOKEN": "wrong"},
+        {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN + "x"},
+        {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN[:-1]},
+        {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN.upper()},
+        {"XXL-JOB-ACCESS-TOKEN": "default_token"},
+        {"XXL-JOB-ACCESS-TOKEN": "\xe9"},
+        {"ORTH-ACCESS-TOKEN": "wrong", "XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN},
+        {"Authorization": f"Basic {ACCESS_TOKEN}"},
+        {"Authorization": ACCESS_TOKEN},
+        site.admin().headers,  # a person is no executor
+    ]
+    said = {Caller(site.url, headers).post(path, body_of(path)).envelope(401)["msg"] for headers in refused}
+    assert len(said) == 1  # and nobody learns how wrong it was
+    site.stranger().post(f"{path}?accessToken={ACCESS_TOKEN}", body_of(path)).envelope(401)
+    assert site.contents() == before
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_token_is_taken_from_each_header_it_is_sent_in(site: Site, path: str) -> None:
+    accepted = [{name: ACCESS_TOKEN} for name in HEADERS] + [{"Authorization": f"Bearer {ACCESS_TOKEN}"}]
+    for headers in accepted:
+        assert Caller(site.url, headers).post(path, body_of(path)).envelope()["code"] == 200
+
+
+@pytest.mark.parametrize("path", ["//api/registry", "/xxl-job-admin//api/registry", "/orth-admin//api/registry"])
+def test_a_coordinator_url_that_ends_in_a_slash_works_too(site: Site, executor: Caller, path: str) -> None:
+    site.stranger().post(path, beat()).envelope(401)
+    executor.post(path, beat()).envelope()
+    assert known(site) == [("demo", ADDRESS)]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json;charset=UTF-8", "text/html", ""])
+def test_the_content_type_of_an_executor_is_not_looked_at(site: Site, executor: Caller, kind: str) -> None:
+    executor.call("POST", "/api/callback", [], headers={"Content-Type": kind}).envelope()
+
+
+def test_a_token_is_checked_before_a_body_is_read(stranger: Caller) -> None:
+    stranger.call("POST", "/api/callback", raw=b"[" * 100_000).envelope(401)
+
+
+def test_an_executor_comes_and_goes(site: Site, admin: Caller, executor: Caller) -> None:
+    group_id = site.group("demo")
+    executor.post("/api/registry", beat()).envelope()
+    executor.post("/api/registry", beat()).envelope()  # a second beat is no second executor
+    executor.post("/api/registry", beat(registryValue="http://10.0.0.2:9999/")).envelope()
+    assert known(site) == [("demo", ADDRESS), ("demo", "http://10.0.0.2:9999")]
+    executor.post("/api/registryRemove", beat(registryValue=f"{ADDRESS}/")).envelope()
+    assert known(site) == [("demo", "http://10.0.0.2:9999")]
+    assert admin.get(f"/api/v1/groups/{group_id}").json["address_list"] == ["http://10.0.0.2:9999"]
+    executor.post("/api/registryRemove", beat()).envelope()  # it has gone already, which is what was asked for
+
+
+def test_an_app_nobody_made_a_group_for_is_accepted_and_seen(site: Site, executor: Caller) -> None:
+    executor.post("/api/registry", beat(registryKey="not yet a group")).envelope()
+    assert known(site) == [("not yet a group", ADDRESS)]
+
+
+def test_only_the_three_fields_are_needed_and_others_are_ignored(site: Site, executor: Caller) -> None:
+    executor.post("/api/registry", {"registryKey": "demo", "registryValue": ADDRESS, "newer": [1]}).envelope()
+    assert known(site) == [("demo", ADDRESS)]
+
+
+BAD_BEATS = [
+    beat(registryKey=""),
+    beat(registryKey="  "),
+    beat(registryKey=None),
+    beat(registryKey="a" * 65),
+    beat(registryKey="nul\x00"),
+    beat(registryKey="two\nlines"),
+    beat(registryKey="\u202edemo"),
+    beat(registryKey=7),
+    beat(registryGroup=""),
+    beat(registryGroup="a" * 51),
+    beat(registryValue=""),
+    beat(registryValue=None),
+    beat(registryValue=7),
+    beat(registryValue="10.0.0.1:9999"),
+    beat(registryValue="file:///etc/passwd"),
+    beat(registryValue="gopher://10.0.0.1:70/"),
+    beat(registryValue="http://user:password@10.0.0.1:9999"),
+    beat(registryValue="http://10.0.0.1:9999@evil.example"),
+    beat(registryValue="http://10.0.0.1:9999/\r\nHost: evil.example"),
+    beat(registryValue="http://10.0.0.1:9999?x=1"),
+    beat(registryValue="http://10.0.0.1:9999#x"),
+    beat(registryValue="http://10.0.0.1:99999"),
+    beat(registryValue="http://0.0.0.0:9999"),
+    beat(registryValue="http://255.255.255.255:9999"),
+    beat(registryValue="http://2130706433:9999"),
+    beat(registryValue="http://0x7f.1:9999"),
+    beat(registryValue="http://10.0.0.1:9999/../../x"),
+    beat(registryValue="http://10.0.0.1:9999/x,http://evil.example"),
+    beat(registryValue="http://h\u00f6st:9999"),
+    beat(registryValue="http://" + "a" * 70_000),
+    beat(orth={"incarnation": ""}),
+    beat(orth={"incarnation": "a" * 65}),
+    beat(orth={"incarnation": "one", "handlers": [{"name": ""}]}),
+    beat(orth={"incarnation": "one", "handlers": [{"name": "x"}] * 1001}),
+    beat(orth="yes"),
+    [],
+    "x",
+    None,
+]
+
+
+@pytest.mark.parametrize("body", BAD_BEATS, ids=lambda body: str(body)[-70:])
+@pytest.mark.parametrize("call", ["registry", "registryRemove"])
+def test_a_beat_that_is_none_is_refused_in_the_envelope(site: Site, executor: Caller, body: object, call: str) -> None:
+    before = site.contents()
+    answer = executor.call("POST", f"/api/{call}", raw=b"null" if body is None else None, body=body)
+    assert answer.status in (400, 422)
+    assert answer.envelope(answer.status)["msg"]
+    assert site.contents() == before
+
+
+def test_a_database_that_is_away_is_an_envelope_and_nothing_is_acknowledged(own_site: Site) -> None:
+    executor, job_id = own_site.executor(), own_site.job()
+    execution_id = own_site.execution(job_id)
+    own_site.dispatched(execution_id, ADDRESS)
+    result = [{"logId": execution_id, "handleCode": 200}]
+    with closing(sqlite3.connect(own_site.file)) as connection:
+        connection.execute("ALTER TABLE orth_job_registry RENAME TO away")
+        connection.execute("ALTER TABLE orth_job_log RENAME TO gone")
+        for path, body in (("registry", beat()), ("registryRemove", beat()), ("callback", result)):
+            said = executor.post(f"/api/{path}", body).envelope(503)
+            assert (said["code"], said["msg"], said["data"]) == (500, "The database does not answer.", None)
+        connection.execute("ALTER TABLE gone RENAME TO orth_job_log")
+        connection.execute("ALTER TABLE away RENAME TO orth_job_registry")
+    verdicts = executor.post("/api/callback", result).envelope()["data"]["verdicts"]
+    assert verdicts == [{"logId": execution_id, "verdict": "stored"}]
+
+
+def test_a_bug_of_ours_is_an_envelope_too(own_site: Site) -> None:
+    own_site.db.close()
+    for path in PATHS:
+        assert "log of this node" in own_site.executor().post(path, body_of(path)).envelope(500)["msg"]

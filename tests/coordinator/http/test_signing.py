@@ -1,0 +1,130 @@
+"""Tokens of strangers: whatever is in them, the answer is no and never an exception nobody expects."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from joserfc import jwt
+from joserfc.jwk import OctKey
+
+from orth.coordinator.http.signing import Claim, Signing, hash_password, password_fits
+from orth.errors import Unauthenticated
+from orth.testing import ManualClock
+from tests.coordinator.http.tokens import unsigned
+
+SECRET = "5" * 64
+NOW = ManualClock().now() // 1000
+GOOD = {"iss": "orth", "sub": "admin", "pwv": 3, "use": "access", "iat": NOW, "exp": NOW + 60}
+
+
+def signing(secret: str = SECRET) -> Signing:
+    return Signing(secret, ManualClock(), access=timedelta(minutes=1), refresh=timedelta(hours=1))
+
+
+def signed(claims: dict[str, Any], header: dict[str, Any] | None = None) -> str:
+    return jwt.encode({"alg": "HS256", **(header or {})}, claims, OctKey.import_key(SECRET))
+
+
+def test_what_was_signed_is_read_again() -> None:
+    assert signing().read(signing().token(Claim("admin", 3), "access"), "access") == Claim("admin", 3)
+    assert signing().read(signed(GOOD), "access") == Claim("admin", 3)
+
+
+def test_two_tokens_are_never_the_same() -> None:
+    assert signing().token(Claim("admin", 3), "access") != signing().token(Claim("admin", 3), "access")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"iss": "other"},
+        {"iss": None},
+        {"use": "refresh"},
+        {"use": None},
+        {"exp": NOW},
+        {"exp": NOW - 1},
+        {"exp": None},
+        {"exp": str(NOW + 60)},
+        {"exp": float(NOW + 60)},
+        {"pwv": "3"},
+        {"pwv": None},
+        {"sub": None},
+        {"sub": ["admin"]},
+    ],
+    ids=str,
+)
+def test_a_claim_that_is_missing_or_odd_is_refused_though_the_signature_is_right(changed: dict[str, Any]) -> None:
+    claims = {name: value for name, value in {**GOOD, **changed}.items() if value is not None}
+    with pytest.raises(Unauthenticated):
+        signing().read(signed(claims), "access")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"alg": "none"},
+        {"alg": "NONE"},
+        {"alg": "HS512"},
+        {"alg": "RS256"},
+        {"alg": ["HS256"]},
+        {"alg": None},
+        {"alg": "HS256", "kid": "../../etc/passwd"},
+        {"alg": "HS256", "jku": "http://evil.example/keys"},
+        {"alg": "HS256", "crit": ["exp"]},
+        {"alg": "HS256", "crit": 1},
+        {"alg": "HS256", "b64": False, "crit": ["b64"]},
+        {"alg": "HS256", "zip": "DEF"},
+        {"alg": "dir", "enc": "A128GCM"},
+        {},
+        [],
+        [1],
+        1,
+        None,
+        "HS256",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"{",
+        b"",
+    ],
+    ids=lambda header: str(header)[:40],
+)
+def test_no_header_gets_a_token_without_signature_in(header: object) -> None:
+    for signature in (b"", b"x", b"\x00" * 32):
+        with pytest.raises(Unauthenticated):
+            signing().read(unsigned(header, GOOD, signature), "access")
+
+
+@given(
+    st.text(max_size=200) | st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.=", max_size=300)
+)
+def test_no_text_at_all_is_more_than_refused(text: str) -> None:
+    with pytest.raises(Unauthenticated):
+        signing().read(text, "access")
+
+
+@given(st.integers(min_value=0), st.integers(min_value=0, max_value=255))
+def test_a_token_with_one_byte_changed_is_refused(place: int, byte: int) -> None:
+    raw = bytearray(signed(GOOD).encode())
+    place %= len(raw)
+    # The last character of a part also holds bits that stand for nothing: changing only those changes no byte.
+    last_of_part = place + 1 == len(raw) or raw[place + 1 : place + 2] == b"."
+    assume(raw[place] != byte and not last_of_part)
+    raw[place] = byte
+    with pytest.raises(Unauthenticated):
+        signing().read(raw.decode("latin-1"), "access")
+
+
+def test_another_secret_signs_for_another_cluster() -> None:
+    with pytest.raises(Unauthenticated):
+        signing("6" * 64).read(signed(GOOD), "access")
+
+
+def test_a_password_fits_its_hash_and_no_other() -> None:
+    stored = hash_password("right")
+    assert "right" not in stored
+    assert password_fits("right", stored)
+    assert not password_fits("wrong", stored)
+    assert not password_fits("right", None)
+    assert not password_fits("right", "not a hash")

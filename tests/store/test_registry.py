@@ -1,0 +1,169 @@
+"""The registry: beats, good-byes, silence, and address lists that follow at once."""
+
+import asyncio
+
+from sqlalchemy import Connection
+
+from orth.domain.jobs import AddressType
+from orth.domain.nodes import ExecutorEntry
+from orth.store.database import Database
+from orth.store.groups import create_group, get_group
+from orth.store.registry import (
+    Beat,
+    announced_handlers,
+    list_executors,
+    record_beat,
+    refresh_addresses,
+    remove_executor,
+    remove_stale,
+)
+from tests.store.builders import NOW, a_group, on_servers, stored_group, until_blocked, until_done_or_blocked
+
+A, B, C = "http://10.0.0.1:9999", "http://10.0.0.2:9999", "http://10.0.0.3:9999"
+
+
+async def addresses(db: Database, group: int) -> tuple[str, ...]:
+    return (await db.read(get_group, group)).addresses
+
+
+async def test_a_first_beat_is_news_and_the_next_is_not(db: Database) -> None:
+    beat = Beat("app", A, "process-1", frozenset({"resend", "batch"}))
+    assert await db.tx(record_beat, beat, NOW)
+    assert not await db.tx(record_beat, beat, NOW + 5)
+    assert await db.read(list_executors) == [
+        ExecutorEntry("app", A, NOW + 5, "process-1", frozenset({"resend", "batch"}))
+    ]
+
+
+async def test_another_process_on_the_same_address_is_news(db: Database) -> None:
+    await db.tx(record_beat, Beat("app", A, "process-1", frozenset({"resend"})), NOW)
+    assert await db.tx(record_beat, Beat("app", A, "process-2"), NOW + 1)
+    assert await db.read(list_executors) == [ExecutorEntry("app", A, NOW + 1, "process-2", frozenset())]
+
+
+async def test_a_foreign_executor_has_no_incarnation(db: Database) -> None:
+    assert await db.tx(record_beat, Beat("app", A), NOW)
+    assert not await db.tx(record_beat, Beat("app", A), NOW + 1)
+    assert await db.read(list_executors, "app") == [ExecutorEntry("app", A, NOW + 1, None, frozenset())]
+
+
+async def test_one_address_may_serve_two_apps(db: Database) -> None:
+    for app_name, address in (("b", A), ("a", B), ("a", A), ("A", A)):
+        assert await db.tx(record_beat, Beat(app_name, address), NOW)
+    everyone = [(entry.app_name, entry.address) for entry in await db.read(list_executors)]
+    assert everyone == [("A", A), ("a", A), ("a", B), ("b", A)]
+    assert [entry.address for entry in await db.read(list_executors, "a")] == [A, B]
+
+
+async def test_who_says_good_bye_is_forgotten_once(db: Database) -> None:
+    group = await stored_group(db, "app")
+    for address in (A, B):
+        await db.tx(record_beat, Beat("app", address), NOW)
+    assert not await db.tx(remove_executor, "other", A, NOW)
+    assert await db.tx(remove_executor, "app", A, NOW)
+    assert not await db.tx(remove_executor, "app", A, NOW)
+    assert await addresses(db, group) == (B,)
+
+
+async def test_handlers_are_told_by_those_who_announce_them(db: Database) -> None:
+    for address, handlers in ((B, '{"handlers": ["b"]}'), (A, '{"handlers": ["a"]}'), (C, None)):
+        await db.tx(record_beat, Beat("app", address, "p", handlers=handlers), NOW)
+    assert await db.read(announced_handlers, "app") == ['{"handlers": ["a"]}', '{"handlers": ["b"]}']
+    assert await db.read(announced_handlers, "other") == []
+
+
+# --- silence ---
+
+
+async def test_the_silent_are_removed_and_named(db: Database) -> None:
+    group = await stored_group(db, "app")
+    for address, at in ((A, NOW - 91), (B, NOW - 90), (C, NOW)):
+        await db.tx(record_beat, Beat("app", address), at)
+    assert [entry.address for entry in await db.tx(remove_stale, NOW - 90, NOW)] == [A]
+    assert [entry.address for entry in await db.read(list_executors)] == [B, C]
+    assert await addresses(db, group) == (B, C)
+    assert await db.tx(remove_stale, NOW - 90, NOW) == []
+
+
+@on_servers
+async def test_a_beat_that_comes_while_the_silent_are_removed_keeps_its_sender(db: Database, peer: Database) -> None:
+    group = await stored_group(db, "app")
+    for address in (A, B):
+        await db.tx(record_beat, Beat("app", address), NOW - 100)
+    with peer.engine.begin() as beating:
+        record_beat(beating, Beat("app", A), NOW)
+        removing = asyncio.create_task(db.tx(remove_stale, NOW - 90, NOW))
+        await until_blocked(peer)
+    assert [entry.address for entry in await removing] == [B]
+    assert [entry.address for entry in await db.read(list_executors)] == [A]
+    assert await addresses(db, group) == (A,)
+
+
+# --- address lists ---
+
+
+async def test_an_automatic_list_follows_the_registry_at_once_and_a_manual_one_never(db: Database) -> None:
+    automatic = await stored_group(db, "auto")
+    manual = await stored_group(db, "manual", address_type=AddressType.MANUAL, addresses=(C,))
+    for address in (B, A):
+        for app_name in ("auto", "manual", "no-group"):
+            await db.tx(record_beat, Beat(app_name, address), NOW)
+    assert await addresses(db, automatic) == (A, B)
+    assert await addresses(db, manual) == (C,)
+    await db.tx(remove_executor, "auto", A, NOW)
+    assert await addresses(db, automatic) == (B,)
+
+
+async def test_a_new_group_finds_who_was_there_before(db: Database) -> None:
+    await db.tx(record_beat, Beat("app", A), NOW)
+
+    def define(connection: Connection) -> int:
+        group = create_group(connection, a_group("app"), NOW)
+        refresh_addresses(connection, "app", NOW)
+        return group
+
+    assert await addresses(db, await db.tx(define)) == (A,)
+
+
+@on_servers
+async def test_two_first_beats_at_once_are_both_listed(db: Database, peer: Database) -> None:
+    group = await stored_group(db, "app")
+    with db.engine.begin() as first:
+        record_beat(first, Beat("app", A), NOW)
+        second = asyncio.create_task(peer.tx(record_beat, Beat("app", B), NOW))
+        await until_blocked(db)
+    assert await second
+    assert await addresses(db, group) == (A, B)
+
+
+async def test_many_executors_that_start_at_once_are_all_listed(db: Database, peer: Database) -> None:
+    group = await stored_group(db, "app")
+    many = [f"http://10.0.0.{number}:9999" for number in range(10, 26)]
+    news = await asyncio.gather(*((db, peer)[n % 2].tx(record_beat, Beat("app", a), NOW) for n, a in enumerate(many)))
+    assert all(news)
+    assert await addresses(db, group) == tuple(many)
+    await asyncio.gather(*((db, peer)[n % 2].tx(remove_executor, "app", a, NOW) for n, a in enumerate(many[1:])))
+    assert await addresses(db, group) == (many[0],)
+
+
+@on_servers
+async def test_a_beat_that_missed_the_birth_of_its_group_is_listed_by_the_next_look(
+    db: Database, peer: Database
+) -> None:
+    with db.engine.begin() as birth:
+        group = create_group(birth, a_group("app"), NOW)
+        refresh_addresses(birth, "app", NOW)
+        beating = asyncio.create_task(peer.tx(record_beat, Beat("app", A), NOW))
+        await until_done_or_blocked(db, beating)
+    await beating
+    await db.tx(remove_stale, NOW - 90, NOW)
+    assert await addresses(db, group) == (A,)
+
+
+async def test_beats_of_one_process_through_two_nodes_are_one_entry(db: Database, peer: Database) -> None:
+    beats = [(db, peer)[n % 2].tx(record_beat, Beat("app", A, "process-1"), NOW + n) for n in range(20)]
+    news = await asyncio.gather(*beats)
+    assert any(news)
+    [entry] = await db.read(list_executors)
+    assert entry.incarnation == "process-1"
+    assert NOW <= entry.last_beat < NOW + 20
