@@ -60,3 +60,9 @@ def test_a_command_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == ""
         assert process.wait(30) != 0
+
+
+def test_the_command_keeps_its_temporary_files_to_itself(tmp_path: Path) -> None:
+    with start_guard(tmp_path / "data", "sh", "-c", 'echo "$TMPDIR"; pwd') as process:
+        assert process.wait(30) == 0
+    assert (tmp_path / "data/server.log").read_text().splitlines() == [str(tmp_path / "data")] * 2

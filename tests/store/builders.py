@@ -104,14 +104,14 @@ def refusal(execution_id: int) -> Ending:
     return Ending(execution_id=execution_id, trigger_code=FAILURE, trigger_msg="nobody takes it")
 
 
-def open_some(connection: Connection, count: int, *, prefix: str = "fire", **changes: Any) -> list[int]:
+def open_some(connection: Connection, /, count: int, *, prefix: str = "fire", **changes: Any) -> list[int]:
     """Open executions ``prefix:0``, ``prefix:1`` …; their ids, in that order."""
     openings = [an_opening(f"{prefix}:{number}", **changes) for number in range(count)]
     open_executions(connection, openings, NOW)
     return [ids_of_trigger(connection, opening.job_id, opening.trigger_key)[0] for opening in openings]
 
 
-def assign(connection: Connection, *ids: int, epoch: int = 1) -> None:
+def assign(connection: Connection, /, *ids: int, epoch: int = 1) -> None:
     """Put opened executions on their way to some executor."""
     assignments = [Assignment(one, "http://10.0.0.1:9999", "process-1", "routed") for one in ids]
     assign_executions(connection, assignments, epoch, NOW)

@@ -2,11 +2,10 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, func, select, update
 from sqlalchemy.exc import DataError
 
 from orth.errors import CannotStart
@@ -128,8 +127,9 @@ def beat(address: str, at: int) -> dict[str, object]:
     }
 
 
-def beats(connection: Connection) -> Sequence[Row[tuple[str, int, str]]]:
-    return connection.execute(select(registry.c.registry_value, registry.c.update_time, registry.c.incarnation)).all()
+def beats(connection: Connection) -> list[tuple[str, int, str]]:
+    rows = connection.execute(select(registry.c.registry_value, registry.c.update_time, registry.c.incarnation))
+    return sorted((row.registry_value, row.update_time, row.incarnation) for row in rows)
 
 
 KEYS = ("registry_group", "registry_key", "registry_value")
@@ -138,7 +138,7 @@ KEYS = ("registry_group", "registry_key", "registry_value")
 async def test_an_upsert_changes_the_row_with_the_same_keys_and_no_other(db: Database) -> None:
     for address, at in (("a", 1), ("b", 2), ("a", 3)):
         await db.tx(upsert, registry, beat(address, at), KEYS)
-    assert sorted(await db.read(beats)) == [("a", 3, "at 3"), ("b", 2, "at 2")]
+    assert await db.read(beats) == [("a", 3, "at 3"), ("b", 2, "at 2")]
 
 
 async def test_many_upserts_of_one_key_at_once_leave_one_whole_row(db: Database, peer: Database) -> None:

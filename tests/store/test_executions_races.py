@@ -46,9 +46,8 @@ async def test_each_execution_is_ended_by_exactly_one_of_many(
         (db, peer)[n % 2].tx(end_executions, [_ending(ids[which], pair, n) for which, pair in batch], NOW + n)
         for n, batch in enumerate(batches)
     ]
-    *won, _answers, _doubts = await asyncio.gather(
-        *calls, db.tx(record_accepted, ids, NOW), peer.tx(record_unknown, [(one, "lost") for one in ids], NOW)
-    )
+    answers = [db.tx(record_accepted, ids, NOW), peer.tx(record_unknown, [(one, "lost") for one in ids], NOW)]
+    won, _nothing = await asyncio.gather(asyncio.gather(*calls), asyncio.gather(*answers))
     reported = {ids[which] for batch in batches for which, _pair in batch}
     winners = [one for batch in won for one in batch]
     assert sorted(one.id for one in winners) == sorted(reported)

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
@@ -217,9 +218,10 @@ async def test_a_move_planned_with_another_version_is_ignored(db: Database) -> N
 # --- FIX_DELAY ---
 
 
-def a_delayed_job(group: int, **changes: object) -> Job:
-    waiting = {"schedule_type": ScheduleType.FIX_DELAY, "due_time": 0, "trigger_next_time": 0, "trigger_last_time": NOW}
-    return replace(a_due_job(group), **waiting | changes)
+def a_delayed_job(group: int, **changes: Any) -> Job:
+    """One whose fire of ``NOW`` has been planned and is running."""
+    waiting = replace(a_due_job(group, 0), schedule_type=ScheduleType.FIX_DELAY, trigger_last_time=NOW)
+    return replace(waiting, **changes)
 
 
 async def test_a_delay_begins_once_when_its_execution_has_ended(db: Database) -> None:

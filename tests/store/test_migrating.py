@@ -170,7 +170,7 @@ def test_an_upgrade_adds_what_is_missing_and_keeps_what_is_there(mariadb_url: st
 
 def test_the_lock_is_held_until_the_new_version_can_be_seen(mariadb_url: str) -> None:
     """Let go before the commit, it would let the next node in, who would write the same version again."""
-    holders = []
+    holders: list[int | None] = []
 
     def look(connection: sa.Connection) -> None:
         if connection.engine is not watcher:
