@@ -39,7 +39,7 @@ def closed_routes(site: Site) -> list[tuple[str, str]]:
 def refused_everywhere(site: Site, caller: Caller) -> None:
     before = site.contents()
     for method, path in closed_routes(site):
-        body = {} if method in ("POST", "PUT", "PATCH") else None
+        body: object = {} if method in ("POST", "PUT", "PATCH") else None
         for ids in ("1", "nonsense"):
             answer = caller.call(method, path.format(job_id=ids, group_id=ids, execution_id=ids), body)
             assert answer.problem(401)["title"] == "Unauthenticated", (method, path)

@@ -97,7 +97,7 @@ def test_only_the_three_fields_are_needed_and_others_are_ignored(site: Site, exe
     assert known(site) == [("demo", ADDRESS)]
 
 
-BAD_BEATS = [
+BAD_BEATS: list[Any] = [
     beat(registryKey=""),
     beat(registryKey="  "),
     beat(registryKey=None),

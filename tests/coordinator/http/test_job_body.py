@@ -9,6 +9,7 @@ from tests.coordinator.http.live import Caller, Site
 
 JOBS = "/api/v1/jobs"
 CRON = {"schedule_type": "CRON"}
+BOUND = 10.0  # seconds: far above what any of this takes, far below what a search without bounds would
 
 ALIASES = [
     ("executor_route_strategy", "ROUND_ROBIN", "ROUND"),
@@ -154,7 +155,7 @@ def test_what_cannot_be_a_job_is_refused_and_nothing_is_written(
         admin.post(JOBS, {**good, **fields}),
         admin.call("PATCH", f"{JOBS}/{job_id}", fields),
     ]
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < BOUND
     for answer in answers:
         said = answer.problem(422)
         assert field in [error["field"] for error in said["errors"]]
@@ -203,4 +204,4 @@ def test_a_rare_schedule_is_found_and_told(site: Site, admin: Caller) -> None:
     began = time.monotonic()
     fires = admin.get(f"{JOBS}/{job_id}/next?n=100").json["items"]
     assert fires[0]["fire_time"] == "2028-02-29T00:00:00.000Z"
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < BOUND

@@ -174,6 +174,15 @@ def test_a_job_that_does_not_exist_does_nothing(site: Site, admin: Caller, actio
     assert site.contents() == before
 
 
+@pytest.mark.parametrize("job_id", ["0", "-1", "2147483648", "9" * 30, "1.5", "x", "%00"])
+def test_what_cannot_be_an_id_is_refused(site: Site, admin: Caller, job_id: str) -> None:
+    before = site.contents()
+    for method, path in [("GET", ""), ("DELETE", ""), ("PATCH", ""), ("POST", "/start"), ("POST", "/trigger")]:
+        said = admin.call(method, f"{JOBS}/{job_id}{path}", {} if method == "PATCH" else None).problem(422)
+        assert said["errors"][0]["field"] == "job_id"
+    assert site.contents() == before
+
+
 def test_a_job_with_an_open_execution_stays(site: Site, admin: Caller, executor: Caller) -> None:
     job_id = site.job()
     execution_id = site.execution(job_id)

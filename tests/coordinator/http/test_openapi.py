@@ -14,6 +14,7 @@ from schemathesis.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
 
 from tests.coordinator.http.live import Caller, Site
@@ -42,6 +43,12 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
             yield f"{method.upper()} {path}", operation
 
 
+def callable_operations(document: dict[str, Any]) -> list[schemathesis.APIOperation[Any, Any, Any, Any]]:
+    """The operations a client could be made from: those that are understood."""
+    results = schemathesis.openapi.from_dict(document).get_all_operations()
+    return [result.ok() for result in results if isinstance(result, Ok)]
+
+
 def references(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         if isinstance(value.get("$ref"), str):
@@ -54,9 +61,8 @@ def references(value: object) -> Iterator[str]:
 
 
 def test_the_document_is_valid(document: dict[str, Any]) -> None:
-    schema = schemathesis.openapi.from_dict(document)
-    schema.validate()
-    assert len([found.ok() for found in schema.get_all_operations()]) == len(list(operations(document)))
+    schemathesis.openapi.from_dict(document).validate()
+    assert {operation.label for operation in callable_operations(document)} == dict(operations(document)).keys()
 
 
 def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
@@ -89,26 +95,25 @@ def test_requests_made_from_the_document_are_answered_as_it_says(
     site.execution(site.job(schedule_type="CRON", schedule_conf="0 2 * * *"))
     answered: Counter[int] = Counter()
     said = dict(operations(document))
-    for found in schemathesis.openapi.from_dict(document).get_all_operations():
-        operation = found.ok()
+    for operation in callable_operations(document):
         if mode is GenerationMode.NEGATIVE and not {"parameters", "requestBody"} & said[operation.label].keys():
             continue  # nothing is asked of the caller, so nothing can be wrong
         slow = operation.path.endswith("/login")  # each try costs a password hash
 
         @given(case=operation.as_strategy(generation_mode=mode))
         @settings(
-            max_examples=3 if slow else 15,
+            max_examples=3 if slow else 10,
             deadline=None,
             database=None,
             derandomize=True,
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         )
-        def conforms(case: schemathesis.Case) -> None:
+        def conforms(case: schemathesis.Case[Any]) -> None:
             response = case.call_and_validate(base_url=site.url, headers=admin.headers, checks=CONFORMANCE)
             answered[response.status_code // 100] += 1
 
         conforms()
     assert answered[5] == 0
-    assert answered[4] > 100
+    assert answered[4] > 50
     assert mode is GenerationMode.NEGATIVE or answered[2] > 30

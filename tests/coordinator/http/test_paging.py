@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orth.coordinator.http.paging import page, position
+from orth.domain.jobs import Job
 from orth.errors import Invalid
+from orth.store.database import Connection
+from orth.store.jobs import create_job
 from tests.coordinator.http.live import Caller, Site
 
 LISTS = ("groups", "jobs", "executions", "calendars")
@@ -106,8 +109,12 @@ def test_executions_are_newest_first_and_new_ones_do_not_come_back(site: Site, a
 
 def test_two_hundred_at_once_and_the_rest_after(site: Site, admin: Caller) -> None:
     group = site.group()
-    for number in range(205):
-        site.job(job_group=group, job_desc=f"job {number}")
+
+    def fill(connection: Connection) -> None:
+        for number in range(205):
+            create_job(connection, Job(id=0, job_group=group, job_desc=f"job {number}"), site.clock.now())
+
+    site.tx(fill)
     first = admin.get(f"/api/v1/jobs?limit=200&job_group={group}").json
     second = admin.get(f"/api/v1/jobs?limit=200&job_group={group}&cursor={first['next_cursor']}").json
     assert (len(first["items"]), len(second["items"]), second["next_cursor"]) == (200, 5, None)
