@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orth.coordinator.planning import Bounds, Plan, plan
+from orth.coordinator.planning import Bounds, Plan, given_up, plan
 from orth.domain.calendars import Calendar
 from orth.domain.jobs import Job, MisfireStrategy, ScheduleType, TriggerCause
 from orth.domain.schedules import Schedule, parse_schedule
@@ -152,6 +152,21 @@ def test_fire_once_now_looks_for_a_day_the_calendar_admits() -> None:
     sunday_noon = T0 + 2 * 86_400_000 + 7_200_000
     result = planned(late, sunday_noon, monday_to_friday)
     assert [run.fire_time for run in result.runs] == [T0]
+    (_run, weekend) = result.decisions
+    assert (weekend.decision, weekend.fires, weekend.reason) == ("skipped", 2, "missed, and refused by the calendar")
+
+
+def test_what_is_due_when_a_job_is_stopped_is_accounted_for() -> None:
+    started = job()
+    late = given_up(started, schedule(started), T0 + 150_000, "stopped")
+    assert late is not None
+    assert (late.fire_time, late.last_time, late.fires, late.reason) == (T0, T0 + 2 * MINUTE, 3, "stopped")
+    assert given_up(started, schedule(started), T0 - 1, "stopped") is None
+    assert given_up(replace(started, trigger_status=False), schedule(started), T0 + 5, "stopped") is None
+    waiting = job("30s", ScheduleType.FIX_DELAY)
+    alone = given_up(waiting, schedule(waiting), T0 + 5, "stopped")
+    assert alone is not None
+    assert (alone.fire_time, alone.fires) == (T0, 1)
 
 
 @pytest.mark.parametrize("jitter", [0, 40_000])
@@ -170,11 +185,14 @@ RATES = ["1s", "7s", "500ms", "1m", "2h"]
     late=st.integers(0, 3 * 86_400_000),
     strategy=st.sampled_from(MisfireStrategy),
     jitter=st.sampled_from([0, 300]),
+    days=st.sampled_from([None, [1, 2, 3, 4, 5], [5], [7]]),
 )
-def test_every_due_fire_is_decided_exactly_once(rate: str, late: int, strategy: MisfireStrategy, jitter: int) -> None:
+def test_every_due_fire_is_decided_exactly_once(
+    rate: str, late: int, strategy: MisfireStrategy, jitter: int, days: list[int] | None
+) -> None:
     """Over repeated passes, decisions tile the fires: no gap, no overlap, never early, and they end."""
     current = job(rate, ScheduleType.FIX_RATE, misfire_strategy=strategy, jitter=jitter)
-    its = schedule(current)
+    its = schedule(current, None if days is None else Calendar.parse({"weekdays": days}))
     first = its.next_after(T0 - 1)
     assert first is not None
     now = its.due_at(first) + late

@@ -336,3 +336,78 @@ async def test_round_goes_round(tmp_path: Path, ran: Ran) -> None:
         addresses = [one.executor_address for one in await cluster.executions(job)]
         assert len(set(addresses[:3])) == 3
         assert addresses[:3] == addresses[3:]
+
+
+async def test_a_restarted_executor_loses_what_its_predecessor_was_running(tmp_path: Path) -> None:
+    held = threading.Event()
+    app = Handlers("tests")
+    app.job("hang")(lambda: held.wait(30) and None)
+    async with Cluster(tmp_path, app) as cluster:
+        job = await cluster.job(start=False, executor_handler="hang")
+        first = cluster.executors[0]
+        execution_id = await cluster.trigger(job)
+        coordinator = cluster.coordinators[0]
+        await coordinator.dispatch.guarded_turn()
+        await coordinator.dispatch.all_answered()
+        await coordinator.dispatch.guarded_turn()
+        cluster.kill_executor(first)
+        held.set()
+        cluster.add_executor(at=first)
+        await cluster.advance(seconds=60)
+        assert (await cluster.execution(execution_id)).status is Status.PENDING  # the sign must stay for a while
+        await cluster.advance(seconds=60)
+        ended = await cluster.execution(execution_id)
+        assert (ended.status, ended.handle_msg) == (
+            Status.FAILED,
+            "Result lost: the executor was restarted while it had it.",
+        )
+
+
+async def test_an_executor_that_never_comes_back_loses_its_executions_after_ten_minutes(tmp_path: Path) -> None:
+    held = threading.Event()
+    app = Handlers("tests")
+    app.job("hang")(lambda: held.wait(30) and None)
+    async with Cluster(tmp_path, app) as cluster:
+        job = await cluster.job(executor_handler="hang", schedule_type=ScheduleType.FIX_DELAY, schedule_conf="5s")
+        cluster.clock.move(5)
+        coordinator = cluster.coordinators[0]
+        for loop in (coordinator.due, coordinator.dispatch):
+            await loop.guarded_turn()
+        await coordinator.dispatch.all_answered()
+        await coordinator.dispatch.guarded_turn()
+        cluster.kill_executor(cluster.executors[0])
+        held.set()
+        await cluster.advance(seconds=540)
+        (execution,) = await cluster.executions(job)
+        assert execution.status is Status.PENDING
+        await cluster.advance(seconds=300)
+        lost = (await cluster.executions(job))[0]
+        assert lost.handle_msg == "Result lost: the executor has left the registry."
+        assert (await cluster.db.read(get_job, job.id)).trigger_next_time > 0, "the delay begins when the loss is known"
+
+
+async def test_stopping_and_retiming_account_for_fires_that_were_due(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app) as cluster:
+        stopped = await cluster.job(executor_handler="note", **EVERY_TEN)
+        retimed = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.kill_coordinator(cluster.coordinators[0])
+        cluster.clock.move(35)  # nobody plans meanwhile
+        now = cluster.clock.now()
+        await cluster.db.tx(stop_job, stopped.id, now)
+        stored = await cluster.db.read(get_job, retimed.id)
+        await cluster.db.tx(edit, stored, replace(stored, schedule_conf="*/20 * * * * ?"), now, True)
+        for job, reason in ((stopped, "stopped"), (retimed, "the schedule was changed")):
+            (entry,) = await cluster.db.read(list_fires, job.id, 10)
+            assert (entry.decision, entry.fires) == ("skipped", 3)
+            assert reason in entry.reason
+
+
+async def test_editing_something_else_does_not_put_the_schedule_back(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app) as cluster:
+        job = await cluster.job(executor_handler="note", schedule_type=ScheduleType.FIX_DELAY, schedule_conf="5s")
+        stale = await cluster.db.read(get_job, job.id)
+        await cluster.advance(seconds=6)
+        before = await cluster.db.read(get_job, job.id)
+        await cluster.db.tx(edit, stale, replace(stale, author="somebody"), cluster.clock.now(), True)
+        after = await cluster.db.read(get_job, job.id)
+        assert (after.author, after.trigger_next_time) == ("somebody", before.trigger_next_time)

@@ -236,6 +236,17 @@ async def test_of_two_endings_the_first_counts(db: Database) -> None:
     assert await db.read(execution, ids[0]) == first
 
 
+async def test_what_an_executor_has_taken_cannot_fail_to_be_sent(db: Database) -> None:
+    """A refusal may be the late answer to a second question; the first was answered with yes."""
+    [number] = await db.tx(open_some, 1)
+    await db.tx(assign, number)
+    await db.tx(record_accepted, [number], NOW)
+    taken = await db.read(execution, number)
+    assert await db.tx(end_executions, [refusal(number)], NOW) == []
+    assert await db.read(execution, number) == taken
+    assert [one.status for one in await db.tx(end_executions, [success(number)], NOW)] == [Status.SUCCESS]
+
+
 async def test_many_end_at_once(db: Database) -> None:
     ids = await db.tx(open_some, 600)
     await db.tx(end_executions, [success(number) for number in ids[::2]], NOW)

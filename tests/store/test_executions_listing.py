@@ -28,9 +28,9 @@ def some_of_every_status(connection: Connection) -> list[Execution]:
         openings = [an_opening(f"fire:{at}:{number}", job_id=job) for number in range(7)]
         open_executions(connection, openings, at)
         ids = [one.id for one in take_opened(connection, 7)]
-        assign(connection, *ids)  # the last three end as success, timeout and failure
+        assign(connection, *ids)
         record_unknown(connection, [(ids[0], "lost")], at)
-        record_accepted(connection, ids[2:], at)
+        record_accepted(connection, [ids[2], *ids[4:]], at)
         endings = [
             Ending(execution_id=ids[3], trigger_code=FAILURE),
             Ending(execution_id=ids[4], trigger_code=SUCCESS, handle_code=SUCCESS),

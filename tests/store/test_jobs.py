@@ -208,7 +208,8 @@ async def test_a_move_advances_the_schedule(db: Database) -> None:
 
 async def test_a_move_planned_with_another_version_is_ignored(db: Database) -> None:
     edited_id, other = await stored_due_jobs(db, NOW, NOW)
-    edited = await db.tx(replace_job, replace(await db.read(get_job, edited_id), due_time=NOW + 9), NOW)
+    moved = replace(await db.read(get_job, edited_id), due_time=NOW + 9)
+    edited = await db.tx(replace_job, moved, NOW, standing=True)
     moves = [Move(number, 1, NOW, NOW + 1000, NOW + 1000, running=True) for number in (edited_id, other)]
     await db.tx(move_jobs, moves)
     assert await db.read(get_job, edited_id) == edited

@@ -5,6 +5,7 @@ import os
 import secrets
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +21,7 @@ from orth.serving import asked_to_stop
 from orth.settings import Settings
 
 _STOP_WITHIN = 20.0
+_LOOK_EVERY = 0.05
 _PASSWORD_FILE = "admin-password"  # noqa: S105  # the name of the file
 _COLOURS = (36, 33, 35, 32, 34, 31)
 _DEMO = "orth.apphost.demo"
@@ -88,6 +90,7 @@ class _Host:
         expected = len(self._plan.executors)
         deadline = self._clock.monotonic() + _STOP_WITHIN
         while len(api.call("GET", "/api/v1/executors")["items"]) < expected:
+            threading.Event().wait(_LOOK_EVERY)
             if self._clock.monotonic() > deadline:
                 raise CannotStart("The executors run, but they have not registered.", hint="Their lines above say why.")
         return make_first_jobs(api)

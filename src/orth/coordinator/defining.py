@@ -9,17 +9,17 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from orth.coordinator.due import restarted, schedule_of
+from orth.coordinator.planning import given_up
 from orth.coordinator.triggering import Request, open_requested
-from orth.domain.executions import Execution
 from orth.domain.jobs import Group, Job, ScheduleType
 from orth.domain.nodes import normal_address
 from orth.domain.schedules import Schedule
 from orth.errors import Conflict, Invalid, NotFound
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
-from orth.store.executions import find_execution
+from orth.store.fires import NO_TERM, record_fires
 from orth.store.groups import create_group, get_group, set_group
-from orth.store.jobs import create_job, get_job, replace_job
+from orth.store.jobs import create_job, delete_job, get_job, hold_job, replace_job
 from orth.store.registry import announced_handlers, list_executors, refresh_addresses
 
 
@@ -60,13 +60,14 @@ def edit(connection: Connection, stored: Job, edited: Job, now: int, allow_unkno
     if not allow_unknown_handler and _performer(stored) != _performer(edited):
         _check_handler(connection, edited)
     if stored.trigger_status and retimed:
+        _give_up(connection, stored, now, "the schedule was changed before this fire was planned")
         edited = _stopped(edited) if edited.schedule_type is ScheduleType.NONE else restarted(edited, schedule, now)
-    replace_job(connection, edited, now)
+    replace_job(connection, edited, now, standing=retimed)
 
 
 def start_job(connection: Connection, job_id: int, now: int) -> None:
     """Let a job fire by its schedule; a started one is left as it is."""
-    stored = get_job(connection, job_id)
+    stored = hold_job(connection, job_id)
     if stored.trigger_status:
         return
     if stored.schedule_type is ScheduleType.NONE:
@@ -74,14 +75,23 @@ def start_job(connection: Connection, job_id: int, now: int) -> None:
             f"Job {job_id} has no schedule (NONE), so there is nothing to start.",
             hint="Give it one, or trigger it by hand.",
         )
-    replace_job(connection, restarted(stored, _checked_schedule(connection, stored, now), now), now)
+    started = restarted(stored, _checked_schedule(connection, stored, now), now)
+    replace_job(connection, started, now, standing=True)
 
 
 def stop_job(connection: Connection, job_id: int, now: int) -> None:
-    """Plan no further fires of a job."""
-    stored = get_job(connection, job_id)
+    """Plan no further fires of a job. What was due and not yet planned is written down as skipped."""
+    stored = hold_job(connection, job_id)
     if stored.trigger_status:
-        replace_job(connection, _stopped(stored), now)
+        _give_up(connection, stored, now, "the job was stopped before this fire was planned")
+        replace_job(connection, _stopped(stored), now, standing=True)
+
+
+def remove_job(connection: Connection, job_id: int, now: int) -> None:
+    """Delete a job that has no open executions."""
+    stored = hold_job(connection, job_id)
+    _give_up(connection, stored, now, "the job was deleted before this fire was planned")
+    delete_job(connection, job_id)
 
 
 def trigger_job(connection: Connection, job_id: int, asked: Request, now: int) -> list[int]:
@@ -89,23 +99,21 @@ def trigger_job(connection: Connection, job_id: int, asked: Request, now: int) -
     stored = get_job(connection, job_id)
     if asked.addresses:
         _check_addresses(connection, stored, asked.addresses)
-    ids = open_requested(connection, stored, asked, now)
-    opened = find_execution(connection, ids[0])
-    if opened is not None and not _asked_before(asked, opened):
+    opened = open_requested(connection, stored, asked, now)
+    if opened is None:
         raise Invalid("This Idempotency-Key was used with another body.", hint="Use a new key for a new request.")
-    return ids
-
-
-def _asked_before(asked: Request, opened: Execution) -> bool:
-    """Whether ``opened`` is what ``asked`` would open. The job's own parameter may have been edited since then, so only
-    one that was sent along can be compared.
-    """
-    return opened.addresses == asked.addresses and asked.param in (None, opened.executor_param)
+    return opened
 
 
 def with_schedule(connection: Connection, job_id: int) -> tuple[Job, Schedule]:
     stored = get_job(connection, job_id)
     return stored, _schedule(connection, stored)
+
+
+def _give_up(connection: Connection, stored: Job, now: int, reason: str) -> None:
+    decision = given_up(stored, _schedule(connection, stored), now, reason)
+    if decision is not None:
+        record_fires(connection, [decision], NO_TERM, now)
 
 
 def _timing(job: Job) -> tuple[object, ...]:

@@ -4,24 +4,42 @@ Nothing is shipped. What is generated is told once (the password) or written whe
 token).
 """
 
+import asyncio
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from orth.coordinator.http.signing import hash_password, password_fits
 from orth.errors import CannotStart
 from orth.settings import Settings
-from orth.store.database import Connection, Database
+from orth.settings.sections import CoordinatorSection
+from orth.store.database import Database
 from orth.store.users import add_user, find_user, set_password, shared_secret
 
 ADMIN = "admin"
 TOKEN_FILE = "access-token"  # noqa: S105  # the name of the file
 
 
+def check_available(settings: Settings) -> None:
+    """Refuse choices this version knows by name only, before anything is made: a setting without effect is a trap."""
+    default = CoordinatorSection()
+    if set(settings.coordinator.roles) != set(default.roles):
+        raise CannotStart(
+            "coordinator.roles cannot be narrowed in this version: every coordinator does everything.",
+            hint="Leave --roles out.",
+        )
+    if not settings.channels.url.startswith("memory:"):
+        raise CannotStart(
+            "channels.url: this version has no channels but memory://; coordinators work through the database.",
+            hint="Leave --channels out.",
+        )
+
+
 def prepare_folder(folder: Path) -> None:
     """Make the data folder, or say why not."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
         probe.touch()
         probe.unlink()
@@ -40,33 +58,40 @@ def access_token(settings: Settings, folder: Path) -> str:
             f"No access token is set, and {settings.coordinator.listen} can be reached from other machines.",
             hint="Set ORTH_SECURITY__ACCESS_TOKEN (or security.access_token), or listen on 127.0.0.1.",
         )
-    file = folder / TOKEN_FILE
-    try:
-        return file.read_text().strip()
-    except FileNotFoundError:
-        token = secrets.token_urlsafe(32)
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-            out.write(token + "\n")
-        return token
+    return _kept_token(folder / TOKEN_FILE)
+
+
+def _kept_token(file: Path) -> str:
+    """The token in ``file``, made if there is none. Two processes that make it at once end up with the same one."""
+    if not file.exists():
+        own = file.with_name(f"{file.name}.{os.getpid()}")
+        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(secrets.token_urlsafe(32) + "\n")
+        with suppress(FileExistsError):
+            os.link(own, file)  # unlike a rename, this never replaces what somebody else has made
+        own.unlink()
+    token = file.read_text().strip()
+    if not token:
+        raise CannotStart(f"The access token file {file} is empty.", hint="Delete it, and a new one is made.")
+    return token
 
 
 async def ensure_admin(db: Database, settings: Settings, now: int) -> str | None:
-    """Make sure there is an administrator; the password, if one was generated. A password that is set in the settings
-    wins.
+    """Make sure there is an administrator; the password, if one was generated. One that is set in the settings wins.
+
+    Hashing takes a good part of a second, on purpose, so it happens outside any transaction.
     """
     given = settings.security.admin_password
-    password = given.get_secret_value() if given is not None else secrets.token_urlsafe(12)
-    generated = await db.tx(_ensure_admin, password, given is not None, now)
-    return password if generated else None
-
-
-def _ensure_admin(connection: Connection, password: str, given: bool, now: int) -> bool:
-    stored = find_user(connection, ADMIN)
+    stored = await db.read(find_user, ADMIN)
     if stored is None:
-        return add_user(connection, ADMIN, hash_password(password), "admin", now) and not given
-    if given and not password_fits(password, stored.password):
-        set_password(connection, ADMIN, hash_password(password), now)
-    return False
+        password = given.get_secret_value() if given is not None else secrets.token_urlsafe(12)
+        hashed = await asyncio.to_thread(hash_password, password)
+        added = await db.tx(add_user, ADMIN, hashed, "admin", now)
+        return password if added and given is None else None
+    if given is not None and not await asyncio.to_thread(password_fits, given.get_secret_value(), stored.password):
+        hashed = await asyncio.to_thread(hash_password, given.get_secret_value())
+        await db.tx(set_password, ADMIN, hashed, now)
+    return None
 
 
 async def signing_secret(db: Database, now: int) -> str:

@@ -19,10 +19,18 @@ from orth.coordinator.callbacks import Callbacks
 from orth.coordinator.dispatch import Dispatch
 from orth.coordinator.due import DueJobs
 from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
-from orth.coordinator.first_start import ADMIN, access_token, ensure_admin, prepare_folder, signing_secret
+from orth.coordinator.first_start import (
+    ADMIN,
+    access_token,
+    check_available,
+    ensure_admin,
+    prepare_folder,
+    signing_secret,
+)
 from orth.coordinator.http.app import build_app
 from orth.coordinator.http.signing import Signing
 from orth.coordinator.http.tools import Tools
+from orth.coordinator.lost import LostExecutions
 from orth.coordinator.planning import Bounds
 from orth.coordinator.registry import Registrations, RegistryMonitor
 from orth.coordinator.unknowns import Unknowns
@@ -104,6 +112,7 @@ class Coordinator:
             bound=own.unknown_bound,
             lost_after=own.lost_after,
         )
+        self.lost = LostExecutions(db, self.election, clock, events, every=own.lost_scan, lost_after=own.lost_after)
         registry = given.settings.registry
         self.monitor = RegistryMonitor(
             db, self.election, clock, events, every=registry.monitor, dead_after=registry.dead_after
@@ -113,7 +122,7 @@ class Coordinator:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        return (self.election, self.due, self.dispatch, self.unknowns, self.monitor)
+        return (self.election, self.due, self.dispatch, self.unknowns, self.lost, self.monitor)
 
     def app(self) -> FastAPI:
         """The HTTP side of this node."""
@@ -156,15 +165,15 @@ class Coordinator:
 
 def serve(settings: Settings) -> int:
     """Run a coordinator until it is told to stop; the exit code."""
+    check_available(settings)
     folder = Path(settings.coordinator.data_dir)
     prepare_folder(folder)
-    token = access_token(settings, folder)
     with bound(settings.coordinator.listen) as listening, asyncio.Runner(loop_factory=loop_factory()) as runner:
-        return runner.run(_serve(settings, settings.store_url, token, listening))
+        return runner.run(_serve(settings, access_token(settings, folder), listening))
 
 
-async def _serve(settings: Settings, url: str, token: str, listening: socket.socket) -> int:
-    clock, events = SystemClock(), Events(to_log)
+async def _serve(settings: Settings, token: str, listening: socket.socket) -> int:
+    clock, events, url = SystemClock(), Events(to_log), settings.store_url
     with open_database(url, size=settings.store.pool_size, patience=_patience(settings.cluster.lease)) as db:
         if is_sqlite(db.url):
             upgrade(url)

@@ -70,6 +70,16 @@ def plan(job: Job, schedule: Schedule, now: int, bounds: Bounds) -> Plan:
     return _advanced(job, schedule, now, tuple(runs), tuple(decisions), last, fire)
 
 
+def given_up(job: Job, schedule: Schedule, now: int, reason: str) -> FireDecision | None:
+    """The fires of a started job that are due but undecided at ``now``, when it is stopped, retimed or deleted."""
+    if not job.trigger_status or job.due_time == 0 or job.due_time > now:
+        return None
+    last = job.trigger_next_time
+    if schedule.repeats_by_clock:
+        last = max(last, _last_missed(job, schedule, now + 1))
+    return _span(job, schedule, job.trigger_next_time, last, "skipped", reason)
+
+
 def _advanced(
     job: Job,
     schedule: Schedule,
@@ -107,21 +117,19 @@ def _missed(
     job: Job, schedule: Schedule, last: int, now: int, bounds: Bounds
 ) -> Iterator[tuple[PlannedRun | None, FireDecision]]:
     """Decisions about the span from the job's next fire to ``last``, oldest first."""
-    first = job.trigger_next_time
+    start: int | None = job.trigger_next_time
     chosen = _chosen(job, schedule, last, now, bounds)
     fate: Decision = "coalesced" if job.misfire_strategy is MisfireStrategy.FIRE_ONCE_NOW and chosen else "skipped"
-    start = first
+    reason = _why(job, now, bounds, fate)
     for fire in chosen:
-        if start < fire:
-            before = schedule.previous_before(fire)
-            yield (
-                None,
-                _span(job, schedule, start, start if before is None else before, fate, _why(job, now, bounds, fate)),
-            )
+        if start is not None and start < fire:
+            yield None, _span(job, schedule, start, schedule.previous_before(fire) or start, fate, reason)
         yield PlannedRun(fire, TriggerCause.MISFIRE), _decided(job, fire, fire, 1, "run", "missed, run late")
-        start = schedule.next_after(fire) or fire + 1
-    if not chosen:
-        yield None, _span(job, schedule, first, last, fate, _why(job, now, bounds, fate))
+        start = schedule.next_after(fire) if schedule.repeats_by_clock else None
+        # From the first chosen one on, only the calendar keeps a missed fire from running.
+        fate, reason = "skipped", "missed, and refused by the calendar"
+    if start is not None and start <= last:
+        yield None, _span(job, schedule, start, last, fate, reason)
 
 
 def _chosen(job: Job, schedule: Schedule, last: int, now: int, bounds: Bounds) -> list[int]:

@@ -4,15 +4,17 @@ Each cause has a key, and a key opens its executions once: ``fire:<instant>`` fo
 a caller calls the same request, ``retry:<execution>`` for another attempt. Doing any of it twice changes nothing.
 """
 
+import hashlib
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orth.coordinator.aftermath import RunAgain
 from orth.coordinator.planning import PlannedRun
 from orth.domain.executions import Execution
 from orth.domain.jobs import Job, TriggerCause
 from orth.store.database import Connection
-from orth.store.executions import Opening, ids_of_trigger, open_executions
+from orth.store.executions import Opening, ids_of_trigger, open_executions, request_digest_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,12 @@ class Request:
     param: str | None = None  # None: the job's own
     addresses: tuple[str, ...] = ()
 
+    @property
+    def digest(self) -> str:
+        """What was asked for, in short: the same key with another digest is another request."""
+        asked = json.dumps([self.param, self.addresses])
+        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+
 
 def open_planned(connection: Connection, planned: Sequence[tuple[Job, PlannedRun]], now: int) -> None:
     """Open the executions of planned fires."""
@@ -33,13 +41,16 @@ def open_planned(connection: Connection, planned: Sequence[tuple[Job, PlannedRun
     open_executions(connection, openings, now)
 
 
-def open_requested(connection: Connection, job: Job, request: Request, now: int) -> list[int]:
-    """Open what somebody asked for, or find it when they asked before; the ids."""
+def open_requested(connection: Connection, job: Job, request: Request, now: int) -> list[int] | None:
+    """Open what somebody asked for, or find it when they asked before; the ids, or None when the key was used for
+    something else.
+    """
     param = job.executor_param if request.param is None else request.param
     key = f"key:{request.key}"
     opening = _opening(job, request.cause, key, None, param, addresses=request.addresses)
-    open_executions(connection, [opening], now)
-    return ids_of_trigger(connection, job.id, key)
+    open_executions(connection, [replace(opening, request_digest=request.digest)], now)
+    opened = ids_of_trigger(connection, job.id, key)
+    return opened if request_digest_of(connection, opened[0]) == request.digest else None
 
 
 def open_retry(connection: Connection, job: Job, ended: Execution, again: RunAgain, now: int) -> None:

@@ -3,6 +3,7 @@
 Everything else in ``orth.store`` is written once.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def open_engine(url: URL, *, size: int, patience: float, writer: bool = True) ->
 def _sqlite_engine(url: URL, size: int, patience: float, writer: bool) -> Engine:
     if not url.database or url.database == ":memory:":
         raise CannotStart("store.url must name a file for SQLite.", hint="For example sqlite:///.orth/orth.db")
-    Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    _own_file(Path(url.database))
     engine = create_engine(
         url,
         poolclass=QueuePool,
@@ -101,6 +102,17 @@ def _sqlite_engine(url: URL, size: int, patience: float, writer: bool) -> Engine
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
 
     return engine
+
+
+def _own_file(file: Path) -> None:
+    """Make sure the database file is there and, if we make it, that only its owner can read it: it holds secrets."""
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise CannotStart(
+            f"The database file {file} cannot be opened: {error.strerror}.", hint="Check store.url and the folder."
+        ) from None
 
 
 def _postgres_engine(url: URL, size: int, patience: float) -> Engine:

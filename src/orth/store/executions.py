@@ -12,16 +12,19 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, or_, sel
 
 from orth.domain.executions import (
     FAILURE,
+    MAY_BECOME,
     NOT_YET,
     OPEN_PHASES,
     STORED_MESSAGE_LIMIT,
     SUCCESS,
+    TAKEN_PHASES,
     TIMED_OUT,
     UNSENT_PHASES,
     Execution,
     Phase,
     Status,
     cut,
+    status_of,
 )
 from orth.domain.jobs import TriggerCause
 from orth.store.engines import insert_new, locked
@@ -47,6 +50,7 @@ class Opening:
     retries_left: int
     attempt: int = 1
     origin_id: int | None = None
+    request_digest: str | None = None
     addresses: tuple[str, ...] = ()
     shard_index: int = 0
     shard_total: int = 1
@@ -86,6 +90,14 @@ def ids_of_trigger(connection: Connection, job_id: int, trigger_key: str) -> lis
     )
     # Sorted here: asked for an order, SQLite would walk the job's whole history in that order.
     return sorted(row.id for row in rows)
+
+
+def request_digest_of(connection: Connection, execution_id: int) -> str | None:
+    """What the caller who opened it asked for, in short."""
+    digest: str | None = connection.execute(
+        select(executions.c.request_digest).where(executions.c.id == execution_id)
+    ).scalar_one()
+    return digest
 
 
 def take_opened(connection: Connection, limit: int) -> list[Execution]:
@@ -164,8 +176,16 @@ def list_unknown(connection: Connection, limit: int) -> list[tuple[Execution, in
     return [(_execution(row), row.phase_time) for row in rows]
 
 
+def list_taken(connection: Connection, after: int, limit: int) -> list[Execution]:
+    """Executions that an executor has, in order of id, those after ``after``."""
+    taken = select(executions).where(executions.c.phase.in_(TAKEN_PHASES), executions.c.id > after)
+    return [_execution(row) for row in connection.execute(taken.order_by(executions.c.id).limit(limit))]
+
+
 def end_executions(connection: Connection, endings: Sequence[Ending], now: int) -> list[Execution]:
-    """End the open ones among these; those it won, as they are now. Two endings of one execution: the first counts."""
+    """End those among these that are open and may end so; those it won, as they are now. Two endings of one execution:
+    the first counts.
+    """
     wanted: dict[int, Ending] = {}
     for ending in endings:
         wanted.setdefault(ending.execution_id, ending)
@@ -175,10 +195,17 @@ def end_executions(connection: Connection, endings: Sequence[Ending], now: int) 
     ):  # in order of id, so that two such transactions never wait for each other in a ring
         still_open = select(executions).where(executions.c.id.in_(ids), executions.c.phase.in_(OPEN_PHASES))
         rows = connection.execute(locked(still_open.order_by(executions.c.id), connection)).all()
-        values = [_ending_values(row, wanted[row.id], now) for row in rows]
-        _many(connection, _END, values)
-        won.extend(_execution(row, value) for row, value in zip(rows, values, strict=True))
+        values = [(row, _ending_values(row, wanted[row.id], now)) for row in rows]
+        admitted = [(row, value) for row, value in values if _may_end(row, value)]
+        _many(connection, _END, [value for _row, value in admitted])
+        won.extend(_execution(row, value) for row, value in admitted)
     return won
+
+
+def _may_end(row: Row[Any], value: dict[str, Any]) -> bool:
+    """Whether the row's status may become the new one: what an executor has taken cannot have failed to be sent."""
+    new = status_of(value["b_trigger_code"], value["b_handle_code"])
+    return new in MAY_BECOME[status_of(row.trigger_code, row.handle_code)]
 
 
 _END = (
@@ -255,6 +282,7 @@ def _opened_row(opening: Opening, now: int) -> dict[str, Any]:
         "cause": opening.cause,
         "trigger_key": opening.trigger_key,
         "origin_id": opening.origin_id,
+        "request_digest": opening.request_digest,
         "shard_index": opening.shard_index,
         "shard_total": opening.shard_total,
         "executor_sharding_param": sharding,

@@ -8,6 +8,9 @@ from orth.domain.fires import FireDecision
 from orth.store.engines import insert_new
 from orth.store.tables import fires
 
+NO_TERM = 0
+"""The epoch of decisions that no leader made: somebody stopped, changed or deleted the job."""
+
 
 def record_fires(connection: Connection, entries: Sequence[FireDecision], epoch: int, now: int) -> None:
     """Write decisions; one already written stands."""

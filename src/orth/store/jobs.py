@@ -21,6 +21,7 @@ from orth.store.tables import executions, groups, jobs
 
 RUNNING = 1
 STOPPED = 0
+_STANDING = ("trigger_status", "trigger_last_time", "trigger_next_time", "due_time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,24 @@ def list_jobs(connection: Connection, after: int, limit: int, group: int | None 
     return [_job(row) for row in connection.execute(statement)]
 
 
-def replace_job(connection: Connection, job: Job, now: int) -> Job:
-    """Write an edited definition if ``job.version`` is still the stored one; the stored job, one version on."""
+def hold_job(connection: Connection, job_id: int) -> Job:
+    """The job as it is, kept so until the transaction ends."""
+    row = connection.execute(locked(select(jobs).where(jobs.c.id == job_id), connection)).one_or_none()
+    if row is None:
+        raise NotFound("job", job_id)
+    return _job(row)
+
+
+def replace_job(connection: Connection, job: Job, now: int, *, standing: bool = False) -> Job:
+    """Write an edited definition if ``job.version`` is still the stored one; the stored job, one version on.
+
+    Where the job stands in its schedule is written only with ``standing``: it moves with every fire, and an edit of
+    something else must not put it back.
+    """
     _hold_group(connection, job.job_group)
     values = {**_values(job), "version": job.version + 1, "update_time": now}
+    if not standing:
+        values = {name: value for name, value in values.items() if name not in _STANDING}
     done = connection.execute(update(jobs).where(jobs.c.id == job.id, jobs.c.version == job.version).values(**values))
     if done.rowcount == 0:
         get_job(connection, job.id)  # NotFound when it is gone

@@ -129,6 +129,7 @@ executions = _table(
     Column("cause", String(16), nullable=False),
     Column("trigger_key", String(160), nullable=False),
     Column("origin_id", BigInteger),  # the execution this one follows (retry, child)
+    Column("request_digest", String(64)),  # of what a caller asked for under an idempotency key
     Column("shard_index", Integer, nullable=False),
     Column("shard_total", Integer, nullable=False),
     Column("executor_sharding_param", String(20)),  # "i/n" of a broadcast, as reports on this table expect it

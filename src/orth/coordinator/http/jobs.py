@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from orth.clock import iso
-from orth.coordinator.defining import define, edit, start_job, stop_job, trigger_job, with_schedule
+from orth.coordinator.defining import define, edit, remove_job, start_job, stop_job, trigger_job, with_schedule
 from orth.coordinator.http.auth import ToolsHere
 from orth.coordinator.http.job_body import JobBody, JobShown, body_of, shown
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
@@ -22,7 +22,7 @@ from orth.domain.jobs import Job, TriggerCause
 from orth.domain.nodes import normal_address
 from orth.store.database import Connection
 from orth.store.fires import list_fires
-from orth.store.jobs import delete_job, get_job, list_jobs
+from orth.store.jobs import get_job, hold_job, list_jobs
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
@@ -132,7 +132,7 @@ async def patch(
 
 @router.delete("/{job_id}", status_code=204)
 async def delete(job_id: JobId, tools: ToolsHere, if_match: IfMatch = None) -> None:
-    await tools.db.tx(_delete, job_id, if_match)
+    await tools.db.tx(_delete, job_id, if_match, tools.clock.now())
 
 
 @router.post("/{job_id}/start")
@@ -238,11 +238,11 @@ def _edit(
     allow_unknown_handler: bool,
 ) -> None:
     """Read, change and write in one transaction: nobody's edit in between is lost."""
-    stored = get_job(connection, job_id)
+    stored = hold_job(connection, job_id)
     check_match(if_match, _etag(stored), f"Job {job_id}")
     edit(connection, stored, edited(stored), now, allow_unknown_handler)
 
 
-def _delete(connection: Connection, job_id: int, if_match: str | None) -> None:
-    check_match(if_match, _etag(get_job(connection, job_id)), f"Job {job_id}")
-    delete_job(connection, job_id)
+def _delete(connection: Connection, job_id: int, if_match: str | None, now: int) -> None:
+    check_match(if_match, _etag(hold_job(connection, job_id)), f"Job {job_id}")
+    remove_job(connection, job_id, now)

@@ -86,6 +86,7 @@ def upgrade() -> None:
         sa.Column("cause", sa.String(16), nullable=False),
         sa.Column("trigger_key", sa.String(160), nullable=False),
         sa.Column("origin_id", sa.BigInteger()),
+        sa.Column("request_digest", sa.String(64)),
         sa.Column("shard_index", sa.Integer(), nullable=False),
         sa.Column("shard_total", sa.Integer(), nullable=False),
         sa.Column("executor_sharding_param", sa.String(20)),
