@@ -6,9 +6,7 @@ import time
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import Field
-
-from orth import Executor, JobContext, JobFailed
+from orth import Executor, JobContext, JobFailed, Param, Retry
 
 log = logging.getLogger(__name__)
 app = Executor("demo")
@@ -22,18 +20,16 @@ def hello(ctx: JobContext, name: str = "world") -> str:
 
 
 @app.job("countdown")
-def countdown(ctx: JobContext, start: Annotated[int, Field(ge=1, le=60)] = 10, pause: float = 0.5) -> str:
+def countdown(ctx: JobContext, start: Annotated[int, Param(ge=1, le=60)] = 10, pause: float = 0.5) -> str:
     """Count down slowly, so that there is a log to watch."""
-    for left in range(start, 0, -1):
-        if ctx.cancelled:
-            raise JobFailed(f"stopped with {left} to go")
+    for left in ctx.track(range(start, 0, -1), desc="counted"):  # also a place to leave when it is cancelled
         print(f"{left} to go ({100 * (start - left) // start} %)")
         time.sleep(pause)
     return "lift-off"
 
 
-@app.job("moody", schedule="0 * * * * ?")
-async def moody(failure_rate: Annotated[float, Field(ge=0, le=1)] = 0.3) -> str:
+@app.job("moody", schedule="0 * * * * ?", retry=Retry(attempts=2, delay="10s"))
+async def moody(failure_rate: Annotated[float, Param(ge=0, le=1)] = 0.3) -> str:
     """Fail on purpose now and then, to see what failing looks like."""
     dice = random.random()
     log.info("rolled %.2f; below %.2f is bad luck", dice, failure_rate)
@@ -49,7 +45,7 @@ def report(
     ctx: JobContext,
     market: Literal["paris", "shanghai", "new-york"] = "paris",
     since: date | None = None,
-    symbols: Annotated[list[str] | None, Field(max_length=500, description="empty means all")] = None,
+    symbols: Annotated[list[str] | None, Param(max_items=500, help="empty means all")] = None,
 ) -> str:
     """Pretend to report on a market, with typed parameters and a share for each shard."""
     mine = ctx.my_share(symbols or ["AIR", "BNP", "MC", "OR", "SAN", "TTE"])

@@ -15,7 +15,8 @@ from packaging.utils import canonicalize_name
 REPOSITORY = Path(__file__).parents[1]
 LARGEST_FILE = 400 * 1024
 
-MACHINE_PATH = re.compile(r"(?<![\w.:-])/(?:work|root|home|Users)/[A-Za-z0-9_.]")
+# ``me`` is nobody's name: examples of output may use that home.
+MACHINE_PATH = re.compile(r"(?<![\w.:-])/(?:work|root|home|Users)/(?!me/)[A-Za-z0-9_.]")
 PACKAGE_REGISTRY = re.compile(
     r"files\.pythonhosted\.org|registry\.npmjs\.org|registry\.yarnpkg\.com"
     r"|(?:artifactory|jfrog|nexus|verdaccio|devpi)[\w-]*\.\w"

@@ -1,7 +1,7 @@
 """The scheduler you can prove: what a job author imports.
 
-``from orth import Executor, JobContext, JobFailed, helper`` is all that jobs need. The names are looked up when they
-are first used: importing the package loads nothing else, so the command line starts at once.
+``from orth import Executor, JobContext, JobFailed, Param, Retry, helper`` is all that jobs need. The names are looked
+up when they are first used: importing the package loads nothing else, so the command line starts at once.
 """
 
 from importlib import import_module
@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from orth import helper
     from orth.executor.app import Executor
     from orth.executor.context import JobContext, JobFailed
+    from orth.executor.parameters import Param
+    from orth.executor.proposals import Retry
 
-__all__ = ["Executor", "JobContext", "JobFailed", "__version__", "helper"]
+__all__ = ["Executor", "JobContext", "JobFailed", "Param", "Retry", "__version__", "helper"]
 
 _HOMES = {
     "Executor": "orth.executor.app",
     "JobContext": "orth.executor.context",
     "JobFailed": "orth.executor.context",
+    "Param": "orth.executor.parameters",
+    "Retry": "orth.executor.proposals",
 }
 
 

@@ -8,6 +8,7 @@ counting while the machine is suspended, because a leader that slept through its
 import asyncio
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -53,5 +54,9 @@ class SystemClock:
 
 def iso(instant: int) -> str:
     """``instant`` as people and JSON readers like it: ISO 8601 in UTC, with milliseconds."""
-    whole = datetime.fromtimestamp(instant / 1000, UTC)
-    return whole.strftime("%Y-%m-%dT%H:%M:%S.") + f"{instant % 1000:03d}Z"
+    return f"{_iso_second(instant // 1000)}.{instant % 1000:03d}Z"
+
+
+@lru_cache(maxsize=64)  # the same second is written in front of many lines of log
+def _iso_second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -54,6 +54,8 @@ class Events:
 
 def to_log(event: Event) -> None:
     """The listener that writes facts to the process log, control characters escaped (one fact, one line)."""
+    if not log.isEnabledFor(event.level):
+        return
     text = str(event)
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -2,63 +2,81 @@
 
 Each function asks whichever job is being carried out here. Outside a job there is none: numbers are -1, texts and times
 ``None``, and what would write or decide something does nothing and returns false.
+
+In a process that a job started, a script for instance, the questions are answered from the environment and ``log``
+writes to standard output, which the executor reads. How such an execution ends is said by the exit code of its process,
+so the functions that decide do nothing there.
 """
 
+import os
+import sys
+import traceback
 from datetime import datetime
 
-from orth.executor.context import current
+from orth.executor.context import JobContext, current, filled_in
+from orth.executor.environment import Inherited
+
+
+def _here() -> JobContext | Inherited | None:
+    return current() or Inherited.read(os.environ)
 
 
 def get_job_id() -> int:
-    context = current()
+    context = _here()
     return context.job_id if context else -1
 
 
 def get_job_param() -> str | None:
     """The parameter as it was sent."""
-    context = current()
+    context = _here()
     return context.param if context else None
 
 
 def get_log_id() -> int:
-    context = current()
+    context = _here()
     return context.log_id if context else -1
 
 
 def get_log_date_time() -> int:
     """When the execution was triggered, in epoch milliseconds."""
-    context = current()
+    context = _here()
     return context.log_time if context else -1
 
 
 def get_log_file_name() -> str | None:
-    context = current()
+    context = _here()
     return context.log_file if context else None
 
 
 def get_schedule_time() -> datetime | None:
     """The instant the schedule meant; also ``None`` in a job that was triggered by hand."""
-    context = current()
+    context = _here()
     return context.schedule_time if context else None
 
 
 def get_shard_index() -> int:
-    context = current()
+    context = _here()
     return context.shard_index if context else -1
 
 
 def get_shard_total() -> int:
-    context = current()
+    context = _here()
     return context.shard_total if context else -1
 
 
 def log(pattern: str | BaseException, *values: object) -> bool:
     """Write to the execution's log; each ``{}`` stands for the next value, an exception for its traceback."""
-    context = current()
-    if context is None:
-        return False
-    context.log(pattern, *values)
-    return True
+    context = _here()
+    if isinstance(context, JobContext):
+        context.log(pattern, *values)
+    elif context is not None:
+        if isinstance(pattern, BaseException):
+            text = "".join(traceback.format_exception(pattern))
+        else:
+            text = f"{filled_in(pattern, values)}\n"
+        sys.stdout.write(text)
+        sys.stdout.flush()  # a pipe would keep it until the process ends
+    return context is not None
 
 
 def handle_success(message: str = "") -> bool:

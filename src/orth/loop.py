@@ -44,10 +44,11 @@ class Loop(ABC):
     def wake(self) -> None:
         """Skip the pause. Safe from any thread; many wakes are one."""
         self.paused_until = self.clock.monotonic()
-        if self._home is None:
+        home = self._home  # read once: the loop may end in another thread meanwhile
+        if home is None:
             self._woken.set()
         else:
-            self._home.call_soon_threadsafe(self._woken.set)
+            home.call_soon_threadsafe(self._woken.set)
 
     def stop(self) -> None:
         """End after the turn in hand. Before the start, and twice, is fine."""

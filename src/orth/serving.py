@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 
 from orth.errors import CannotStart
+from orth.http_guard import GuardedHttp
 from orth.settings import Address
 
 _BACKLOG = 2048
@@ -27,7 +28,7 @@ def bound(listen: Address) -> Iterator[socket.socket]:
     """A socket that listens there; connections wait in its queue until the server takes them."""
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     try:
-        listening = socket.create_server((listen.host, listen.port), family=family, backlog=_BACKLOG)
+        listening = _listening(family, listen)
     except OSError as error:
         hint = "Choose another with --listen HOST:PORT."
         if error.errno == errno.EADDRINUSE:
@@ -37,12 +38,42 @@ def bound(listen: Address) -> Iterator[socket.socket]:
         yield listening
 
 
+def _listening(family: int, listen: Address) -> socket.socket:
+    # The protocol is named, as ``socket.create_server`` does not: asyncio sets TCP_NODELAY only where it sees TCP, and
+    # without it every answer waits for the other side's delayed acknowledgement.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((listen.host, listen.port))
+        listening.listen(_BACKLOG)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+class GuestConfig(uvicorn.Config):
+    """For a program that may run Uvicorn itself: the levels and handlers of its loggers are the program's."""
+
+    def configure_logging(self) -> None:
+        return
+
+
+class WithoutAccessLog(GuardedHttp):
+    """Our requests do not belong in the program's access log, whatever it does with its own."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        self.access_log = False
+
+
 class Server(uvicorn.Server):
     """Uvicorn without its signal handlers: stopping begins with our own order, not with closing the port."""
 
-    def __init__(self, app: Any, *, keep_alive: int) -> None:
-        config = uvicorn.Config(
+    def __init__(self, app: Any, *, keep_alive: int, embedded: bool = False) -> None:
+        config = (GuestConfig if embedded else uvicorn.Config)(
             app,
+            http=WithoutAccessLog,
             log_config=None,
             log_level="warning",
             access_log=False,

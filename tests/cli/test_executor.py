@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from orth import failpoints
 from orth.settings import Address
 from tests.cli.conftest import Run, Stand
+from tests.cli.running import orth as run_orth
 
 PROCESS = ("orth.executor.process", "run_executor")
 
@@ -49,3 +51,49 @@ def test_failpoints_of_the_environment_are_armed(run: Run, stand_in: Stand) -> N
         assert set(failpoints.armed) == {"due.planned"}
     finally:
         failpoints.disarm()
+
+
+JOBS = '''
+from orth import Executor
+app = Executor("checked")
+
+@app.job(schedule="0 * * * * ?")
+def hello() -> None:
+    """Greet."""
+'''
+
+
+def test_a_check_loads_lists_and_ends(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text(JOBS)
+    checked = run_orth("executor", "jobs.py", "--check", cwd=tmp_path)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "hello  [0 * * * * ?] Greet.\n", "")
+    (tmp_path / "jobs.py").write_text(JOBS + "\n1 / 0\n")
+    checked = run_orth("executor", "jobs.py", "--check", cwd=tmp_path)
+    assert checked.returncode == 1
+    assert checked.stderr.startswith("orth: jobs.py cannot be loaded: ZeroDivisionError: division by zero (")
+    assert checked.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "hard", "passed_on"),
+    [
+        (["jobs.py", "--reload", "--listen", "127.0.0.1:0"], False, ["jobs.py", "--listen", "127.0.0.1:0"]),
+        (["jobs.py", "--reload=hard"], True, ["jobs.py"]),
+        (["jobs.py", "--reload", "hard", "--queue", "hard"], True, ["jobs.py", "--queue", "hard"]),
+        (["jobs.py", "--reload=drain"], False, ["jobs.py"]),
+    ],
+)
+def test_reloading_passes_the_rest_of_the_command_line_on(
+    run: Run, stand_in: Stand, monkeypatch: pytest.MonkeyPatch, words: list[str], hard: bool, passed_on: list[str]
+) -> None:
+    run_reloading = stand_in("orth.executor.reloading", "run_reloading", 7)
+    monkeypatch.setattr(sys, "argv", ["orth", "executor", *words])
+    assert run("executor", *words).exit_code == 7
+    assert run_reloading.arguments == ("jobs.py", ["executor", *passed_on])
+    assert run_reloading.named["hard"] is hard
+
+
+def test_an_unknown_way_to_reload_is_wrong_usage(run: Run) -> None:
+    asked = run("executor", "jobs.py", "--reload=softly")
+    assert asked.exit_code == 2
+    assert "'softly' is not one of 'drain', 'hard'" in asked.output

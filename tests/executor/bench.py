@@ -4,13 +4,16 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from orth.clock import Clock, SystemClock
 from orth.errors import Unavailable
 from orth.events import Event, Events
+from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
+from orth.executor.run_logs import RunLog
 from orth.executor.runtime import Runtime
 from orth.executor.settings import ExecutorSettings
 from orth.wire.messages import CallbackItem, CallbackVerdict, RegistryRequest, Reply, RunRequest, Verdict
@@ -65,6 +68,7 @@ class Ears(Events):
         with self._more:
             self._heard.append(event)
             self._more.notify_all()
+        super().emit(event)
 
     def of(self, kind: type[E]) -> list[E]:
         with self._more:
@@ -116,6 +120,22 @@ def request(log_id: int, handler: str, *, job_id: int = 1, **more: object) -> Ru
     )
 
 
+def make_context(run_log: RunLog, **more: Any) -> JobContext:
+    """A context that no executor has made."""
+    facts = {
+        "job_id": 3,
+        "log_id": 7,
+        "log_time": NOON,
+        "handler": "hello",
+        "param": "raw",
+        "schedule_time": None,
+        "trigger_time": datetime.fromtimestamp(NOON / 1000, UTC),
+        "shard_index": 1,
+        "shard_total": 3,
+    }
+    return JobContext(run_log=run_log, **(facts | more))
+
+
 class Rig:
     """A runtime in a directory of its own, asked directly: real threads, real files, and real time unless told."""
 
@@ -129,6 +149,7 @@ class Rig:
             "data_dir": directory,
             "logs_dir": directory / "logs",
             "drain_timeout": 5.0,
+            "kill_grace": 0.5,
         }
         self.runtime = Runtime(
             app,

@@ -3,14 +3,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from orth.domain.jobs import BlockStrategy, GlueType
+from orth.domain.jobs import GlueType
 from orth.executor import outbox as outbox_module
 from orth.executor.context import JobContext
 from orth.executor.facts import TriggerRefused
 from orth.executor.handlers import Handlers
 from orth.executor.run_logs import LATEST_INSTANT
+from orth.wire.dialects import Malformed
 from orth.wire.messages import IdleBeatRequest
-from tests.executor.bench import Rig, eventually
+from tests.executor.bench import Rig, eventually, request
 from tests.executor.conftest import MakeRig
 
 
@@ -50,17 +51,7 @@ def test_scripts_are_refused(app: Handlers, rig: MakeRig, kind: GlueType) -> Non
     app.job("hello")(lambda: None)
     reply = rig().run(1, "hello", glue_type=kind)
     assert not reply.ok
-    assert "not enabled on this executor" in str(reply.msg)
-
-
-@pytest.mark.parametrize("strategy", [BlockStrategy.COVER_EARLY, BlockStrategy.CONCURRENT])
-def test_block_strategies_it_cannot_do_are_refused_even_when_idle(
-    app: Handlers, rig: MakeRig, strategy: BlockStrategy
-) -> None:
-    app.job("hello")(lambda: None)
-    reply = rig().run(1, "hello", executor_block_strategy=strategy)
-    assert not reply.ok
-    assert f"cannot do the block strategy {strategy}" in str(reply.msg)
+    assert str(reply.msg).startswith((f"Refused: {kind} is not allowed on", f"Refused: {kind} is not supported by"))
 
 
 @pytest.mark.parametrize("field", ["log_date_time", "schedule_time"])
@@ -176,3 +167,21 @@ def test_an_idle_beat_is_about_one_job(app: Handlers, rig: MakeRig) -> None:
     assert admission.idle_beat(IdleBeatRequest(job_id=2)).ok
     busy.finish()
     assert admission.idle_beat(IdleBeatRequest(job_id=1)).ok
+
+
+def test_a_batch_is_decided_in_one_go_and_item_by_item(app: Handlers, rig: MakeRig) -> None:
+    busy = Busy(app, rig)
+    batch = [
+        request(2, "hold", job_id=2, executor_block_strategy="DISCARD_LATER"),
+        request(3, "hold", job_id=2, executor_block_strategy="DISCARD_LATER"),
+        Malformed(4, "jobId: Field required"),
+        request(1, "hold"),
+        request(5, "nobody"),
+    ]
+    answers = busy.ran.runtime.admission.run_all(batch)
+    assert [(answer.log_id, answer.code) for answer in answers] == [(2, 200), (3, 500), (4, 500), (1, 200), (5, 500)]
+    assert "job 2 is busy here" in str(answers[1].msg), "the first of the batch has not begun, and counts"
+    assert answers[2].msg == "Refused: jobId: Field required."
+    assert answers[3].msg == "Execution 1 is here already: running."
+    busy.finish()
+    assert sorted(busy.started) == [1, 2]

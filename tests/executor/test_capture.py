@@ -117,3 +117,27 @@ def test_the_stand_in_answers_like_the_stream_behind_it() -> None:
     stand_in.write("through")
     stand_in.flush()
     assert behind.buffer.getvalue() == b"through"
+
+
+def test_streams_are_wrapped_only_while_somebody_wants_it(app: Handlers, rig: MakeRig) -> None:
+    streams = (sys.stdout, sys.stderr)
+    with capturing(prints=False):
+        assert (sys.stdout, sys.stderr) == streams
+        with capturing():
+            assert isinstance(sys.stdout, PrintCapture)
+        assert (sys.stdout, sys.stderr) == streams
+
+
+def test_prints_are_left_alone_on_request(app: Handlers, rig: MakeRig, capsys: pytest.CaptureFixture[str]) -> None:
+    app.capture_stdout = False
+
+    @app.job
+    def talk() -> None:
+        print("to the terminal")
+        log.warning("to the log")
+
+    ran = rig()
+    ran.result(1, "talk")
+    assert capsys.readouterr().out == "to the terminal\n"
+    assert "to the terminal" not in ran.text(1)
+    assert "WARNING somebody: to the log\n" in ran.text(1)

@@ -1,4 +1,8 @@
+import subprocess
+import sys
+import threading
 from contextvars import copy_context
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -7,25 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orth import helper
-from orth.executor.context import JobContext, Outcome, current, entered, filled_in
+from orth.executor.context import Cancelled, JobContext, Outcome, current, entered, filled_in, left
+from orth.executor.environment import variables_of
+from orth.executor.progress import Progress
 from orth.executor.run_logs import RunLogs
-from tests.executor.bench import NOON, Ears, HandClock
+from tests.executor.bench import NOON, Ears, HandClock, make_context
 
 
 @pytest.fixture
 def context(tmp_path: Path, clock: HandClock, ears: Ears) -> JobContext:
-    return JobContext(
-        job_id=3,
-        log_id=7,
-        log_time=NOON,
-        handler="hello",
-        param="raw",
-        schedule_time=None,
-        trigger_time=datetime.fromtimestamp(NOON / 1000, UTC),
-        shard_index=1,
-        shard_total=3,
-        run_log=RunLogs(tmp_path, clock, ears).open(7, NOON),
-    )
+    return make_context(RunLogs(tmp_path, clock, ears).open(7, NOON), clock=clock)
 
 
 def test_there_is_a_context_inside_only(context: JobContext) -> None:
@@ -33,6 +28,9 @@ def test_there_is_a_context_inside_only(context: JobContext) -> None:
     with entered(context):
         assert current() is context
         assert copy_context().run(current) is context
+        with left():
+            assert current() is None
+        assert current() is context
     assert current() is None
 
 
@@ -110,3 +108,114 @@ def test_the_helper_inside_a_job_speaks_of_it(context: JobContext) -> None:
         assert helper.handle_success("s")
         assert context.decided == Outcome(200, "s")
     assert "rows 5" in Path(context.log_file).read_text()
+
+
+def test_the_helper_in_a_child_process_reads_the_environment_and_logs_to_standard_output(context: JobContext) -> None:
+    code = """if True:
+        from orth import helper
+        print(helper.get_job_id(), helper.get_log_id(), helper.get_job_param(), helper.get_schedule_time())
+        print(helper.get_shard_index(), helper.get_shard_total(), helper.get_log_date_time())
+        print(helper.get_log_file_name())
+        print(helper.log("rows {}", 5), helper.handle_fail("no"))
+        try:
+            1 / 0
+        except ZeroDivisionError as error:
+            helper.log(error)
+    """
+    child = subprocess.run(
+        [sys.executable, "-c", code], env=variables_of(context), capture_output=True, text=True, check=True
+    )
+    lines = child.stdout.splitlines()
+    assert lines[:5] == ["3 7 raw None", f"1 3 {NOON}", context.log_file, "rows 5", "True False"]
+    assert lines[5].startswith("Traceback")
+    assert lines[-1] == "ZeroDivisionError: division by zero"
+
+
+def test_a_checkpoint_leaves_only_when_cancelled(context: JobContext) -> None:
+    context.checkpoint()
+    context.cancel()
+    assert context.cancelled
+    with pytest.raises(Cancelled):
+        context.checkpoint()
+    assert not issubclass(Cancelled, Exception), "except Exception must not keep a handler going"
+
+
+def test_the_time_that_remains(context: JobContext, clock: HandClock) -> None:
+    assert context.remaining() is None
+    context.deadline = clock.monotonic() + 10
+    clock.advance(4)
+    assert context.remaining() == pytest.approx(6)
+    clock.advance(7)
+    assert context.remaining() == 0
+
+
+def test_progress_goes_to_the_log_and_to_whoever_observes(context: JobContext, clock: HandClock) -> None:
+    heard: list[tuple[JobContext, Progress]] = []
+    context.on_progress = lambda *what: heard.append(what)
+    assert context.last_progress is None
+    context.finish_progress()
+    context.progress(1, 4, "files")
+    context.progress(2, 4, "files")
+    assert context.last_progress == Progress(2, 4, "files")
+    assert heard == [(context, Progress(1, 4, "files"))], "the second came too soon"
+    context.finish_progress()
+    assert [value.done for _, value in heard] == [1, 2]
+    text = Path(context.log_file).read_text()
+    assert text.count("progress ") == 2
+    assert "progress 2/4 (50%) files" in text
+
+
+def test_tracking_tells_progress_and_is_a_place_to_leave(context: JobContext, clock: HandClock) -> None:
+    seen = []
+    for item in context.track("abc", desc="letters"):
+        seen.append(item)
+        assert context.last_progress is not None
+        assert (context.last_progress.done, context.last_progress.total) == (len(seen) - 1, 3)
+    assert context.last_progress == Progress(3, 3, "letters")
+    assert list(context.track(iter([]), total=0)) == []
+    context.cancel()
+    with pytest.raises(Cancelled):
+        list(context.track([1]))
+
+
+def test_the_length_of_what_cannot_be_counted_may_be_given(context: JobContext) -> None:
+    assert list(context.track(iter("ab"), total=2)) == ["a", "b"]
+    assert context.last_progress == Progress(2, 2, "")
+    assert list(context.track(iter("ab"))) == ["a", "b"]
+    assert context.last_progress is not None
+    assert context.last_progress.total is None
+
+
+def test_wrapped_work_is_part_of_the_execution_in_any_thread(context: JobContext) -> None:
+    def work(a: int, *, b: int) -> tuple[JobContext | None, int]:
+        """Work."""
+        return current(), a + b
+
+    wrapped = context.wrap(work)
+    assert (wrapped.__name__, wrapped.__doc__) == ("work", "Work.")
+    found: list[object] = []
+    thread = threading.Thread(target=lambda: found.extend([wrapped(1, b=2), current()]))
+    thread.start()
+    thread.join()
+    assert found == [(context, 3), None]
+
+
+def test_the_idempotency_key_is_that_of_the_fire_and_the_token_that_of_the_attempt(context: JobContext) -> None:
+    due = datetime(2026, 1, 30, 2, tzinfo=UTC)
+    first = replace(context, schedule_time=due)
+    retry = replace(first, log_id=8)
+    assert first.idempotency_key == retry.idempotency_key
+    assert retry.fencing_token > first.fencing_token
+    others = [
+        replace(first, schedule_time=datetime(2026, 1, 30, 3, tzinfo=UTC)),
+        replace(first, job_id=4),
+        replace(first, shard_index=2),
+        replace(first, schedule_time=None),
+        replace(first, schedule_time=None, log_id=8),
+    ]
+    assert len({first.idempotency_key, *(other.idempotency_key for other in others)}) == 6
+
+
+def test_a_job_without_a_name_is_called_like_its_handler(context: JobContext) -> None:
+    assert context.job_name == "hello"
+    assert replace(context, job_name="every morning").job_name == "every morning"

@@ -1,5 +1,6 @@
 """The package's public door, and the example that uses it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from orth.executor.context import JobContext
 from orth.executor.loading import load_handlers
 from tests.executor.bench import Rig
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "jobs.py"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 HEAVY = ("pydantic", "uvicorn", "urllib3", "asyncio", "orth.executor")
 
 
@@ -24,6 +25,8 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 def test_every_public_name_is_there() -> None:
     assert [name for name in orth.__all__ if not hasattr(orth, name)] == []
     assert orth.JobContext is JobContext
+    assert orth.Retry(attempts=2).attempts == 2
+    assert orth.Param(help="x").help == "x"
     assert orth.helper.get_job_id() == -1
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = orth.Nothing
@@ -31,7 +34,7 @@ def test_every_public_name_is_there() -> None:
 
 @pytest.mark.usefixtures("imports_undone")
 def test_the_example_runs(tmp_path: Path) -> None:
-    ran = Rig(load_handlers(str(EXAMPLE)), tmp_path)
+    ran = Rig(load_handlers(str(EXAMPLES / "jobs.py")), tmp_path)
     try:
         assert ran.result(1, "hello").handle_msg == "greeted world"
         assert ran.result(2, "countdown", executor_params='{"start": 3, "pause": 0}').handle_msg == "lift-off"
@@ -47,3 +50,44 @@ def test_the_example_runs(tmp_path: Path) -> None:
         assert (unfit.handle_code, "market: " in unfit.handle_msg) == (500, True)
     finally:
         ran.runtime.close()
+
+
+EMBEDDED = """
+import signal, sys, threading, time, urllib.request
+import embedded
+
+def look():
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            page = urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}").read().decode()
+            break
+        except OSError:  # it is not up yet
+            time.sleep(0.02)
+    sys.stdout.write(page + "\\n")
+    signal.raise_signal(signal.SIGINT)
+
+threading.Thread(target=look).start()
+embedded.main(int(sys.argv[1]))
+"""
+
+
+def test_the_embedded_example_runs_beside_its_page(tmp_path: Path, free_port: int) -> None:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ORTH_")}
+    ran = subprocess.run(
+        [sys.executable, "-c", EMBEDDED, str(free_port)],
+        cwd=tmp_path,
+        env=clean
+        | {
+            "PYTHONPATH": str(EXAMPLES),
+            "ORTH_SECURITY__ACCESS_TOKEN": "a-token",
+            "ORTH_EXECUTOR__LISTEN": "127.0.0.1:0",
+            "ORTH_EXECUTOR__COORDINATORS": "http://127.0.0.1:1",
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "the executor is at http://127.0.0.1:" in ran.stdout
+    assert "nobody yet\n" in ran.stdout

@@ -6,7 +6,9 @@ import pytest
 
 from orth.domain.jobs import BlockStrategy
 from orth.errors import Invalid
-from orth.executor.handlers import Handlers
+from orth.executor.context import JobContext
+from orth.executor.handlers import Handlers, handler_of
+from tests.executor.conftest import MakeRig
 
 
 def test_a_decorated_function_stays_itself_and_is_found_by_name(app: Handlers) -> None:
@@ -102,3 +104,74 @@ def test_the_parameters_of_a_class_are_those_of_execute(app: Handlers) -> None:
     handler = app.get("sync")
     assert handler is not None
     assert handler.parameters.read('{"batch": 7}') == {"batch": 7}
+
+
+def test_a_function_has_the_hooks_of_a_class(app: Handlers, rig: MakeRig) -> None:
+    steps: list[str] = []
+
+    @app.job
+    async def work(ctx: JobContext, word: str = "") -> str:
+        steps.append(f"execute {ctx.log_id}")
+        return word
+
+    @work.init
+    async def open_it(ctx: JobContext) -> None:
+        steps.append(f"init {ctx.log_id}")
+
+    @work.destroy
+    def close_it() -> None:
+        steps.append("destroy")
+
+    ran = rig()
+    assert ran.result(1, "work", executor_params="a").handle_msg == "a"
+    assert ran.result(2, "work").handle_code == 200
+    assert steps == ["init 1", "execute 1", "execute 2"]
+    ran.runtime.threads.drain(5)
+    assert steps == ["init 1", "execute 1", "execute 2", "destroy"]
+
+
+def test_one_hook_is_enough(app: Handlers, rig: MakeRig) -> None:
+    steps: list[str] = []
+
+    @app.job
+    def work() -> None:
+        steps.append("execute")
+
+    @work.init
+    def open_it() -> None:
+        steps.append("init")
+
+    rig().result(1, "work")
+    assert steps == ["init", "execute"]
+
+
+def test_a_decorated_function_leads_to_its_handler(app: Handlers) -> None:
+    @app.job("by-name", timeout=7)
+    def by_function() -> None: ...
+
+    @app.job
+    class Base:
+        def execute(self) -> None: ...
+
+    class Derived(Base): ...
+
+    assert handler_of(by_function) is app.get("by-name") is app.find("by_function") is app.find("by-name")
+    assert handler_of(Base) is app.get("Base")
+    assert handler_of(Derived).target is Derived, "a subclass is not its base"
+
+    def never_decorated(count: int) -> None: ...
+
+    assert handler_of(never_decorated).name == "never_decorated"
+    assert app.find("nobody") is None
+
+
+def test_what_has_no_place_for_attributes_can_be_a_handler_too(app: Handlers) -> None:
+    class Worker:
+        def work(self, count: int = 1) -> int:
+            return count
+
+    method = Worker().work
+    assert app.job(method) is method
+    handler = app.get("work")
+    assert handler is not None
+    assert handler.parameters.read('{"count": 4}') == {"count": 4}

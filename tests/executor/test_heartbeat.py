@@ -20,7 +20,7 @@ def desk() -> Desk:
 
 @pytest.fixture
 def heartbeat(desk: Desk, clock: HandClock, ears: Ears) -> Heartbeat:
-    return Heartbeat(REQUEST, desk, beat=30.0, clock=clock, events=ears)
+    return Heartbeat(lambda: REQUEST, desk, beat=30.0, clock=clock, events=ears)
 
 
 async def test_the_first_turn_registers_and_the_next_comes_after_a_beat(
@@ -36,7 +36,7 @@ async def test_failures_are_repeated_sooner_than_the_beat_and_told(
     heartbeat: Heartbeat, desk: Desk, ears: Ears
 ) -> None:
     desk.away = True
-    assert [await heartbeat.turn() for _ in range(7)] == [1, 2, 4, 8, 16, 30, 30]
+    assert [await heartbeat.turn() for _ in range(7)] == [1, 2, 4, 5, 5, 5, 5]
     assert ears.of(RegistrationFailed)[0].error == "nobody at the desk"
     assert not heartbeat.registered
     desk.away = False
@@ -77,7 +77,7 @@ async def test_a_beat_on_its_way_arrives_before_the_goodbye(clock: HandClock, ea
         def unregister(self, request: RegistryRequest) -> None:
             order.append("goodbye")
 
-    heartbeat = Heartbeat(REQUEST, SlowDesk(), beat=30.0, clock=clock, events=ears)
+    heartbeat = Heartbeat(lambda: REQUEST, SlowDesk(), beat=30.0, clock=clock, events=ears)
     turn = asyncio.create_task(heartbeat.turn())
     assert await asyncio.to_thread(beating.wait, 10)
     leave = asyncio.create_task(heartbeat.unregister(10))
@@ -94,7 +94,34 @@ async def test_a_coordinator_that_hangs_does_not_hold_up_leaving(clock: HandCloc
         def unregister(self, request: RegistryRequest) -> None:
             let_go.wait(10)
 
-    heartbeat = Heartbeat(REQUEST, HangingDesk(), beat=30.0, clock=clock, events=ears)
+    heartbeat = Heartbeat(lambda: REQUEST, HangingDesk(), beat=30.0, clock=clock, events=ears)
     async with asyncio.timeout(5):
         await heartbeat.unregister(0.05)
     let_go.set()
+
+
+async def test_every_beat_says_what_is_true_then(desk: Desk, clock: HandClock, ears: Ears) -> None:
+    said = iter([Announcement(incarnation="i", running=(1, 2)), Announcement(incarnation="i", running=(3,))])
+    heartbeat = Heartbeat(
+        lambda: REQUEST.model_copy(update={"orth": next(said)}), desk, beat=30.0, clock=clock, events=ears
+    )
+    await heartbeat.turn()
+    await heartbeat.turn()
+    assert [beat.orth.running for beat in desk.registered if beat.orth] == [(1, 2), (3,)]
+
+
+async def test_hearing_from_a_coordinator_ends_the_wait_only_while_it_may_not_know_us(
+    heartbeat: Heartbeat, desk: Desk, clock: HandClock
+) -> None:
+    desk.away = True
+    await heartbeat.guarded_turn()
+    assert heartbeat.paused_until > clock.monotonic()
+    heartbeat.heard_from()
+    assert heartbeat.paused_until == clock.monotonic()
+    desk.away = False
+    await heartbeat.guarded_turn()
+    heartbeat.heard_from()
+    assert heartbeat.paused_until == clock.monotonic() + 30
+    await heartbeat.unregister(2)
+    heartbeat.heard_from()
+    assert heartbeat.paused_until == clock.monotonic() + 30

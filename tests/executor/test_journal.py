@@ -1,3 +1,4 @@
+import itertools
 import os
 import threading
 import zlib
@@ -200,3 +201,60 @@ def test_everyone_who_shared_a_failed_write_learns_of_it(disk: Disk, monkeypatch
     for writer in writers:
         writer.join(10)
     assert len(failures) == 5
+
+
+def test_a_segment_cut_at_any_byte_keeps_every_record_before_the_cut(tmp_path: Path) -> None:
+    results = {log_id: item(log_id, f"message {log_id} é\n") for log_id in range(1, 6)}
+    records = [put_record(result) for result in results.values()] + [done_record([2])]
+    whole = b"".join(records)
+    for cut in range(len(whole) + 1):
+        directory = tmp_path / str(cut)
+        directory.mkdir()
+        (directory / "00000007.journal").write_bytes(whole[:cut])
+        ears = Ears()
+        journal = Journal(directory, ears)
+        found = journal.recover()
+        journal.close()
+        ends = list(itertools.accumulate(map(len, records)))
+        kept = sum(end <= cut for end in ends)
+        expected = set(range(1, min(kept, 5) + 1)) - ({2} if kept == 6 else set())
+        assert found == {log_id: results[log_id] for log_id in expected}
+        torn = cut not in (0, *ends)
+        assert len(ears.of(RecordQuarantined)) == torn
+
+
+@given(data=st.data())
+def test_whatever_happens_to_one_record_the_others_are_delivered(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    results = {log_id: item(log_id, f"message {log_id} é") for log_id in range(1, 6)}
+    records = [put_record(result) for result in results.values()]
+    victim = data.draw(st.integers(0, 4))
+    place = data.draw(st.integers(0, len(records[victim]) - 2))  # its line break stays
+    bit = data.draw(st.integers(0, 7))
+    hurt = bytearray(records[victim])
+    hurt[place] ^= 1 << bit
+    directory = tmp_path_factory.mktemp("outbox")
+    (directory / "00000001.journal").write_bytes(b"".join([*records[:victim], bytes(hurt), *records[victim + 1 :]]))
+    ears = Ears()
+    journal = Journal(directory, ears)
+    found = journal.recover()
+    journal.close()
+    others = {log_id: result for log_id, result in results.items() if log_id != victim + 1}
+    assert {log_id: result for log_id, result in found.items() if log_id != victim + 1} == others
+    assert found.get(victim + 1, results[victim + 1]) == results[victim + 1], "no damage passes as a result"
+    assert victim + 1 in found or ears.of(RecordQuarantined)
+
+
+@pytest.mark.parametrize("trick", ["link", "pipe", "folder"])
+def test_a_segment_that_is_no_plain_file_is_told_and_passed_over(disk: Disk, tmp_path: Path, trick: str) -> None:
+    disk.journal.append(put_record(item(1)), force=True)
+    (tmp_path / "planted").write_bytes(put_record(item(2, "not ours")))
+    planted = disk.directory / "00000000.journal"
+    {
+        "link": lambda: planted.symlink_to(tmp_path / "planted"),
+        "pipe": lambda: os.mkfifo(planted),
+        "folder": planted.mkdir,
+    }[trick]()
+    assert disk.restart().keys() == {1}
+    assert [told.file for told in disk.ears.of(RecordQuarantined)] == [planted.name]

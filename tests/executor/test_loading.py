@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from orth.errors import CannotStart
-from orth.executor.loading import load_handlers
+from orth.executor.loading import load_handler, load_handlers
 
 ONE = 'from orth import Executor\napp = Executor("one-app")\n@app.job\ndef hello(): ...\n'
 
@@ -74,3 +74,15 @@ def test_the_place_of_the_authors_error_is_named(here: Path) -> None:
     (here / "jobs.py").write_text("\n\n1 / 0\n")
     with pytest.raises(CannotStart, match=r"jobs\.py:3\)"):
         load_handlers("jobs.py")
+
+
+def test_a_handler_is_found_by_its_name_or_its_function_s_in_any_executor(here: Path) -> None:
+    more = 'other = Executor("other-app")\n@other.job("by-name")\ndef by_function(): ...\n'
+    (here / "jobs.py").write_text(ONE + more)
+    assert load_handler("jobs.py:hello").name == "hello"
+    assert load_handler("jobs.py:by-name").name == "by-name"
+    assert load_handler("jobs.py:by_function").name == "by-name"
+    with pytest.raises(CannotStart, match=r"no handler nobody in jobs\.py\. It has by-name, hello\."):
+        load_handler("jobs.py:nobody")
+    with pytest.raises(CannotStart, match=r"Write jobs\.py:NAME\. It has by-name, hello\."):
+        load_handler("jobs.py")

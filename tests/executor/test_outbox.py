@@ -12,11 +12,16 @@ from orth.executor.facts import (
     CallbacksFailed,
     OutboxRecovered,
     OutboxUnwritable,
+    RecordQuarantined,
     ResultDisowned,
 )
+from orth.executor.handlers import Handlers
 from orth.executor.outbox import Outbox
+from orth.wire.coordinator_calls import CoordinatorCalls
 from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
-from tests.executor.bench import NOON, Desk, Ears, HandClock
+from tests.executor.bench import NOON, TOKEN, Desk, Ears, HandClock
+from tests.executor.conftest import MakeRig
+from tests.executor.stand_in import StandIn
 
 
 def item(log_id: int, message: str = "") -> CallbackItem:
@@ -34,6 +39,11 @@ class Post:
     def open(self) -> Outbox:
         return Outbox(self.directory, self.desk, retry=30.0, clock=self.clock, events=self.ears)
 
+    def add(self, result: CallbackItem) -> None:
+        """Add it and wait for the disk."""
+        self.outbox.add(result)
+        self.outbox.join_recorded()
+
     def restart(self) -> None:
         self.outbox.close()
         self.outbox = self.open()
@@ -46,7 +56,7 @@ def post(tmp_path: Path, clock: HandClock, ears: Ears) -> Post:
 
 async def test_a_result_is_delivered_and_then_forgotten(post: Post) -> None:
     assert await post.outbox.turn() == 30
-    post.outbox.add(item(1, "x"))
+    post.add(item(1, "x"))
     assert 1 in post.outbox
     assert post.outbox.paused_until == post.clock.monotonic(), "a new result wakes the loop"
     assert await post.outbox.turn() == 0
@@ -62,9 +72,9 @@ async def test_a_result_is_delivered_and_then_forgotten(post: Post) -> None:
 
 async def test_results_go_in_batches_bounded_in_number_and_bytes(post: Post) -> None:
     for log_id in range(250):
-        post.outbox.add(item(log_id))
+        post.add(item(log_id))
     for log_id in range(1000, 1020):
-        post.outbox.add(item(log_id, "y" * 50_000))
+        post.add(item(log_id, "y" * 50_000))
     while len(post.outbox):
         assert await post.outbox.turn() == 0
     sizes = [len(batch) for batch in post.desk.batches]
@@ -91,7 +101,7 @@ async def test_each_result_is_treated_by_its_own_verdict(
 ) -> None:
     post.desk.answers = {2: verdict}
     for log_id in (1, 2, 3):
-        post.outbox.add(item(log_id))
+        post.add(item(log_id))
     await post.outbox.turn()
     assert [waiting.log_id for waiting in post.outbox.waiting()] == ([2] if kept else [])
     assert [event.log_id for event in post.ears.of(ResultDisowned)] == ([2] if disowned else [])
@@ -101,10 +111,10 @@ async def test_each_result_is_treated_by_its_own_verdict(
 
 async def test_what_is_to_be_sent_again_waits_and_does_not_hold_up_others(post: Post) -> None:
     post.desk.answers = {1: Verdict.RETRY}
-    post.outbox.add(item(1))
+    post.add(item(1))
     await post.outbox.turn()
     assert await post.outbox.turn() == 0.5
-    post.outbox.add(item(2))
+    post.add(item(2))
     await post.outbox.turn()
     assert [result.log_id for result in post.desk.results] == [1, 2]
     post.clock.advance(0.5)
@@ -116,11 +126,11 @@ async def test_what_is_to_be_sent_again_waits_and_does_not_hold_up_others(post: 
 
 async def test_while_nobody_answers_pauses_grow_to_the_setting_and_nothing_is_lost(post: Post) -> None:
     post.desk.away = True
-    post.outbox.add(item(1))
+    post.add(item(1))
     pauses = []
     for _ in range(8):
         pauses.append(await post.outbox.turn())
-        post.outbox.add(item(100 + len(pauses)))
+        post.add(item(100 + len(pauses)))
         assert await post.outbox.turn() == pauses[-1], "a new result does not shorten the pause"
         post.clock.advance(pauses[-1])
     assert pauses == [0.5, 1, 2, 4, 8, 16, 30, 30]
@@ -129,14 +139,14 @@ async def test_while_nobody_answers_pauses_grow_to_the_setting_and_nothing_is_lo
     assert await post.outbox.turn() == 0
     assert len(post.desk.results) == 9
     post.desk.away = True
-    post.outbox.add(item(2))
+    post.add(item(2))
     assert await post.outbox.turn() == 0.5, "after a success the pauses begin anew"
 
 
 async def test_undelivered_results_survive_the_process(post: Post) -> None:
     post.desk.away = True
     for log_id in (1, 2):
-        post.outbox.add(item(log_id, f"result {log_id}"))
+        post.add(item(log_id, f"result {log_id}"))
     await post.outbox.turn()
     post.restart()
     assert post.outbox.waiting() == [item(1, "result 1"), item(2, "result 2")]
@@ -155,15 +165,15 @@ async def test_nothing_is_sent_before_it_is_on_the_disk(post: Post, monkeypatch:
         real(file)
 
     monkeypatch.setattr(os, "fsync", slow_fsync)
-    adding = threading.Thread(target=post.outbox.add, args=(item(1),))
-    adding.start()
+    post.outbox.add(item(1))
     assert syncing.wait(10)
-    assert await post.outbox.turn() == 30
+    turn = asyncio.create_task(post.outbox.turn())
+    await asyncio.sleep(0.05)
     assert post.desk.results == []
     assert 1 in post.outbox
     let_go.set()
-    adding.join(10)
-    await post.outbox.turn()
+    async with asyncio.timeout(10):
+        await turn
     assert post.desk.results == [item(1)]
 
 
@@ -177,7 +187,7 @@ async def test_when_the_disk_fails_results_are_sent_from_memory_and_work_is_refu
     post.desk.away = True
     with monkeypatch.context() as full:
         full.setattr(os, "fsync", failing)
-        post.outbox.add(item(1))
+        post.add(item(1))
         assert "cannot be made durable" in str(post.outbox.refusal)
         assert await post.outbox.turn() == 0.5
         post.clock.advance(60)
@@ -189,7 +199,7 @@ async def test_when_the_disk_fails_results_are_sent_from_memory_and_work_is_refu
     await post.outbox.turn()
     assert post.outbox.refusal is None
     assert len(post.ears.of(OutboxRecovered)) == 1
-    post.outbox.add(item(2))
+    post.add(item(2))
     post.restart()
     assert [result.log_id for result in post.outbox.waiting()] == [2]
 
@@ -201,7 +211,7 @@ async def test_at_its_cap_the_outbox_asks_for_no_more_work(
     monkeypatch.setattr(outbox_module, limit, value)
     for log_id in range(3):
         assert post.outbox.refusal is None
-        post.outbox.add(item(log_id, "z" * 50))
+        post.add(item(log_id, "z" * 50))
     assert "no room for more" in str(post.outbox.refusal)
     await post.outbox.turn()
     assert post.outbox.refusal is None
@@ -210,7 +220,7 @@ async def test_at_its_cap_the_outbox_asks_for_no_more_work(
 async def test_the_journal_does_not_grow_with_what_was_delivered(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox_module, "SEGMENT_LIMIT", 2000)
     for log_id in range(200):
-        post.outbox.add(item(log_id, "z" * 100))
+        post.add(item(log_id, "z" * 100))
         await post.outbox.turn()
     [segment] = post.directory.glob("*.journal")
     assert segment.stat().st_size < 4000
@@ -218,7 +228,7 @@ async def test_the_journal_does_not_grow_with_what_was_delivered(post: Post, mon
 
 async def test_flushing_tries_at_least_once_and_no_longer_than_its_time(post: Post) -> None:
     post.desk.away = True
-    post.outbox.add(item(1))
+    post.add(item(1))
     started = post.clock.monotonic()
     await post.outbox.flush(0)
     assert post.clock.monotonic() == started
@@ -243,7 +253,7 @@ async def test_flushing_what_the_loop_is_just_delivering_waits_for_that_and_no_l
         return deliver(items)
 
     monkeypatch.setattr(post.desk, "call_back", slow_delivery)
-    post.outbox.add(item(1))
+    post.add(item(1))
     turn = asyncio.create_task(post.outbox.turn())
     assert await asyncio.to_thread(delivering.wait, 10)
     started = post.clock.monotonic()
@@ -256,10 +266,85 @@ async def test_flushing_what_the_loop_is_just_delivering_waits_for_that_and_no_l
 
 
 async def test_after_closing_nothing_is_taken_or_sent(post: Post) -> None:
-    post.outbox.add(item(1))
+    post.add(item(1))
     post.outbox.close()
-    post.outbox.add(item(2))
+    post.add(item(2))
     assert await post.outbox.turn() == 30
     assert post.desk.results == []
     post.outbox = post.open()
     assert post.outbox.waiting() == [item(1)]
+
+
+async def test_at_the_cap_a_trigger_is_refused_with_the_reason_and_taken_again_after_delivery(
+    app: Handlers, rig: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox_module, "COUNT_LIMIT", 2)
+    app.job("hello")(lambda: "greeted")
+    ran = rig()
+    ran.desk.away = True
+    for log_id in (1, 2):
+        ran.result(log_id, "hello")
+    refused = ran.run(3, "hello")
+    assert not refused.ok
+    assert refused.msg == "Refused: 2 results wait for a coordinator, and there is no room for more."
+    assert ran.run(1, "hello").ok, "what is known here is not new work"
+    assert ran.runtime.health()["status"] != "ok"
+    ran.desk.away = False
+    await ran.runtime.outbox.turn()
+    assert ran.run(3, "hello").ok
+    assert ran.runtime.join_idle(10)
+
+
+async def test_damage_on_the_disk_costs_one_result_and_the_rest_is_delivered(post: Post) -> None:
+    for log_id in range(1, 6):
+        post.add(item(log_id, f"result {log_id}"))
+    post.outbox.close()
+    [segment] = post.directory.glob("*.journal")
+    text = bytearray(segment.read_bytes())
+    text[text.index(b"result 3")] ^= 0x20
+    segment.write_bytes(text[:-7])
+    post.outbox = post.open()
+    await post.outbox.turn()
+    assert [result.log_id for result in post.desk.results] == [1, 2, 4]
+    assert len(post.ears.of(RecordQuarantined)) == 2
+
+
+async def test_results_go_to_the_next_coordinator_when_the_first_is_dead(
+    tmp_path: Path, clock: HandClock, ears: Ears, free_port: int
+) -> None:
+    with StandIn(TOKEN) as alive:
+        dead = f"http://127.0.0.1:{free_port}"
+        link = CoordinatorCalls([dead, alive.url], TOKEN, 3.0)
+        outbox = Outbox(tmp_path / "outbox", link, retry=30.0, clock=clock, events=ears)
+        for log_id in (1, 2):
+            outbox.add(item(log_id))
+            outbox.join_recorded()
+            assert await outbox.turn() == 0
+        assert [result["logId"] for result in alive.results] == [1, 2]
+        assert (len(outbox), ears.of(CallbacksFailed)) == (0, [])
+        outbox.close()
+        link.close()
+
+
+async def test_a_coordinator_that_dies_between_two_batches_is_left_for_the_other(
+    tmp_path: Path, clock: HandClock, ears: Ears
+) -> None:
+    with StandIn(TOKEN) as second:
+        with StandIn(TOKEN) as first:
+            link = CoordinatorCalls([first.url, second.url], TOKEN, 3.0)
+            outbox = Outbox(tmp_path / "outbox", link, retry=30.0, clock=clock, events=ears)
+            outbox.add(item(1))
+            outbox.join_recorded()
+            await outbox.turn()
+            assert [result["logId"] for result in first.results] == [1]
+            first.taking_results = False
+            outbox.add(item(2))
+            outbox.join_recorded()
+            await outbox.turn()
+        outbox.add(item(3))
+        outbox.join_recorded()
+        await outbox.turn()
+        assert [result["logId"] for result in second.results] == [2, 3]
+        assert len(outbox) == 0
+        outbox.close()
+        link.close()

@@ -1,3 +1,4 @@
+import json
 import socket
 from collections.abc import Callable
 from datetime import date
@@ -10,7 +11,7 @@ from pydantic import Field
 
 from orth.errors import Invalid
 from orth.executor.context import JobContext
-from orth.executor.parameters import parameters_of
+from orth.executor.parameters import Param, parameters_of
 
 
 def typed(
@@ -124,3 +125,70 @@ def test_a_signature_that_json_cannot_fill_is_refused_when_written(
 ) -> None:
     with pytest.raises(Invalid, match=complaint):
         parameters_of(function, "it")
+
+
+def described(
+    market: Annotated[str, Param(help="which one", title="Market", pattern="^[a-z]+$", max_length=9)],
+    symbols: Annotated[list[str] | None, Param(help="empty = all", min_items=1, max_items=2)] = None,
+    share: Annotated[float, Param(gt=0, le=1)] = 1.0,
+    count: Annotated[int, Param(ge=1, lt=10), "a note of somebody else"] = 1,
+) -> None: ...
+
+
+def test_a_param_describes_and_limits_its_argument() -> None:
+    parameters = parameters_of(described, "described")
+    assert parameters.schema is not None
+    shown = parameters.schema["properties"]
+    assert (shown["market"]["title"], shown["market"]["description"]) == ("Market", "which one")
+    assert shown["symbols"]["description"] == "empty = all"
+    assert (shown["share"]["exclusiveMinimum"], shown["share"]["maximum"]) == (0, 1)
+    assert parameters.read('{"market": "paris", "symbols": ["A"]}') == {"market": "paris", "symbols": ["A"]}
+    with pytest.raises(Invalid) as refused:
+        parameters.read('{"market": "PARIS", "symbols": ["a", "b", "c"], "share": 2, "count": 10}')
+    for field in ("market: ", "symbols: ", "share: ", "count: "):
+        assert field in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (["market=paris"], {"market": "paris"}),
+        (["market=5"], {"market": "5"}),
+        (['symbols=["A","B"]', "market=x", "share=0.5"], {"market": "x", "symbols": ["A", "B"], "share": 0.5}),
+        (["market=a=b"], {"market": "a=b"}),
+        (["market=null", "symbols=null"], {"market": "null", "symbols": None}),
+        (["count=three"], {"count": "three"}),
+        (["unknown=1"], {"unknown": 1}),
+    ],
+)
+def test_words_of_a_command_line_become_json(words: list[str], arguments: dict[str, Any]) -> None:
+    assert json.loads(parameters_of(described, "described").text_of_words(words)) == arguments
+
+
+def test_words_for_one_text_are_the_text() -> None:
+    def raw(ctx: JobContext, text: str) -> None: ...
+
+    assert parameters_of(raw, "raw").text_of_words(["text=5 {}"]) == "5 {}"
+    with pytest.raises(Invalid, match="takes only text, and was given other"):
+        parameters_of(raw, "raw").text_of_words(["other=5"])
+
+
+def test_a_word_needs_a_name() -> None:
+    with pytest.raises(Invalid, match=r"'paris' is not a parameter\. Write name=value"):
+        parameters_of(described, "described").text_of_words(["paris"])
+
+
+def test_what_cannot_be_sent_is_refused() -> None:
+    parameters = parameters_of(described, "described")
+    with pytest.raises(Invalid, match="cannot be written as JSON"):
+        parameters.text_of({"market": socket.socket})
+    with pytest.raises(Invalid, match="takes no parameters, and was given a, b"):
+        parameters_of(lambda: None, "nothing").text_of({"a": 1, "b": 2})
+
+
+@given(st.fixed_dictionaries({"market": st.from_regex("[a-z]{1,9}", fullmatch=True), "count": st.integers(1, 9)}))
+def test_arguments_survive_the_way_through_the_text(arguments: dict[str, Any]) -> None:
+    parameters = parameters_of(described, "described")
+    assert parameters.read(parameters.text_of(arguments)) == arguments
+    words = [f"{name}={value}" for name, value in arguments.items()]
+    assert parameters.read(parameters.text_of_words(words)) == arguments

@@ -124,12 +124,94 @@ async def test_an_object_that_ran_out_of_time_is_not_used_again(app: Handlers, r
                 released.wait(20)
             return f"life {lives.index(self)}"
 
-    ran = rig(clock=clock)
+    ran = rig(clock=clock, kill_grace=0.05, abandoned_hold=0.0)
     assert ran.run(1, "stuck", executor_params="none", executor_timeout=60).ok
     eventually(waiting.is_set)
     clock.advance(60)
     await ran.runtime.limits.turn()
-    assert ran.runtime.join_idle(10)
+    eventually(lambda: len(ran.runtime.tools.abandoned) == 1)
+    await ran.runtime.limits.turn()
     assert ran.waiting()[1].handle_code == 502
     assert ran.result(2, "stuck", executor_params="some").handle_msg == "life 1"
     released.set()
+
+
+@pytest.mark.parametrize("kind", ["function", "object"])
+def test_a_coroutine_is_cancelled_where_it_waits_and_may_clean_up(app: Handlers, rig: MakeRig, kind: str) -> None:
+    story: list[str] = []
+    waiting = threading.Event()
+
+    async def wait_for_ever() -> None:
+        try:
+            waiting.set()
+            await asyncio.sleep(3600)
+        finally:
+            await asyncio.sleep(0.01)
+            story.append("cleaned up")
+
+    if kind == "function":
+        app.job("wait")(wait_for_ever)
+    else:
+        app.job("wait")(type("Wait", (), {"execute": lambda self: wait_for_ever()}))
+    ran = rig(kill_grace=5.0)
+    ran.run(1, "wait")
+    assert waiting.wait(10)
+    ran.runtime.threads.kill(1)
+    assert ran.runtime.join_idle(10)
+    assert (story, ran.waiting()[1].handle_msg) == (["cleaned up"], "Ended: it was killed on request.")
+    assert len(ran.runtime.tools.abandoned) == 0
+
+
+def test_executions_at_the_same_time_share_one_object_and_its_loop(app: Handlers, rig: MakeRig) -> None:
+    story: list[Any] = []
+    together = threading.Barrier(3)
+
+    @app.job("sync")
+    class Sync:
+        async def init(self) -> None:
+            self.loop = asyncio.get_running_loop()
+            story.append("init")
+
+        async def execute(self, ctx: JobContext) -> str:
+            assert asyncio.get_running_loop() is self.loop
+            await asyncio.to_thread(together.wait, 10)
+            print(f"this is {ctx.log_id}")
+            return str(ctx.log_id)
+
+        async def destroy(self) -> None:
+            story.append("destroy")
+
+    ran = rig()
+    for log_id in (1, 2, 3):
+        assert ran.run(log_id, "sync", executor_block_strategy="CONCURRENT", executor_concurrency=3).ok
+    assert ran.runtime.join_idle(10)
+    assert {log_id: item.handle_msg for log_id, item in ran.waiting().items()} == {1: "1", 2: "2", 3: "3"}
+    assert all(f" this is {log_id}\n" in ran.text(log_id) for log_id in (1, 2, 3))
+    ran.runtime.threads.drain(5)
+    assert story == ["init", "destroy"]
+
+
+def test_an_init_that_never_returned_does_not_block_the_next_life(app: Handlers, rig: MakeRig) -> None:
+    begun, release = threading.Event(), threading.Event()
+    lives: list[int] = []
+
+    @app.job("slow")
+    class Slow:
+        def init(self) -> None:
+            lives.append(1)
+            if len(lives) == 1:
+                begun.set()
+                release.wait(20)
+
+        def execute(self) -> str:
+            return f"{len(lives)} lives"
+
+    ran = rig(kill_grace=0.05)
+    ran.run(1, "slow")
+    assert begun.wait(10)
+    ran.runtime.threads.kill(1)
+    assert ran.runtime.join_idle(10)
+    assert ran.result(2, "slow", executor_block_strategy="COVER_EARLY").handle_msg == "2 lives"
+    release.set()
+    eventually(lambda: len(ran.runtime.tools.abandoned) == 0)
+    assert ran.result(3, "slow").handle_msg == "2 lives"

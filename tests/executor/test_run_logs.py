@@ -1,9 +1,14 @@
+import asyncio
 import os
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from orth.clock import SystemClock
 from orth.errors import Invalid
 from orth.executor import run_logs
 from orth.executor.facts import LogUnwritable
@@ -159,3 +164,206 @@ def test_a_disk_that_fills_up_is_told_once(logs: RunLogs, ears: Ears) -> None:
     log.write("one")
     log.write("two")
     assert [event.error for event in ears.of(LogUnwritable)] == ["[Errno 28] No space left on device"]
+
+
+def test_lines_cannot_be_forged_and_other_control_characters_are_kept(logs: RunLogs) -> None:
+    log = logs.open(7, NOON)
+    log.write("a\r2001-01-01T00:00:00.000Z forged\rb\r\n2001-01-01T00:00:00.000Z too\x1b[31m\x07\x85\u2028\x0c|\r")
+    log.close()
+    page = logs.read(7, NOON, 1, finished=True)
+    stamp = "2025-06-15T15:06:40.000Z "
+    assert [line.removeprefix(stamp) for line in page.content.split("\n")] == [
+        "a",
+        "2001-01-01T00:00:00.000Z forged",
+        "b",
+        "2001-01-01T00:00:00.000Z too\x1b[31m\x07\x85\u2028\x0c|",
+    ]
+    assert all(line.startswith(stamp) for line in page.content.split("\n"))
+    assert page.to_line == 4
+
+
+# --- from the end -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def million(logs: RunLogs) -> RunLogs:
+    log = logs.open(7, NOON)
+    for start in range(0, 1_000_000, 1000):
+        log.write("\n".join(f"line {number}" for number in range(start + 1, start + 1001)))
+    log.close()
+    return logs
+
+
+def test_a_million_lines_are_read_from_the_end_without_reading_from_the_start(million: RunLogs) -> None:
+    path = million.path_of(7, NOON)
+    assert path.stat().st_size > 30_000_000
+    before = bytes_read()
+    began = time.monotonic()
+    page = million.read(7, NOON, 999_901, finished=True)
+    tail = million.tail(7, NOON, 100, finished=True)
+    middle = RunLogs(million.directory, HandClock(), Ears()).read(7, NOON, 500_000, finished=True)
+    took, read = time.monotonic() - began, bytes_read() - before
+    assert page == tail
+    assert (page.from_line, page.to_line, page.end) == (999_901, 1_000_000, True)
+    assert page.content.endswith("line 1000000")
+    assert middle.content.split("\n")[0].endswith(" line 500000")
+    assert read < 1_000_000, "a page, its way from the index, and the index itself"
+    assert took < 1
+
+
+def bytes_read() -> int:
+    """What this process has read from files, as the kernel counts it."""
+    told = Path("/proc/self/io").read_text()
+    return int(told.split("rchar: ")[1].split()[0])
+
+
+@pytest.mark.parametrize(("asked", "got"), [(1, 1), (3, 3), (10, 10), (11, 10), (0, 1), (-5, 1), (10**9, 10)])
+def test_the_tail_has_the_last_lines_and_their_numbers(logs: RunLogs, asked: int, got: int) -> None:
+    log = logs.open(7, NOON)
+    log.write("\n".join(str(number) for number in range(1, 11)))
+    page = logs.tail(7, NOON, asked, finished=False)
+    assert (page.from_line, page.to_line, page.end) == (11 - got, 10, False)
+    assert [line.split(" ")[1] for line in page.content.split("\n")] == [str(n) for n in range(11 - got, 11)]
+
+
+def test_a_tail_too_large_for_a_page_keeps_its_end(logs: RunLogs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_logs, "PAGE_BYTES", 80)
+    log = logs.open(7, NOON)
+    log.write("\n".join(str(number) for number in range(1, 11)))
+    with log.path.open("ab") as file:
+        file.write(b"half")
+    page = logs.tail(7, NOON, 5, finished=False)
+    assert (page.from_line, page.to_line) == (9, 10)
+    assert logs.tail(7, NOON, 1, finished=True).content == "half"
+
+
+def test_the_tail_of_nothing_is_nothing(logs: RunLogs) -> None:
+    assert logs.tail(7, NOON, 5, finished=False).content == ""
+    assert logs.tail(7, NOON, 5, finished=True).end
+    logs.open(7, NOON).close()
+    page = logs.tail(7, NOON, 5, finished=True)
+    assert (page.from_line, page.to_line, page.content, page.end) == (1, 0, "", True)
+
+
+# --- as it grows ------------------------------------------------------------------------------------------------------
+
+
+async def test_following_gives_every_line_once_and_ends(tmp_path: Path, ears: Ears) -> None:
+    logs = RunLogs(tmp_path, SystemClock(), ears)
+    open_here = threading.Event()
+    open_here.set()
+
+    def write() -> None:
+        log = logs.open(7, NOON)
+        for number in range(1, 3001):
+            log.write(str(number))
+        log.close()
+        open_here.clear()
+
+    writer = threading.Thread(target=write)
+    followed = logs.follow(7, NOON, finished=lambda: not open_here.is_set())
+    writer.start()
+    async with asyncio.timeout(20):
+        pages = [page async for page in followed]
+    writer.join()
+    lines = [
+        line.split(" ")[1] for page in pages if page.to_line >= page.from_line for line in page.content.split("\n")
+    ]
+    assert lines == [str(number) for number in range(1, 3001)]
+    assert [page.end for page in pages] == [False] * (len(pages) - 1) + [True]
+    assert logs.growth._waiting == {}
+
+
+async def test_a_follower_is_woken_by_a_line_and_not_by_its_pause(tmp_path: Path, ears: Ears) -> None:
+    class Sleepless(SystemClock):
+        """A clock on which only being woken ends a sleep."""
+
+        async def sleep_unless(self, woken: asyncio.Event, seconds: float) -> None:
+            await woken.wait()
+
+    logs = RunLogs(tmp_path, Sleepless(), ears)
+    log = logs.open(7, NOON)
+    pages = logs.follow(7, NOON, finished=lambda: False)
+    first = asyncio.ensure_future(anext(pages))
+    await asyncio.sleep(0)
+    log.write("one")
+    async with asyncio.timeout(10):
+        assert (await first).to_line == 1
+        second = asyncio.ensure_future(anext(pages))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(log.write, "two")
+        assert (await second).content.endswith("two")
+    await pages.aclose()
+    log.write("nobody listens")
+
+
+# --- tricks with the file system, and a disk that is full -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trick", ["link", "linked folder", "pipe", "folder"])
+def test_what_is_no_plain_file_is_neither_read_nor_written(
+    logs: RunLogs, tmp_path: Path, ears: Ears, trick: str
+) -> None:
+    path = logs.path_of(7, NOON)
+    secret = tmp_path / "elsewhere" / "7.log"
+    secret.parent.mkdir()
+    secret.write_text("a secret\n")
+    if trick == "linked folder":
+        path.parent.symlink_to(secret.parent)
+    else:
+        path.parent.mkdir()
+        {"link": lambda: path.symlink_to(secret), "pipe": lambda: os.mkfifo(path), "folder": path.mkdir}[trick]()
+    page = logs.read(7, NOON, 1, finished=False)
+    assert page.end
+    assert "no log of execution 7" in page.content
+    assert logs.tail(7, NOON, 5, finished=False).end
+    log = logs.open(7, NOON)
+    log.write("dropped")
+    log.close()
+    assert secret.read_text() == "a secret\n"
+    assert [event.log_id for event in ears.of(LogUnwritable)] == [7]
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from orth.executor.facts import LogUnwritable
+from orth.executor.run_logs import RunLogs
+from tests.executor.bench import NOON, Ears, HandClock
+
+directory, ears = Path(sys.argv[1]), Ears()
+logs = RunLogs(directory, HandClock(), ears)
+log = logs.open(7, NOON)
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+for number in range(100):
+    log.write(f"line {number}")
+assert log.path.stat().st_size == 1000, log.path.stat()
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+log.write("there is room again")
+log.write("and the end is here")
+log.close()
+[told] = ears.of(LogUnwritable)
+print(told.error)
+"""
+
+
+def test_a_full_disk_costs_text_and_the_log_says_how_much(logs: RunLogs) -> None:
+    root = Path(__file__).parents[2]
+    child = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(logs.directory)],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert child.returncode == 0, child.stderr
+    assert child.stdout == "[Errno 27] File too large\n"
+    lines = [line.split(" ", 1) for line in logs.read(7, NOON, 1, finished=True).content.split("\n")]
+    whole = [text for _stamp, text in (line for line in lines if len(line) == 2) if text.startswith("line ")]
+    assert whole[0] == "line 0"
+    assert 20 < len(whole) < 40
+    assert lines[-3][1].startswith("… ")
+    assert lines[-3][1].endswith(" bytes are missing here: they could not be written …")
+    assert [text for _stamp, text in lines[-2:]] == ["there is room again", "and the end is here"]

@@ -1,6 +1,5 @@
 import asyncio
 import sys
-import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,14 +8,14 @@ from typing import NoReturn
 import pytest
 
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT
-from orth.executor.context import JobContext, JobFailed
-from orth.executor.facts import ExecutionAbandoned, ExecutionFinished, ExecutionStarted
+from orth.executor.context import JobContext, JobFailed, Outcome
+from orth.executor.facts import ExecutionFinished, ExecutionStarted
 from orth.executor.handlers import Handlers
 from orth.executor.run_logs import RunLogs
-from orth.executor.running import Tools, carry_out
+from orth.executor.running import Accepted, Tools, carry_out
 from orth.executor.time_limits import TimeLimits
 from orth.wire.messages import CallbackItem, RunRequest
-from tests.executor.bench import NOON, Ears, HandClock, eventually, request
+from tests.executor.bench import NOON, Ears, HandClock, request
 from tests.executor.conftest import MakeRig
 
 
@@ -30,7 +29,7 @@ class Shop:
     def carry_out(self, asked: RunRequest) -> CallbackItem:
         handler = self.app.get(asked.executor_handler)
         assert handler is not None
-        return carry_out(asked, handler, handler.performer(), self.tools)
+        return carry_out(Accepted(asked, handler), handler.performer(), self.tools)
 
     def text(self, log_id: int) -> str:
         return self.tools.logs.path_of(log_id, NOON).read_text()
@@ -193,49 +192,36 @@ def test_text_no_database_would_take_is_repaired(app: Handlers, shop: Shop) -> N
     assert shop.carry_out(request(1, "odd")).handle_msg == "a\ufffdb\ufffdc"
 
 
-def test_within_its_limit_a_handler_is_as_any_other(app: Handlers, shop: Shop) -> None:
+def test_what_ends_it_from_outside_is_its_result_whatever_the_handler_says(app: Handlers, shop: Shop) -> None:
+    app.job("hello")(lambda: "greeted")
+    handler = app.get("hello")
+    assert handler is not None
+    accepted = Accepted(request(1, "hello"), handler, ending=Outcome(502, "too long"))
+    ended = carry_out(accepted, handler.performer(), shop.tools)
+    assert (ended.handle_code, ended.handle_msg) == (502, "too long")
+    assert shop.text(1).splitlines()[-1].endswith("--- execution ends: 502 after 0.000 s, too long")
+
+
+def test_a_barred_handler_is_not_called(app: Handlers, shop: Shop) -> None:
+    called: list[int] = []
+    app.job("hello")(lambda: called.append(1))
+    handler = app.get("hello")
+    assert handler is not None
+    accepted = Accepted(request(1, "hello"), handler, ending=Outcome(500, "killed"))
+    assert accepted.stay.bar()
+    assert carry_out(accepted, handler.performer(), shop.tools).handle_msg == "killed"
+    assert called == []
+
+
+def test_leaving_at_a_checkpoint_needs_no_traceback(app: Handlers, shop: Shop) -> None:
     @app.job
-    def where(ctx: JobContext) -> str:
-        print("captured too")
-        return threading.current_thread().name
+    def leave(ctx: JobContext) -> None:
+        ctx.cancel()
+        ctx.checkpoint()
 
-    ended = shop.carry_out(request(1, "where", executor_timeout=60))
-    assert (ended.handle_code, ended.handle_msg) == (200, f"{threading.current_thread().name}-limited-1")
-    assert shop.tools.limits._watched == {}
-
-
-async def test_past_its_limit_the_result_is_502_and_the_thread_is_left_behind(
-    app: Handlers, shop: Shop, clock: HandClock, ears: Ears
-) -> None:
-    release = threading.Event()
-    contexts: list[JobContext] = []
-
-    @app.job
-    def stuck(ctx: JobContext) -> str:
-        contexts.append(ctx)
-        release.wait(20)
-        return "too late"
-
-    ended: list[CallbackItem] = []
-    thread = threading.Thread(target=lambda: ended.append(shop.carry_out(request(1, "stuck", executor_timeout=5))))
-    thread.start()
-    eventually(lambda: bool(contexts))
-    clock.advance(4.9)
-    await shop.tools.limits.turn()
-    assert not ended
-    clock.advance(0.1)
-    await shop.tools.limits.turn()
-    thread.join(10)
-    assert [(item.handle_code, item.handle_msg) for item in ended] == [
-        (502, "The execution took longer than its limit of 5 s.")
-    ]
-    assert contexts[0].cancelled
-    assert [event.limit for event in ears.of(ExecutionAbandoned)] == [5]
-    assert len(shop.tools.abandoned) == 1
-    size = len(shop.text(1))
-    release.set()
-    eventually(lambda: len(shop.tools.abandoned) == 0)
-    assert len(shop.text(1)) == size
+    ended = shop.carry_out(request(1, "leave"))
+    assert (ended.handle_code, ended.handle_msg) == (500, "Cancelled.")
+    assert "Traceback" not in shop.text(1)
 
 
 def test_the_end_is_told_when_the_result_is_safe(app: Handlers, rig: MakeRig) -> None:

@@ -4,11 +4,13 @@ import threading
 import pytest
 
 from orth.errors import CannotStart
+from orth.executor import runtime as runtime_module
 from orth.executor.facts import ExecutorStarted, ExecutorStopped
 from orth.executor.handlers import Handlers
+from orth.executor.retention import Retention
 from orth.loop import run_loops
 from orth.version import __version__
-from tests.executor.bench import Rig, eventually
+from tests.executor.bench import HandClock, Rig, eventually
 from tests.executor.conftest import MakeRig
 
 
@@ -37,7 +39,7 @@ async def test_it_announces_what_it_is(app: Handlers, rig: MakeRig) -> None:
     assert request.registry_value == "http://127.0.0.1:9999"
     assert request.orth is not None
     assert (request.orth.incarnation, request.orth.version) == ("this-process", __version__)
-    assert request.orth.extensions == ("resend", "verdicts")
+    assert request.orth.extensions == ("resend", "verdicts", "kill-execution", "batch-run")
     [handler] = request.orth.handlers
     assert (handler.name, handler.description, handler.schedule) == ("hello", "Greet.", "0/5 * * * * ?")
     assert handler.params_schema is not None
@@ -60,6 +62,7 @@ async def test_with_its_loops_running_it_delivers_and_stops_in_good_order(app: H
     stopping = asyncio.create_task(ran.runtime.stop())
     await asyncio.to_thread(eventually, lambda: ran.runtime.admission.closed)
     assert not ran.run(3, "hold").ok
+    await asyncio.to_thread(eventually, lambda: [result.log_id for result in ran.desk.results] == [2])
     release.set()
     async with asyncio.timeout(20):
         await stopping
@@ -76,7 +79,7 @@ async def test_a_time_limit_works_on_the_running_loops(app: Handlers, rig: MakeR
     loops = asyncio.create_task(run_loops(*ran.runtime.loops))
     ran.run(1, "hold", executor_timeout=1)
     assert await asyncio.to_thread(ran.runtime.join_idle, 10)
-    assert ran.runtime.health()["abandoned"] == 1
+    await asyncio.to_thread(eventually, lambda: ran.runtime.health()["abandoned"] == 1)
     await ran.runtime.stop()
     await loops
     assert [result.handle_code for result in ran.desk.results] == [502]
@@ -119,3 +122,62 @@ def test_two_executors_cannot_share_a_data_folder(app: Handlers, rig: MakeRig) -
     rig()
     with pytest.raises(CannotStart, match=r"Another executor uses the data folder .* --data-dir"):
         rig()
+
+
+async def test_a_beat_names_what_is_here_and_counts_what_it_does_not_name(
+    app: Handlers, rig: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = threading.Event()
+    app.job("hold")(lambda: release.wait(20) and None)
+    app.job("hello")(lambda: "greeted")
+    ran = rig()
+    ran.desk.away = True
+    for log_id in (1, 2):
+        ran.result(log_id, "hello", job_id=2)
+    for log_id in range(10, 15):
+        assert ran.run(log_id, "hold").ok
+    await asyncio.to_thread(eventually, lambda: len(ran.runtime.tools.contexts) == 1)
+    said = ran.runtime.announced().orth
+    assert said is not None
+    assert (said.running, said.unacknowledged) == ((10, 11, 12, 13, 14), (1, 2))
+    assert said.load is not None
+    assert said.load.model_dump() == {
+        "running": 1,
+        "queued": 4,
+        "threads": 2,
+        "abandoned": 0,
+        "unacknowledged": 2,
+    }
+    monkeypatch.setattr(runtime_module, "STANDING_LIMIT", 1)
+    said = ran.runtime.announced().orth
+    assert said is not None
+    assert said.load is not None
+    assert (said.running, said.load.running + said.load.queued) == ((10,), 5)
+    assert (said.unacknowledged, said.load.unacknowledged) == ((1,), 2)
+    release.set()
+    assert await asyncio.to_thread(ran.runtime.join_idle, 10)
+
+
+async def test_a_delivered_result_makes_an_unregistered_executor_register_at_once(app: Handlers, rig: MakeRig) -> None:
+    app.job("hello")(lambda: "greeted")
+    ran = rig(clock=HandClock())
+    ran.desk.away = True
+    await ran.runtime.heartbeat.guarded_turn()
+    ran.result(1, "hello")
+    ran.desk.away = False
+    waited = ran.runtime.heartbeat.paused_until
+    await ran.runtime.outbox.guarded_turn()
+    assert ran.runtime.heartbeat.paused_until < waited
+    assert ran.desk.registered == []
+    await ran.runtime.heartbeat.guarded_turn()
+    assert len(ran.desk.registered) == 1
+
+
+def test_old_logs_go_while_it_runs(app: Handlers, rig: MakeRig) -> None:
+    ran = rig(log_retention=86_400.0)
+    [retention] = [loop for loop in ran.runtime.loops if isinstance(loop, Retention)]
+    old = ran.runtime.logs.path_of(1, 0)
+    old.parent.mkdir()
+    old.write_text("from 1970")
+    asyncio.run(retention.turn())
+    assert not old.exists()

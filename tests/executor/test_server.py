@@ -12,7 +12,7 @@ from tests.executor.bench import HEADERS, NOON, TOKEN, Rig
 from tests.executor.conftest import MakeRig
 
 RUN = b'{"jobId": 1, "logId": 7, "executorHandler": "hello", "logDateTime": %d}' % NOON
-POSTS = ("/run", "/trigger", "/beat", "/idleBeat", "/log", "/kill")
+POSTS = ("/run", "/trigger", "/runs", "/beat", "/idleBeat", "/log", "/kill")
 
 
 @pytest.fixture
@@ -64,10 +64,39 @@ def test_a_missing_log_explains_itself(ran: Rig) -> None:
     assert "no log of execution 99" in page["logContent"]
 
 
-def test_killing_is_refused_in_words(ran: Rig) -> None:
-    reply = ran.ask("/kill", b'{"jobId": 1}')
-    assert reply.code == 500
-    assert "cannot kill yet" in str(reply.msg)
+def test_killing_nothing_is_answered_yes_with_a_note(ran: Rig) -> None:
+    for body in (b'{"jobId": 1}', b'{"jobId": 1, "logId": 7}'):
+        reply = ran.ask("/kill", body)
+        assert reply.code == 200
+        assert "runs or waits here" in str(reply.msg)
+
+
+def test_a_batch_is_answered_item_by_item(ran: Rig) -> None:
+    batch = {
+        "requests": [
+            {"jobId": 1, "logId": 1, "executorHandler": "hello", "logDateTime": NOON},
+            {"jobId": 1, "logId": 2, "executorHandler": "nobody", "logDateTime": NOON},
+            {"jobId": 1, "logId": 3.5, "executorHandler": "hello"},
+            "no object",
+            {"jobId": 1, "logId": 1, "executorHandler": "hello", "logDateTime": NOON},
+            {"jobId": 2, "logId": 4, "executorHandler": "hello", "logDateTim": NOON, "executorParams": None},
+        ]
+    }
+    status, body = ran.runtime.handle("/runs", json.dumps(batch).encode(), HEADERS)
+    replies = envelope(body)["data"]["replies"]
+    assert (status, envelope(body)["code"]) == (200, 200)
+    assert [(reply["logId"], reply["code"]) for reply in replies] == [
+        (1, 200),
+        (2, 500),
+        (None, 500),
+        (None, 500),
+        (1, 200),
+        (4, 200),
+    ]
+    assert replies[2]["msg"] == "Refused: logId: must be an integer."
+    assert replies[4]["msg"].startswith("Execution 1 is here already")
+    assert ran.runtime.join_idle(10)
+    assert {log_id: item.handle_code for log_id, item in ran.waiting().items()} == {1: 200, 4: 200}
 
 
 @pytest.mark.parametrize("path", POSTS)

@@ -1,6 +1,8 @@
 """Where the three databases differ, they are made to do the same."""
 
 import asyncio
+import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from orth.store.engines import (
     upsert,
 )
 from orth.store.tables import fires, groups, registry, secrets
-from tests.store.builders import NOW, on_servers, until_blocked
+from tests.store.builders import NOW, on_servers, on_sqlite, until_blocked
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,50 @@ def test_sqlite_needs_a_file(text: str) -> None:
 def test_the_folder_of_a_sqlite_file_is_made(tmp_path: Path) -> None:
     with open_database(f"sqlite:///{tmp_path}/new/deep/orth.db") as db, db.engine.connect():
         assert (tmp_path / "new/deep/orth.db").exists()
+
+
+def test_only_its_owner_can_read_a_new_sqlite_file(tmp_path: Path) -> None:
+    with open_database(f"sqlite:///{tmp_path}/new/orth.db") as db, db.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (x)")
+        for file in (tmp_path / "new").iterdir():
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+        assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("place", ["file/orth.db", "folder"])
+def test_what_cannot_be_a_sqlite_file_is_refused(place: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(CannotStart, match=r"cannot be opened: .* Check store\.url and the folder\."):
+        open_database(f"sqlite:///{tmp_path}/{place}")
+
+
+@on_sqlite
+async def test_opening_a_sqlite_file_again_does_not_give_up_its_locks(db: Database, empty_url: str) -> None:
+    """Otherwise another process, thinking itself the last, removes the journal that we go on writing to."""
+
+    def put(connection: Connection, name: str) -> None:
+        insert_new(connection, secrets, [{"name": name, "value": "v", "created_at": NOW}])
+
+    await db.tx(put, "before")
+    open_database(empty_url).close()
+    assert visit(db) == ["before"]
+    await db.tx(put, "after")
+    assert visit(db) == ["after", "before"]
+
+
+_VISIT = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+print(*sorted(name for name, in connection.execute("SELECT name FROM orth_secret")))
+connection.close()
+"""
+
+
+def visit(db: Database) -> list[str]:
+    """What another process sees, that opens the file, reads, and closes it."""
+    command = [sys.executable, "-I", "-S", "-c", _VISIT, str(db.url.database)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
 
 
 def a_fire(fire_time: int, reason: str) -> dict[str, object]:

@@ -43,7 +43,7 @@ def test_a_taken_port(command: tuple[str, ...], tmp_path: Path) -> None:
             *command, "--listen", f"127.0.0.1:{port}", cwd=tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t", NOTES="notes"
         )
     assert f"Port {port} on 127.0.0.1 is taken" in one_line(done)
-    assert not (tmp_path / ".orth" / "orth.db").exists()
+    assert list((tmp_path / ".orth").glob("*")) == []
 
 
 @pytest.mark.parametrize("command", [("server",), ("executor", str(JOBS))])
@@ -115,3 +115,34 @@ def test_an_executor_without_a_file_or_an_app(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("x = 1\n")
     line = one_line(orth("executor", "empty.py", cwd=tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t"))
     assert "Executor" in line
+
+
+@pytest.mark.parametrize("option", [("--roles", "console"), ("--channels", "redis://127.0.0.1:1/0")])
+def test_choices_this_version_does_not_have(option: tuple[str, str], tmp_path: Path) -> None:
+    line = one_line(orth("server", *option, "--listen", "127.0.0.1:0", cwd=tmp_path))
+    assert f"Leave {option[0]} out" in line
+    assert not (tmp_path / ".orth").exists()
+
+
+def test_a_database_file_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "blocked").write_text("a file where a folder should be")
+    store = f"sqlite:///{tmp_path}/blocked/inner/orth.db"
+    assert "cannot be opened" in one_line(orth("server", "--store", store, "--listen", "127.0.0.1:0", cwd=tmp_path))
+
+
+def test_an_empty_access_token_file(tmp_path: Path) -> None:
+    (tmp_path / ".orth").mkdir()
+    (tmp_path / ".orth" / "access-token").touch()
+    assert "is empty" in one_line(orth("server", "--listen", "127.0.0.1:0", cwd=tmp_path))
+
+
+def test_what_a_coordinator_writes_only_its_owner_can_read(tmp_path: Path) -> None:
+    from tests.walk.processes import Site
+
+    with Site(tmp_path, ORTH_SECURITY__ACCESS_TOKEN="") as site:
+        site.coordinator()
+        folder = tmp_path / "coordinator"
+        assert folder.stat().st_mode & 0o077 == 0
+        kept = {path.name: path.stat().st_mode & 0o077 for path in folder.iterdir()}
+        assert kept.keys() >= {"orth.db", "access-token"}
+        assert set(kept.values()) == {0}

@@ -17,9 +17,11 @@ from orth.wire.messages import (
     INT32_MAX,
     INT64_MAX,
     PARAMS_LIMIT,
+    STANDING_LIMIT,
     Announcement,
     CallbackItem,
     HandlerInfo,
+    Load,
     LogPage,
     RegistryRequest,
     Reply,
@@ -229,6 +231,16 @@ class TestRegistration:
     def test_app_names_are_visible_and_short(self, name: str) -> None:
         with pytest.raises(ValidationError):
             RegistryRequest(registry_key=name, registry_value="http://a:1")
+
+    def test_an_announcement_says_what_is_there_and_a_long_list_is_no_reason_to_refuse_it(self) -> None:
+        said = {"incarnation": "i", "running": list(range(STANDING_LIMIT + 5)), "unacknowledged": ["7"]}
+        read = Announcement.model_validate({**said, "load": {"running": 1, "queued": "1004", "somethingNew": 1}})
+        assert read.running == tuple(range(STANDING_LIMIT))
+        assert read.unacknowledged == (7,)
+        assert read.load == Load(running=1, queued=1004)
+        assert Announcement(incarnation="i").load is None
+        written = json.loads(read.model_dump_json(by_alias=True))
+        assert Announcement.model_validate(written) == read
 
     def test_an_announcement_has_limits(self) -> None:
         handler = HandlerInfo(name="a")

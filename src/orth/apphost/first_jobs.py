@@ -68,17 +68,26 @@ def make_first_jobs(api: AdminApi) -> Made:
 
 
 def _make_job(api: AdminApi, group_id: int, handler: dict[str, Any]) -> tuple[str, str]:
-    job = api.call(
-        "POST",
-        "/api/v1/jobs",
-        {
-            "job_group": group_id,
-            "job_desc": handler["name"],
-            "schedule_type": "CRON",
-            "schedule_conf": handler["schedule"],
-            "timezone": handler["timezone"],
-            "executor_handler": handler["name"],
-        },
-    )
+    job = api.call("POST", "/api/v1/jobs", job_proposed(group_id, handler))
     api.call("POST", f"/api/v1/jobs/{job['id']}/start")
     return handler["name"], handler["schedule"]
+
+
+def job_proposed(group_id: int, handler: dict[str, Any]) -> dict[str, Any]:
+    """The job as the author of its handler proposes it; what was left open is left to the defaults."""
+    retry = handler.get("retry")
+    proposed = {
+        "job_group": group_id,
+        "job_desc": handler["name"],
+        "schedule_type": "CRON",
+        "schedule_conf": handler["schedule"],
+        "timezone": handler["timezone"],
+        "executor_handler": handler["name"],
+    }
+    if_said = {
+        "executor_timeout": handler.get("timeout"),
+        "executor_block_strategy": handler.get("block"),
+        "executor_concurrency": handler.get("concurrency"),
+        "executor_fail_retry_count": retry["attempts"] - 1 if retry else None,
+    }
+    return proposed | {name: value for name, value in if_said.items() if value is not None}

@@ -8,6 +8,8 @@ import click
 from orth.cli.options import process_options
 from orth.cli.starting import arm_failpoints, start_process
 
+RELOADS = ("drain", "hard")
+
 
 @click.command()
 @click.argument("target", metavar="FILE|MODULE")
@@ -18,6 +20,15 @@ from orth.cli.starting import arm_failpoints, start_process
 @click.option("--transport", type=click.Choice(["push", "queue", "link"]), help="How work arrives.")
 @click.option("--queue", metavar="QUEUE", help="Queue it competes on with --transport queue.")
 @click.option("--data-dir", metavar="DIR", help="Where it keeps logs and unsent results.")
+@click.option(
+    "--reload",
+    type=click.Choice(RELOADS),
+    is_flag=False,
+    flag_value="drain",
+    metavar="[=hard]",
+    help="Start again when a file changes: after its executions ended, or (=hard) at once.",
+)
+@click.option("--check", is_flag=True, help="Only load the jobs and list them.")
 @process_options
 def executor(
     target: str,
@@ -28,6 +39,8 @@ def executor(
     transport: str | None,
     queue: str | None,
     data_dir: str | None,
+    reload: str | None,
+    check: bool,
     config: Path | None,
     log_level: str,
 ) -> None:
@@ -44,8 +57,39 @@ def executor(
         "executor.queue": queue,
         "executor.data_dir": data_dir,
     }
+    if check:
+        _list(target)
+        return
     settings = start_process(options, config=config, log_level=log_level)
+    if reload is not None:
+        sys.exit(_keep_reloading(target, hard=reload == "hard"))
     arm_failpoints()
     from orth.executor.process import run_executor
 
     sys.exit(run_executor(target, settings))
+
+
+def _list(target: str) -> None:
+    from orth.executor.author_commands import list_handlers
+    from orth.executor.loading import load_handlers
+
+    list_handlers(load_handlers(target))
+
+
+def _keep_reloading(target: str, *, hard: bool) -> int:
+    from orth.clock import SystemClock
+    from orth.executor.reloading import run_reloading
+
+    return run_reloading(target, _without_reload(sys.argv[1:]), hard=hard, clock=SystemClock())
+
+
+def _without_reload(arguments: list[str]) -> list[str]:
+    """This command line, for the process that is started again and again."""
+    kept: list[str] = []
+    previous = ""
+    for word in arguments:
+        is_value = previous == "--reload" and word in RELOADS
+        if not is_value and word.partition("=")[0] != "--reload":
+            kept.append(word)
+        previous = word
+    return kept

@@ -22,6 +22,7 @@ SUBCOMMANDS = {
     "up": Subcommand("orth.cli.up", "Start coordinators and executors on this machine."),
     "server": Subcommand("orth.cli.server", "Run a coordinator."),
     "executor": Subcommand("orth.cli.executor", "Run an executor for the jobs of a file or module."),
+    "run": Subcommand("orth.cli.run", "Carry out one handler here, without a coordinator."),
     "config": Subcommand("orth.cli.config", "Show and check settings."),
     "db": Subcommand("orth.cli.db", "Look after the database."),
 }

@@ -29,7 +29,7 @@ def server(
 ) -> None:
     """Run a coordinator.
 
-    It stays in the foreground, logs to standard error, and hands its executions over when it is stopped by SIGTERM.
+    It stays in the foreground, logs to standard error, and gives up the lead when it is stopped by SIGTERM.
     """
     options = {
         "coordinator.listen": listen,

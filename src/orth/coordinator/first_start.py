@@ -10,7 +10,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from orth.coordinator.http.signing import hash_password, password_fits
+from orth.coordinator.signing import hash_password, password_fits
 from orth.errors import CannotStart
 from orth.settings import Settings
 from orth.settings.sections import CoordinatorSection

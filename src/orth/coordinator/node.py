@@ -28,11 +28,11 @@ from orth.coordinator.first_start import (
     signing_secret,
 )
 from orth.coordinator.http.app import build_app
-from orth.coordinator.http.signing import Signing
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.lost import LostExecutions
 from orth.coordinator.planning import Bounds
 from orth.coordinator.registry import Registrations, RegistryMonitor
+from orth.coordinator.signing import Signing
 from orth.coordinator.unknowns import Unknowns
 from orth.errors import OrthError
 from orth.events import Events, to_log

@@ -53,6 +53,7 @@ class GlueType(StrEnum):
     """What kind of handler runs: a function in the executor, or source text that travels with the job."""
 
     BEAN = "BEAN"
+    GLUE = "GLUE"  # Python source, run inside the executor
     GLUE_GROOVY = "GLUE_GROOVY"
     GLUE_SHELL = "GLUE_SHELL"
     GLUE_PYTHON = "GLUE_PYTHON"

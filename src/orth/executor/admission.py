@@ -8,30 +8,37 @@ result follows, and the coordinator may act on it at once. The questions, in ord
 2. Was it meant for an earlier process at this address? Then this one never had it: no, and never run.
 3. Does this executor take work at all: not stopping, and able to record another result?
 4. Can it be carried out: kind, handler, times?
-5. Does the job's block strategy let it in?
+5. Does the job's block strategy let it in? SERIAL_EXECUTION and CONCURRENT queue it, DISCARD_LATER refuses it while the
+   job is busy, COVER_EARLY ends what is there. A trigger that brings another handler, or another version of its source,
+   also ends what is there, whatever the strategy: the job is not that job any more.
 """
 
-from orth.domain.executions import SUCCESS
-from orth.domain.jobs import BlockStrategy, GlueType
+from collections.abc import Sequence
+
+from orth.domain.executions import FAILURE, SUCCESS
+from orth.domain.jobs import BlockStrategy
 from orth.errors import Unavailable
 from orth.events import Events
 from orth.executor.facts import TriggerRefused
-from orth.executor.handlers import Handler, Handlers
-from orth.executor.job_thread import JobThreads
+from orth.executor.handlers import Handler
+from orth.executor.job_thread import concurrency_of
+from orth.executor.job_threads import JobThreads
 from orth.executor.outbox import Outbox
 from orth.executor.run_logs import LATEST_INSTANT
-from orth.wire.messages import IdleBeatRequest, Reply, RunRequest
+from orth.executor.sources import Sources
+from orth.wire.dialects import Malformed
+from orth.wire.messages import IdleBeatRequest, KillRequest, Reply, RunAnswer, RunRequest
 
-_NAMES_SHOWN = 20
+_TAKEN = Reply.success()
 
 
 class Admission:
     """The door to the job threads."""
 
     def __init__(
-        self, handlers: Handlers, threads: JobThreads, outbox: Outbox, *, queue_limit: int, events: Events
+        self, sources: Sources, threads: JobThreads, outbox: Outbox, *, queue_limit: int, events: Events
     ) -> None:
-        self._handlers = handlers
+        self._sources = sources
         self._threads = threads
         self._outbox = outbox
         self._queue_limit = queue_limit
@@ -50,19 +57,40 @@ class Admission:
     def run(self, request: RunRequest) -> Reply:
         """Queue the trigger, or say why not."""
         with self._threads.lock:  # a request that arrives twice at once is decided one after the other
-            known = self._standing(request.log_id)
-            if known is not None:
-                return Reply(code=SUCCESS, msg=f"Execution {request.log_id} is here already: {known}.")
-            handler = self._handlers.get(request.executor_handler)
-            reason = self._refusal(request, handler)
-            if reason is None and handler is not None:
-                try:
-                    self._threads.accept(request, handler)
-                    return Reply.success()
-                except Unavailable as unavailable:
-                    reason = str(unavailable)
-        self._events.emit(TriggerRefused(request.log_id, request.job_id, str(reason)))
+            return self._decided(request)
+
+    def run_all(self, requests: Sequence[RunRequest | Malformed]) -> list[RunAnswer]:
+        """Queue each of the triggers, or say why not; one that cannot be read spoils nothing but itself."""
+        with self._threads.lock:  # once for all: none of them starts before the last is decided
+            return [self._answered(request) for request in requests]
+
+    def _answered(self, request: RunRequest | Malformed) -> RunAnswer:
+        if isinstance(request, Malformed):
+            return RunAnswer(log_id=request.log_id, code=FAILURE, msg=f"Refused: {request.reason}.")
+        reply = self._decided(request)
+        return RunAnswer(log_id=request.log_id, code=reply.code, msg=reply.msg)
+
+    def _decided(self, request: RunRequest) -> Reply:
+        known = self._standing(request.log_id)
+        if known is not None:
+            return Reply(code=SUCCESS, msg=f"Execution {request.log_id} is here already: {known}.")
+        reason = self._refusal(request) or self._take(request)
+        if reason is None:
+            return _TAKEN
+        self._events.emit(TriggerRefused(request.log_id, request.job_id, reason))
         return Reply.failure(f"Refused: {reason}.")
+
+    def kill(self, request: KillRequest) -> Reply:
+        """Begin to end what runs of a job and report what waits, or only one execution; always yes, and at once."""
+        running, queued = self._threads.kill(request.job_id, request.log_id)
+        what = f"job {request.job_id}" if request.log_id is None else f"execution {request.log_id}"
+        told = f"Of {what}, {running} running are being ended and {queued} queued were removed."
+        if not running and not queued:
+            told = f"Nothing of {what} runs or waits here, or it is being ended already."
+        left_behind = self._threads.left_behind(request.job_id)
+        if left_behind:
+            told += f" Could not be ended before and still inside: {', '.join(map(str, left_behind))}."
+        return Reply(code=SUCCESS, msg=told)
 
     def idle_beat(self, request: IdleBeatRequest) -> Reply:
         """Whether the job is idle here: neither running nor queued."""
@@ -79,33 +107,39 @@ class Admission:
             return "ended, its result is being delivered"
         return standing
 
-    def _refusal(self, request: RunRequest, handler: Handler | None) -> str | None:
+    def _refusal(self, request: RunRequest) -> str | None:
         incarnation = self._threads.tools.incarnation
         if request.resend_to is not None and request.resend_to != incarnation:
             return f"this is another incarnation ({incarnation}), which never had it"
         if self._closed:
             return "this executor is stopping"
-        return self._outbox.refusal or self._unfit(request, handler) or self._blocked(request)
-
-    def _unfit(self, request: RunRequest, handler: Handler | None) -> str | None:
-        if request.glue_type is not GlueType.BEAN:
-            return f"{request.glue_type} needs scripts, which are not enabled on this executor"
-        if handler is None:
-            names = self._handlers.names()
-            known = ", ".join(names[:_NAMES_SHOWN]) + (", …" if len(names) > _NAMES_SHOWN else "")
-            return f"there is no handler {request.executor_handler!r} here; known: {known or 'none'}"
         if max(request.log_date_time, request.schedule_time or 0) > LATEST_INSTANT:
             return "its time lies beyond the year 9999"
+        return self._outbox.refusal
+
+    def _take(self, request: RunRequest) -> str | None:
+        """Queue it with its handler; the reason when that cannot be done."""
+        handler = self._sources.handler_of(request)
+        if isinstance(handler, str):
+            return handler
+        blocked = self._blocked(request, handler)
+        if blocked is not None:
+            return blocked
+        try:
+            self._threads.accept(request, handler)
+        except Unavailable as unavailable:
+            return str(unavailable)
         return None
 
-    def _blocked(self, request: RunRequest) -> str | None:
-        strategy = request.executor_block_strategy
-        if strategy in (BlockStrategy.COVER_EARLY, BlockStrategy.CONCURRENT):
-            return f"this executor cannot do the block strategy {strategy}; it knows SERIAL_EXECUTION and DISCARD_LATER"
+    def _blocked(self, request: RunRequest, handler: Handler) -> str | None:
         load = self._threads.load_of(request.job_id)
-        if load and strategy is BlockStrategy.DISCARD_LATER:
+        strategy = request.executor_block_strategy
+        # What it covers or replaces makes way for it.
+        if not load or strategy is BlockStrategy.COVER_EARLY or self._threads.replaces(request.job_id, handler):
+            return None
+        if strategy is BlockStrategy.DISCARD_LATER:
             return f"job {request.job_id} is busy here, and its block strategy is {strategy}"
-        # One of them runs; the limit is for those that wait.
-        if load > self._queue_limit:
+        # Some of them run; the limit is for those that wait.
+        if load >= self._queue_limit + concurrency_of(request):
             return f"queue full: {self._queue_limit} triggers of job {request.job_id} wait already"
         return None

@@ -3,7 +3,10 @@
 One handler on the root logger and one wrapper around each of ``sys.stdout`` and ``sys.stderr`` look at the current
 context: inside a job they write to its log, outside they do nothing, or pass on. Levels, other loggers and
 ``propagate`` are never touched, so records also go wherever the program sends them. Printed text goes to the
-execution's log only.
+execution's log only. A thread that outlives the execution which started it is outside again, as far as this goes.
+
+Executors in one process share the one capture, and what makes threads inherit (``inheritance``); the last to leave
+takes both down. The streams are wrapped only while an executor wants them to be.
 
 Bytes that C code writes to the file descriptors pass below Python and are not seen here.
 """
@@ -17,8 +20,15 @@ from contextlib import contextmanager
 from typing import TextIO
 from weakref import WeakKeyDictionary
 
+from orth.executor import inheritance
 from orth.executor.context import JobContext, current
 from orth.executor.run_logs import LINE_LIMIT
+
+
+def _writer() -> JobContext | None:
+    """The execution whose log takes what is written here."""
+    context = current()
+    return None if context is None or context.run_log.closed else context
 
 
 class LogCapture(logging.Handler):
@@ -29,7 +39,7 @@ class LogCapture(logging.Handler):
         self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        context = current()
+        context = _writer()
         # Our own facts are about executions, not written by them: they belong to the process log alone.
         if context is None or record.name == "orth":
             return
@@ -48,7 +58,7 @@ class PrintCapture(io.TextIOBase):
         self._unfinished: WeakKeyDictionary[JobContext, str] = WeakKeyDictionary()
 
     def write(self, text: str, /) -> int:
-        context = current()
+        context = _writer()
         if context is None:
             return self.beyond.write(text)
         with self._lock:
@@ -69,14 +79,14 @@ class PrintCapture(io.TextIOBase):
             context.run_log.write(_last_state(rest))
 
     def flush(self) -> None:
-        if current() is None:
+        if _writer() is None:
             self.beyond.flush()
 
     def writable(self) -> bool:
         return True
 
     def isatty(self) -> bool:
-        return current() is None and self.beyond.isatty()
+        return _writer() is None and self.beyond.isatty()
 
     def fileno(self) -> int:
         return self.beyond.fileno()
@@ -101,25 +111,19 @@ def _last_state(line: str) -> str:
 
 _lock = threading.Lock()
 _users = 0
+_print_users = 0
 _log_capture = LogCapture()
 _prints: list[PrintCapture] = []
 
 
 @contextmanager
-def capturing() -> Iterator[None]:
-    """Capture for the block. Executors in one process share the one capture; the last to leave takes it down."""
-    global _users
-    with _lock:
-        _users += 1
-        if _users == 1:
-            _install()
+def capturing(*, prints: bool = True) -> Iterator[None]:
+    """Capture for the block; with ``prints`` false, ``sys.stdout`` and ``sys.stderr`` are not touched for it."""
+    _enter(prints)
     try:
         yield
     finally:
-        with _lock:
-            _users -= 1
-            if _users == 0:
-                _remove()
+        _leave(prints)
 
 
 def finish_prints(context: JobContext) -> None:
@@ -128,14 +132,32 @@ def finish_prints(context: JobContext) -> None:
         stream.finish(context)
 
 
-def _install() -> None:
-    logging.getLogger().addHandler(_log_capture)
-    sys.stdout, sys.stderr = PrintCapture(sys.stdout), PrintCapture(sys.stderr)
-    _prints.extend((sys.stdout, sys.stderr))
+def _enter(prints: bool) -> None:
+    global _users, _print_users
+    with _lock:
+        _users += 1
+        if _users == 1:
+            logging.getLogger().addHandler(_log_capture)
+            inheritance.install()
+        _print_users += prints
+        if prints and _print_users == 1:
+            sys.stdout, sys.stderr = PrintCapture(sys.stdout), PrintCapture(sys.stderr)
+            _prints.extend((sys.stdout, sys.stderr))
 
 
-def _remove() -> None:
-    logging.getLogger().removeHandler(_log_capture)
+def _leave(prints: bool) -> None:
+    global _users, _print_users
+    with _lock:
+        _users -= 1
+        if _users == 0:
+            logging.getLogger().removeHandler(_log_capture)
+            inheritance.remove()
+        _print_users -= prints
+        if prints and _print_users == 0:
+            _unwrap_streams()
+
+
+def _unwrap_streams() -> None:
     # Somebody may have put a stream of their own in the place since; theirs is left alone.
     if isinstance(sys.stdout, PrintCapture):
         sys.stdout = sys.stdout.beyond

@@ -1,24 +1,30 @@
 """What a handler may know about the execution it is carrying out, and how it may say how it ended.
 
-The context lives in a ``ContextVar``: each job thread, and each task of an async handler, sees its own. Code that was
-not handed the context asks ``current()``, which is ``None`` outside a job.
+The context lives in a ``ContextVar``: each job thread, and each task of an async handler, sees its own. Threads a
+handler starts and processes it makes get it too (``inheritance``, ``environment``). Code that was not handed the
+context asks ``current()``, which is ``None`` outside a job.
 """
 
+import functools
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+from orth.clock import Clock, SystemClock
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
+from orth.executor.progress import Progress, ProgressKeeper
 from orth.executor.run_logs import RunLog
 from orth.wire.messages import INT32_MAX
 
 Item = TypeVar("Item")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class JobFailed(Exception):
@@ -27,6 +33,10 @@ class JobFailed(Exception):
     def __init__(self, message: str = "") -> None:
         super().__init__(message)
         self.message = message
+
+
+class Cancelled(BaseException):
+    """Leaves a handler whose result no longer matters. No ``Exception``: handlers catch those to go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +67,44 @@ class JobContext:
     shard_total: int = 1
     attempt: int | None = None
     """1 for the first attempt, 2 for its first retry …; ``None`` when the coordinator does not say."""
+    job_name: str = ""
+    """What the job is called; its handler's name when the coordinator does not say."""
+    executor: str = ""
+    """The app name of the executor that carries this out."""
     run_log: RunLog
+    clock: Clock = field(default_factory=SystemClock, repr=False)
+    deadline: float | None = None
+    """When the time limit ends, on the monotonic side of ``clock``; ``None`` without a limit."""
+    inherit_threads: bool = True
+    """Whether threads the handler starts are part of the execution."""
+    on_progress: Callable[["JobContext", Progress], None] | None = field(default=None, repr=False)
+    """Hears each progress that is told, at most two a second and the last."""
 
     def __post_init__(self) -> None:
+        self.job_name = self.job_name or self.handler
         self._cancelled = threading.Event()
         self._decided: Outcome | None = None
+        self._progress: ProgressKeeper | None = None
 
     @property
     def log_file(self) -> str:
         return str(self.run_log.path)
+
+    @property
+    def fencing_token(self) -> int:
+        """Greater for every later attempt: what remembers the greatest it has seen can refuse a straggler's write."""
+        return self.log_id
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt at one fire (and shard), different for every other: for deduplication.
+
+        Without a schedule time nothing tells two attempts of one fire from two fires, and each has a key of its own.
+        """
+        if self.schedule_time is None:
+            return f"orth-{self.job_id}-log-{self.log_id}"
+        instant = round(self.schedule_time.timestamp() * 1000)
+        return f"orth-{self.job_id}-at-{instant}-shard-{self.shard_index}-{self.shard_total}"
 
     @property
     def cancelled(self) -> bool:
@@ -74,6 +113,59 @@ class JobContext:
 
     def cancel(self) -> None:
         self._cancelled.set()
+
+    def checkpoint(self) -> None:
+        """Return if the execution is to go on; otherwise leave the handler, through its ``finally`` blocks."""
+        if self.cancelled:
+            raise Cancelled
+
+    def remaining(self) -> float | None:
+        """Seconds until the time limit, 0 when it has passed, ``None`` when there is none."""
+        return None if self.deadline is None else max(0.0, self.deadline - self.clock.monotonic())
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far it is. The newest value is kept; it is told at most twice a second, and at the end."""
+        keeper = self._progress
+        if keeper is None:
+            keeper = self._progress = ProgressKeeper(self.clock, self._tell_progress)
+        keeper.report(done, total, message)
+
+    @property
+    def last_progress(self) -> Progress | None:
+        """What ``progress`` said last, told or not."""
+        return None if self._progress is None else self._progress.newest
+
+    def finish_progress(self) -> None:
+        """Called when the execution ends: the last value is told, however soon it came after another."""
+        if self._progress is not None:
+            self._progress.finish()
+
+    def _tell_progress(self, value: Progress) -> None:
+        self.run_log.write(f"progress {value}")
+        if self.on_progress is not None:
+            self.on_progress(self, value)
+
+    def track(self, items: Iterable[Item], desc: str = "", total: int | None = None) -> Iterator[Item]:
+        """Each of ``items``, with the progress told and a chance to leave between them."""
+        if total is None and isinstance(items, Sized):
+            total = len(items)
+        done = 0
+        self.progress(done, total, desc)
+        for item in items:
+            self.checkpoint()
+            yield item
+            done += 1
+            self.progress(done, total, desc)
+
+    def wrap(self, function: Callable[P, R]) -> Callable[P, R]:
+        """``function`` as a part of this execution, whichever thread calls it."""
+
+        @functools.wraps(function)
+        def within(*values: P.args, **named: P.kwargs) -> R:
+            with entered(self):
+                return function(*values, **named)
+
+        return within
 
     def my_share(self, items: Sequence[Item]) -> list[Item]:
         """The items of this shard; the shares of all shards together are all items, each once."""
@@ -132,5 +224,15 @@ def entered(context: JobContext) -> Iterator[JobContext]:
     token = _current.set(context)
     try:
         yield context
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def left() -> Iterator[None]:
+    """Be outside every job for the block."""
+    token = _current.set(None)
+    try:
+        yield
     finally:
         _current.reset(token)

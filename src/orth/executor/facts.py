@@ -95,14 +95,33 @@ class ExecutionFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionAbandoned(Event):
-    """The time limit passed and the handler did not return: its thread goes on, unobserved."""
+    """A handler could not be ended: its thread goes on, unobserved."""
 
     level = logging.WARNING
-    sentence = "execution {log_id} of job {job_id} passed its limit of {limit} s; its thread {thread} is left behind"
+    sentence = "execution {log_id} of job {job_id} did not end within {grace:g} s; its thread {thread} is left behind"
     log_id: int
     job_id: int
-    limit: int
+    grace: float
     thread: str
+
+
+@dataclass(frozen=True, slots=True)
+class AbandonedReturned(Event):
+    """A handler that had been given up on returned after all, and its thread is gone."""
+
+    sentence = "execution {log_id} of job {job_id}, left behind before, has returned"
+    log_id: int
+    job_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMissing(Event):
+    """The operating system gives no more threads; what needed one waits."""
+
+    level = logging.ERROR
+    sentence = "job {job_id} waits for a thread: {error}"
+    job_id: int
+    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +141,25 @@ class LogUnwritable(Event):
     level = logging.ERROR
     sentence = "the log of execution {log_id} cannot be written: {error}"
     log_id: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogsRemoved(Event):
+    """Logs of a day went because they were older than the retention."""
+
+    sentence = "{files} log files of {day} were removed"
+    day: str
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogsKept(Event):
+    """Old logs could not be removed; the next turn tries again."""
+
+    level = logging.WARNING
+    sentence = "old logs in {folder} cannot be removed: {error}"
+    folder: str
     error: str
 
 

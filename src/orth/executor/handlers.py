@@ -5,33 +5,43 @@ proposals for the job's first definition; what the console says later is never o
 """
 
 import inspect
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, TypeVar, overload
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, get_args, overload
 
 from pydantic import ValidationError
 
-from orth.domain.jobs import ALIASES, BlockStrategy
+from orth.domain.jobs import BlockStrategy
 from orth.errors import Invalid
 from orth.executor.parameters import Parameters, parameters_of
 from orth.executor.performers import FunctionPerformer, ObjectPerformer, Performer
+from orth.executor.proposals import Proposal, Retry, block_strategy, checked_concurrency, checked_zone, whole_seconds
 from orth.wire.messages import DESCRIPTION_LIMIT, HandlerInfo
 
-Target = TypeVar("Target", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+Kind = TypeVar("Kind")
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+_MARK = "__orth_handler__"
+Isolation = Literal["thread", "process"]
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """How a job that uses the handler should be set up, as its author sees it."""
+@dataclass(slots=True)
+class Hooks:
+    """What runs before the first and after the last execution of a function's job thread."""
 
-    schedule: str | None = None
-    timezone: str | None = None
-    timeout: int = 0
-    """Seconds; 0 means no limit."""
-    block: BlockStrategy = BlockStrategy.SERIAL_EXECUTION
+    init: Callable[..., Any] | None = None
+    destroy: Callable[..., Any] | None = None
+
+    def set_init(self, hook: Hook) -> Hook:
+        self.init = hook
+        return hook
+
+    def set_destroy(self, hook: Hook) -> Hook:
+        self.destroy = hook
+        return hook
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +54,76 @@ class Handler:
     proposal: Proposal
     info: HandlerInfo
     """The handler as the registration announces it."""
+    hooks: Hooks = field(default_factory=Hooks)
+    inherit_threads: bool = True
+    home: "Handlers | None" = field(default=None, repr=False)
+    """Where it was registered."""
+    isolated: bool = False
+    """Whether it runs in a process of its own, which can be ended."""
+    made_by: Callable[[], Performer] | None = None
+    """Makes the performer, where the target is not what is called: scripts, and whatever runs in a process."""
 
     def performer(self) -> Performer:
         """What a job thread calls; one per thread."""
-        return ObjectPerformer(self.target) if isinstance(self.target, type) else FunctionPerformer(self.target)
+        if self.made_by is not None:
+            return self.made_by()
+        if isinstance(self.target, type):
+            return ObjectPerformer(self.target)
+        if self.hooks.init is None and self.hooks.destroy is None:
+            return FunctionPerformer(self.target)
+        return ObjectPerformer(_object_around(self.target, self.hooks))
+
+
+def _object_around(function: Callable[..., Any], hooks: Hooks) -> type[Any]:
+    """A class whose ``execute`` is the function: with hooks a function has the life of an object."""
+    methods = {"execute": function, "init": hooks.init, "destroy": hooks.destroy}
+    return type(function.__name__, (), {name: staticmethod(it) for name, it in methods.items() if it is not None})
+
+
+class JobFunction(Protocol[P, R]):
+    """A decorated function: itself, with a place for its hooks."""
+
+    __name__: str
+
+    def __call__(self, *values: P.args, **named: P.kwargs) -> R: ...
+
+    def init(self, hook: Hook) -> Hook:
+        """Decorate what is called once, before the first execution; it may take the context."""
+        ...
+
+    def destroy(self, hook: Hook) -> Hook:
+        """Decorate what is called once, after the last execution."""
+        ...
+
+
+class Register(Protocol):
+    """What ``@app.job(…)`` returns."""
+
+    @overload
+    def __call__(self, target: type[Kind], /) -> type[Kind]: ...  # type: ignore[overload-overlap]  # a class stays one
+
+    @overload
+    def __call__(self, target: Callable[P, R], /) -> JobFunction[P, R]: ...
 
 
 class Handlers:
     """The handlers of one executor, by name."""
 
-    def __init__(self, app_name: str | None = None) -> None:
+    def __init__(
+        self, app_name: str | None = None, *, capture_stdout: bool = True, inherit_threads: bool = True
+    ) -> None:
         self.app_name = app_name
+        self.capture_stdout = capture_stdout
+        """Whether what handlers print goes to the log of their execution."""
+        self.inherit_threads = inherit_threads
+        """Whether threads that handlers start are part of their execution, unless a job says otherwise."""
         self._by_name: dict[str, Handler] = {}
 
     @overload
-    def job(self, name: Target, /) -> Target: ...
+    def job(self, name: type[Kind], /) -> type[Kind]: ...  # type: ignore[overload-overlap]  # a class stays one
+
+    @overload
+    def job(self, name: Callable[P, R], /) -> JobFunction[P, R]: ...
 
     @overload
     def job(
@@ -69,25 +134,46 @@ class Handlers:
         timezone: str | None = None,
         timeout: timedelta | int | None = None,
         block: BlockStrategy | str = BlockStrategy.SERIAL_EXECUTION,
-    ) -> Callable[[Target], Target]: ...
+        concurrency: int = 1,
+        retry: Retry | None = None,
+        inherit_threads: bool | None = None,
+        isolation: Isolation = "thread",
+    ) -> Register: ...
 
     def job(
         self,
-        name: Target | str | None = None,
+        name: Any = None,
         *,
         schedule: str | None = None,
         timezone: str | None = None,
         timeout: timedelta | int | None = None,
         block: BlockStrategy | str = BlockStrategy.SERIAL_EXECUTION,
-    ) -> Target | Callable[[Target], Target]:
+        concurrency: int = 1,
+        retry: Retry | None = None,
+        inherit_threads: bool | None = None,
+        isolation: Isolation = "thread",
+    ) -> Any:
         """Register the function or class below as a handler; it stays what it was and can be called as before."""
         if callable(name):
             return self.job()(name)
-        given: str = name or ""
-        proposal = Proposal(schedule, _zone(timezone), _seconds(timeout), _block(block))
+        if isolation not in get_args(Isolation):
+            raise Invalid(f"There is no isolation {isolation!r}.", hint="Write thread or process.")
+        strategy = block_strategy(block)
+        proposal = Proposal(
+            schedule,
+            checked_zone(timezone),
+            whole_seconds(timeout),
+            strategy,
+            checked_concurrency(concurrency, strategy),
+            retry,
+        )
+        inherits = self.inherit_threads if inherit_threads is None else inherit_threads
 
-        def register(target: Target) -> Target:
-            self._add(_handler(given or getattr(target, "__name__", ""), target, proposal))
+        def register(target: Any) -> Any:
+            handler = _handler(name or getattr(target, "__name__", ""), target, proposal, inherits)
+            handler = replace(handler, isolated=isolation == "process", home=self)
+            self.add(handler)
+            _mark(target, handler)
             return target
 
         return register
@@ -95,19 +181,49 @@ class Handlers:
     def get(self, name: str) -> Handler | None:
         return self._by_name.get(name)
 
+    def find(self, name: str) -> Handler | None:
+        """The handler of that name, or whose function or class has it: what people call it at a terminal."""
+        by_target = (known for known in self._by_name.values() if getattr(known.target, "__name__", None) == name)
+        return self._by_name.get(name) or next(by_target, None)
+
     def names(self) -> list[str]:
         return sorted(self._by_name)
+
+    def isolated(self) -> list[str]:
+        """The names of those that run in processes of their own."""
+        return sorted(handler.name for handler in self._by_name.values() if handler.isolated)
 
     def infos(self) -> tuple[HandlerInfo, ...]:
         return tuple(handler.info for handler in self._by_name.values())
 
-    def _add(self, handler: Handler) -> None:
+    def add(self, handler: Handler) -> None:
+        """``Invalid`` when the name is taken."""
         if handler.name in self._by_name:
             raise Invalid(f"There are two handlers called {handler.name}.", hint='Name one of them: @app.job("name").')
         self._by_name[handler.name] = handler
 
 
-def _handler(name: str, target: Callable[..., Any], proposal: Proposal) -> Handler:
+def handler_of(target: Callable[..., Any]) -> Handler:
+    """The handler that ``target`` was registered as; of one that was not, what it would be under its own name."""
+    handler = getattr(target, _MARK, None)
+    if isinstance(handler, Handler) and handler.target is target:
+        return handler
+    return named_handler(getattr(target, "__name__", ""), target)
+
+
+def named_handler(name: str, target: Callable[..., Any]) -> Handler:
+    """A handler that no author has registered: one that is built in, or came with a trigger."""
+    return _handler(name, target, Proposal(), True)
+
+
+def _mark(target: Any, handler: Handler) -> None:
+    with suppress(AttributeError):  # a bound method has no place for it
+        setattr(target, _MARK, handler)
+        if not isinstance(target, type):
+            target.init, target.destroy = handler.hooks.set_init, handler.hooks.set_destroy
+
+
+def _handler(name: str, target: Callable[..., Any], proposal: Proposal, inherit_threads: bool) -> Handler:
     parameters = parameters_of(_callable_of(target, name), name)
     try:
         info = HandlerInfo(
@@ -116,11 +232,15 @@ def _handler(name: str, target: Callable[..., Any], proposal: Proposal) -> Handl
             schedule=proposal.schedule,
             timezone=proposal.timezone,
             params_schema=parameters.schema,
+            timeout=proposal.timeout or None,
+            block=proposal.block,
+            concurrency=proposal.concurrency,
+            retry=proposal.retry.info() if proposal.retry else None,
         )
     except ValidationError as error:
         complaints = "; ".join(f"{detail['loc'][0]}: {detail['msg']}" for detail in error.errors(include_url=False))
         raise Invalid(f"The handler {name!r} cannot be registered: {complaints}.") from None
-    return Handler(info.name, target, parameters, proposal, info)
+    return Handler(info.name, target, parameters, proposal, info, inherit_threads=inherit_threads)
 
 
 def _callable_of(target: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -138,30 +258,3 @@ def _callable_of(target: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _first_line(target: Callable[..., Any]) -> str:
     return (inspect.getdoc(target) or "").strip().partition("\n")[0]
-
-
-def _zone(name: str | None) -> str | None:
-    if name is not None:
-        try:
-            ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise Invalid(f"There is no time zone {name!r}.", hint="Write one such as Europe/Paris.") from None
-    return name
-
-
-def _seconds(limit: timedelta | int | None) -> int:
-    seconds = math.ceil(limit.total_seconds()) if isinstance(limit, timedelta) else limit or 0
-    if seconds < 0:
-        raise Invalid(f"A time limit cannot be negative: {limit}.")
-    return seconds
-
-
-def _block(text: str) -> BlockStrategy:
-    spelt = text.strip().upper()
-    strategy = ALIASES.get(spelt, spelt)
-    try:
-        return BlockStrategy(strategy)
-    except ValueError:
-        raise Invalid(
-            f"There is no block strategy {text!r}.", hint="Write serial, discard, cover or concurrent."
-        ) from None

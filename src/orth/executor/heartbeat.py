@@ -1,12 +1,16 @@
 """Being known to the coordinators: register, again and again, until leaving.
 
-A registration is a heartbeat. It carries the announcement: which process this is (its incarnation), which extensions of
-the protocol it understands and which handlers it has. After a failure the next try comes sooner than the next beat
-would, with growing pauses; a missing coordinator is found within a second of its return at first, within a beat later.
+A registration is a heartbeat. It carries the announcement, made anew for each: which process this is (its incarnation),
+which extensions of the protocol it understands and which handlers it has, what runs here, which results still wait for
+an answer, and how much there is to do. A coordinator that reads it knows of every execution whether it is here.
+
+The first beat is sent at once. After a failure the next try comes sooner than the next beat would, after pauses that
+grow to a few seconds; and whoever learns by other means that a coordinator is back wakes this loop (``heard_from``).
 """
 
 import asyncio
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 from orth.clock import Clock
@@ -18,16 +22,17 @@ from orth.wire.coordinator_calls import CoordinatorLink
 from orth.wire.messages import RegistryRequest
 
 _FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 5.0
+
+Announce = Callable[[], RegistryRequest]
 
 
 class Heartbeat(Loop):
     """Says that this executor is here, every ``beat`` seconds."""
 
-    def __init__(
-        self, request: RegistryRequest, link: CoordinatorLink, *, beat: float, clock: Clock, events: Events
-    ) -> None:
+    def __init__(self, announce: Announce, link: CoordinatorLink, *, beat: float, clock: Clock, events: Events) -> None:
         super().__init__(clock, events)
-        self._request = request
+        self._announce = announce
         self._link = link
         self._beat = beat
         self._misses = 0
@@ -38,18 +43,23 @@ class Heartbeat(Loop):
 
     async def turn(self) -> float:
         try:
-            await asyncio.to_thread(self._register)
+            registered = await asyncio.to_thread(self._register)
         except OrthError as error:
             self.registered = False
-            pause = min(self._beat, _FIRST_PAUSE * 2.0 ** min(self._misses, 16))
+            pause = min(self._beat, _LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(self._misses, 16))
             self._misses += 1
             self.events.emit(RegistrationFailed(str(error), pause))
             return pause
         self._misses = 0
-        if not self.registered and not self._leaving:
+        if registered is not None and not self.registered and not self._leaving:
             self.registered = True
-            self.events.emit(Registered(self._request.registry_key, self._request.registry_value))
+            self.events.emit(Registered(registered.registry_key, registered.registry_value))
         return self._beat
+
+    def heard_from(self) -> None:
+        """A coordinator has answered something else: if it may not know us yet, do not wait to tell it."""
+        if not self.registered and not self._leaving:
+            self.wake()
 
     async def unregister(self, seconds: float) -> None:
         """Say goodbye and stay silent. Best effort: whoever misses it learns from the silence."""
@@ -58,11 +68,14 @@ class Heartbeat(Loop):
         with suppress(OrthError, TimeoutError):
             await asyncio.wait_for(asyncio.to_thread(self._unregister), seconds)
 
-    def _register(self) -> None:
+    def _register(self) -> RegistryRequest | None:
         with self._speaking:
-            if not self._leaving:
-                self._link.register(self._request)
+            if self._leaving:
+                return None
+            request = self._announce()
+            self._link.register(request)
+            return request
 
     def _unregister(self) -> None:
         with self._speaking:  # a beat on its way must not arrive after the goodbye
-            self._link.unregister(self._request)
+            self._link.unregister(self._announce())

@@ -1,284 +1,357 @@
-"""[7] One thread per active job: its queue, its turn, its retirement.
+"""[7] One job's queue and the threads that work it off.
 
-A job's thread is made by its first trigger, waits on a condition (nothing polls) and is retired once it has been idle
-long enough. One lock guards everything that is decided about threads and triggers, so accepting a trigger and retiring
-a thread cannot pass each other unseen.
+A job has one thread, made by its first trigger; with the strategy CONCURRENT it gets more while there is work for them,
+up to its concurrency. They wait on a condition (nothing polls), take triggers in the order of arrival, and share one
+performer, so a handler's ``init`` and ``destroy`` happen once, however many threads execute. A change of the
+concurrency applies to what starts later: nothing is killed for it, and surplus threads leave when they are done.
 
-Every accepted trigger ends in exactly one result. ``JobThreads.settle`` is the only way to end one, and the first to
-come wins: the thread that carried it out, or the drain that could not wait for it any longer.
+An execution that is ended climbs down the ladder of ``ending`` in a thread of its own, so whoever asked need not wait.
+One that could not be ended keeps its place: the job's next execution waits until it is gone, for two executions of a
+serial job must not overlap in secret. That wait is bounded by ``abandoned_hold``, and COVER_EARLY, which wants the
+newest at any price, does not wait at all; then the overlap is written into both logs.
+
+Everything here is guarded by the one lock of ``JobThreads``; methods that say "under the lock" expect it to be held.
 """
 
+import itertools
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
-from orth.domain.executions import FAILURE
+from orth.domain.executions import FAILURE, TIMED_OUT
+from orth.domain.jobs import BlockStrategy
 from orth.errors import Unavailable
-from orth.events import Events
-from orth.executor.context import Outcome
-from orth.executor.facts import DestroyFailed, ExecutionFinished
+from orth.executor.context import JobContext, Outcome
+from orth.executor.ending import climb
+from orth.executor.facts import AbandonedReturned, DestroyFailed, ExecutionAbandoned, ThreadMissing
 from orth.executor.handlers import Handler
 from orth.executor.performers import Performer
-from orth.executor.running import Tools, carry_out, conclude
-from orth.loop import Loop
+from orth.executor.running import Accepted, Tools, append_line, carry_out, conclude
 from orth.wire.messages import CallbackItem, RunRequest
 
-REMEMBERED = 100_000
-"""Ended executions kept in mind, so that a repeated request for one of them is not run again."""
+MOST_AT_ONCE = 64
+"""Executions of one job at the same time, whatever concurrency is asked for."""
+_AGAIN = 1.0
 
-_DESTROY_GRACE = 5.0
-_SHORTEST_PAUSE = 0.01
 
-Report = Callable[[CallbackItem], None]
+def concurrency_of(request: RunRequest) -> int:
+    """How many executions of the job may run at once; one, unless its strategy is CONCURRENT."""
+    if request.executor_block_strategy is not BlockStrategy.CONCURRENT:
+        return 1
+    return min(MOST_AT_ONCE, request.executor_concurrency)
+
+
+class House(Protocol):
+    """What a job needs of the whole: see ``JobThreads``."""
+
+    tools: Tools
+    lock: threading.RLock
+
+    def settle(self, accepted: Accepted, item: CallbackItem) -> bool: ...
+
+    def changed(self) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
-class Accepted:
-    """A trigger this executor has said yes to."""
+class _Stage:
+    """A handler's performer and how many threads are on it."""
 
-    request: RunRequest
     handler: Handler
-    settled: bool = False
+    performer: Performer
+    users: int = 0
 
 
 class JobThread:
-    """The thread of one job. Its fields are guarded by the lock of ``JobThreads``."""
+    """One job on this executor."""
 
-    def __init__(self, job_id: int, handler: Handler, all_threads: "JobThreads") -> None:
+    def __init__(self, job_id: int, handler: Handler, house: House) -> None:
         self.job_id = job_id
+        self.handler = handler
+        """The handler of its newest trigger."""
+        self.concurrency = 1
         self.queue: deque[Accepted] = deque()
-        self.running: Accepted | None = None
-        self.idle_since = all_threads.tools.clock.monotonic()
-        self._all = all_threads
+        self.running: dict[Accepted, threading.Thread] = {}
+        self.left_behind: dict[Accepted, bool] = {}
+        """Abandoned and still inside; true while it keeps its place."""
+        self.idle_since = house.tools.clock.monotonic()
+        self._house = house
         self._retired = False
-        self._woken = threading.Condition(all_threads.lock)
-        self._performer: tuple[Handler, Performer] | None = None
-        self._thread = threading.Thread(target=self._run, name=f"orth-job-{job_id}-{handler.name}", daemon=True)
+        self._woken = threading.Condition(house.lock)
+        self._hands = 0
+        self._waiting = 0
+        self._threads: set[threading.Thread] = set()
+        self._numbers = itertools.count(1)
+        self._staging = threading.Lock()
+        self._stage: _Stage | None = None
 
     @property
     def load(self) -> int:
-        """Triggers that run or wait here."""
-        return len(self.queue) + (self.running is not None)
+        """Triggers that run or wait here, and places kept by what could not be ended."""
+        return len(self.queue) + len(self.running) + sum(self.left_behind.values())
 
-    def start(self) -> None:
-        try:
-            self._thread.start()
-        except RuntimeError as error:
-            raise Unavailable(f"no thread can be started for job {self.job_id}: {error}") from None
+    # --- from outside, under the lock
 
     def put(self, accepted: Accepted) -> None:
+        """Queue a trigger; ``Unavailable`` when there is no thread for it."""
+        first = not self._hands
+        if first:
+            self._hire()
+        self.concurrency = concurrency_of(accepted.request)
+        self.handler = accepted.handler
         self.queue.append(accepted)
-        self._woken.notify()
+        if not first:
+            self._call_up()
+
+    def end_all(self, why: str) -> tuple[int, int]:
+        """End what runs and report what waits, because of ``why``; how many of each."""
+        return sum([self.end(accepted, why) for accepted in list(self.running)]), self.clear_queue(why)
+
+    def clear_queue(self, why: str) -> int:
+        """Report what waits as not executed."""
+        waiting = list(self.queue)
+        self.queue.clear()
+        for accepted in waiting:
+            self._settle(accepted, Outcome(FAILURE, f"Not executed: {why}."))
+        return len(waiting)
+
+    def remove(self, accepted: Accepted, why: str) -> None:
+        """Report one that waits as not executed."""
+        self.queue.remove(accepted)
+        self._settle(accepted, Outcome(FAILURE, f"Not executed: {why}."))
+
+    def end(self, accepted: Accepted, why: str) -> bool:
+        """Begin to end a running execution, which is then a failure because of ``why``; false if that has begun."""
+        return self._end(accepted, Outcome(FAILURE, f"Ended: {why}."), at_once=False)
+
+    def cut_short(self, accepted: Accepted, why: str) -> bool:
+        """As ``end``, but its result is reported before it has ended."""
+        return self._end(accepted, Outcome(FAILURE, f"Cut short: {why}."), at_once=True)
 
     def retire(self) -> None:
-        """Let the thread end when it has nothing left; whoever calls this has made sure that no trigger follows."""
+        """Let the threads leave when nothing is left; whoever calls this has made sure that no trigger follows."""
         self._retired = True
-        self._woken.notify()
+        self._woken.notify_all()
+
+    # --- not under the lock
 
     def join(self, seconds: float) -> None:
-        self._thread.join(seconds)
+        for thread in list(self._threads):
+            thread.join(seconds)
 
-    def _run(self) -> None:
+    # --- the threads
+
+    def _hire(self) -> None:
+        number = next(self._numbers)
+        name = f"orth-job-{self.job_id}-{self.handler.name}" + (f"-{number}" if number > 1 else "")
+        thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._threads.add(thread)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            self._threads.discard(thread)
+            raise Unavailable(f"no thread can be started for job {self.job_id}: {error}") from None
+        self._hands += 1
+
+    def _call_up(self) -> None:
+        """See to it that what may start does: wake a thread that waits, or start one. Under the lock."""
+        if not self._may_start():
+            return
+        if self._waiting:
+            self._woken.notify()
+        elif self._hands < self.concurrency:
+            try:
+                self._hire()
+            except Unavailable as unavailable:  # those that are there will see to it, one after the other
+                self._house.tools.events.emit(ThreadMissing(self.job_id, str(unavailable)))
+
+    def _may_start(self) -> bool:
+        if not self.queue:
+            return False
+        places = len(self.running)
+        if self.left_behind and self.queue[0].request.executor_block_strategy is not BlockStrategy.COVER_EARLY:
+            places += sum(self.left_behind.values())
+        return places < self.concurrency
+
+    def _work(self) -> None:
         while (accepted := self._next()) is not None:
-            self._all.settle(accepted, self._carry_out(accepted))
-        self._close_performer()
+            self._house.settle(accepted, self._carry_out(accepted))
+            if not self._release(accepted):
+                break
+        self._leave()
 
     def _next(self) -> Accepted | None:
         with self._woken:
-            while not self.queue:
-                if self._retired:
+            while not self._may_start():
+                if (self._retired and not self.queue) or self._hands > self.concurrency:
+                    self._hands -= 1
                     return None
+                self._waiting += 1
                 self._woken.wait()
-            self.running = self.queue.popleft()
-            return self.running
+                self._waiting -= 1
+            accepted = self.queue.popleft()
+            self.running[accepted] = threading.current_thread()
+            self._call_up()
+            return accepted
 
     def _carry_out(self, accepted: Accepted) -> CallbackItem:
-        tools = self._all.tools
+        tools = self._house.tools
         try:
-            performer = self._performer_of(accepted.handler)
-            return carry_out(accepted.request, accepted.handler, performer, tools)
+            with self._on_stage(accepted.handler) as performer:
+                if accepted.request.executor_timeout:
+                    with tools.limits.watching(accepted.request.executor_timeout, lambda: self._run_out(accepted)):
+                        return carry_out(accepted, performer, tools, *self._beside())
+                return carry_out(accepted, performer, tools, *self._beside())
         except BaseException as bug:
             # Nothing of the handler's arrives here. Even so the trigger must end, and so must not this thread.
+            accepted.stay.leave()
             told = "".join(traceback.format_exception(bug))
             outcome = Outcome(FAILURE, f"The executor failed to carry it out: {bug!r}\n{told}")
-            return conclude(accepted.request, outcome, None, tools.incarnation)
+            return conclude(accepted.request, accepted.ending or outcome, None, tools.incarnation)
 
-    def _performer_of(self, handler: Handler) -> Performer:
-        """The performer kept from the last execution, unless the job was given another handler since."""
-        if self._performer is None or self._performer[0] is not handler:
-            self._close_performer()
-            self._performer = (handler, handler.performer())
-        return self._performer[1]
+    def _release(self, accepted: Accepted) -> bool:
+        """Its handler has returned; false when it was left behind before that, and its thread has to go."""
+        with self._house.lock:
+            here = self.running.pop(accepted, None) is not None
+            if here:
+                self.idle_since = self._house.tools.clock.monotonic()
+            else:
+                self.left_behind.pop(accepted, None)
+            self._call_up()
+            self._house.changed()
+        if not here:
+            self._note_return(accepted)
+        return here
 
-    def _close_performer(self) -> None:
-        if self._performer is None:
-            return
-        handler, performer = self._performer
-        self._performer = None
+    def _note_return(self, accepted: Accepted) -> None:
+        tools = self._house.tools
+        tools.abandoned.remove(accepted.request.log_id)
+        tools.events.emit(AbandonedReturned(accepted.request.log_id, self.job_id))
+        append_line(accepted.request, "--- the handler that was left behind has returned", tools)
+
+    def _beside(self) -> list[int]:
+        with self._house.lock:
+            return [accepted.request.log_id for accepted in self.left_behind]
+
+    def _leave(self) -> None:
+        with self._house.lock:
+            last = self._retired and not self._hands
+        if last:
+            with self._staging:
+                stage, self._stage = self._stage, None
+                if stage is not None:
+                    stage.users = 0  # who is still on it was left behind
+                    self._close(stage)
+        self._threads.discard(threading.current_thread())
+
+    # --- the performer
+
+    @contextmanager
+    def _on_stage(self, handler: Handler) -> Iterator[Performer]:
+        """The performer of ``handler``: kept from the last execution, unless the job was given another since."""
+        with self._staging:
+            stage = self._stage
+            if stage is None or stage.handler is not handler:
+                if stage is not None:
+                    self._stage = None
+                    self._close(stage)
+                stage = self._stage = _Stage(handler, handler.performer())
+            stage.users += 1
         try:
-            performer.close()
+            yield stage.performer
+        finally:
+            with self._staging:
+                stage.users -= 1
+                if stage is not self._stage:
+                    self._close(stage)
+
+    def _close(self, stage: _Stage) -> None:
+        """Close a performer nobody will use again; of several users the last one does it."""
+        if stage.users:
+            return
+        try:
+            stage.performer.close()
         except BaseException as error:  # the handler's own code: whatever it raises, the thread goes on
-            self._all.tools.events.emit(DestroyFailed(handler.name, repr(error)))
+            self._house.tools.events.emit(DestroyFailed(stage.handler.name, repr(error)))
 
+    # --- ending what runs
 
-class JobThreads:
-    """All job threads, what they hold, and what they lately held."""
+    def _run_out(self, accepted: Accepted) -> None:
+        limit = accepted.request.executor_timeout
+        outcome = Outcome(TIMED_OUT, f"The execution took longer than its limit of {limit} s.")
+        self._end(accepted, outcome, at_once=True)
 
-    def __init__(self, tools: Tools, report: Report) -> None:
-        self.tools = tools
-        self.lock = threading.RLock()
-        """Hold it to decide and act in one step."""
-        self._report = report
-        self._changed = threading.Condition(self.lock)
-        self._threads: dict[int, JobThread] = {}
-        self._open: dict[int, Accepted] = {}
-        self._ended: dict[int, int] = {}
-
-    def load_of(self, job_id: int) -> int:
-        """Triggers of this job that run or wait."""
-        with self.lock:
-            thread = self._threads.get(job_id)
-            return thread.load if thread else 0
-
-    def count(self) -> int:
-        """Triggers that run or wait, of all jobs."""
-        with self.lock:
-            return len(self._open)
-
-    def thread_count(self) -> int:
-        with self.lock:
-            return len(self._threads)
-
-    def is_open(self, log_id: int) -> bool:
-        with self.lock:
-            return log_id in self._open
-
-    def standing(self, log_id: int) -> str | None:
-        """What is known here of an execution, in words; ``None`` when nothing is."""
-        with self.lock:
-            accepted = self._open.get(log_id)
-            if accepted is not None:
-                thread = self._threads.get(accepted.request.job_id)
-                return "running" if thread and thread.running is accepted else "queued"
-            code = self._ended.get(log_id)
-            return None if code is None else f"ended with {code}"
-
-    def accept(self, request: RunRequest, handler: Handler) -> None:
-        """Queue a trigger, on a new thread if its job has none."""
-        with self.lock:
-            thread = self._threads.get(request.job_id)
-            if thread is None:
-                thread = JobThread(request.job_id, handler, self)
-                thread.start()
-                self._threads[request.job_id] = thread
-            accepted = Accepted(request, handler)
-            self._open[request.log_id] = accepted
-            thread.put(accepted)
-
-    def settle(self, accepted: Accepted, item: CallbackItem) -> bool:
-        """End a trigger with its result. The first result counts; of a later one nothing remains but the answer no."""
-        with self.lock:
-            if accepted.settled:
+    def _end(self, accepted: Accepted, outcome: Outcome, *, at_once: bool) -> bool:
+        with self._house.lock:
+            if accepted.settled or accepted.ending is not None:
                 return False
-            accepted.settled = True
-        self._report(item)  # outside the lock: it waits for the disk
-        took = 0 if item.start_time is None else self.tools.clock.now() - item.start_time
-        job_id = accepted.request.job_id
-        self.tools.events.emit(ExecutionFinished(item.log_id, job_id, item.handle_code, took / 1000))
-        with self.lock:
-            self._forget(accepted, item.handle_code)
-            self._changed.notify_all()
+            accepted.ending = outcome
+        self._send_up(accepted, at_once)
         return True
 
-    def _forget(self, accepted: Accepted, code: int) -> None:
-        log_id = accepted.request.log_id
-        del self._open[log_id]
-        self._ended[log_id] = code
-        if len(self._ended) > REMEMBERED:
-            del self._ended[next(iter(self._ended))]
-        thread = self._threads.get(accepted.request.job_id)
-        if thread is not None and thread.running is accepted:
-            thread.running = None
-            thread.idle_since = self.tools.clock.monotonic()
+    def _send_up(self, accepted: Accepted, at_once: bool) -> None:
+        name = f"orth-end-{accepted.request.log_id}"
+        try:
+            threading.Thread(target=self._climb, args=(accepted, at_once), name=name, daemon=True).start()
+        except RuntimeError as error:
+            self._house.tools.events.emit(ThreadMissing(self.job_id, str(error)))
+            self._house.tools.limits.after(_AGAIN, lambda: self._send_up(accepted, at_once))
 
-    def retire_idle(self, after: float) -> float | None:
-        """Retire what has been idle for ``after`` seconds; return when the next could be, or ``None`` if none waits."""
-        now = self.tools.clock.monotonic()
-        with self.lock:
-            idle = [thread for thread in self._threads.values() if not thread.load]
-            for thread in idle:
-                if now - thread.idle_since >= after:
-                    del self._threads[thread.job_id]
-                    thread.retire()
-            return min((t.idle_since + after - now for t in idle if t.job_id in self._threads), default=None)
+    def _climb(self, accepted: Accepted, at_once: bool) -> None:
+        tools = self._house.tools
+        outcome, context = accepted.ending, tools.contexts.get(accepted.request.log_id)
+        if outcome is None:
+            return
+        if context is not None:
+            context.run_log.write(f"--- being ended. {outcome.message}")
+        if at_once:
+            self._settle(accepted, outcome)
+        if accepted.stay.bar() or context is None or accepted.performer is None:
+            return  # the handler is not inside and will not be
+        if not climb(accepted.stay, accepted.performer, context, tools.kill_grace):
+            self._abandon(accepted, accepted.performer, context, outcome)
 
-    def join_idle(self, seconds: float) -> bool:
-        """Wait until nothing runs or waits; false when it took longer than ``seconds``."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._open, seconds)
+    def _abandon(self, accepted: Accepted, performer: Performer, context: JobContext, outcome: Outcome) -> None:
+        """Give up on the thread: it gets no more work, and its job another one in its stead."""
+        tools = self._house.tools
+        with self._house.lock:
+            thread = self.running.pop(accepted, None)
+            if thread is None:
+                return  # it has left after all
+            performer.abandon()
+            tools.abandoned.add(accepted.request)
+            self.left_behind[accepted] = True
+            self._threads.discard(thread)
+            self._hands -= 1
+            tools.limits.after(tools.abandoned_hold, lambda: self._let_pass(accepted))
+            self._replace_hand()
+        told = f"The handler did not end within {tools.kill_grace:g} s; its thread is left behind and may still work."
+        context.run_log.write(f"--- {told} What it writes from now on is not kept.")
+        context.run_log.close()
+        tools.contexts.pop(accepted.request.log_id, None)
+        tools.events.emit(ExecutionAbandoned(accepted.request.log_id, self.job_id, tools.kill_grace, thread.name))
+        self._settle(accepted, Outcome(outcome.code, f"{outcome.message} {told}"))
+        with self._house.lock:
+            self._house.changed()
 
-    def drain(self, seconds: float) -> int:
-        """End everything: what waits at once, what runs when it is done or after ``seconds``. How many were cut short.
+    def _replace_hand(self) -> None:
+        try:
+            if not self._hands:
+                self._hire()
+            self._call_up()
+        except Unavailable as unavailable:  # the next trigger tries again
+            self._house.tools.events.emit(ThreadMissing(self.job_id, str(unavailable)))
 
-        The caller has seen to it that nothing is accepted any more.
-        """
-        for accepted in self._clear_queues():
-            self._settle_undone(accepted, "Not executed: the executor stopped.")
-        self.join_idle(seconds)
-        idle = self._retire_all()
-        cut_short = self._cut_short(f"Cut short: the executor stopped and waited {seconds:.0f} s for it.")
-        self.join_idle(_DESTROY_GRACE)  # those that ended just now may still be writing their result
-        for thread in idle:
-            thread.join(_DESTROY_GRACE)
-        return cut_short
+    def _let_pass(self, accepted: Accepted) -> None:
+        """It has kept its place long enough: the job goes on beside it."""
+        with self._house.lock:
+            if accepted in self.left_behind:
+                self.left_behind[accepted] = False
+                self.idle_since = self._house.tools.clock.monotonic()
+                self._call_up()
 
-    def let_go(self) -> None:
-        """Forget what waits and let every thread end, with no result for anything; as the end of the process would."""
-        self._clear_queues()
-        self._retire_all()
-
-    def _clear_queues(self) -> list[Accepted]:
-        with self.lock:
-            waiting = [accepted for thread in self._threads.values() for accepted in thread.queue]
-            for thread in self._threads.values():
-                thread.queue.clear()
-            return waiting
-
-    def _cut_short(self, why: str) -> int:
-        """End what still runs, as far as its result goes; the handlers themselves cannot be ended."""
-        with self.lock:
-            unfinished = list(self._open.values())
-        settled = 0
-        for accepted in unfinished:
-            context = self.tools.contexts.get(accepted.request.log_id)
-            if context is not None:
-                context.cancel()
-                context.log("--- {}", why)
-            settled += self._settle_undone(accepted, why)
-        return settled
-
-    def _settle_undone(self, accepted: Accepted, why: str) -> bool:
-        return self.settle(accepted, conclude(accepted.request, Outcome(FAILURE, why), None, self.tools.incarnation))
-
-    def _retire_all(self) -> list[JobThread]:
-        """Let every thread end; return the idle ones, whose handlers' ``destroy`` is worth waiting for."""
-        with self.lock:
-            threads = list(self._threads.values())
-            for thread in threads:
-                thread.retire()
-            return [thread for thread in threads if not thread.load]
-
-
-class IdleThreads(Loop):
-    """Retires job threads that have had nothing to do for a while."""
-
-    def __init__(self, threads: JobThreads, after: float, events: Events) -> None:
-        super().__init__(threads.tools.clock, events)
-        self._threads = threads
-        self._after = after
-
-    async def turn(self) -> float:
-        pause = self._threads.retire_idle(self._after)
-        return self._after if pause is None else max(pause, _SHORTEST_PAUSE)
+    def _settle(self, accepted: Accepted, outcome: Outcome) -> bool:
+        return self._house.settle(accepted, conclude(accepted.request, outcome, None, self._house.tools.incarnation))

@@ -11,9 +11,11 @@ trusted again; ``rewrite`` begins a new one with everything that waits, and only
 A lock file keeps a second process out: two writers would delete each other's segments.
 """
 
+import errno
 import fcntl
 import json
 import os
+import stat
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -74,7 +76,7 @@ class Journal:
         self.size = 0
         """Bytes in the current segment."""
         self.fsyncs = 0
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock_file = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -166,7 +168,12 @@ class Journal:
         return sorted(path for path in self._directory.glob(f"*{_SUFFIX}") if path.stem.isdecimal())
 
     def _replay(self, path: Path, waiting: dict[int, CallbackItem]) -> None:
-        for offset, line in _lines(path):
+        try:
+            segment = _open_own(path)
+        except OSError as error:  # a link, a pipe, somebody else's file: not written by us, and not to be believed
+            self._events.emit(RecordQuarantined(path.name, 0, 0, str(error)))
+            return
+        for offset, line in _lines(segment):
             try:
                 body = _unframed(line)
                 if "put" in body:
@@ -175,7 +182,7 @@ class Journal:
                 else:
                     for log_id in body["done"]:
                         waiting.pop(log_id, None)
-            except (ValueError, KeyError, TypeError) as damage:
+            except (ValueError, KeyError, TypeError, RecursionError) as damage:
                 self._quarantine(path, offset, line, _reason(damage))
 
     def _quarantine(self, path: Path, offset: int, line: bytes, reason: str) -> None:
@@ -206,10 +213,20 @@ def _reason(damage: Exception) -> str:
     return str(damage) or type(damage).__name__
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def _open_own(path: Path) -> int:
+    """A regular file that belongs to this user, opened without following or waiting for anything."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    found = os.fstat(file)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        os.close(file)
+        raise OSError(errno.EPERM, "not a file of this executor", path.name)
+    return file
+
+
+def _lines(segment: int) -> Iterator[tuple[int, bytes]]:
     """Lines with their offsets; what is longer than any record comes in pieces, which no checksum will match."""
     offset = 0
-    with path.open("rb") as file:
+    with os.fdopen(segment, "rb") as file:
         while line := file.readline(RECORD_LIMIT):
             yield offset, line
             offset += len(line)

@@ -1,4 +1,7 @@
-"""From what was written on the command line, ``jobs.py``, ``pkg.jobs`` or ``jobs.py:app``, to the executor it means."""
+"""From what was written on the command line to what it means.
+
+``jobs.py``, ``pkg.jobs`` and ``jobs.py:app`` mean an executor; ``jobs.py:hello`` names a handler where one is wanted.
+"""
 
 import importlib
 import importlib.util
@@ -8,22 +11,46 @@ from pathlib import Path
 from types import ModuleType
 
 from orth.errors import CannotStart
-from orth.executor.handlers import Handlers
+from orth.executor.handlers import Handler, Handlers
 
 
 def load_handlers(target: str) -> Handlers:
     """Import ``target`` and find the one ``Executor`` in it; ``CannotStart`` says in one line why there is none."""
     place, _, name = target.partition(":")
-    module = _module_of_file(Path(place)) if _looks_like_file(place) else _module(place)
+    module = _loaded(place)
     if name:
         return _named(module, name, place)
-    found = {id(value): value for value in vars(module).values() if isinstance(value, Handlers)}
-    if not found:
-        raise CannotStart(f"There is no Executor in {place}.", hint='Write app = Executor("my-app") in it.')
+    found = _executors(module, place)
     if len(found) > 1:
         names = ", ".join(sorted(key for key, value in vars(module).items() if isinstance(value, Handlers)))
         raise CannotStart(f"There are several Executors in {place}: {names}.", hint=f"Name one: {place}:NAME.")
-    return next(iter(found.values()))
+    return found[0]
+
+
+def load_handler(target: str) -> Handler:
+    """Import ``target`` and find the handler it names, in whichever ``Executor`` of it."""
+    place, _, name = target.partition(":")
+    executors = _executors(_loaded(place), place)
+    names = sorted(known for executor in executors for known in executor.names())
+    listed = f"It has {', '.join(names) or 'none'}."
+    if not name:
+        raise CannotStart(f"Which handler of {place} is to run?", hint=f"Write {place}:NAME. {listed}")
+    found = next((handler for executor in executors if (handler := executor.find(name))), None)
+    if found is None:
+        raise CannotStart(f"There is no handler {name} in {place}.", hint=listed)
+    return found
+
+
+def _loaded(place: str) -> ModuleType:
+    return _module_of_file(Path(place)) if _looks_like_file(place) else _module(place)
+
+
+def _executors(module: ModuleType, place: str) -> list[Handlers]:
+    """The executors of a module, each once."""
+    found = {id(value): value for value in vars(module).values() if isinstance(value, Handlers)}
+    if not found:
+        raise CannotStart(f"There is no Executor in {place}.", hint='Write app = Executor("my-app") in it.')
+    return list(found.values())
 
 
 def _named(module: ModuleType, name: str, place: str) -> Handlers:

@@ -1,9 +1,9 @@
 """[8b] Results waiting to be delivered.
 
-A result is on the disk before it is sent, and is removed only when a coordinator has answered for it by name. In
-between it survives a killed process, a restart and a coordinator that is away for a week; delivering it twice is
-harmless, losing it is not. ``retry`` is the only answer that keeps a result. ``unknown`` and ``malformed`` end it too,
-for sending it again could never help, but are told as events.
+A result is on the disk before it is sent (``recorder``, ``journal``), and is removed only when a coordinator has
+answered for it by name. In between it survives a killed process, a restart and a coordinator that is away for a week;
+delivering it twice is harmless, losing it is not. ``retry`` is the only answer that keeps a result. ``unknown`` and
+``malformed`` end it too, for sending it again could never help, but are told as events.
 
 Sending is the loop's work and happens in batches; a new result wakes it. When no coordinator answers, the pauses grow
 from half a second to the ``callback_retry`` setting, and new results wait like the others.
@@ -14,7 +14,9 @@ the disk refuses to be written.
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from orth.errors import OrthError
 from orth.events import Events
 from orth.executor.facts import CallbacksDelivered, CallbacksFailed, OutboxRecovered, OutboxUnwritable, ResultDisowned
 from orth.executor.journal import Journal, done_record, put_record
+from orth.executor.recorder import Recorder
 from orth.loop import Loop
 from orth.wire.coordinator_calls import CoordinatorLink
 from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
@@ -40,6 +43,7 @@ _BROKEN_PAUSE = 5.0
 class _Waiting:
     item: CallbackItem
     record: bytes
+    since: float
     not_before: float
     ready: bool = False
     """False until its record is on the disk."""
@@ -60,9 +64,13 @@ class Outbox(Loop):
         self._not_before = clock.monotonic()
         self._closed = False
         self._turning = asyncio.Lock()
+        self.verdicts: Counter[Verdict] = Counter()
+        """What coordinators have said so far, by result."""
         self._journal = Journal(directory, events)
+        self._recorder: Recorder[_Waiting] = Recorder(self._journal, self._recorded)
         for item in self._journal.recover().values():
-            self._enter(_Waiting(item, put_record(item), self._not_before, ready=True))
+            now = clock.monotonic()
+            self._enter(_Waiting(item, put_record(item), now, now, ready=True))
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -77,6 +85,22 @@ class Outbox(Loop):
             return [waiting.item for waiting in self._waiting.values()]
 
     @property
+    def byte_count(self) -> int:
+        """The size of what waits."""
+        return self._bytes
+
+    @property
+    def fsyncs(self) -> int:
+        """How often the disk was made to keep something."""
+        return self._journal.fsyncs
+
+    def oldest_age(self) -> float:
+        """For how many seconds the oldest result has been waiting in this process."""
+        with self._lock:
+            oldest = next(iter(self._waiting.values()), None)
+        return self.clock.monotonic() - oldest.since if oldest else 0.0
+
+    @property
     def refusal(self) -> str | None:
         """Why no new work should be taken; ``None`` while all is well."""
         if self._journal.broken:
@@ -86,23 +110,24 @@ class Outbox(Loop):
         return None
 
     def add(self, item: CallbackItem) -> None:
-        """Take a result; returns when it is on the disk. If the disk fails it is kept in memory and sent from there."""
-        waiting = _Waiting(item, put_record(item), self.clock.monotonic())
+        """Take a result and have it recorded. If the disk fails it is kept in memory and sent from there."""
+        now = self.clock.monotonic()
+        waiting = _Waiting(item, put_record(item), now, now)
         with self._lock:
             if self._closed:
                 return
             self._enter(waiting)
-        try:
-            self._journal.append(waiting.record, force=True)
-        except OSError as error:
-            self.events.emit(OutboxUnwritable(str(error)))
-        waiting.ready = True
-        self.wake()
+        self._recorder.give(waiting)
+
+    def join_recorded(self) -> None:
+        """Wait until every result taken so far is on the disk, or is known not to get there."""
+        self._recorder.join()
 
     def close(self) -> None:
         """Let go of the files. What still waits is found there at the next start."""
         with self._lock:
             self._closed = True
+        self._recorder.close()
         self._journal.close()
 
     async def turn(self) -> float:
@@ -133,6 +158,9 @@ class Outbox(Loop):
             return self._not_before - now
         batch = self._next_batch(now)
         if not batch:
+            await asyncio.to_thread(self._recorder.join)
+            batch = self._next_batch(now)
+        if not batch:
             return self._pause_until_due(now)
         try:
             verdicts = await asyncio.to_thread(self._link.call_back, [waiting.item for waiting in batch])
@@ -141,6 +169,14 @@ class Outbox(Loop):
         self._unreachable = 0
         await asyncio.to_thread(self._settle, batch, verdicts)
         return 0.0
+
+    def _recorded(self, batch: list[_Waiting], failure: OSError | None) -> None:
+        if failure is not None:
+            self.events.emit(OutboxUnwritable(str(failure)))
+        for waiting in batch:
+            waiting.ready = True
+        with suppress(RuntimeError):  # the event loop has ended before us; the record is there all the same
+            self.wake()
 
     def _enter(self, waiting: _Waiting) -> None:
         self._waiting[waiting.item.log_id] = waiting
@@ -180,6 +216,7 @@ class Outbox(Loop):
         settled = []
         for waiting in batch:
             verdict = answers.get(waiting.item.log_id, Verdict.RETRY)
+            self.verdicts[verdict] += 1
             if verdict is Verdict.RETRY:
                 waiting.not_before = now + self._growing_pause(waiting.tries)
                 waiting.tries += 1

@@ -7,23 +7,57 @@ The signature decides:
 * anything else: the text is a JSON object whose members are the keyword arguments, validated by their annotations.
 
 What does not fit is refused before the handler runs, with every field named. The same signature gives the JSON schema
-that travels with the registration, so that the console can draw a form.
+that travels with the registration, so that the console can draw a form. ``Annotated[int, Param(help="…", le=9)]`` says
+more about an argument than its type can.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
+from pydantic_core import PydanticSerializationError, to_json
 
 from orth.errors import Invalid
 from orth.executor.context import JobContext
 
 # A Pydantic field may not be called like a method of the model; behind a prefix every argument name is possible.
 _PREFIX = "argument_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Param:
+    """What the console shows and checks of one argument: ``Annotated[list[str], Param(help="…", max_items=500)]``."""
+
+    help: str | None = None
+    title: str | None = None
+    gt: float | None = None
+    ge: float | None = None
+    lt: float | None = None
+    le: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    pattern: str | None = None
+
+    def field(self) -> Any:
+        """``Any``, as ``pydantic.Field`` itself."""
+        return Field(
+            description=self.help,
+            title=self.title,
+            gt=self.gt,
+            ge=self.ge,
+            lt=self.lt,
+            le=self.le,
+            min_length=self.min_items if self.min_length is None else self.min_length,
+            max_length=self.max_items if self.max_length is None else self.max_length,
+            pattern=self.pattern,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +85,50 @@ class Parameters:
         # What was not sent is left out, so that the handler's own default applies.
         given = {name.removeprefix(_PREFIX): getattr(read, name) for name in read.model_fields_set}
         return given | (read.model_extra or {})
+
+    def text_of(self, arguments: Mapping[str, Any]) -> str:
+        """The text that stands for ``arguments``: what a coordinator would send to have the handler called with them.
+
+        ``Invalid`` when there is none, because the handler takes no arguments or JSON cannot carry them.
+        """
+        if not arguments:
+            return ""
+        if self.text_name is not None and set(arguments) == {self.text_name}:
+            return str(arguments[self.text_name])
+        if self.model is None:
+            taken = f"only {self.text_name}" if self.text_name else "no parameters"
+            raise Invalid(f"The handler takes {taken}, and was given {', '.join(arguments)}.")
+        try:
+            return to_json(dict(arguments)).decode()
+        except PydanticSerializationError as error:
+            raise Invalid(f"The parameters cannot be written as JSON: {error}.") from None
+
+    def text_of_words(self, words: Sequence[str]) -> str:
+        """The text that ``name=value`` words of a command line stand for.
+
+        A value is JSON where the argument takes it so, and otherwise the text as it is: ``count=5``, ``name=Ann``.
+        """
+        arguments: dict[str, Any] = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not equals:
+                raise Invalid(f"{word!r} is not a parameter.", hint="Write name=value.")
+            arguments[name] = value if name == self.text_name else self._value(name, value)
+        return self.text_of(arguments)
+
+    def _value(self, name: str, text: str) -> Any:
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return text
+        declared = self.model.model_fields.get(_PREFIX + name) if self.model else None
+        if declared is None:
+            return value
+        try:
+            TypeAdapter[Any](declared.annotation or Any).validate_json(text)
+        except ValidationError:
+            return text
+        return value
 
     def with_context(self, arguments: Mapping[str, Any], context: JobContext) -> dict[str, Any]:
         """``arguments`` plus the context, where the handler asks for it."""
@@ -103,7 +181,7 @@ def _model(taken: list[Parameter], handler: str) -> type[BaseModel]:
     for parameter in taken:
         if parameter.kind is Parameter.VAR_KEYWORD:
             continue
-        annotation = Any if parameter.annotation is Parameter.empty else parameter.annotation
+        annotation = Any if parameter.annotation is Parameter.empty else _understood(parameter.annotation)
         default = ... if parameter.default is Parameter.empty else parameter.default
         fields[_PREFIX + parameter.name] = (annotation, Field(default, alias=parameter.name))
     config = ConfigDict(extra="allow" if open_ended else "forbid", hide_input_in_errors=True)
@@ -111,6 +189,15 @@ def _model(taken: list[Parameter], handler: str) -> type[BaseModel]:
         return create_model(handler, __config__=config, **fields)
     except PydanticUserError as error:
         raise Invalid(f"Handler {handler} takes an argument that JSON cannot carry: {_first_line(error)}") from None
+
+
+def _understood(annotation: Any) -> Any:
+    """``annotation`` with each ``Param`` in it as the field Pydantic knows."""
+    if get_origin(annotation) is not Annotated:
+        return annotation
+    kind, *said = get_args(annotation)
+    metadata = [item.field() if isinstance(item, Param) else item for item in said]
+    return Annotated[(kind, *metadata)]
 
 
 def _schema(model: type[BaseModel], handler: str) -> dict[str, Any]:

@@ -1,24 +1,38 @@
 """Calling a handler: a function, or an object with ``init``, ``execute`` and ``destroy``; each plain or async.
 
-A performer belongs to one job thread. Async code runs on an event loop of its own in the thread that performs, never on
-the one that serves requests, heartbeats and callbacks. A function gets a fresh loop per execution; an object keeps one
-loop for its whole life, because what ``init`` opened (a connection pool, say) is bound to it.
+A performer belongs to one job and is kept from its first execution to its last. With the strategy CONCURRENT several
+threads perform at the same time: a function or ``execute`` must then be fit for that, while ``init`` and ``destroy``
+are called once.
+
+Async code never runs on the loop that serves requests, heartbeats and callbacks. A function gets a fresh loop per
+execution, in the thread that performs. An object that is async has one loop for its whole life, in a thread of its own,
+because what ``init`` opened (a connection pool, say) is bound to it and all executions share it.
 """
 
 import asyncio
 import inspect
-from collections.abc import Callable
-from contextvars import copy_context
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Protocol
 
 from orth.executor.context import JobContext
+from orth.executor.loop_watch import watching_loop
 
 
 class Performer(Protocol):
-    """What a job thread needs of a handler."""
+    """What a job's threads need of a handler. Safe to use from several threads at once."""
 
     def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:
-        """Call the handler and return what it returns."""
+        """Call the handler and return what it returns, or raise what it raises. Blocks."""
+        ...
+
+    def end(self, context: JobContext, grace: float) -> bool:
+        """Called from another thread: end what ``perform`` is doing for ``context``, within about ``grace`` seconds.
+
+        True when it has surely ended, as a process can be made to; false when it cannot be ended from outside, or is
+        not there (yet): it is asked again.
+        """
         ...
 
     def abandon(self) -> None:
@@ -26,7 +40,7 @@ class Performer(Protocol):
         ...
 
     def close(self) -> None:
-        """The job thread ends."""
+        """The job's threads are gone."""
         ...
 
 
@@ -35,10 +49,15 @@ class FunctionPerformer:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
+        self._tasks = _Tasks()
 
-    def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:  # noqa: ARG002  # the protocol's form
+    def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:
         made = self._function(**arguments)
-        return asyncio.run(made) if inspect.iscoroutine(made) else made
+        return asyncio.run(self._tasks.followed(made, context)) if inspect.iscoroutine(made) else made
+
+    def end(self, context: JobContext, grace: float) -> bool:  # noqa: ARG002  # cancelling takes no time
+        self._tasks.cancel(context)
+        return False
 
     def abandon(self) -> None:
         return
@@ -52,18 +71,32 @@ class ObjectPerformer:
 
     def __init__(self, kind: type[Any]) -> None:
         self._kind = kind
+        self._tasks = _Tasks()
         self._life: _Life | None = None
+        self._beginning = threading.Lock()
 
     def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:
-        life = self._life
-        if life is None:
-            life = _Life(self._kind(), asyncio.Runner())
-            life.init(context)  # failing, it fails this execution; the next one begins a new life
-            self._life = life
-        return life.call(life.handler.execute, **arguments)
+        life = self._begun(context)
+        return life.call(life.handler.execute, context, **arguments)
+
+    def _begun(self, context: JobContext) -> "_Life":
+        beginning = self._beginning
+        with beginning:
+            life = self._life
+            if life is None:
+                life = _Life(self._kind(), self._tasks)
+                life.init(context)  # failing, it fails this execution; the next one begins a new life
+                if beginning is self._beginning:  # not abandoned meanwhile
+                    self._life = life
+            return life
+
+    def end(self, context: JobContext, grace: float) -> bool:  # noqa: ARG002  # cancelling takes no time
+        self._tasks.cancel(context)
+        return False
 
     def abandon(self) -> None:
-        self._life = None
+        # The object is not destroyed either: somebody is using it.
+        self._life, self._beginning = None, threading.Lock()
 
     def close(self) -> None:
         life, self._life = self._life, None
@@ -72,31 +105,92 @@ class ObjectPerformer:
 
 
 class _Life:
-    """One object of the handler's class and the event loop it lives on."""
+    """One object of the handler's class and, once something async was called, the event loop it lives on."""
 
-    def __init__(self, handler: Any, runner: asyncio.Runner) -> None:
+    def __init__(self, handler: Any, tasks: "_Tasks") -> None:
         self.handler = handler
-        self._runner = runner
+        self._tasks = tasks
+        self._making = threading.Lock()
+        self._loop: _OwnLoop | None = None
 
     def init(self, context: JobContext) -> None:
         init = getattr(self.handler, "init", None)
         if init is None:
             return
         try:
-            self.call(init, *([context] if inspect.signature(init).parameters else []))
+            self.call(init, context, *([context] if inspect.signature(init).parameters else []))
         except BaseException:
-            self._runner.close()
+            self._close()
             raise
 
     def destroy(self) -> None:
         try:
             destroy = getattr(self.handler, "destroy", None)
             if destroy is not None:
-                self.call(destroy)
+                self.call(destroy, None)
         finally:
-            self._runner.close()
+            self._close()
 
-    def call(self, method: Callable[..., Any], *values: Any, **arguments: Any) -> Any:
+    def call(self, method: Callable[..., Any], context: JobContext | None, *values: Any, **arguments: Any) -> Any:
         made = method(*values, **arguments)
-        # A runner would go on using the context of its first run, that is, the log of the first execution.
-        return self._runner.run(made, context=copy_context()) if inspect.iscoroutine(made) else made
+        if not inspect.iscoroutine(made):
+            return made
+        with self._making:
+            loop = self._loop = self._loop or _OwnLoop(threading.current_thread().name)
+        return loop.run(self._tasks.followed(made, context) if context else made)
+
+    def _close(self) -> None:
+        if self._loop is not None:
+            self._loop.close()
+
+
+class _OwnLoop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self, owner: str) -> None:
+        self._there = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"{owner}-loop", daemon=True)
+        self._thread.start()
+        self._there.wait()
+
+    def run(self, made: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine there, in the context of the caller, and wait for it."""
+        return asyncio.run_coroutine_threadsafe(made, self._loop).result()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._closing.set)
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.run(self._stay())
+
+    async def _stay(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._closing = asyncio.Event()
+        self._there.set()
+        await self._closing.wait()
+
+
+class _Tasks:
+    """The coroutines that are being performed, so that they can be cancelled from another thread."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = {}
+
+    async def followed(self, made: Coroutine[Any, Any, Any], context: JobContext) -> Any:
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks[context.log_id] = (asyncio.get_running_loop(), task)
+        try:
+            with watching_loop(context):
+                return await made
+        finally:
+            self._tasks.pop(context.log_id, None)
+
+    def cancel(self, context: JobContext) -> None:
+        """Cancel what is performed for ``context``, once: what it still awaits to clean up is left to it."""
+        running = self._tasks.pop(context.log_id, None)
+        if running is not None:
+            loop, task = running
+            with suppress(RuntimeError):  # the loop is closed: it has just ended
+                loop.call_soon_threadsafe(task.cancel)

@@ -1,12 +1,14 @@
 """The executor as a process: a runtime behind a port, until a signal.
 
 Network calls to coordinators are synchronous and run in threads: a silent coordinator never holds up the answer to a
-trigger.
+trigger. ``embedding`` puts the same runtime and port into a thread of somebody else's process.
 """
 
 import asyncio
 import socket
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from orth.clock import SystemClock
 from orth.errors import CannotStart, Invalid
@@ -29,7 +31,19 @@ def run_executor(target: str, settings: Settings) -> int:
 
 
 def serve(handlers: Handlers, settings: Settings) -> int:
-    """Serve ``handlers`` until stopped; the exit code."""
+    """Serve ``handlers`` until stopped by a signal; the exit code."""
+
+    async def until_signal(runtime: Runtime, listening: socket.socket) -> None:
+        await serve_until(asked_to_stop(), runtime, listening)
+
+    with prepared(handlers, settings) as (runtime, listening), asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(until_signal(runtime, listening))
+    return 0
+
+
+@contextmanager
+def prepared(handlers: Handlers, settings: Settings) -> Iterator[tuple[Runtime, socket.socket]]:
+    """Everything that can keep an executor from starting, done: the port is bound, the files are open."""
     own = ExecutorSettings.of(settings, handlers.app_name)
     with bound(settings.executor.listen) as listening:
         port = listening.getsockname()[1]
@@ -48,18 +62,17 @@ def serve(handlers: Handlers, settings: Settings) -> int:
         except (Invalid, ValueError) as error:
             raise CannotStart(f"The executor cannot announce itself: {error}") from None
         try:
-            with asyncio.Runner(loop_factory=loop_factory()) as runner:
-                runner.run(_serve(runtime, listening))
+            yield runtime, listening
         finally:
             runtime.close()
             link.close()
-    return 0
 
 
-async def _serve(runtime: Runtime, listening: socket.socket) -> None:
-    """Run the loops and the HTTP server until a signal, then stop both. A crash of either ends the process."""
-    server = Server(runtime.http, keep_alive=_KEEP_ALIVE)
-    stopping = asked_to_stop()
+async def serve_until(
+    stopping: asyncio.Event, runtime: Runtime, listening: socket.socket, *, embedded: bool = False
+) -> None:
+    """Run the loops and the HTTP server until ``stopping``, then stop both. A crash of either ends this with it."""
+    server = Server(runtime.http, keep_alive=_KEEP_ALIVE, embedded=embedded)
     runtime.start()
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve(sockets=[listening]), name="http")

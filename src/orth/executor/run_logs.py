@@ -1,24 +1,33 @@
-"""The text of each execution: one file, appended while it runs, read by line number.
+"""The text of each execution: one file, appended while it runs, read by line number, from its end, or as it grows.
 
 Files are ``<dir>/yyyy-MM-dd/<logId>.log``. The day is that of ``logDateTime`` in UTC, and so are the times in front of
 the lines: both ends can compute the name, and neither a change of the machine's zone nor daylight saving moves a file.
 Names are made from two integers only; no text from the network reaches the file system.
 
 Each line is handed to the operating system as soon as it is written, whole, in one call. A killed executor therefore
-loses no line that its handler finished, and a reader sees whole lines. A log that cannot be written (a full disk) does
-not fail its execution: the trouble is told once as ``LogUnwritable`` and the rest of the text is dropped.
+loses no line that its handler finished, and a reader sees whole lines. Every line begins with its time, whatever the
+text holds: line breaks of every kind begin a new line here, other control characters are kept as they are.
+
+A log that cannot be written (a full disk) does not fail its execution: the trouble is told once as ``LogUnwritable``,
+text is dropped while it lasts, and a line in the log says how much was lost once it can be written again.
 """
 
+import asyncio
 import os
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 from orth.clock import Clock, iso
 from orth.errors import Invalid
 from orth.events import Events
 from orth.executor.facts import LogUnwritable
+from orth.executor.log_files import STEP, LatestFolder, LineIndex, indexed_lines, open_to_read, place_before
 from orth.wire.messages import LogPage
 
 LINE_LIMIT = 32 * 1024  # characters; a longer line is broken, so that a page always holds at least one
@@ -27,68 +36,162 @@ PAGE_LINES = 1000
 PAGE_BYTES = 1024 * 1024
 LATEST_INSTANT = 253_402_300_799_999  # the last millisecond of the year 9999
 _REMEMBERED_PLACES = 256
+_DAY = 86_400_000
+_FOLLOW_PAUSE = 1.0
+"""How soon a follower looks again unasked: the end of an execution comes after the last line of its log."""
 
 
 class RunLog:
     """The open log of one execution. Safe to write from any thread; after ``close`` lines are dropped."""
 
-    def __init__(self, log_id: int, path: Path, clock: Clock, events: Events) -> None:
+    def __init__(
+        self, log_id: int, path: str, clock: Clock, events: Events, growth: "Growth", folder: LatestFolder
+    ) -> None:
         self.log_id = log_id
-        self.path = path
+        self._path = path
         self._clock = clock
         self._events = events
+        self._growth = growth
         self._lock = threading.Lock()
         self._size = 0
+        self._lost = 0
+        self._torn = False
+        self._told = False
+        self._closed = False
         self._file: int | None = None
+        growth.opened(path)
         try:
-            self._file = _open_to_append(path)
-            self._size = os.fstat(self._file).st_size
+            self._file, self._size = folder.create(path)
         except OSError as error:
-            events.emit(LogUnwritable(log_id, str(error)))
+            self._tell(error)
+        self._index = LineIndex(path, complete=self._size == 0)
+
+    @property
+    def path(self) -> Path:
+        return Path(self._path)
 
     def write(self, text: str) -> None:
         """Append ``text``; each of its lines gets the time in front."""
         stamp = iso(self._clock.now())
-        lines = "".join(f"{stamp} {piece}\n" for line in text.split("\n") for piece in _pieces(line.rstrip("\r")))
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").rstrip("\r").replace("\r", "\n")
+        lines = "".join(f"{stamp} {piece}\n" for line in text.split("\n") for piece in _pieces(line))
         with self._lock:
             self._append(lines.encode("utf-8", "backslashreplace"))
 
+    @property
+    def closed(self) -> bool:
+        """Whether the execution has ended, as far as its log is concerned."""
+        return self._closed
+
     def close(self) -> None:
         with self._lock:
-            if self._file is not None:
-                os.close(self._file)
-                self._file = None
+            self._let_go()
+            if not self._closed:
+                self._closed = True
+                self._growth.closed(self._path)
 
     def _append(self, data: bytes) -> None:
         if self._file is None:
             return
         full = self._size + len(data) > FILE_LIMIT
         if full:
-            stamp = iso(self._clock.now())
-            data = f"{stamp} … this log has reached {FILE_LIMIT} bytes; the rest is left out …\n".encode()
-        self._size += len(data)
-        try:
-            while data:
-                data = data[os.write(self._file, data) :]
-        except OSError as error:
-            self._events.emit(LogUnwritable(self.log_id, str(error)))
-            full = True
+            data = self._remark(f"this log has reached {FILE_LIMIT} bytes; the rest is left out")
+        self._hand_over(self._file, data)
         if full:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._file is not None:
             os.close(self._file)
             self._file = None
 
+    def _hand_over(self, file: int, data: bytes) -> None:
+        if self._lost:
+            told = self._remark(f"{self._lost} bytes are missing here: they could not be written")
+            data = (b"\n" if self._torn else b"") + told + data
+        begin, written = self._size, 0
+        try:
+            while written < len(data):
+                written += os.write(file, data[written:])
+            self._lost, self._torn = 0, False
+        except OSError as error:
+            self._lost += len(data) - written
+            self._torn = data[:written][-1:] != b"\n" if written else self._torn
+            self._tell(error)
+        self._size += written
+        self._index.note(data[:written], begin, file)
+        self._growth.written(self._path, written)
 
-def _open_to_append(path: Path) -> int:
-    how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    try:
-        return os.open(path, how, 0o640)
-    except FileNotFoundError:  # the first execution of its day
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(path, how, 0o640)
+    def _remark(self, text: str) -> bytes:
+        return f"{iso(self._clock.now())} … {text} …\n".encode()
+
+    def _tell(self, error: OSError) -> None:
+        if not self._told:
+            self._told = True
+            self._events.emit(LogUnwritable(self.log_id, str(error)))
 
 
 def _pieces(line: str) -> list[str]:
-    return [line[start : start + LINE_LIMIT] for start in range(0, len(line), LINE_LIMIT)] or [""]
+    if len(line) <= LINE_LIMIT:
+        return [line]
+    return [line[start : start + LINE_LIMIT] for start in range(0, len(line), LINE_LIMIT)]
+
+
+class Growth:
+    """What is being written, and who waits for more of it."""
+
+    def __init__(self) -> None:
+        self.bytes_written = 0
+        self._lock = threading.Lock()
+        self._open: set[str] = set()
+        self._waiting: dict[str, list[Callable[[], None]]] = {}
+
+    def opened(self, path: str) -> None:
+        with self._lock:
+            self._open.add(path)
+
+    def written(self, path: str, count: int) -> None:
+        with self._lock:
+            self.bytes_written += count
+            if self._waiting:
+                for wake in self._waiting.get(path, ()):
+                    wake()
+
+    def closed(self, path: str) -> None:
+        with self._lock:
+            self._open.discard(path)
+        self.written(path, 0)
+
+    def is_written_to(self, folder: str) -> bool:
+        """Whether a log in ``folder`` is open."""
+        with self._lock:
+            return any(path.startswith(f"{folder}/") for path in self._open)
+
+    @contextmanager
+    def awaited(self, path: str) -> Iterator[asyncio.Event]:
+        """An event of the running loop that is set whenever the log at ``path`` grows."""
+        grown = asyncio.Event()
+        home = asyncio.get_running_loop()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the follower's loop has ended without it
+                home.call_soon_threadsafe(grown.set)
+
+        with self._lock:
+            self._waiting.setdefault(path, []).append(wake)
+        try:
+            yield grown
+        finally:
+            with self._lock:
+                self._waiting[path].remove(wake)
+                if not self._waiting[path]:
+                    del self._waiting[path]
+
+
+@lru_cache(maxsize=16)
+def _day(number: int) -> str:
+    return datetime.fromtimestamp(number * _DAY / 1000, UTC).strftime("%Y-%m-%d")
 
 
 class RunLogs:
@@ -96,64 +199,125 @@ class RunLogs:
 
     def __init__(self, directory: Path, clock: Clock, events: Events) -> None:
         self.directory = directory
+        self._root = str(directory)
+        self.growth = Growth()
+        self._folder = LatestFolder()
         self._clock = clock
         self._events = events
         self._lock = threading.Lock()
-        self._places: OrderedDict[Path, tuple[int, int]] = OrderedDict()
+        self._places: OrderedDict[str, tuple[int, int]] = OrderedDict()
         """Where the last page of a file ended: a viewer asks for the line after it, which must not cost a full read."""
 
     def path_of(self, log_id: int, log_time: int) -> Path:
+        return Path(self._path_of(log_id, log_time))
+
+    def _path_of(self, log_id: int, log_time: int) -> str:
         if log_id < 0 or not 0 <= log_time <= LATEST_INSTANT:
             raise Invalid(f"There can be no log {log_id} of instant {log_time}.")
-        day = datetime.fromtimestamp(log_time / 1000, UTC).strftime("%Y-%m-%d")
-        return self.directory / day / f"{log_id}.log"
+        return f"{self._root}/{_day(log_time // _DAY)}/{log_id}.log"
 
     def open(self, log_id: int, log_time: int) -> RunLog:
-        return RunLog(log_id, self.path_of(log_id, log_time), self._clock, self._events)
+        return RunLog(log_id, self._path_of(log_id, log_time), self._clock, self._events, self.growth, self._folder)
+
+    def close(self) -> None:
+        """Let go of what is kept open between logs; what is asked for later is opened again."""
+        self._folder.close()
 
     def read(self, log_id: int, log_time: int, from_line: int, *, finished: bool) -> LogPage:
         """A page from ``from_line`` (the first is 1). Learn whether it is ``finished`` before calling, not after."""
-        path = self.path_of(log_id, log_time)
         wanted = max(1, from_line)
+        path = self._path_of(log_id, log_time)
         try:
-            return self._page(path, wanted, finished)
-        except FileNotFoundError:
-            if not finished:
-                return LogPage(from_line=wanted, to_line=wanted - 1)
-            content = f"There is no log of execution {log_id} here: it did not run on this executor, or was cleaned up."
-            return LogPage(from_line=wanted, to_line=wanted - 1, content=content, end=True)
+            with os.fdopen(open_to_read(path), "rb") as file:
+                return self._page(path, file, wanted, finished)
+        except OSError as error:
+            return _no_page(log_id, wanted, finished or not isinstance(error, FileNotFoundError))
 
-    def _page(self, path: Path, wanted: int, finished: bool) -> LogPage:
+    def tail(self, log_id: int, log_time: int, lines: int, *, finished: bool) -> LogPage:
+        """The last ``lines`` lines, fewer if they would not fit into a page. Reads no more than the end of the file."""
+        path = self._path_of(log_id, log_time)
+        count = min(max(1, lines), PAGE_LINES)
+        try:
+            with os.fdopen(open_to_read(path), "rb") as file:
+                first, place = place_before(path, file.fileno(), indexed_lines(path) - count + 1)
+                file.seek(place)
+                return _last_lines(file, first, count, finished)
+        except OSError as error:
+            return _no_page(log_id, 1, finished or not isinstance(error, FileNotFoundError))
+
+    async def follow(
+        self, log_id: int, log_time: int, from_line: int = 1, *, finished: Callable[[], bool]
+    ) -> AsyncIterator[LogPage]:
+        """Pages from ``from_line`` on, as they come; the last has ``end``. ``finished`` says when no more will."""
+        line = max(1, from_line)
+        with self.growth.awaited(self._path_of(log_id, log_time)) as grown:
+            while True:
+                grown.clear()
+                page = await asyncio.to_thread(self.read, log_id, log_time, line, finished=finished())
+                if page.end or page.to_line >= line:
+                    yield page
+                if page.end:
+                    return
+                if page.to_line < line:
+                    await self._clock.sleep_unless(grown, _FOLLOW_PAUSE)
+                line = page.to_line + 1
+
+    def _page(self, path: str, file: BinaryIO, wanted: int, finished: bool) -> LogPage:
         taken: list[bytes] = []
         size = 0
         at_end = True
-        with path.open("rb") as file:
-            line, place = self._known_place(path, wanted, os.fstat(file.fileno()).st_size)
-            file.seek(place)
-            for raw in file:
-                if not raw.endswith(b"\n") and not finished:
-                    break  # the writer is in the middle of it
-                if line >= wanted:
-                    if len(taken) == PAGE_LINES or (taken and size + len(raw) > PAGE_BYTES):
-                        at_end = False
-                        break
-                    taken.append(raw)
-                    size += len(raw)
-                place += len(raw)
-                line += 1
+        line, place = self._known_place(path, file.fileno(), wanted)
+        file.seek(place)
+        for raw in file:
+            if not raw.endswith(b"\n") and not finished:
+                break  # the writer is in the middle of it
+            if line >= wanted:
+                if len(taken) == PAGE_LINES or (taken and size + len(raw) > PAGE_BYTES):
+                    at_end = False
+                    break
+                taken.append(raw)
+                size += len(raw)
+            place += len(raw)
+            line += 1
         self._remember_place(path, line, place)
-        content = b"".join(taken).decode("utf-8", "replace").removesuffix("\n")
-        return LogPage(from_line=wanted, to_line=max(line, wanted) - 1, content=content, end=finished and at_end)
+        return _page_of(taken, wanted, max(line, wanted) - 1, end=finished and at_end)
 
-    def _known_place(self, path: Path, wanted: int, size: int) -> tuple[int, int]:
+    def _known_place(self, path: str, file: int, wanted: int) -> tuple[int, int]:
         """A line at or before ``wanted`` and the offset where it begins."""
         with self._lock:
             line, place = self._places.get(path, (1, 0))
-        return (line, place) if line <= wanted and place <= size else (1, 0)
+        remembered = (line, place) if line <= wanted and place <= os.fstat(file).st_size else (1, 0)
+        if wanted - remembered[0] < STEP:
+            return remembered
+        return max(remembered, place_before(path, file, wanted))
 
-    def _remember_place(self, path: Path, line: int, place: int) -> None:
+    def _remember_place(self, path: str, line: int, place: int) -> None:
         with self._lock:
             self._places[path] = (line, place)
             self._places.move_to_end(path)
             if len(self._places) > _REMEMBERED_PLACES:
                 self._places.popitem(last=False)
+
+
+def _last_lines(file: BinaryIO, first: int, count: int, finished: bool) -> LogPage:
+    kept: deque[bytes] = deque(maxlen=count)
+    line = first
+    for raw in file:
+        if not raw.endswith(b"\n") and not finished:
+            break
+        kept.append(raw)
+        line += 1
+    size = sum(map(len, kept))
+    while len(kept) > 1 and size > PAGE_BYTES:
+        size -= len(kept.popleft())
+    return _page_of(list(kept), line - len(kept), line - 1, end=finished)
+
+
+def _page_of(lines: list[bytes], first: int, last: int, *, end: bool) -> LogPage:
+    content = b"".join(lines).decode("utf-8", "replace").removesuffix("\n")
+    return LogPage(from_line=first, to_line=last, content=content, end=end)
+
+
+def _no_page(log_id: int, wanted: int, for_good: bool) -> LogPage:
+    content = f"There is no log of execution {log_id} here: it did not run on this executor, or was cleaned up."
+    return LogPage(from_line=wanted, to_line=wanted - 1, content=content if for_good else "", end=for_good)

@@ -3,33 +3,33 @@
 Whatever the handler does (returns, raises, exits, never comes back), exactly one result is made here:
 
 * a normal return is 200 and its value the message; ``ctx.result`` and its kin overrule the value;
-* ``JobFailed`` is 500 with its message, no traceback;
+* ``JobFailed`` is 500 with its message, no traceback; so is leaving at ``ctx.checkpoint`` after being cancelled;
 * parameters that do not fit are 500 and the handler is not called;
 * any other exception is 500, its last line first in the message and its traceback in the log. That includes
   ``SystemExit``, except with code 0 or none, which is a script's way to return;
-* with a time limit the handler runs in a thread beside the job's. When the time is up the result is 502 and that thread
-  is left behind: Python cannot end it. It is told by ``ctx.cancelled``, counted as abandoned and no longer listened to.
+* when it is ended from outside (its time is up, it was killed, covered or replaced, the executor stops), that is the
+  result, whatever the handler still returns or raises. Where it was when the exception struck is in the log.
 """
 
 import threading
 import traceback
 from collections.abc import Callable
-from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from queue import SimpleQueue
 from types import MappingProxyType, TracebackType
 
 from orth.clock import Clock
-from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
+from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Invalid
 from orth.events import Events
 from orth.executor.capture import finish_prints
-from orth.executor.context import JobContext, JobFailed, Outcome, entered
-from orth.executor.facts import ExecutionAbandoned, ExecutionStarted
+from orth.executor.context import Cancelled, JobContext, JobFailed, Outcome, entered
+from orth.executor.ending import Ended, Stay
+from orth.executor.facts import ExecutionStarted
 from orth.executor.handlers import Handler
 from orth.executor.performers import Performer
+from orth.executor.progress import Progress
 from orth.executor.run_logs import RunLogs
 from orth.executor.time_limits import TimeLimits
 from orth.wire.messages import CallbackItem, RunRequest
@@ -38,19 +38,26 @@ _SHOWN_PARAMETER = 1000
 
 
 class Abandoned:
-    """Threads left behind by executions that ran out of time, as long as they live."""
+    """Executions that could not be ended, as long as they are inside their threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._threads: list[threading.Thread] = []
+        self._requests: dict[int, RunRequest] = {}
 
-    def add(self, thread: threading.Thread) -> None:
+    def add(self, request: RunRequest) -> None:
         with self._lock:
-            self._threads = [other for other in self._threads if other.is_alive()] + [thread]
+            self._requests[request.log_id] = request
+
+    def remove(self, log_id: int) -> None:
+        with self._lock:
+            self._requests.pop(log_id, None)
+
+    def request_of(self, log_id: int) -> RunRequest | None:
+        with self._lock:
+            return self._requests.get(log_id)
 
     def __len__(self) -> int:
-        with self._lock:
-            return sum(thread.is_alive() for thread in self._threads)
+        return len(self._requests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +69,43 @@ class Tools:
     logs: RunLogs
     limits: TimeLimits
     incarnation: str
+    executor: str = ""
+    """The app name, as handlers see it."""
+    kill_grace: float = 5.0
+    """Seconds an execution that is to end may take before it is abandoned."""
+    abandoned_hold: float = 300.0
+    """Seconds an abandoned execution keeps its job from going on, if it stays that long."""
     contexts: dict[int, JobContext] = field(default_factory=dict)
     """What is running, by log id."""
     abandoned: Abandoned = field(default_factory=Abandoned)
+    on_progress: Callable[[JobContext, Progress], None] | None = None
+    """Hears how far executions are."""
 
 
-def carry_out(request: RunRequest, handler: Handler, performer: Performer, tools: Tools) -> CallbackItem:
-    """Run the handler once and say how it went."""
+@dataclass(slots=True, eq=False)
+class Accepted:
+    """A trigger this executor has said yes to."""
+
+    request: RunRequest
+    handler: Handler
+    stay: Stay = field(default_factory=Stay)
+    performer: Performer | None = None
+    """What carries it out, once it runs."""
+    ending: Outcome | None = None
+    """Why it is being ended from outside. Then this is how it ends, whatever the handler has to say."""
+    settled: bool = False
+
+
+def carry_out(accepted: Accepted, performer: Performer, tools: Tools, *beside: int) -> CallbackItem:
+    """Run the handler once and say how it went; ``beside`` are executions left behind that still run."""
+    request = accepted.request
     started = tools.clock.now()
-    context = begin(request, handler, tools)
+    context = begin(request, accepted.handler, tools)
     try:
+        for other in beside:
+            note_overlap(request, other, context, tools)
         with entered(context):
-            outcome = perform(request, handler, performer, tools)
+            outcome = perform(accepted, performer, context)
         write_end(context, outcome, tools.clock.now() - started)
     finally:
         tools.contexts.pop(request.log_id, None)
@@ -94,7 +126,12 @@ def begin(request: RunRequest, handler: Handler, tools: Tools) -> JobContext:
         trigger_time=_instant(request.log_date_time),
         shard_index=request.broadcast_index,
         shard_total=request.broadcast_total,
+        executor=tools.executor,
         run_log=run_log,
+        clock=tools.clock,
+        deadline=tools.clock.monotonic() + request.executor_timeout if request.executor_timeout > 0 else None,
+        inherit_threads=handler.inherit_threads,
+        on_progress=tools.on_progress,
     )
     tools.contexts[request.log_id] = context
     shown = request.executor_params[:_SHOWN_PARAMETER] or "none"
@@ -103,67 +140,62 @@ def begin(request: RunRequest, handler: Handler, tools: Tools) -> JobContext:
     return context
 
 
-def perform(request: RunRequest, handler: Handler, performer: Performer, tools: Tools) -> Outcome:
-    """Read the parameters, then call the handler, within its time limit if it has one."""
-    context = tools.contexts[request.log_id]
+def note_overlap(request: RunRequest, other: int, context: JobContext, tools: Tools) -> None:
+    """Say in both logs that two executions of one job run at the same time."""
+    context.run_log.write(f"--- execution {other} of this job could not be ended: it still runs beside this one")
+    left_behind = tools.abandoned.request_of(other)
+    if left_behind is not None:
+        append_line(left_behind, f"--- execution {request.log_id} of this job begins, this one still running", tools)
+
+
+def append_line(request: RunRequest, line: str, tools: Tools) -> None:
+    """Add a line to the log of an execution that is no longer written by its handler."""
+    run_log = tools.logs.open(request.log_id, request.log_date_time)
+    run_log.write(line)
+    run_log.close()
+
+
+def perform(accepted: Accepted, performer: Performer, context: JobContext) -> Outcome:
+    """Read the parameters, then call the handler."""
+    parameters = accepted.handler.parameters
     try:
-        arguments = handler.parameters.read(request.executor_params)
+        arguments = parameters.read(accepted.request.executor_params)
     except Invalid as unfit:
-        return Outcome(FAILURE, str(unfit))
+        return accepted.ending or Outcome(FAILURE, str(unfit))
     context.params = MappingProxyType(arguments)
-    arguments = handler.parameters.with_context(arguments, context)
-
-    def call() -> Outcome:
-        return outcome_of(lambda: performer.perform(context, arguments), context)
-
-    if request.executor_timeout <= 0:
-        return call()
-    outcome = within_limit(request.executor_timeout, call, context, tools)
-    if outcome is None:
-        performer.abandon()
-        return Outcome(TIMED_OUT, f"The execution took longer than its limit of {request.executor_timeout} s.")
-    return outcome
+    arguments = parameters.with_context(arguments, context)
+    accepted.performer = performer
+    outcome = outcome_of(lambda: performer.perform(context, arguments), accepted.stay, context)
+    return accepted.ending or outcome
 
 
-def outcome_of(call: Callable[[], object], context: JobContext) -> Outcome:
+def outcome_of(call: Callable[[], object], stay: Stay, context: JobContext) -> Outcome:
     """Call the handler; everything it may do becomes an outcome."""
     try:
-        returned = call()
+        returned = stay.spend(call)
         message = "" if returned is None else str(returned)
         return context.decided or Outcome(SUCCESS, message)
     except JobFailed as failed:
         return Outcome(FAILURE, failed.message)
+    except Cancelled as left:
+        stay.leave()
+        if isinstance(left, Ended):
+            context.run_log.write(_trace(left))  # where it was when it was ended
+        return Outcome(FAILURE, "Cancelled.")
     except BaseException as raised:
+        stay.leave()  # what was raised from outside may have struck on the way out
         if isinstance(raised, SystemExit) and raised.code in (None, 0):
             return context.decided or Outcome(SUCCESS, "")
         # A handler must not end its thread, nor the process: SystemExit and its like are failures as any other.
-        trace = "".join(traceback.format_exception(raised.with_traceback(_theirs(raised.__traceback__)))).rstrip("\n")
+        trace = _trace(raised)
         context.run_log.write(trace)
         last_line = traceback.format_exception_only(raised)[-1].rstrip("\n")
         return Outcome(FAILURE, f"{last_line}\n{trace}")
 
 
-def within_limit(limit: int, call: Callable[[], Outcome], context: JobContext, tools: Tools) -> Outcome | None:
-    """The outcome of ``call``, or ``None`` when the limit passed first; then its thread is abandoned."""
-    first: SimpleQueue[Outcome | None] = SimpleQueue()
-    inherited = copy_context()
-    helper = threading.Thread(
-        target=lambda: first.put(inherited.run(call)),
-        name=f"{threading.current_thread().name}-limited-{context.log_id}",
-        daemon=True,
-    )
-    with tools.limits.watching(limit, lambda: first.put(None)):
-        helper.start()
-        outcome = first.get()
-    if outcome is None:
-        context.cancel()
-        tools.abandoned.add(helper)
-        tools.events.emit(ExecutionAbandoned(context.log_id, context.job_id, limit, helper.name))
-    return outcome
-
-
 def write_end(context: JobContext, outcome: Outcome, took: int) -> None:
     finish_prints(context)
+    context.finish_progress()
     headline = outcome.message.partition("\n")[0]
     context.run_log.write(f"--- execution ends: {outcome.code} after {took / 1000:.3f} s{headline and f', {headline}'}")
 
@@ -185,6 +217,10 @@ def _instant(milliseconds: int) -> datetime:
 
 
 _MACHINERY = (str(Path(__file__).parent), str(Path(threading.__file__).parent / "asyncio"))
+
+
+def _trace(raised: BaseException) -> str:
+    return "".join(traceback.format_exception(raised.with_traceback(_theirs(raised.__traceback__)))).rstrip("\n")
 
 
 def _theirs(trace: TracebackType | None) -> TracebackType | None:

@@ -10,25 +10,28 @@ from contextlib import ExitStack
 
 from orth.clock import Clock
 from orth.errors import CannotStart, Conflict
-from orth.events import Events
+from orth.events import Event, Events
 from orth.executor.admission import Admission
 from orth.executor.capture import capturing
-from orth.executor.facts import ExecutorStarted, ExecutorStopped
+from orth.executor.facts import CallbacksDelivered, ExecutorStarted, ExecutorStopped
 from orth.executor.handlers import Handlers
 from orth.executor.heartbeat import Heartbeat
-from orth.executor.job_thread import IdleThreads, JobThreads
+from orth.executor.job_threads import IdleThreads, JobThreads
+from orth.executor.metrics import Metrics, Standing
 from orth.executor.outbox import Outbox
+from orth.executor.retention import Retention
 from orth.executor.run_logs import RunLogs
 from orth.executor.running import Tools
 from orth.executor.server import Endpoints, HttpDoor
 from orth.executor.settings import ExecutorSettings
+from orth.executor.sources import Sources
 from orth.executor.time_limits import TimeLimits
 from orth.loop import Loop
 from orth.version import __version__
 from orth.wire.coordinator_calls import CoordinatorLink
-from orth.wire.messages import Announcement, RegistryRequest
+from orth.wire.messages import STANDING_LIMIT, Announcement, Extension, Load, RegistryRequest
 
-EXTENSIONS = ("resend", "verdicts")
+EXTENSIONS = ("resend", "verdicts", Extension.KILL_EXECUTION, Extension.BATCH_RUN)
 _GOODBYE = 2.0
 _FLUSH = 10.0
 
@@ -54,26 +57,50 @@ class Runtime:
         self.outbox = _open_outbox(settings, link, clock, events)
         self.logs = RunLogs(settings.logs_dir, clock, events)
         self.limits = TimeLimits(clock, events)
-        self.tools = Tools(clock, events, self.logs, self.limits, incarnation)
+        self.tools = Tools(
+            clock,
+            events,
+            self.logs,
+            self.limits,
+            incarnation,
+            settings.app_name,
+            kill_grace=settings.kill_grace,
+            abandoned_hold=settings.abandoned_hold,
+        )
         self.threads = JobThreads(self.tools, self.outbox.add)
-        self.admission = Admission(handlers, self.threads, self.outbox, queue_limit=settings.queue_limit, events=events)
-        self.endpoints = Endpoints(self.admission, self.logs, self.health, token=settings.access_token, events=events)
+        self.sources = Sources(handlers, settings, clock)
+        self.admission = Admission(
+            self.sources, self.threads, self.outbox, queue_limit=settings.queue_limit, events=events
+        )
+        self.metrics = Metrics(__version__, incarnation)
+        self._unlisten = events.listen(self._hear)
+        self.endpoints = Endpoints(
+            self.admission,
+            self.logs,
+            self.health,
+            token=settings.access_token,
+            events=events,
+            metrics=self.metrics_text if settings.metrics else None,
+        )
         self.http = HttpDoor(self.endpoints)
         self.registration = RegistryRequest(
             registry_key=settings.app_name,
             registry_value=address,
             orth=Announcement(
-                incarnation=incarnation, version=__version__, extensions=EXTENSIONS, handlers=handlers.infos()
+                incarnation=incarnation, version=__version__, extensions=EXTENSIONS, handlers=self.sources.infos()
             ),
         )
-        self.heartbeat = Heartbeat(self.registration, link, beat=settings.heartbeat, clock=clock, events=events)
+        self.heartbeat = Heartbeat(self.announced, link, beat=settings.heartbeat, clock=clock, events=events)
         idle_threads = IdleThreads(self.threads, settings.idle_thread, events)
         self.loops: list[Loop] = [self.heartbeat, self.outbox, self.limits, idle_threads]
+        self.loops.append(Retention(self.logs, settings.log_retention, clock, events))
         self._capture = ExitStack()
+        self._captures_prints = handlers.capture_stdout
 
     def start(self) -> None:
-        """Begin to capture what handlers print and log. The loops are run, or turned, by the caller."""
-        self._capture.enter_context(capturing())
+        """Start helper processes, capture what handlers print and log. The loops are run, or turned, by the caller."""
+        self.sources.start()
+        self._capture.enter_context(capturing(prints=self._captures_prints))
         handlers = self.registration.orth.handlers if self.registration.orth else ()
         self.events.emit(ExecutorStarted(self.settings.app_name, self.address, len(handlers), self.incarnation))
 
@@ -88,7 +115,9 @@ class Runtime:
 
     def join_idle(self, seconds: float) -> bool:
         """Wait until nothing runs or waits, all results being in the outbox; false when it took longer."""
-        return self.threads.join_idle(seconds)
+        idle = self.threads.join_idle(seconds)
+        self.outbox.join_recorded()
+        return idle
 
     def health(self) -> dict[str, object]:
         status = "stopping" if self.admission.closed else self.outbox.refusal or "ok"
@@ -101,6 +130,54 @@ class Runtime:
             "undelivered": len(self.outbox),
         }
 
+    def announced(self) -> RegistryRequest:
+        """The registration with what is true now: what is here, and how much."""
+        said = self.registration.orth
+        assert said is not None
+        unacknowledged = [item.log_id for item in self.outbox.waiting()]
+        now = said.model_copy(
+            update={
+                "running": tuple(self.threads.open_ids()[:STANDING_LIMIT]),
+                "unacknowledged": tuple(unacknowledged[:STANDING_LIMIT]),
+                "load": self._load(len(unacknowledged)),
+            }
+        )
+        return self.registration.model_copy(update={"orth": now})
+
+    def metrics_text(self) -> bytes:
+        """What ``/metrics`` answers."""
+        load = self._load(len(self.outbox))
+        return self.metrics.text(
+            Standing(
+                running=load.running,
+                queued=load.queued,
+                threads=load.threads,
+                abandoned=load.abandoned,
+                outbox_results=load.unacknowledged,
+                outbox_bytes=self.outbox.byte_count,
+                outbox_oldest=self.outbox.oldest_age(),
+                fsyncs=self.outbox.fsyncs,
+                verdicts=self.outbox.verdicts.copy(),
+                log_bytes=self.logs.growth.bytes_written,
+                registered=self.heartbeat.registered,
+            )
+        )
+
+    def _load(self, unacknowledged: int) -> Load:
+        held, running = self.threads.count(), len(self.tools.contexts)
+        return Load(
+            running=min(running, held),
+            queued=max(0, held - running),
+            threads=self.threads.thread_count(),
+            abandoned=len(self.tools.abandoned),
+            unacknowledged=unacknowledged,
+        )
+
+    def _hear(self, event: Event) -> None:
+        self.metrics(event)
+        if isinstance(event, CallbacksDelivered):
+            self.heartbeat.heard_from()
+
     async def stop(self, *, flush: float = _FLUSH) -> None:
         """Leave in good order: take nothing more, say goodbye, drain, deliver, each within its bound.
 
@@ -110,6 +187,7 @@ class Runtime:
         self.heartbeat.stop()
         await self.heartbeat.unregister(_GOODBYE)
         cut_short = await asyncio.to_thread(self.threads.drain, self.settings.drain_timeout)
+        await asyncio.to_thread(self.sources.close)
         await self.outbox.flush(flush)
         for loop in self.loops:
             loop.stop()
@@ -118,8 +196,11 @@ class Runtime:
 
     def close(self) -> None:
         """Let go of files, threads and capture at once, as if the process had been killed: no result, no goodbye."""
+        self._unlisten()
         self.outbox.close()
         self.threads.let_go()
+        self.logs.close()
+        self.sources.close()
         self._capture.close()
 
 

@@ -26,6 +26,15 @@ class ExecutorSettings:
     drain_timeout: float = 60.0
     call_timeout: float = 3.0
     queue_limit: int = 1000
+    log_retention: float = 30 * 86_400.0
+    metrics: bool = True
+    kill_grace: float = 5.0
+    abandoned_hold: float = 300.0
+    scripts: tuple[str, ...] = ()
+    script_env: tuple[str, ...] = ()
+    python: Path | None = None
+    builtin: tuple[str, ...] = ()
+    warm_workers: int = 2
 
     @classmethod
     def of(cls, settings: Settings, app_name: str | None) -> "ExecutorSettings":
@@ -48,6 +57,15 @@ class ExecutorSettings:
             drain_timeout=own.drain_timeout.total_seconds(),
             call_timeout=own.call_timeout.total_seconds(),
             queue_limit=own.queue_limit,
+            log_retention=settings.logs.retention.total_seconds(),
+            metrics=settings.metrics.enabled,
+            kill_grace=own.kill_grace.total_seconds(),
+            abandoned_hold=own.abandoned_hold.total_seconds(),
+            scripts=own.scripts,
+            script_env=own.script_env,
+            python=own.python,
+            builtin=own.builtin,
+            warm_workers=own.warm_workers,
         )
 
 

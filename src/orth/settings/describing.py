@@ -74,7 +74,7 @@ def _section(name: str) -> str:
 
 def _row(setting: SettingDescription) -> str:
     option = option_of(setting.key)
-    default = "" if setting.default is None else f"`{as_text(setting.default)}`"
+    default = "" if setting.default is None or setting.default == [] else f"`{as_text(setting.default)}`"
     names = f"`{setting.key}`<br>`{variable_of(setting.key)}`" + (f"<br>`{option}`" if option else "")
     return f"| {names} | {setting.type} | {default} | {setting.explanation} |\n"
 

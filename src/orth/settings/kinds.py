@@ -165,6 +165,16 @@ Urls = Annotated[
 Secret = Annotated[SecretStr | None, _reading(_secret_or_none), Kind("secret", sensitive=True)]
 
 Transport = Annotated[Literal["push", "queue", "link"], Kind("push, queue or link")]
+ScriptKinds = Annotated[
+    tuple[Literal["shell", "python", "powershell", "nodejs", "php", "glue"], ...],
+    AfterValidator(_distinct),
+    _reading(_items),
+    Kind("list of shell, python, powershell, nodejs, php, glue"),
+]
+BuiltinHandlers = Annotated[
+    tuple[Literal["command", "http"], ...], AfterValidator(_distinct), _reading(_items), Kind("list of command, http")
+]
+Variables = Annotated[tuple[str, ...], AfterValidator(_distinct), _reading(_items), Kind("list of names")]
 Role = Literal["coordinator", "registry", "console"]
 Roles = Annotated[
     tuple[Role, ...],

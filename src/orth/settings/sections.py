@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from orth.settings.kinds import (
+    BuiltinHandlers,
     Bytes,
     ChannelsUrl,
     Count,
@@ -25,11 +26,13 @@ from orth.settings.kinds import (
     OptionalUrl,
     Pauses,
     Roles,
+    ScriptKinds,
     Secret,
     StoreUrl,
     Switch,
     Transport,
     Urls,
+    Variables,
     Zone,
 )
 from orth.settings.values import Address
@@ -167,6 +170,25 @@ class ExecutorSection(Section):
     drain_timeout: Duration = _setting(_seconds(60), "How long running executions may take to end when it stops.")
     call_timeout: Duration = _setting(_seconds(3), "How long a coordinator may take to answer.")
     queue_limit: Count = _setting(1000, "Triggers waiting per job, at most; more are refused.")
+    kill_grace: Duration = _setting(
+        _seconds(5), "How long an execution that is killed or out of time may take to end before it is left behind."
+    )
+    abandoned_hold: Duration = _setting(
+        timedelta(minutes=5), "How long a job waits for an execution that was left behind before it runs the next one."
+    )
+    scripts: ScriptKinds = _setting(
+        (),
+        "Kinds of source text from coordinators that it runs: shell, python, powershell, nodejs, php; glue is Python "
+        "inside the executor. Each is off unless named, because whoever edits a job can then run anything here.",
+    )
+    script_env: Variables = _setting(
+        (), "Variables of its own environment that scripts and commands see, besides PATH, HOME, LANG and their like."
+    )
+    python: OptionalFolder = _setting(None, "Interpreter of Python scripts. Unset: the one the executor runs with.")
+    builtin: BuiltinHandlers = _setting(
+        (), "Built-in handlers that it offers: command (runs a program of this machine), http (makes a request)."
+    )
+    warm_workers: CountFromZero = _setting(2, 'Idle worker processes kept ready for handlers with isolation="process".')
 
 
 class ConsoleSection(Section):

@@ -108,11 +108,18 @@ def _own_file(file: Path) -> None:
     """Make sure the database file is there and, if we make it, that only its owner can read it: it holds secrets."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        # Never one that exists: closing a file drops every lock this process has on it, SQLite's too, and another
+        # process would then remove the journal under us.
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        if not (file.is_file() and os.access(file, os.R_OK | os.W_OK)):
+            raise _unusable(file, "it is not a file that may be read and written") from None
     except OSError as error:
-        raise CannotStart(
-            f"The database file {file} cannot be opened: {error.strerror}.", hint="Check store.url and the folder."
-        ) from None
+        raise _unusable(file, error.strerror or str(error)) from None
+
+
+def _unusable(file: Path, reason: str) -> CannotStart:
+    return CannotStart(f"The database file {file} cannot be opened: {reason}.", hint="Check store.url and the folder.")
 
 
 def _postgres_engine(url: URL, size: int, patience: float) -> Engine:

@@ -7,7 +7,7 @@ generation wrote it and never needs to. Writing uses both spellings where a key 
 its reader, for some executors answer an unknown key with an error: that knowledge is the ``Dialect`` of the group, and
 what the executor announced.
 
-Nothing here does I/O. A message that cannot be read is ``InvalidMessage``; one malformed result in a batch is a
+Nothing here does I/O. A message that cannot be read is ``InvalidMessage``; one malformed item of a batch is a
 ``Malformed`` in its place, so that it spoils nothing.
 """
 
@@ -23,6 +23,7 @@ from pydantic_core import to_json
 from orth.domain.executions import FAILURE, STORED_MESSAGE_LIMIT, SUCCESS, cut
 from orth.errors import Invalid, InvalidMessage
 from orth.wire.messages import (
+    BATCH_LIMIT,
     BODY_LIMIT,
     INT64_MAX,
     REGISTRY_BODY_LIMIT,
@@ -37,12 +38,13 @@ from orth.wire.messages import (
     Message,
     RegistryRequest,
     Reply,
+    RunAnswer,
     RunRequest,
     Verdict,
     as_text,
     whole_number,
 )
-from orth.wire.strict_json import parse, read_json, read_text
+from orth.wire.strict_json import has_surrogates, is_storable, parse, read_json, read_text
 
 PREFIXES = ("/api", "/xxl-job-admin/api", "/orth-admin/api")
 """Where a coordinator serves what executors call; each generation has its own default."""
@@ -75,7 +77,7 @@ def resolved(dialect: Dialect, extensions: frozenset[str]) -> Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A reported result that cannot be read, in its place in the batch."""
+    """A result or a trigger that cannot be read, in its place in the batch."""
 
     log_id: int | None
     reason: str
@@ -90,6 +92,30 @@ def read_registry(body: bytes) -> RegistryRequest:
 
 def read_run(body: bytes) -> RunRequest:
     return _message(RunRequest, _one_time_spelling(_members(body, BODY_LIMIT)))
+
+
+def read_runs(body: bytes) -> list[RunRequest | Malformed]:
+    """The triggers in ``{"requests": [...]}``, each for itself."""
+    text = read_text(body, BODY_LIMIT)
+    value = parse(text)
+    requests = value.get("requests") if isinstance(value, dict) else None
+    if not isinstance(requests, list):
+        raise InvalidMessage("A batch is a list of requests.", field="requests")
+    if len(requests) > BATCH_LIMIT:
+        raise InvalidMessage(f"A batch has at most {BATCH_LIMIT} requests, not {len(requests)}.", field="requests")
+    doubtful = has_surrogates(text)
+    return [_trigger(request, doubtful) for request in requests]
+
+
+def _trigger(item: object, doubtful: bool) -> RunRequest | Malformed:
+    if not isinstance(item, dict):
+        return Malformed(None, "a request is an object")
+    if doubtful and not is_storable(item):
+        return Malformed(_positive(item.get("logId")), "half of a surrogate pair")
+    try:
+        return RunRequest.model_validate(_one_time_spelling(_without_nulls(item)))
+    except ValidationError as error:
+        return Malformed(_positive(item.get("logId")), _complaint(error)[1])
 
 
 def read_idle_beat(body: bytes) -> IdleBeatRequest:
@@ -158,7 +184,11 @@ def _members(body: bytes, limit: int) -> dict[str, object]:
     value = read_json(body, limit)
     if not isinstance(value, dict):
         raise InvalidMessage("The body is not a JSON object.")
-    return {key: member for key, member in value.items() if member is not None}  # null and absent mean the same
+    return _without_nulls(value)
+
+
+def _without_nulls(members: dict[str, object]) -> dict[str, object]:
+    return {key: member for key, member in members.items() if member is not None}  # null and absent mean the same
 
 
 def _one_time_spelling(members: dict[str, object]) -> dict[str, object]:
@@ -224,6 +254,19 @@ def read_log_page(payload: object, asked_from: int = 1) -> LogPage:
     return page.model_copy(update={"to_line": max(page.to_line, page.from_line - 1)})
 
 
+def read_run_answers(reply: Reply, requests: Sequence[RunRequest]) -> list[RunAnswer | None]:
+    """The answer to each of ``requests``. ``None`` where there is none: the executor may have taken that one or not."""
+    told = reply.payload.get("replies") if isinstance(reply.payload, dict) else None
+    answers: dict[int | None, RunAnswer] = {}
+    for entry in told if isinstance(told, list) else ():
+        try:
+            answer = RunAnswer.model_validate(entry)
+        except ValidationError:
+            continue
+        answers.setdefault(answer.log_id, answer)
+    return [answers.get(request.log_id) for request in requests]
+
+
 def read_verdicts(reply: Reply, items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
     """What became of each of ``items``. A coordinator of another make says yes to the batch and means all of it."""
     told = reply.payload.get("verdicts") if isinstance(reply.payload, dict) else None
@@ -261,6 +304,20 @@ def run_body(request: RunRequest, dialect: Dialect, extensions: frozenset[str] =
     left_out = _NOT_IN_XXL if spoken is not Dialect.ORTH else {"resend_to"} if request.resend_to is None else set()
     path = "/trigger" if spoken is Dialect.XXL35 else "/run"
     return path, request.model_dump_json(by_alias=True, exclude=left_out).encode()
+
+
+def runs_body(requests: Sequence[RunRequest], extensions: frozenset[str]) -> tuple[str, bytes]:
+    """The path and body of many triggers at once, for an executor that announced that it takes them."""
+    if Extension.BATCH_RUN not in extensions:
+        raise Invalid("This executor takes triggers only one by one.", field="requests")
+    if len(requests) > BATCH_LIMIT:
+        raise Invalid(f"A batch has at most {BATCH_LIMIT} triggers, not {len(requests)}.", field="requests")
+    bodies = (run_body(request, Dialect.ORTH, extensions)[1] for request in requests)
+    return "/runs", b'{"requests":[' + b",".join(bodies) + b"]}"
+
+
+def run_answers_payload(answers: Sequence[RunAnswer]) -> dict[str, object]:
+    return {"replies": [{"logId": answer.log_id, "code": answer.code, "msg": answer.msg} for answer in answers]}
 
 
 def idle_beat_body(job_id: int) -> bytes:

@@ -49,6 +49,10 @@ IDENTITY_LIMIT = 64
 DESCRIPTION_LIMIT = 2_000
 HANDLERS_LIMIT = 1_000
 EXTENSIONS_LIMIT = 64
+BATCH_LIMIT = 500
+"""Triggers in one request."""
+STANDING_LIMIT = 1_000
+"""Executions named in a beat; how many there are is said beside it."""
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -112,6 +116,11 @@ def _block_strategy(value: object) -> BlockStrategy:
         return BlockStrategy.SERIAL_EXECUTION
 
 
+def _first_named(value: object) -> object:
+    # A longer list only says more than was asked for; the executor that sent it is no less alive.
+    return value[:STANDING_LIMIT] if isinstance(value, list | tuple) else value
+
+
 def _at_least(floor: int) -> AfterValidator:
     return AfterValidator(lambda number: max(floor, number))
 
@@ -127,6 +136,8 @@ AppName = Annotated[str, AfterValidator(_app_name), Field(min_length=1, max_leng
 Params = Annotated[str, BeforeValidator(as_text), Field(max_length=PARAMS_LIMIT)]
 Source = Annotated[str, Field(max_length=GLUE_SOURCE_LIMIT), AfterValidator(_no_nul)]
 ReportText = Annotated[str, BeforeValidator(as_text)]
+Count = Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=INT64_MAX)]
+LogIds = Annotated[tuple[LogId, ...], BeforeValidator(_first_named)]
 ResultText = Annotated[str, BeforeValidator(_result_text)]
 
 
@@ -200,6 +211,7 @@ class Extension(StrEnum):
 
     RESEND = "resend"  # /run takes resendTo and answers a repeated request without running it twice
     KILL_EXECUTION = "kill-execution"  # /kill takes logId and ends that execution only
+    BATCH_RUN = "batch-run"  # /runs takes many triggers at once and answers each
 
 
 class RunRequest(Message):
@@ -221,6 +233,14 @@ class RunRequest(Message):
     schedule_time: Millis | None = None  # the logical time; None when triggered by hand
     resend_to: Identity | None = None
     """Set on a repetition after an answer was lost: the incarnation that may already have it. Any other must refuse."""
+
+
+class RunAnswer(Message):
+    """What became of one trigger of a batch. Without a ``log_id`` it was one that could not be read."""
+
+    log_id: LogId | None = None
+    code: Int32
+    msg: ReportText | None = None
 
 
 class IdleBeatRequest(Message):
@@ -256,14 +276,38 @@ class LogPage(Message):
 # --- executor to coordinator ------------------------------------------------------------------------------------------
 
 
+class RetryInfo(Message):
+    """How often, and after which pauses, a handler's author would have it tried."""
+
+    attempts: Annotated[Int32, Field(ge=1)]
+    delay: Millis = 0  # before the second attempt
+    backoff: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
+    jitter: bool = False
+    give_up_on: Annotated[tuple[Annotated[str, Field(max_length=HANDLER_NAME_LIMIT)], ...], Field(max_length=64)] = ()
+
+
 class HandlerInfo(Message):
-    """A handler as its executor describes it."""
+    """A handler as its executor describes it. All but its name and parameters are proposals; the job decides."""
 
     name: Annotated[HandlerName, Field(min_length=1)]
     description: Annotated[ReportText, Field(max_length=DESCRIPTION_LIMIT)] = ""
     schedule: Annotated[str, Field(max_length=128)] | None = None
     timezone: Identity | None = None
     params_schema: dict[str, Any] | None = None
+    timeout: Annotated[Int32, _at_least(0)] | None = None  # seconds
+    block: Annotated[BlockStrategy, BeforeValidator(_block_strategy)] | None = None
+    concurrency: Annotated[Int32, _at_least(1)] | None = None
+    retry: RetryInfo | None = None
+
+
+class Load(Message):
+    """How much an executor has to do."""
+
+    running: Count = 0
+    queued: Count = 0
+    threads: Count = 0
+    abandoned: Count = 0  # handlers past their limit that could not be ended
+    unacknowledged: Count = 0  # results no coordinator has answered for
 
 
 class Announcement(Message):
@@ -273,6 +317,11 @@ class Announcement(Message):
     version: Annotated[str, Field(max_length=IDENTITY_LIMIT)] = ""
     extensions: Annotated[tuple[Identity, ...], Field(max_length=EXTENSIONS_LIMIT)] = ()
     handlers: Annotated[tuple[HandlerInfo, ...], Field(max_length=HANDLERS_LIMIT)] = ()
+    running: LogIds = ()
+    """What runs or waits there, oldest first. Complete when ``load`` counts no more than are named."""
+    unacknowledged: LogIds = ()
+    """What has ended there and is not yet acknowledged, oldest first; complete as above."""
+    load: Load | None = None
 
 
 class RegistryRequest(Message):

@@ -26,12 +26,23 @@ def read_json(body: bytes, limit: int) -> object:
     """The value ``body`` stands for, with every string fit to be stored."""
     text = read_text(body, limit)
     value = parse(text)
-    if _SURROGATE_ESCAPE.search(text):  # most are pairs; only a half cannot be encoded again
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise InvalidMessage("The JSON has half of a surrogate pair.") from None
+    if has_surrogates(text) and not is_storable(value):
+        raise InvalidMessage("The JSON has half of a surrogate pair.")
     return value
+
+
+def has_surrogates(text: str) -> bool:
+    """Whether ``text`` writes any; most are pairs, and fine."""
+    return _SURROGATE_ESCAPE.search(text) is not None
+
+
+def is_storable(value: object) -> bool:
+    """Whether every string of ``value`` can be encoded again, which half of a pair cannot."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def read_text(body: bytes, limit: int) -> str:

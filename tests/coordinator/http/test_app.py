@@ -7,7 +7,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
-from orth.coordinator.http.signing import Claim
+from orth.coordinator.signing import Claim
 from orth.store.users import set_password
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 from tests.coordinator.http.tokens import unsigned

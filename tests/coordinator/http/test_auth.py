@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from orth.coordinator.http.signing import Claim, hash_password
+from orth.coordinator.signing import Claim, hash_password
 from orth.store.users import set_password
 from tests.coordinator.http.live import PASSWORD, Caller, Site
 

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Depends
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
-from orth.coordinator.http.signing import Claim, password_fits
 from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import Tools, tools_of
+from orth.coordinator.signing import Claim, password_fits
 from orth.errors import Unauthenticated
 from orth.store.users import User, find_user
 

@@ -8,8 +8,8 @@ from fastapi import Request
 from orth.clock import Clock
 from orth.cluster.election import Election
 from orth.coordinator.callbacks import Callbacks
-from orth.coordinator.http.signing import Signing
 from orth.coordinator.registry import Registrations
+from orth.coordinator.signing import Signing
 from orth.events import Events
 from orth.loop import Loop
 from orth.settings import Settings

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
-from orth.coordinator.http.signing import Claim, Signing, hash_password, password_fits
+from orth.coordinator.signing import Claim, Signing, hash_password, password_fits
 from orth.errors import Unauthenticated
 from orth.testing import ManualClock
 from tests.coordinator.http.tokens import unsigned

@@ -1,0 +1,192 @@
+"""What the executor's benchmarks share: a real executor process, and a coordinator that only counts.
+
+Both are spoken to over real HTTP on loopback. The coordinator answers every result with ``stored`` and remembers when
+it came.
+"""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+TOKEN = "token-of-the-benchmark"
+HEADERS = {"ORTH-ACCESS-TOKEN": TOKEN, "Content-Type": "application/json"}
+JOBS = Path(__file__).parent / "_noop_jobs.py"
+WINDOW = 4000
+"""Executions under way at most: below what an executor holds before it refuses."""
+
+
+class Coordinator:
+    """Takes registrations and results."""
+
+    def __init__(self) -> None:
+        self.arrived: dict[int, float] = {}
+        self.failed: list[dict[str, Any]] = []
+        self.executor: str | None = None
+        self.changed = threading.Condition()
+        coordinator = self
+
+        class Door(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = 64 * 1024
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                answer = json.dumps(coordinator.take(self.path, body)).encode()
+                self.send_response_only(200)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+                self.wfile.flush()
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def take(self, path: str, body: Any) -> dict[str, Any]:
+        now = time.perf_counter()
+        with self.changed:
+            if path == "/api/registry":
+                self.executor = body["registryValue"]
+            elif path == "/api/callback":
+                self.failed += [item for item in body if item["handleCode"] != 200]
+                self.arrived.update((item["logId"], now) for item in body)
+            self.changed.notify_all()
+        if path != "/api/callback":
+            return {"code": 200}
+        return {"code": 200, "data": {"verdicts": [{"logId": item["logId"], "verdict": "stored"} for item in body]}}
+
+    def wait(self, condition: Callable[[], object], seconds: float = 300.0) -> None:
+        with self.changed:
+            if not self.changed.wait_for(condition, seconds):
+                raise SystemExit("the executor did not get there in time")
+
+    @contextmanager
+    def open(self) -> Iterator["Coordinator"]:
+        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        thread.start()
+        yield self
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class ExecutorProcess:
+    """``orth executor`` in the background, and a connection to it."""
+
+    def __init__(self, coordinator: Coordinator, folder: Path, **settings: str) -> None:
+        self.coordinator = coordinator
+        self._log_id = 0
+        with (folder / "executor.log").open("w") as log:
+            self.popen = subprocess.Popen(
+                [sys.executable, "-m", "orth", "executor", str(JOBS), "--log-level", "warning"],
+                cwd=folder,
+                stdout=log,
+                stderr=log,
+                env={
+                    **os.environ,
+                    "ORTH_SECURITY__ACCESS_TOKEN": TOKEN,
+                    "ORTH_EXECUTOR__LISTEN": "127.0.0.1:0",
+                    "ORTH_EXECUTOR__COORDINATORS": coordinator.url,
+                    "ORTH_EXECUTOR__DATA_DIR": str(folder / "executor"),
+                    **settings,
+                },
+            )
+        coordinator.wait(lambda: coordinator.executor, 30.0)
+        self.connection = self.connect()
+
+    def connect(self) -> http.client.HTTPConnection:
+        address = urlsplit(str(self.coordinator.executor))
+        return http.client.HTTPConnection(str(address.hostname), address.port, timeout=60)
+
+    def trigger(self, job_id: int, handler: str = "noop", **more: object) -> dict[str, object]:
+        """The body of the next trigger."""
+        self._log_id += 1
+        return {
+            "jobId": job_id,
+            "executorHandler": handler,
+            "executorParams": "",
+            "executorBlockStrategy": "SERIAL_EXECUTION",
+            "executorTimeout": 0,
+            "logId": self._log_id,
+            "logDateTime": time.time_ns() // 1_000_000,
+            "glueType": "BEAN",
+            "glueSource": "",
+            "glueUpdatetime": 0,
+            "broadcastIndex": 0,
+            "broadcastTotal": 1,
+            **more,
+        }
+
+    def run(self, trigger: dict[str, object], connection: http.client.HTTPConnection | None = None) -> None:
+        """One trigger in a request of its own."""
+        reply = self._post(connection or self.connection, "/run", trigger)
+        if reply["code"] != 200:
+            raise SystemExit(f"refused: {reply['msg']}")
+
+    def run_batch(self, triggers: Sequence[dict[str, object]]) -> None:
+        """Many triggers in one request."""
+        reply = self._post(self.connection, "/runs", {"requests": list(triggers)})
+        refused = [answer for answer in reply["data"]["replies"] if answer["code"] != 200]
+        if refused:
+            raise SystemExit(f"refused: {refused[0]}")
+
+    def drain(self, triggers: Sequence[dict[str, object]], batch: int) -> float:
+        """Executions per second from the first request to the last delivered result."""
+        began = time.perf_counter()
+        before = len(self.coordinator.arrived)
+        sent = 0
+        for start in range(0, len(triggers), batch):
+            part = triggers[start : start + batch]
+            if batch == 1:
+                self.run(part[0])
+            else:
+                self.run_batch(part)
+            sent += len(part)
+            self._keep_window(before + sent)
+        self.coordinator.wait(lambda: len(self.coordinator.arrived) - before >= len(triggers))
+        if self.coordinator.failed:
+            raise SystemExit(f"failed: {self.coordinator.failed[0]}")
+        return len(triggers) / (time.perf_counter() - began)
+
+    def rss(self) -> int:
+        """Bytes of memory the process holds."""
+        status = Path(f"/proc/{self.popen.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) * 1024
+
+    def processor_seconds(self) -> float:
+        fields = Path(f"/proc/{self.popen.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def _keep_window(self, sent: int) -> None:
+        if sent - len(self.coordinator.arrived) > WINDOW:
+            self.coordinator.wait(lambda: sent - len(self.coordinator.arrived) <= WINDOW)
+
+    def _post(self, connection: http.client.HTTPConnection, path: str, body: object) -> dict[str, Any]:
+        connection.request("POST", path, json.dumps(body).encode(), HEADERS)
+        reply: dict[str, Any] = json.loads(connection.getresponse().read())
+        return reply
+
+
+@contextmanager
+def executor_process(**settings: str) -> Iterator[ExecutorProcess]:
+    """An executor with a coordinator, in a folder that goes away with them."""
+    with tempfile.TemporaryDirectory() as folder, Coordinator().open() as coordinator:
+        process = ExecutorProcess(coordinator, Path(folder), **settings)
+        try:
+            yield process
+        finally:
+            process.popen.terminate()
+            process.popen.wait(30)

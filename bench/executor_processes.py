@@ -1,0 +1,66 @@
+"""Executions in processes of their own: handlers from the warm pool, and shell scripts beside a bare ``subprocess``.
+
+Handlers with ``isolation="process"`` are triggered in batches and run in worker processes that are kept ready. Shell
+scripts of one job run one after the other, as do the bare calls they are compared with. The clock runs from the first
+request to the last delivered result. Exits with 1 when a bar is missed::
+
+    python bench/executor_processes.py            # the bars as stated
+    python bench/executor_processes.py --quick    # few executions, bars lowered to 30 %, for a busy machine
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+
+from _executor import ExecutorProcess, executor_process
+
+ISOLATED_PER_SECOND = 300.0
+SHARE_OF_BARE = 0.6
+QUICK_TOLERANCE = 0.3
+JOBS = 4
+BATCH = 100
+ROUNDS = 3
+SCRIPT = "true"
+
+
+def isolated_rate(process: ExecutorProcess, count: int) -> float:
+    process.drain([process.trigger(1 + number % JOBS, "isolated") for number in range(count // 4)], BATCH)  # warmed up
+    return process.drain([process.trigger(1 + number % JOBS, "isolated") for number in range(count)], BATCH)
+
+
+def script_rate(process: ExecutorProcess, count: int) -> float:
+    source = {"glueType": "GLUE_SHELL", "glueSource": SCRIPT, "glueUpdatetime": 1}
+    return process.drain([process.trigger(100, "", **source) for _ in range(count)], BATCH)
+
+
+def bare_rate(count: int) -> float:
+    began = time.perf_counter()
+    for _ in range(count):
+        subprocess.run(["sh", "-c", SCRIPT], check=True)
+    return count / (time.perf_counter() - began)
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--quick", action="store_true", help="few executions, and bars lowered to 30 %%")
+    quick = arguments.parse_args().quick
+    count, tolerance = (100, QUICK_TOLERANCE) if quick else (1000, 1.0)
+    with executor_process(ORTH_EXECUTOR__SCRIPTS="shell") as process:
+        isolated = isolated_rate(process, count)
+        pairs = [(bare_rate(count // 4), script_rate(process, count // 4)) for _ in range(ROUNDS)]
+    bare, scripts = (statistics.median(values) for values in zip(*pairs, strict=True))
+    print(f"{'handlers in processes of the warm pool':<44}{isolated:>9.0f} /s")
+    print(f"{'bare subprocess.run of sh -c ' + SCRIPT:<44}{bare:>9.0f} /s")
+    print(f"{'shell scripts of one job':<44}{scripts:>9.0f} /s")
+    bars = (isolated >= ISOLATED_PER_SECOND * tolerance, scripts >= SHARE_OF_BARE * tolerance * bare)
+    print(
+        f"bars: {ISOLATED_PER_SECOND * tolerance:.0f} /s; {SHARE_OF_BARE * tolerance:.0%} of bare, "
+        f"reached {scripts / bare:.0%}; missed: {bars.count(False)}"
+    )
+    return 0 if all(bars) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

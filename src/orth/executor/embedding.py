@@ -1,0 +1,66 @@
+"""An executor inside a program that has its own main thread, event loop and logging: ``app.start()``, ``app.stop()``.
+
+Server and loops live in one background thread with an event loop of its own. The program's signals, event loop and log
+levels are never touched; its root logger gains the one handler of ``capture`` until the stop, and its standard streams
+are wrapped only if the executor captures prints. A program that ends without ``stop`` ends the executor as a kill
+would: results on the disk are delivered by the next start.
+"""
+
+import asyncio
+import socket
+import threading
+from contextlib import ExitStack
+
+from orth.executor.handlers import Handlers
+from orth.executor.process import prepared, serve_until
+from orth.executor.runtime import Runtime
+from orth.serving import loop_factory
+from orth.settings import Settings
+
+
+class Embedded:
+    """One executor in a thread, from its start to its stop."""
+
+    def __init__(self, handlers: Handlers, settings: Settings) -> None:
+        """Bind and open everything, here in the caller's thread: ``CannotStart`` says in one line what is wrong."""
+        self._resources = ExitStack()
+        runtime, listening = self._resources.enter_context(prepared(handlers, settings))
+        self.address = runtime.address
+        self._up = threading.Event()
+        self._home: asyncio.AbstractEventLoop | None = None
+        self._stopping: asyncio.Event | None = None
+        self._crash: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=(runtime, listening), name="orth-executor", daemon=True)
+        self._thread.start()
+        self._up.wait()
+        if self._crash is not None:
+            raise self._crash
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def stop(self) -> None:
+        """Stop in good order: take nothing more, let running executions end, deliver. Blocks meanwhile.
+
+        What made the executor crash earlier, if anything did, is raised here.
+        """
+        if self._home is not None and self._stopping is not None and not self._home.is_closed():
+            self._home.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+        if self._crash is not None:
+            raise self._crash
+
+    def _run(self, runtime: Runtime, listening: socket.socket) -> None:
+        try:
+            with self._resources, asyncio.Runner(loop_factory=loop_factory()) as runner:
+                runner.run(self._serve(runtime, listening))
+        except BaseException as crash:  # told by the events; raised again at the stop
+            self._crash = crash
+        finally:
+            self._up.set()
+
+    async def _serve(self, runtime: Runtime, listening: socket.socket) -> None:
+        self._home, self._stopping = asyncio.get_running_loop(), asyncio.Event()
+        self._up.set()
+        await serve_until(self._stopping, runtime, listening, embedded=True)

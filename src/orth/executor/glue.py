@@ -1,0 +1,111 @@
+"""GLUE: Python source that is edited centrally and runs inside this executor, as a handler written here would.
+
+The source defines ``execute(ctx, …)``, plain or async, or one class with ``execute`` and perhaps ``init`` and
+``destroy``. Whether it can be read is decided before the trigger is taken, with line and column; nothing of it is run
+by that. Its top level runs once per version and job thread, where the first execution runs, and within its time limit.
+"""
+
+import ast
+import linecache
+import threading
+from collections.abc import Callable
+from types import CodeType, MappingProxyType
+from typing import Any
+
+from orth.errors import Invalid
+from orth.executor.context import JobContext, JobFailed
+from orth.executor.handlers import Handler, handler_of
+from orth.executor.performers import Performer
+from orth.wire.messages import RunRequest
+
+_ENTRY = "execute"
+_Def = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class GlueSource:
+    """One version of a job's source, compiled."""
+
+    def __init__(self, request: RunRequest) -> None:
+        """``Invalid`` when it is not a program, or defines nothing to execute."""
+        self.name = f"<GLUE job {request.job_id} version {request.glue_updatetime}>"
+        self._text = request.glue_source
+        self._code, self._entry = _compiled(self._text, self.name)
+        self._job_id = request.job_id
+
+    def load(self) -> Handler:
+        """Run the top level and return what it defines as a handler."""
+        self._show_in_tracebacks()
+        module: dict[str, Any] = {"__name__": f"orth_glue_{self._job_id}", "__file__": self.name}
+        exec(self._code, module)  # noqa: S102  # allowed by this executor's own settings
+        target: Callable[..., Any] = module[self._entry]
+        return handler_of(target)
+
+    def _show_in_tracebacks(self) -> None:
+        lines = self._text.splitlines(keepends=True)
+        linecache.cache[self.name] = (len(self._text), None, lines, self.name)
+
+    def forget(self) -> None:
+        linecache.cache.pop(self.name, None)
+
+
+def _compiled(text: str, name: str) -> tuple[CodeType, str]:
+    try:
+        tree = ast.parse(text, name)
+        return compile(tree, name, "exec", dont_inherit=True), _entry_of(tree)
+    except SyntaxError as error:
+        raise Invalid(f"line {error.lineno}, column {error.offset}: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise Invalid(str(error) or "it is nested too deeply") from None
+
+
+def _entry_of(tree: ast.Module) -> str:
+    """The name of the function ``execute``, or of the one class that has such a method."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and any(map(_is_entry, node.body))]
+    if any(map(_is_entry, tree.body)):
+        return _ENTRY
+    if len(classes) != 1:
+        found = "nothing" if not classes else " and ".join(node.name for node in classes)
+        raise Invalid(f"it must define execute(ctx, …) or one class with such a method; it defines {found}")
+    return classes[0].name
+
+
+def _is_entry(node: ast.stmt) -> bool:
+    return isinstance(node, _Def) and node.name == _ENTRY
+
+
+class GluePerformer:
+    """Carries out one version of a source; it is loaded by the first execution."""
+
+    def __init__(self, source: GlueSource) -> None:
+        self._source = source
+        self._lock = threading.Lock()
+        self._loaded: tuple[Handler, Performer] | None = None
+
+    def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:  # noqa: ARG002  # known once loaded
+        try:
+            handler, performer = self._load()
+            read = handler.parameters.read(context.param)
+        except Invalid as unfit:
+            raise JobFailed(str(unfit)) from None
+        context.params = MappingProxyType(read)
+        return performer.perform(context, handler.parameters.with_context(read, context))
+
+    def _load(self) -> tuple[Handler, Performer]:
+        with self._lock:
+            if self._loaded is None:
+                handler = self._source.load()
+                self._loaded = (handler, handler.performer())
+            return self._loaded
+
+    def end(self, context: JobContext, grace: float) -> bool:
+        loaded = self._loaded
+        return loaded is not None and loaded[1].end(context, grace)
+
+    def abandon(self) -> None:
+        if self._loaded is not None:
+            self._loaded[1].abandon()
+
+    def close(self) -> None:
+        if self._loaded is not None:
+            self._loaded[1].close()
+        self._source.forget()

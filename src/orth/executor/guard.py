@@ -1,0 +1,257 @@
+"""A guard: the small process that stands between the executor and one child, and can end the child completely.
+
+A guard is the *subreaper* of everything below it: whatever the child starts stays its descendant, even what is forked
+twice or makes a session of its own, because the kernel gives orphans to the nearest subreaper. Ending a run is
+therefore: SIGTERM to the child's process group and to every other descendant, the grace, SIGKILL to whatever is left,
+and reaping until the kernel says that there are no children any more. Only then is the end reported.
+
+What the child leaves behind when it exits by itself is ended the same way, with a short grace. When the executor dies,
+however it dies, the guard sees it on the executor's pidfd and kills everything at once: nobody would take the result.
+
+A guard has one thread and one child at a time. It serves one child after the other, so the warm ones cost a script no
+fork of an interpreter. The child is started by ``posix_spawn``, or forked to become a Python worker.
+"""
+
+import ctypes
+import os
+import select
+import signal
+import traceback
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import NoReturn
+
+from orth.clock import Clock
+from orth.executor.frames import Frames, Message
+
+LEFTOVER_GRACE = 1.0
+"""Seconds that processes left behind by a child have between SIGTERM and SIGKILL."""
+KILL_PATIENCE = 5.0
+"""Seconds after SIGKILL until a process that still exists (stuck in the kernel) is reported as a survivor."""
+
+_SET_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
+_KILL_AGAIN = 0.02
+_DEFAULTS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+
+Work = Callable[[int, int], None]
+"""What a forked worker does, given its socket to the executor and where the executor's own stderr goes."""
+
+
+def become_subreaper() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_SET_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
+
+
+def wake_on_child_exit() -> int:
+    """A descriptor that becomes readable when a child exits.
+
+    SIGTERM is caught rather than ignored: a service manager sends it to every process of the executor, the executor
+    alone decides when to leave, and an ignored signal would stay ignored in everything that is started here.
+    """
+    wakeup, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+    return wakeup
+
+
+Tree = dict[int, list[int]]
+
+
+def process_tree() -> Tree:
+    """The living processes of this machine, by their parent."""
+    tree: Tree = {}
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            with suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                state, parent = file.read().rpartition(b")")[2].split()[:2]
+                if state not in (b"Z", b"X"):
+                    tree.setdefault(int(parent), []).append(int(name))
+    return tree
+
+
+def descendants(ancestor: int, tree: Tree | None = None) -> set[int]:
+    """Every living process below ``ancestor``."""
+    tree = process_tree() if tree is None else tree
+    found: set[int] = set()
+    ahead = [ancestor]
+    while ahead:
+        below = tree.get(ahead.pop(), [])
+        found.update(below)
+        ahead.extend(below)
+    return found
+
+
+def send_signal(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+class Guard:
+    """Serves one child at a time until the executor hangs up."""
+
+    def __init__(self, link: Frames, executor: int, clock: Clock, work: Work | None) -> None:
+        self._link = link
+        self._executor = executor
+        self._clock = clock
+        self._work = work
+        self._child = 0
+        self._status = 0
+        self._running = False
+        self._kill_at: float | None = None
+        self._give_up_at: float | None = None
+        become_subreaper()
+        self._wakeup = wake_on_child_exit()
+        self._home = os.getcwd()
+        self._poll = select.poll()
+        for descriptor in (link.fileno(), executor, self._wakeup):
+            self._poll.register(descriptor, select.POLLIN)
+
+    def serve(self) -> None:
+        """Return when the executor has hung up or died, with nothing left below."""
+        while True:
+            ready = {descriptor for descriptor, _ in self._poll.poll(self._pause())}
+            if self._wakeup in ready:
+                os.read(self._wakeup, 4096)
+            if self._executor in ready or (self._link.fileno() in ready and not self._listen()):
+                self._kill_all()
+                return
+            if self._running:
+                self._follow()
+
+    def _listen(self) -> bool:
+        received = self._link.receive()
+        if received is None:
+            return False
+        message, descriptors = received
+        try:
+            if message["do"] == "end":
+                self._begin_end(message["grace"])
+            else:
+                self._start(message, descriptors)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        return True
+
+    def _start(self, message: Message, descriptors: list[int]) -> None:
+        self._status, self._kill_at, self._give_up_at = 0, None, None
+        try:
+            if message["do"] == "spawn":
+                self._child = self._spawn(message, descriptors[0])
+            else:
+                self._child = self._fork(*descriptors)
+            self._running = True
+        except (OSError, ValueError) as error:
+            self._link.send({"failed": getattr(error, "strerror", None) or str(error)})
+
+    def _spawn(self, message: Message, output: int) -> int:
+        argv: list[str] = message["argv"]
+        try:
+            os.chdir(message["cwd"])
+            return os.posix_spawn(
+                argv[0],
+                argv,
+                message["env"],
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, output, 1),
+                    (os.POSIX_SPAWN_DUP2, output, 2),
+                ],
+                setsid=True,
+                setsigmask=(),
+                setsigdef=_DEFAULTS,
+            )
+        finally:
+            os.chdir(self._home)
+
+    def _fork(self, conversation: int, output: int) -> int:
+        child = os.fork()
+        if child == 0:
+            self._become_worker(conversation, output)
+        return child
+
+    def _become_worker(self, conversation: int, output: int) -> NoReturn:
+        code = 1
+        try:
+            os.setsid()
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            beyond = os.dup(2)
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            for source, place in ((nothing, 0), (output, 1), (output, 2)):
+                os.dup2(source, place)
+            for descriptor in (self._link.fileno(), self._executor, self._wakeup, nothing, output):
+                os.close(descriptor)
+            assert self._work is not None, "this nursery has no handlers"
+            self._work(conversation, beyond)
+            code = 0
+        except BaseException:
+            traceback.print_exc()  # to the log of whatever it is carrying out
+        finally:
+            os._exit(code)
+
+    def _begin_end(self, grace: float) -> None:
+        """Ask everything below to end. A second request can only shorten the grace."""
+        if not self._running:
+            return
+        deadline = self._clock.monotonic() + max(0.0, grace)
+        self._kill_at = deadline if self._kill_at is None else min(self._kill_at, deadline)
+        if grace <= 0:
+            return
+        below = descendants(os.getpid())
+        with suppress(ProcessLookupError, PermissionError):
+            if self._child:
+                os.killpg(self._child, signal.SIGTERM)
+        send_signal((pid for pid in below if _group_of(pid) != self._child), signal.SIGTERM)
+
+    def _follow(self) -> None:
+        """Reap, and move the end of the run forward if it has begun."""
+        left = self._reap()
+        if left and self._child == 0 and self._kill_at is None:
+            self._begin_end(LEFTOVER_GRACE)
+        now = self._clock.monotonic()
+        if left and self._kill_at is not None and now >= self._kill_at:
+            send_signal(descendants(os.getpid()), signal.SIGKILL)
+            self._give_up_at = self._give_up_at or now + KILL_PATIENCE
+            left = self._reap()
+        stuck = left and self._give_up_at is not None and now >= self._give_up_at
+        if not left or stuck:
+            self._running = False
+            self._link.send({"ended": self._status, "survivors": sorted(descendants(os.getpid())) if left else []})
+
+    def _reap(self) -> bool:
+        """Collect what has exited; whether anything is left below."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._child:
+                self._child, self._status = 0, os.waitstatus_to_exitcode(status)
+
+    def _kill_all(self) -> None:
+        """Nothing may outlive the executor; what is forked meanwhile is met in the next round."""
+        while self._reap():
+            send_signal(descendants(os.getpid()), signal.SIGKILL)
+            select.select([self._wakeup], [], [], _KILL_AGAIN)
+            with suppress(BlockingIOError):
+                os.read(self._wakeup, 4096)
+
+    def _pause(self) -> float | None:
+        """Milliseconds until something is to be done unasked."""
+        if not self._running or self._kill_at is None:
+            return None
+        return max(_KILL_AGAIN, self._kill_at - self._clock.monotonic()) * 1000
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0

@@ -1,0 +1,249 @@
+"""Handlers in processes of their own: a warm pool of workers.
+
+``@app.job(isolation="process")`` says that a handler must be able to end: when its time is up, when it is killed, or
+when it crashes the interpreter. It then runs in a worker, a process under a guard (see ``guard``), with the same
+context, parameters, log and results as in a thread. A worker that was ended or died is replaced at once; the others are
+used again and again.
+
+Workers import the module that holds the ``Executor``, as it can be imported: by name, or by file when it is the main
+program. What cannot be imported is refused at the start, in words.
+"""
+
+import logging
+import os
+import select
+import sys
+import threading
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from orth.clock import Clock
+from orth.errors import CannotStart, OrthError, Unavailable
+from orth.executor.context import JobContext, JobFailed
+from orth.executor.frames import Message, frame_pair
+from orth.executor.guarded_runs import Inside
+from orth.executor.handlers import Handlers
+from orth.executor.output import Lines
+from orth.executor.processes import Exit, GuardLink, GuardLost, Processes, drain
+from orth.executor.worker import facts_of
+
+_SECRETS = "ORTH_SECURITY__"
+_RETIRE_WITHIN = 5.0
+_CHUNK = 65_536
+
+
+class WorkerLink:
+    """The executor's end of one worker: its guard, the conversation with it, and its output."""
+
+    def __init__(self, guard: GuardLink) -> None:
+        self.guard = guard
+        self.alive = True
+        self._link, given = frame_pair()
+        self._output, writing = os.pipe()
+        os.set_blocking(self._output, False)
+        with given:
+            try:
+                guard.start_worker(given.fileno(), writing)
+            except GuardLost:
+                self.close()
+                raise
+            finally:
+                os.close(writing)
+
+    def run(self, context: JobContext) -> tuple[int, str] | Exit:
+        """Carry out one execution: its code and message, or how the worker died of it."""
+        lines = Lines(lambda batch: context.run_log.write("\n".join(batch)))
+        try:
+            self.alive = False  # until it has said that it is done
+            self._link.send({"run": facts_of(context), "level": logging.getLogger().level})
+            outcome = self._follow(context, lines)
+            self.alive = outcome is not None
+        except (OSError, EOFError):
+            outcome = None
+        died = None if outcome is not None else self.guard.ended()
+        drain(self._output, lines)  # whatever was written before the last word is in the pipe by now
+        lines.finish()
+        return outcome if outcome is not None else died or Exit(0)
+
+    def has_died(self) -> bool:
+        """Whether an idle worker is no longer there: then its end of the conversation is closed."""
+        poll = select.poll()
+        poll.register(self._link.fileno(), 0)
+        return bool(poll.poll(0))
+
+    def retire(self) -> None:
+        """Let it destroy its handlers and leave; what does not go by itself is killed."""
+        self._link.close()
+        self.guard.await_end(_RETIRE_WITHIN)
+        self.close()
+
+    def close(self) -> None:
+        """Kill it, with everything it has started."""
+        self._link.close()
+        self.guard.close()
+        os.close(self._output)
+
+    def _follow(self, context: JobContext, lines: Lines) -> tuple[int, str] | None:
+        """Hand over output and progress until the execution has ended; ``None`` when the worker died before."""
+        poll = select.poll()
+        for descriptor in (self._output, self._link.fileno()):
+            poll.register(descriptor, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            if self._output in ready and not self._feed(lines):
+                poll.unregister(self._output)
+            if self._link.fileno() not in ready:
+                continue
+            received = self._link.receive()
+            if received is None:
+                return None
+            outcome = _heard(received[0], context)
+            if outcome is not None:
+                return outcome
+
+    def _feed(self, lines: Lines) -> bool:
+        data = os.read(self._output, _CHUNK)
+        lines.feed(data)
+        return bool(data)
+
+
+def _heard(message: Message, context: JobContext) -> tuple[int, str] | None:
+    if "progress" in message:
+        context.progress(*message["progress"])
+        return None
+    code, text = message["ended"]
+    return int(code), str(text)
+
+
+class WorkerPool:
+    """Warm workers, ``warm`` of them kept ready; more are made when more executions run at once."""
+
+    def __init__(self, handlers: Handlers, warm: int, clock: Clock, environ: Mapping[str, str]) -> None:
+        self._handlers = handlers
+        self._clock = clock
+        self._environment = {name: value for name, value in environ.items() if not name.startswith(_SECRETS)}
+        self._warm = warm
+        self._processes: Processes | None = None
+        self._lock = threading.Lock()
+        self._idle: list[WorkerLink] = []
+        self._closed = False
+
+    def start(self) -> None:
+        """Import the handlers in the nursery and make the first workers; ``CannotStart`` when that fails."""
+        imported = [target_of(self._handlers), *self._handlers.isolated()]
+        self._processes = Processes(self._clock, self._environment, imported)
+        self._processes.start()
+        self._replenish()
+
+    def take(self) -> WorkerLink:
+        """An idle worker, or a new one."""
+        while True:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            if worker is None:
+                return self._new()
+            if not worker.has_died():
+                return worker
+            worker.close()
+
+    def give_back(self, worker: WorkerLink) -> None:
+        """Keep it for the next execution; one that died, or was ended, is replaced."""
+        if worker.alive:
+            with self._lock:
+                if not self._closed and len(self._idle) < self._warm:
+                    self._idle.append(worker)
+                    return
+            worker.retire()
+            return
+        worker.close()
+        self._replenish()
+
+    def close(self) -> None:
+        """Retire the idle workers and kill the others."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.retire()
+        if self._processes is not None:
+            self._processes.close()
+
+    def _replenish(self) -> None:
+        try:
+            while not self._closed and len(self._idle) < self._warm:
+                made = self._new()
+                with self._lock:
+                    self._idle.append(made)
+        except OrthError:
+            return  # the next execution that needs a worker meets the same, and says so in its result
+
+    def _new(self) -> WorkerLink:
+        if self._processes is None:
+            raise Unavailable("The worker processes have not been started.")
+        return WorkerLink(self._processes.new_guard())
+
+
+class IsolatedPerformer:
+    """Carries out executions of one handler in workers."""
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self._pool = pool
+        self._inside = Inside()
+
+    def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:  # noqa: ARG002  # the worker reads them
+        try:
+            worker = self._pool.take()
+        except OrthError as error:
+            raise JobFailed(str(error)) from None
+        try:
+            if not self._inside.enter(context, worker.guard):
+                raise JobFailed("It was ended before it began.")
+            ended = worker.run(context)
+        except GuardLost as lost:
+            raise JobFailed(lost.message) from None
+        finally:
+            if self._inside.leave(context):
+                worker.alive = False  # it has been told to leave, whether it has heard it yet or not
+            self._pool.give_back(worker)
+        if isinstance(ended, Exit):
+            raise JobFailed(f"The worker process died: {ended}.")
+        context.result(*ended)
+
+    def end(self, context: JobContext, grace: float) -> bool:
+        return self._inside.end(context, grace)
+
+    def abandon(self) -> None:
+        return
+
+    def close(self) -> None:
+        return
+
+
+def target_of(handlers: Handlers) -> str:
+    """Where workers find ``handlers``: ``module:name``, or ``file:name`` for the main program."""
+    homes = {handler.target.__module__ for name in handlers.isolated() if (handler := handlers.get(name))}
+    # The handlers' own modules first: a program may know the executor by a name of its own.
+    for name in [*sorted(homes & sys.modules.keys()), *list(sys.modules)]:
+        module = sys.modules[name]
+        for attribute, value in list(vars(module).items()):
+            if value is handlers:
+                return f"{_place_of(module)}:{attribute}"
+    raise CannotStart(
+        'Handlers with isolation="process" are imported by their worker processes, but their Executor is not at the '
+        "top level of any module.",
+        hint='Write app = Executor("my-app") at the top of a module, and its handlers below.',
+    )
+
+
+def _place_of(module: ModuleType) -> str:
+    if module.__name__ != "__main__":
+        return module.__name__
+    if module.__spec__ is not None:  # python -m package.module
+        return str(module.__spec__.name)
+    file: str | None = getattr(module, "__file__", None)
+    if file is None:
+        raise CannotStart(
+            'Handlers with isolation="process" need a module that can be imported, not an interactive session.'
+        )
+    return os.path.abspath(file)

@@ -1,0 +1,144 @@
+"""What monitoring reads: ``GET /metrics`` in the text format of Prometheus.
+
+Counters are kept by listening to the same facts as the process log; gauges are looked up when asked for. Labels have a
+closed set of values: a refusal is counted under a short word, never under its sentence, which names ids. The format is
+simple enough to be written here, which spares the job author's environment a package.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from orth.domain.executions import SUCCESS, TIMED_OUT
+from orth.events import Event
+from orth.executor.facts import ExecutionFinished, LogUnwritable, TriggerRefused
+from orth.wire.messages import Verdict
+
+CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
+
+OUTCOMES = ("success", "failure", "timeout")
+REFUSALS = {
+    "incarnation": "another incarnation",
+    "stopping": "is stopping",
+    "time": "beyond the year",
+    "disk": "cannot be made durable",
+    "outbox": "wait for a coordinator",
+    "queue": "queue full",
+    "busy": "block strategy",
+    "handler": "no handler",
+    "source": "cannot be used",
+    "allowed": "not allowed",
+    "threads": "no thread can be started",
+}
+"""The word a refusal is counted under, by what its sentence says; any other is ``other``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is looked up at the moment of asking."""
+
+    running: int
+    queued: int
+    threads: int
+    abandoned: int
+    outbox_results: int
+    outbox_bytes: int
+    outbox_oldest: float
+    fsyncs: int
+    verdicts: Mapping[Verdict, int]
+    log_bytes: int
+    registered: bool
+
+
+class Metrics:
+    """Counts what is told; ``listen`` to events with it."""
+
+    def __init__(self, version: str, incarnation: str) -> None:
+        self._info = {"version": version, "incarnation": incarnation}
+        self._lock = threading.Lock()
+        self._outcomes: Counter[str] = Counter()
+        self._refusals: Counter[str] = Counter()
+        self._seconds = 0.0
+        self._unwritable_logs = 0
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, ExecutionFinished):
+            with self._lock:
+                self._outcomes[_outcome(event.code)] += 1
+                self._seconds += event.took
+        elif isinstance(event, TriggerRefused):
+            with self._lock:
+                self._refusals[refusal_word(event.reason)] += 1
+        elif isinstance(event, LogUnwritable):
+            with self._lock:
+                self._unwritable_logs += 1
+
+    def text(self, now: Standing) -> bytes:
+        """Everything, as Prometheus reads it."""
+        return "".join([*self._counted(now), *_looked_up(now)]).encode()
+
+    def _counted(self, now: Standing) -> Iterator[str]:
+        with self._lock:
+            outcomes, refusals = self._outcomes.copy(), self._refusals.copy()
+            seconds, unwritable = self._seconds, self._unwritable_logs
+        yield _family("info", "gauge", "Which process this is.", [(self._info, 1)])
+        yield _family(
+            "executions_total", "counter", "Executions that have ended, by outcome.", _by("outcome", OUTCOMES, outcomes)
+        )
+        yield _family("execution_seconds_total", "counter", "Time they took, together.", [({}, seconds)])
+        words = (*REFUSALS, "other")
+        yield _family("refusals_total", "counter", "Triggers refused, by reason.", _by("reason", words, refusals))
+        told = {verdict.value: count for verdict, count in now.verdicts.items()}
+        verdicts = _by("verdict", [verdict.value for verdict in Verdict], told)
+        yield _family("callbacks_total", "counter", "Answers to reported results, by verdict.", verdicts)
+        yield _family("journal_fsyncs_total", "counter", "Times the disk was made to keep results.", [({}, now.fsyncs)])
+        yield _family("log_bytes_total", "counter", "Bytes written to logs of executions.", [({}, now.log_bytes)])
+        yield _family("unwritable_logs_total", "counter", "Logs of which text was lost.", [({}, unwritable)])
+
+
+def _looked_up(now: Standing) -> Iterator[str]:
+    gauges = [
+        ("running", "Executions inside their handler.", now.running),
+        ("queued", "Executions waiting for their turn.", now.queued),
+        ("job_threads", "Jobs that have a thread.", now.threads),
+        ("abandoned", "Handlers past their limit that could not be ended.", now.abandoned),
+        ("outbox_results", "Results no coordinator has answered for.", now.outbox_results),
+        ("outbox_bytes", "Their size.", now.outbox_bytes),
+        ("outbox_oldest_seconds", "How long the oldest of them has been waiting.", now.outbox_oldest),
+        ("registered", "Whether a coordinator took the last heartbeat.", int(now.registered)),
+    ]
+    return (_family(name, "gauge", meaning, [({}, value)]) for name, meaning, value in gauges)
+
+
+def refusal_word(reason: str) -> str:
+    return next((word for word, said in REFUSALS.items() if said in reason), "other")
+
+
+def _outcome(code: int) -> str:
+    return {SUCCESS: "success", TIMED_OUT: "timeout"}.get(code, "failure")
+
+
+Sample = tuple[Mapping[str, str], float]
+
+
+def _by(label: str, values: Iterable[str], counts: Mapping[str, int]) -> list[Sample]:
+    """A sample for every value, also those not seen yet: a rate over a series that appears late misses its start."""
+    return [({label: value}, counts.get(value, 0)) for value in values]
+
+
+def _family(name: str, kind: str, meaning: str, samples: Iterable[Sample]) -> str:
+    full = f"orth_executor_{name}"
+    lines = [f"# HELP {full} {meaning}", f"# TYPE {full} {kind}"]
+    lines += [f"{full}{_labels(labels)} {value:.15g}" for labels, value in samples]
+    return "\n".join(lines) + "\n"
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -1,0 +1,340 @@
+"""Processes that really end: the executor's side of guards.
+
+``Processes`` starts the nursery, asks it for guards and keeps idle ones warm. A ``GuardLink`` runs one command at a
+time, its output line by line to the caller, and ends it from any thread.
+
+What is guaranteed, on Linux: when a run has ended, for whatever reason, nothing it started is alive, grandchildren with
+sessions of their own included; and nothing outlives the executor, even when that is killed with SIGKILL. What is not:
+code that runs under the same user and sets out to kill guard *and* nursery gets away, and so does work handed to a
+process outside (a systemd unit, a container, ``at``).
+"""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from weakref import WeakSet
+
+from orth.clock import Clock
+from orth.errors import CannotStart, Unavailable
+from orth.executor.frames import Frames, Message, frame_pair
+from orth.executor.guard import KILL_PATIENCE
+from orth.executor.nursery import IMPORTING
+from orth.executor.output import Lines, Sink
+
+_PATH = "ORTH_NURSERY_PATH"
+_PROGRAM = (
+    f"import os, sys; sys.path[:] = os.environ.pop('{_PATH}').split(os.pathsep); "
+    "from orth.executor.nursery import main; sys.exit(main(sys.argv[1:]))"
+)
+_READY_WITHIN = 60.0
+_CLOSED_WITHIN = 10.0
+_CHUNK = 65_536
+_IDLE_KEPT = 8
+
+
+class GuardLost(Unavailable):
+    """A guard was killed, and the nursery with it or after it has killed what the guard had below."""
+
+    kind = "guard-lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: its exit value, or minus the signal that ended it."""
+
+    code: int
+    survivors: tuple[int, ...] = ()
+    overdue: bool = False
+    """Whether it was ended because its own limit had passed."""
+
+    def __str__(self) -> str:
+        return f"exit value {self.code}" if self.code >= 0 else f"killed by {_signal_name(-self.code)}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run: no shell reads it, and the environment is this one alone."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path
+    limit: float | None = None
+    """Seconds after which it is ended."""
+    grace: float = 0.0
+    """Seconds between SIGTERM and SIGKILL when the limit has passed."""
+
+
+class Run:
+    """One child under a guard, from its start to the report that nothing of it is left."""
+
+    def __init__(self) -> None:
+        self.exit: Exit | None = None
+        self.over = threading.Event()
+
+    def wait(self, grace: float) -> bool:
+        """Wait for the end that was asked for; true when nothing is left."""
+        self.over.wait(max(0.0, grace) + KILL_PATIENCE + 1.0)
+        return self.exit is not None and not self.exit.survivors
+
+
+class GuardLink:
+    """The executor's end of one guard."""
+
+    def __init__(self, frames: Frames, clock: Clock) -> None:
+        self._frames = frames
+        self._clock = clock
+        self._run = Run()
+        self.usable = True
+        """Whether another child may be started: not after the guard was lost, or a process could not be ended."""
+
+    def fileno(self) -> int:
+        return self._frames.fileno()
+
+    def start_worker(self, conversation: int, output: int) -> None:
+        self._run = Run()
+        self._ask({"do": "work"}, conversation, output)
+
+    def run(self, command: Command, sink: Sink) -> Exit:
+        """Run to the end, which includes everything the command has started. ``OSError`` when it cannot be started."""
+        self._run = Run()
+        reading, writing = os.pipe()
+        try:
+            try:
+                self._spawn(command, writing)
+            finally:
+                os.close(writing)
+            lines = Lines(sink)
+            overdue = self._pump(reading, lines, command)
+            lines.finish()
+        finally:
+            os.close(reading)
+        ended = self.ended()
+        return Exit(ended.code, ended.survivors, overdue)
+
+    def ask_end(self, grace: float) -> Run:
+        """Tell the guard to end what it has; from any thread. Wait for the end on the run that is returned."""
+        with suppress(OSError):  # the guard is gone, and has taken everything with it
+            self._frames.send({"do": "end", "grace": grace})
+        return self._run
+
+    def ended(self) -> Exit:
+        """How the child ended; waits for it. ``OSError`` when it could not be started."""
+        while self._run.exit is None:
+            self.receive()
+        return self._run.exit
+
+    def await_end(self, seconds: float) -> bool:
+        """Whether the child ends by itself within ``seconds``."""
+        poll = select.poll()
+        poll.register(self._frames.fileno(), select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
+    @property
+    def idle(self) -> bool:
+        """Whether it can be given another child: nothing of the last one is left, and the guard is there."""
+        return self.usable and self._run.over.is_set()
+
+    def close(self) -> None:
+        """Let the guard go; what it still guards is killed."""
+        self.usable = False
+        self._frames.close()
+
+    def _spawn(self, command: Command, output: int) -> None:
+        request = {
+            "do": "spawn",
+            "argv": list(command.argv),
+            "env": dict(command.environment),
+            "cwd": str(command.folder),
+        }
+        self._ask(request, output)
+
+    def _ask(self, request: Message, *descriptors: int) -> None:
+        try:
+            self._frames.send(request, descriptors)
+        except OSError as error:
+            raise self._lost() from error
+
+    def _pump(self, reading: int, lines: Lines, command: Command) -> bool:
+        """Hand over output until the end of the run is reported; whether it had to be ended for its limit."""
+        poll = select.poll()
+        poll.register(reading, select.POLLIN)
+        poll.register(self._frames.fileno(), select.POLLIN)
+        deadline = None if command.limit is None else self._clock.monotonic() + command.limit
+        overdue = False
+        while self._run.exit is None:
+            pause = None if deadline is None else max(0.0, deadline - self._clock.monotonic()) * 1000
+            ready = {descriptor for descriptor, _ in poll.poll(pause)}
+            if reading in ready and not _feed(reading, lines):
+                poll.unregister(reading)
+            if self._frames.fileno() in ready:
+                self.receive()
+            if deadline is not None and self._clock.monotonic() >= deadline:
+                self.ask_end(command.grace)
+                deadline, overdue = None, True
+        drain(reading, lines)
+        return overdue
+
+    def receive(self) -> None:
+        """Take one report of the guard. ``GuardLost`` when there will be no more."""
+        received = self._frames.receive()
+        if received is None:
+            raise self._lost()
+        message, _ = received
+        if "failed" in message:
+            self._run.over.set()
+            raise OSError(message["failed"])
+        self._run.exit = Exit(message["ended"], tuple(message["survivors"]))
+        self.usable = not self._run.exit.survivors
+        self._run.over.set()
+
+    def _lost(self) -> GuardLost:
+        self.usable = False
+        self._run.over.set()
+        return GuardLost("The guard of this run was killed, and what it guarded with it.")
+
+
+def _feed(reading: int, lines: Lines) -> bool:
+    data = os.read(reading, _CHUNK)
+    lines.feed(data)
+    return bool(data)
+
+
+def drain(reading: int, lines: Lines) -> None:
+    """Take what is in the pipe already, without waiting for more."""
+    os.set_blocking(reading, False)
+    try:
+        while _feed(reading, lines):
+            pass
+    except BlockingIOError:
+        return
+
+
+class Processes:
+    """The nursery and its guards. ``imported`` says what workers import and must find there; commands need none."""
+
+    def __init__(self, clock: Clock, environment: Mapping[str, str], imported: Sequence[str] = ()) -> None:
+        self._clock = clock
+        self._environment = dict(environment)
+        self._imported = imported
+        self._lock = threading.Lock()
+        self._nursery: subprocess.Popen[bytes] | None = None
+        self._control: Frames | None = None
+        self._idle: list[GuardLink] = []
+        self._links: WeakSet[GuardLink] = WeakSet()
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the nursery, unless it runs; ``CannotStart`` says why it does not get ready."""
+        with self._lock:
+            self._started()
+
+    def new_guard(self) -> GuardLink:
+        """A guard of one's own. Nothing waits for it: what it is told is done once it is there."""
+        kept, given = frame_pair()
+        with self._lock, given:
+            try:
+                self._started().send({"do": "guard"}, [given.fileno()])
+            except OSError:  # the nursery was killed; its guards have cleared up or will
+                _reap(self._let_go())
+                self._started().send({"do": "guard"}, [given.fileno()])
+            link = GuardLink(kept, self._clock)
+            self._links.add(link)
+        return link
+
+    def take(self) -> GuardLink:
+        """A guard for one command: an idle one if there is one."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return self.new_guard()
+
+    def give_back(self, guard: GuardLink) -> None:
+        with self._lock:
+            if guard.idle and not self._closed and len(self._idle) < _IDLE_KEPT:
+                self._idle.append(guard)
+                return
+        guard.close()
+
+    def close(self) -> None:
+        """Kill whatever runs, and let nursery and guards go."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            for guard in idle:
+                guard.close()
+            for guard in self._links.difference(idle):
+                guard.ask_end(0)
+            nursery = self._let_go()
+        _reap(nursery)  # not under the lock: whoever gives back the last guards needs it
+
+    def _started(self) -> Frames:
+        if self._control is None:
+            if self._closed:
+                raise Unavailable("This executor is stopping.")
+            self._control = self._start_nursery()
+        return self._control
+
+    def _start_nursery(self) -> Frames:
+        if IMPORTING in os.environ:
+            raise CannotStart(
+                f"{os.environ[IMPORTING]} starts an executor when it is imported.",
+                hint='Put app.main() below if __name__ == "__main__".',
+            )
+        control, given = frame_pair()
+        us = os.pidfd_open(os.getpid())
+        try:
+            handed_over = (given.fileno(), us)
+            self._nursery = subprocess.Popen(  # noqa: S603  # our own program, with our own arguments
+                [sys.executable, "-c", _PROGRAM, *map(str, handed_over), *self._imported],
+                pass_fds=handed_over,
+                stdin=subprocess.DEVNULL,
+                env={**self._environment, _PATH: os.pathsep.join(sys.path)},
+                start_new_session=True,
+            )
+        finally:
+            os.close(us)
+            given.close()
+        self._wait_until_ready(control)
+        return control
+
+    def _wait_until_ready(self, control: Frames) -> None:
+        waiting = select.poll()
+        waiting.register(control.fileno(), select.POLLIN)
+        received = control.receive() if waiting.poll(_READY_WITHIN * 1000) else None
+        message = received[0] if received else {"failed": "it died, or was not ready in time; its output says why."}
+        if "failed" in message:
+            control.close()
+            _reap(self._let_go())
+            raise CannotStart(f"The helper process for child processes cannot start: {message['failed']}")
+
+    def _let_go(self) -> subprocess.Popen[bytes] | None:
+        """Hang up on the nursery, which then ends as soon as its guards have."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        nursery, self._nursery = self._nursery, None
+        return nursery
+
+
+def _reap(nursery: subprocess.Popen[bytes] | None) -> None:
+    if nursery is None:
+        return
+    try:
+        nursery.wait(_CLOSED_WITHIN)
+    except subprocess.TimeoutExpired:
+        nursery.kill()
+        nursery.wait()

@@ -1,0 +1,111 @@
+"""What a job author proposes for the jobs that use a handler.
+
+Schedule, zone, time limit, block strategy and retries are announced with the handler and used when a job is first
+defined; what the console says later is never overruled. An executor itself acts on none of them: the trigger says what
+holds.
+"""
+
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from orth.domain.jobs import ALIASES, BlockStrategy
+from orth.errors import Invalid
+from orth.settings.values import parse_duration
+from orth.wire.messages import RetryInfo
+
+MOST_CONCURRENCY = 64
+MOST_ATTEMPTS = 100
+LONGEST_DELAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a failed execution is tried, and after which pauses.
+
+    ``attempts`` counts all of them, the first included. The pause before the second is ``delay`` (``"10s"``, seconds,
+    or a timedelta), each further one ``backoff`` times the one before; ``jitter`` makes pauses shorter at random. A
+    failure by one of ``give_up_on`` would fail again: it is not worth another attempt.
+    """
+
+    attempts: int = 3
+    delay: timedelta | float | str = "10s"
+    backoff: float = 1.0
+    jitter: bool = False
+    give_up_on: tuple[type[BaseException], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.attempts <= MOST_ATTEMPTS:
+            raise Invalid(f"There can be 1 to {MOST_ATTEMPTS} attempts, not {self.attempts}.")
+        if not timedelta(0) <= _span(self.delay) <= LONGEST_DELAY:
+            raise Invalid(f"The delay of a retry lies between 0 and {LONGEST_DELAY.days} day, not {self.delay}.")
+        if not (math.isfinite(self.backoff) and self.backoff >= 1):
+            raise Invalid(f"The backoff of a retry is a factor of at least 1, not {self.backoff}.")
+
+    def info(self) -> RetryInfo:
+        """As it is announced."""
+        return RetryInfo(
+            attempts=self.attempts,
+            delay=round(_span(self.delay).total_seconds() * 1000),
+            backoff=self.backoff,
+            jitter=self.jitter,
+            give_up_on=tuple(f"{kind.__module__}.{kind.__qualname__}" for kind in self.give_up_on),
+        )
+
+
+def _span(delay: timedelta | float | str) -> timedelta:
+    if isinstance(delay, timedelta):
+        return delay
+    try:
+        return parse_duration(delay) if isinstance(delay, str) else timedelta(seconds=delay)
+    except (ValueError, OverflowError) as error:
+        raise Invalid(f"The delay of a retry cannot be {delay!r}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """How a job that uses the handler should be set up, as its author sees it."""
+
+    schedule: str | None = None
+    timezone: str | None = None
+    timeout: int = 0
+    """Seconds; 0 means no limit."""
+    block: BlockStrategy = BlockStrategy.SERIAL_EXECUTION
+    concurrency: int = 1
+    retry: Retry | None = None
+
+
+def checked_zone(name: str | None) -> str | None:
+    if name is not None:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise Invalid(f"There is no time zone {name!r}.", hint="Write one such as Europe/Paris.") from None
+    return name
+
+
+def whole_seconds(limit: timedelta | int | None) -> int:
+    seconds = math.ceil(limit.total_seconds()) if isinstance(limit, timedelta) else limit or 0
+    if seconds < 0:
+        raise Invalid(f"A time limit cannot be negative: {limit}.")
+    return seconds
+
+
+def block_strategy(text: str) -> BlockStrategy:
+    spelt = text.strip().upper()
+    strategy = ALIASES.get(spelt, spelt)
+    try:
+        return BlockStrategy(strategy)
+    except ValueError:
+        raise Invalid(
+            f"There is no block strategy {text!r}.", hint="Write serial, discard, cover or concurrent."
+        ) from None
+
+
+def checked_concurrency(count: int, block: BlockStrategy) -> int:
+    if not 1 <= count <= MOST_CONCURRENCY:
+        raise Invalid(f"Between 1 and {MOST_CONCURRENCY} executions can run beside each other, not {count}.")
+    if count > 1 and block is not BlockStrategy.CONCURRENT:
+        raise Invalid(f"A concurrency of {count} needs the block strategy concurrent.", hint='Add block="concurrent".')
+    return count

@@ -1,0 +1,196 @@
+"""Scripts: source text that travels with the trigger and runs in an interpreter of its own.
+
+Every kind is off until this executor's own configuration allows it, because whoever may edit a job could then run
+anything here. The source is kept in ``gluesource/{job id}_{version}{suffix}``, private to this user, written whole or
+not at all, and compared with what the trigger said before every run; older versions of the job are removed.
+
+A script gets the parameter, the shard index and the shard total as arguments, the same and more as variables
+(``environment``), and nothing else of the executor's environment than a few harmless names. No shell reads any of it.
+What it writes is its log. Exit value 0 is success. Two kinds of lines are understood besides: ``::progress 40/100
+loading`` and ``::result three files``.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orth.domain.jobs import GlueType
+from orth.executor.context import JobContext, JobFailed
+from orth.executor.environment import variables_of
+from orth.executor.guarded_runs import GuardedRuns
+from orth.executor.processes import Command, Processes
+from orth.wire.messages import RunRequest
+
+_INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
+_LOCALE = "LC_"
+_PROGRESS = re.compile(r"::progress +(\d+(?:\.\d+)?)(?: */ *(\d+(?:\.\d+)?))? *(.*)")
+_RESULT = "::result "
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A kind of script: how the settings call it, its interpreters in order of preference, and its file's ending."""
+
+    kind: str
+    interpreters: tuple[str, ...]
+    suffix: str
+    options: tuple[str, ...] = ()
+
+
+LANGUAGES = {
+    GlueType.GLUE_SHELL: Language("shell", ("bash", "sh"), ".sh"),
+    GlueType.GLUE_PYTHON: Language("python", ("python3",), ".py"),
+    GlueType.GLUE_POWERSHELL: Language("powershell", ("pwsh",), ".ps1", ("-NoProfile", "-NonInteractive", "-File")),
+    GlueType.GLUE_NODEJS: Language("nodejs", ("node",), ".js"),
+    GlueType.GLUE_PHP: Language("php", ("php",), ".php"),
+}
+
+
+def clean_environment(environ: Mapping[str, str], passed: tuple[str, ...] = ()) -> dict[str, str]:
+    """What child processes may see of ``environ``: a few harmless names, and those the settings pass on."""
+    allowed = {*_INHERITED, *passed}
+    return {name: value for name, value in environ.items() if name in allowed or name.startswith(_LOCALE)}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where child processes run: under which guards, in which folder, with which variables."""
+
+    processes: Processes
+    folder: Path
+    environment: Mapping[str, str]
+
+
+def interpreter_of(language: Language, python: str | None, path: str | None) -> str | None:
+    """The program that reads such scripts; ``None`` when it is not installed."""
+    names = (python or sys.executable,) if language.kind == "python" else language.interpreters
+    return next((found for name in names if (found := shutil.which(name, path=path))), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptFile:
+    """The source of one version of a job's script, in the cache."""
+
+    folder: Path
+    job_id: int
+    version: int
+    suffix: str
+    source: bytes
+
+    @classmethod
+    def of(cls, request: RunRequest, language: Language, folder: Path) -> "ScriptFile":
+        source = request.glue_source
+        if language.kind == "shell":
+            source = source.replace("\r\n", "\n").replace("\r", "\n")
+        return cls(folder, request.job_id, request.glue_updatetime, language.suffix, source.encode())
+
+    @property
+    def path(self) -> Path:
+        return self.folder / f"{self.job_id}_{self.version}{self.suffix}"
+
+    def ensure(self, tell: Callable[[str], None]) -> Path:
+        """The file, holding exactly the source: written if it is missing, or if somebody has changed it."""
+        if not self._is_intact():
+            if os.path.lexists(self.path):
+                tell(f"--- {self.path} was not as it had been written; it is written anew")
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.chmod(0o700)
+            self._write()
+            self._remove_others()
+            if not self._is_intact():
+                raise JobFailed(f"The script {self.path} changes while it is written: somebody else writes there.")
+        return self.path
+
+    def _is_intact(self) -> bool:
+        try:
+            file = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:  # not there, or a link
+            return False
+        with os.fdopen(file, "rb") as opened:
+            ours = os.fstat(file).st_uid == os.geteuid() and not os.fstat(file).st_mode & 0o022
+            found = hashlib.sha256(opened.read(len(self.source) + 1)).digest()
+        return ours and found == hashlib.sha256(self.source).digest()
+
+    def _write(self) -> None:
+        descriptor, name = tempfile.mkstemp(dir=self.folder, prefix=f".{self.job_id}_")  # 0600
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(self.source)
+            os.replace(name, self.path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+
+    def _remove_others(self) -> None:
+        for other in self.folder.glob(f"{self.job_id}_*"):
+            if other != self.path:
+                with suppress(OSError):
+                    other.unlink()
+
+
+class ScriptPerformer:
+    """Runs one version of one script; ``opening`` is the interpreter with its options."""
+
+    def __init__(self, script: ScriptFile, opening: Sequence[str], surroundings: Surroundings) -> None:
+        self._script = script
+        self._opening = opening
+        self._surroundings = surroundings
+        self._runs = GuardedRuns(surroundings.processes)
+
+    def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:  # noqa: ARG002  # a script gets text
+        try:
+            path = self._script.ensure(context.run_log.write)
+        except OSError as error:
+            raise JobFailed(f"The script cannot be kept in {self._script.folder}: {error.strerror or error}.") from None
+        command = Command(
+            argv=[*self._opening, str(path), context.param, str(context.shard_index), str(context.shard_total)],
+            environment={**self._surroundings.environment, **variables_of(context)},
+            folder=self._surroundings.folder,
+        )
+        output = ScriptOutput(context)
+        ended = self._runs.run(context, command, output.take)
+        if ended.code != 0:
+            raise JobFailed(f"{ended}: {output.result}" if output.result else str(ended))
+        return output.result
+
+    def end(self, context: JobContext, grace: float) -> bool:
+        return self._runs.end(context, grace)
+
+    def abandon(self) -> None:
+        return
+
+    def close(self) -> None:
+        return
+
+
+class ScriptOutput:
+    """What a script writes: lines for its log, and the two kinds of lines that say more."""
+
+    def __init__(self, context: JobContext) -> None:
+        self._context = context
+        self.result: str | None = None
+
+    def take(self, lines: list[str]) -> None:
+        shown = [line for line in lines if not (line.startswith("::") and self._understood(line))]
+        if shown:
+            self._context.run_log.write("\n".join(shown))
+
+    def _understood(self, line: str) -> bool:
+        if line.startswith(_RESULT):
+            self.result = line.removeprefix(_RESULT).strip()
+            return True
+        progress = _PROGRESS.fullmatch(line)
+        if progress is None:
+            return False
+        done, total, message = progress.groups()
+        self._context.progress(float(done), None if total is None else float(total), message)
+        return True

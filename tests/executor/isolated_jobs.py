@@ -1,0 +1,120 @@
+"""Handlers for worker processes: the well-behaved, the broken, and those that can only be killed."""
+
+import asyncio
+import ctypes
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import date
+
+from orth import Executor, JobContext, JobFailed
+
+app = Executor("isolated-app")
+log = logging.getLogger(__name__)
+
+
+@app.job(isolation="process")
+def where() -> int:
+    """The process that ran it."""
+    return os.getpid()
+
+
+@app.job(isolation="process")
+def talk(ctx: JobContext, day: date, rows: int = 2) -> str:
+    print("printed")
+    log.warning("logged %d", rows)
+    os.write(2, b"below Python\n")
+    ctx.log("{} rows", rows)
+    subprocess.run(["sh", "-c", "echo child of $ORTH_JOB_LOG_ID"], check=True)
+    for _ in ctx.track(range(rows), "rows"):
+        pass
+    return f"{day:%d.%m.%Y} {ctx.shard_index}/{ctx.shard_total} {ctx.schedule_time} {ctx.executor}"
+
+
+@app.job(isolation="process")
+async def asynchronous(text: str) -> str:
+    await asyncio.sleep(0)
+    return text.upper()
+
+
+@app.job(isolation="process")
+class Counting:
+    def init(self) -> None:
+        self.count = 0
+
+    def execute(self, ctx: JobContext) -> None:
+        self.count += 1
+        ctx.ok(f"{self.count} in {os.getpid()}")
+
+    def destroy(self) -> None:
+        path = os.environ.get("ORTH_TEST_FAREWELL")
+        if path:
+            with open(path, "a") as file:
+                file.write(f"{self.count} in {os.getpid()}\n")
+
+
+@app.job(isolation="process")
+def fails(how: str) -> None:
+    if how == "message":
+        raise JobFailed("no data")
+    if how == "error":
+        raise ValueError("no number")
+    if how == "exit":
+        sys.exit(3)
+    if how == "_exit":
+        os._exit(7)
+    if how == "segfault":
+        ctypes.string_at(0)
+    if how == "abort":
+        os.abort()
+
+
+@app.job(isolation="process")
+def secrets() -> str:
+    return ",".join(sorted(name for name in os.environ if name.startswith("ORTH_SECURITY")))
+
+
+@app.job(isolation="process")
+def spin() -> None:
+    print("spinning")
+    while True:
+        pass
+
+
+@app.job(isolation="process")
+def sleeps() -> None:
+    print("sleeping")
+    time.sleep(3600)
+
+
+@app.job(isolation="process")
+def holds_the_gil() -> None:
+    print("holding")
+    ctypes.PyDLL(None).sleep(3600)  # unlike CDLL, PyDLL keeps the lock while it is in C
+
+
+@app.job(isolation="process")
+def stubborn(mark: str) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    subprocess.Popen(["sleep", mark])
+    subprocess.Popen(["sh", "-c", f"trap '' TERM; sleep {mark}; sleep {mark}"], start_new_session=True)
+    print("stubborn")
+    while True:
+        time.sleep(1)
+
+
+@app.job(isolation="process")
+def tidy(mark: str) -> None:
+    try:
+        print("working")
+        time.sleep(3600)
+    finally:
+        print("cleaned up")
+
+
+@app.job
+def in_a_thread() -> int:
+    return os.getpid()

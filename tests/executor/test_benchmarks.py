@@ -1,0 +1,19 @@
+"""The executor's benchmarks run; what they measure is judged by ``make bench``, on a machine with nothing else to do."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+
+def test_the_benchmark_of_processes_runs_and_prints_its_table() -> None:
+    run = subprocess.run(
+        [sys.executable, str(BENCH / "executor_processes.py"), "--quick"], capture_output=True, text=True, timeout=150
+    )
+    assert run.returncode in (0, 1), run.stderr
+    rates = [float(rate) for rate in re.findall(r"(\d+) /s$", run.stdout, re.MULTILINE)]
+    assert len(rates) == 3, run.stdout + run.stderr
+    assert all(rate > 0 for rate in rates)
+    assert "bars: " in run.stdout

@@ -1,0 +1,109 @@
+from typing import Any
+
+import pytest
+
+from tests.executor.bench import Rig, eventually
+from tests.executor.conftest import MakeRig
+
+
+def glue(source: str, version: int = 1, **more: Any) -> dict[str, Any]:
+    return {"glue_type": "GLUE", "glue_source": source, "glue_updatetime": version, **more}
+
+
+@pytest.fixture
+def ran(rig: MakeRig) -> Rig:
+    return rig(scripts=("glue",))
+
+
+def test_a_function_with_typed_parameters(ran: Rig) -> None:
+    source = """
+from orth import JobContext
+
+def execute(ctx: JobContext, rows: int, name: str = "x"):
+    ctx.log("in {} {}", ctx.log_id, ctx.params["rows"])
+    return rows * name
+"""
+    item = ran.result(4, "", **glue(source, executor_params='{"rows": 3}'))
+    assert (item.handle_code, item.handle_msg) == (200, "xxx")
+    assert " in 4 3\n" in ran.text(4)
+    unfit = ran.result(5, "", **glue(source, executor_params='{"rows": "many"}'))
+    assert (unfit.handle_code, "rows" in unfit.handle_msg) == (500, True)
+
+
+def test_an_async_function(ran: Rig) -> None:
+    assert (
+        ran.result(1, "", **glue("async def execute(text: str):\n    return text", executor_params="t")).handle_msg
+        == "t"
+    )
+
+
+def test_the_top_level_runs_once_per_version(ran: Rig) -> None:
+    source = "made = []\ndef execute():\n    made.append(1)\n    return len(made)"
+    assert [ran.result(number, "", **glue(source)).handle_msg for number in (1, 2)] == ["1", "2"]
+    assert ran.result(3, "", **glue(source, version=2)).handle_msg == "1"
+
+
+def test_a_class_lives_until_another_version_comes(ran: Rig) -> None:
+    source = """
+class Work:
+    def init(self): self.count = 0
+    def execute(self):
+        self.count += 1
+        return f"{VERSION} {self.count}"
+    def destroy(self): print("farewell")
+"""
+    one, two = f"VERSION = 1\n{source}", f"VERSION = 2\n{source}"
+    assert ran.result(1, "", **glue(one)).handle_msg == "1 1"
+    assert ran.result(2, "", **glue(one)).handle_msg == "1 2"
+    assert ran.result(3, "", **glue(two, version=2)).handle_msg == "2 1"
+
+
+def test_a_traceback_shows_the_source(ran: Rig) -> None:
+    item = ran.result(1, "", **glue("def execute():\n    return 1 / 0  # here", job_id=6, glue_updatetime=9))
+    assert item.handle_msg.splitlines()[0] == "ZeroDivisionError: division by zero"
+    assert 'File "<GLUE job 6 version 9>", line 2, in execute' in item.handle_msg
+    assert "return 1 / 0  # here" in item.handle_msg
+
+
+def test_a_signature_that_cannot_be_called_fails_its_execution(ran: Rig) -> None:
+    item = ran.result(1, "", **glue("def execute(first, /): pass"))
+    assert (item.handle_code, item.handle_msg.startswith("Argument first of handler execute can only")) == (500, True)
+
+
+def test_a_top_level_that_raises_fails_its_execution(ran: Rig) -> None:
+    item = ran.result(1, "", **glue("import no_such_module\ndef execute(): pass"))
+    assert (item.handle_code, "no_such_module" in item.handle_msg) == (500, True)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("def execute(:\n  pass", "line 1, column 13: invalid syntax"),
+        ("def execute():\n    return\n  x", "line 3, column 4: unindent does not match any outer indentation level"),
+        ("x = 1", "it must define execute(ctx, …) or one class with such a method; it defines nothing"),
+        (
+            "class A:\n  def execute(self): pass\nclass B:\n  def execute(self): pass",
+            "it must define execute(ctx, …) or one class with such a method; it defines A and B",
+        ),
+    ],
+)
+def test_a_source_that_cannot_work_is_refused_before_it_is_queued(ran: Rig, source: str, reason: str) -> None:
+    reply = ran.run(1, "", **glue(source, job_id=3))
+    assert reply.msg == f"Refused: the source of job 3 cannot be used: {reason}."
+    assert ran.runtime.quiet()
+
+
+def test_a_very_deep_source_is_refused(ran: Rig) -> None:
+    reply = ran.run(1, "", **glue("x = " + "(" * 5000 + ")" * 5000 + "\ndef execute(): pass"))
+    assert str(reply.msg).startswith("Refused: the source of job 1 cannot be used")
+
+
+def test_refusing_does_not_run_anything(ran: Rig) -> None:
+    assert not ran.run(1, "", **glue("raise SystemExit('ran')\nx = 1")).ok
+    eventually(ran.runtime.quiet)
+
+
+def test_it_is_off_unless_allowed(rig: MakeRig) -> None:
+    reply = rig(scripts=("shell", "python")).run(1, "", **glue("def execute(): pass"))
+    told = "Refused: GLUE is not allowed on this executor; its setting executor.scripts would have to name glue."
+    assert reply.msg == told

@@ -1,0 +1,128 @@
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from orth.executor.http_calls import SHOWN_BYTES
+from orth.wire.messages import CallbackItem
+from tests.executor.bench import Rig
+from tests.executor.conftest import MakeRig
+
+
+class Door(BaseHTTPRequestHandler):
+    """Says back what it was asked; ``/status/N`` answers N, ``/large`` a lot, ``/silent`` nothing for a while."""
+
+    released = threading.Event()
+
+    def answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path == "/silent":
+            self.released.wait(20)
+        status = int(self.path.removeprefix("/status/")) if self.path.startswith("/status/") else 200
+        said = {"method": self.command, "body": body.decode(), "type": self.headers.get("content-type")}
+        text = b"x" * (SHOWN_BYTES * 3) if self.path == "/large" else json.dumps(said).encode()
+        self.send_response(status)
+        self.send_header("Location", "/elsewhere")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(text)
+
+    do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = answer  # noqa: N815  # the names http.server looks for
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    Door.released.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def ran(rig: MakeRig) -> Rig:
+    return rig(builtin=("http",))
+
+
+def call(ran: Rig, **param: Any) -> CallbackItem:
+    return ran.result(1, "orth.http", executor_params=json.dumps(param))
+
+
+def test_a_request_and_its_answer(ran: Rig, url: str) -> None:
+    item = call(ran, url=url, method="POST", body={"a": 1})
+    assert (item.handle_code, item.handle_msg) == (200, "200")
+    assert f"POST {url} answered 200\n" in ran.text(1)
+    assert json.loads(ran.text(1).splitlines()[2].partition(" ")[2]) == {
+        "method": "POST",
+        "body": '{"a": 1}',
+        "type": "application/json",
+    }
+
+
+def test_text_and_headers_are_sent_as_they_are(ran: Rig, url: str) -> None:
+    assert call(ran, url=url, method="PUT", body="é", headers={"content-type": "text/x"}).handle_code == 200
+    assert '"type": "text/x"' in ran.text(1)
+
+
+@pytest.mark.parametrize(
+    ("status", "expect", "code"),
+    [
+        (204, None, 200),
+        (404, None, 500),
+        (404, [404], 200),
+        (200, [201, 202], 500),
+        (302, None, 500),
+        (302, [302], 200),
+    ],
+)
+def test_the_expected_status_decides(ran: Rig, url: str, status: int, expect: list[int] | None, code: int) -> None:
+    item = call(ran, url=f"{url}/status/{status}", method="HEAD", **({"expect": expect} if expect else {}))
+    assert item.handle_code == code
+    assert "elsewhere" not in ran.text(1), "a redirect is not followed"
+
+
+def test_a_large_answer_is_cut(ran: Rig, url: str) -> None:
+    assert call(ran, url=f"{url}/large").handle_code == 200
+    assert f"only the first {SHOWN_BYTES} bytes are shown" in ran.text(1)
+    assert ran.text(1).count("x" * 1000) <= SHOWN_BYTES // 1000
+
+
+def test_silence_is_a_failure_after_the_timeout(ran: Rig, url: str) -> None:
+    item = call(ran, url=f"{url}/silent", timeout=0.2)
+    assert (item.handle_code, "timed out" in item.handle_msg) == (500, True)
+
+
+@pytest.mark.parametrize(
+    "param",
+    [
+        {"url": "http://127.0.0.1:1"},
+        {"url": "file:///etc/passwd"},
+        {"url": "http://a b"},
+        {"url": "http://["},
+        {"url": "http://127.0.0.1:1", "method": "BREW"},
+        {"url": "http://127.0.0.1:1", "headers": {"a": "b\r\nc: d"}},
+        {},
+    ],
+)
+def test_what_cannot_be_requested_is_a_failure_without_a_traceback(ran: Rig, param: dict[str, Any]) -> None:
+    item = call(ran, **param)
+    assert item.handle_code == 500
+    assert "Traceback" not in item.handle_msg
+
+
+def test_it_is_off_unless_allowed(rig: MakeRig, url: str) -> None:
+    reply = rig().run(1, "orth.http", executor_params=json.dumps({"url": url}))
+    assert reply.msg == (
+        "Refused: orth.http is not allowed on this executor; its setting executor.builtin would have to name http."
+    )

@@ -1,0 +1,232 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orth.errors import CannotStart, Invalid
+from orth.executor.context import JobContext
+from orth.executor.handlers import Handlers
+from orth.executor.isolation import target_of
+from orth.executor.worker import FACTS
+from orth.wire.messages import CallbackItem
+from tests.executor.bench import NOON, Rig, eventually
+from tests.executor.conftest import MakeRig
+from tests.executor.isolated_jobs import app as isolated_app
+from tests.executor.survivors import alive, is_gone, new_mark, outcome, turning
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def isolated(tmp_path: Path) -> Iterator[MakeRig]:
+    with ExitStack() as stack:
+
+        def make(**settings: Any) -> Rig:
+            made = Rig(isolated_app, tmp_path / "executor", **settings)
+            stack.callback(made.runtime.close)
+            return made
+
+        yield make
+
+
+def lines_of(rig: Rig, log_id: int) -> list[str]:
+    return [line.partition(" ")[2] for line in rig.text(log_id).splitlines()[1:-1]]
+
+
+def test_a_handler_runs_in_a_warm_worker_and_threads_do_not(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    first, second = (ran.result(number, "where").handle_msg for number in (1, 2))
+    assert first == second != str(os.getpid())
+    assert ran.result(3, "in_a_thread").handle_msg == str(os.getpid())
+
+
+def test_context_parameters_log_and_progress_are_those_of_a_thread(isolated: MakeRig) -> None:
+    ran = isolated()
+    params = '{"day": "2026-01-30", "rows": 2}'
+    item = ran.result(7, "talk", executor_params=params, broadcast_index=1, broadcast_total=3, schedule_time=NOON)
+    assert item.handle_code == 200
+    assert item.handle_msg == "30.01.2026 1/3 2025-06-15 15:06:40+00:00 rig-app"
+    assert lines_of(ran, 7)[:5] == [
+        "printed",
+        "WARNING tests.executor.isolated_jobs: logged 2",
+        "below Python",
+        "2 rows",
+        "child of 7",
+    ]
+    assert "progress 2/2 (100%) rows" in ran.text(7)
+
+
+def test_parameters_that_do_not_fit_are_refused_before_the_worker(isolated: MakeRig) -> None:
+    item = isolated().result(1, "talk", executor_params='{"day": "someday"}')
+    assert (item.handle_code, "day" in item.handle_msg) == (500, True)
+
+
+def test_async_handlers_and_objects(isolated: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    farewell = tmp_path / "farewell"
+    monkeypatch.setenv("ORTH_TEST_FAREWELL", str(farewell))
+    ran = isolated(warm_workers=1)
+    assert ran.result(1, "asynchronous", executor_params="aloud").handle_msg == "ALOUD"
+    counts = [ran.result(number, "Counting").handle_msg for number in (2, 3)]
+    assert [count.split()[0] for count in counts] == ["1", "2"], "one life per worker"
+    ran.runtime.close()
+    assert farewell.read_text().splitlines() == [counts[-1]]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("message", "no data"),
+        ("error", "ValueError: no number"),
+        ("exit", "SystemExit: 3"),
+        ("_exit", "The worker process died: exit value 7."),
+        ("segfault", "The worker process died: killed by SIGSEGV."),
+        ("abort", "The worker process died: killed by SIGABRT."),
+    ],
+)
+def test_every_way_to_fail_is_one_result_and_the_pool_goes_on(isolated: MakeRig, how: str, message: str) -> None:
+    ran = isolated(warm_workers=1)
+    item = ran.result(1, "fails", executor_params=how)
+    assert (item.handle_code, item.handle_msg.splitlines()[0]) == (500, message)
+    assert ran.result(2, "where").handle_code == 200
+
+
+def test_an_idle_worker_that_died_is_not_used(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    first = int(ran.result(1, "where").handle_msg)
+    os.kill(first, signal.SIGKILL)
+    eventually(lambda: is_gone(first))
+    item = ran.result(2, "where")
+    assert item.handle_code == 200
+    assert int(item.handle_msg) != first
+
+
+def end_by_limit(ran: Rig, handler: str, mark: str) -> tuple[CallbackItem, float]:
+    before = time.monotonic()
+    assert ran.run(1, handler, executor_params=mark, executor_timeout=1).ok
+    return outcome(ran, 1), time.monotonic() - before
+
+
+@pytest.mark.parametrize("handler", ["spin", "sleeps", "holds_the_gil", "stubborn"])
+def test_whatever_a_handler_does_it_ends_within_limit_and_grace(isolated: MakeRig, handler: str) -> None:
+    mark = new_mark()
+    ran = isolated(kill_grace=0.5, warm_workers=1)
+    worker = int(ran.result(9, "where").handle_msg)
+    with turning(ran):
+        item, took = end_by_limit(ran, handler, mark)
+    assert item.handle_code == 502
+    assert took < 1 + 5, "the result does not wait for the grace"
+    eventually(lambda: is_gone(worker) and alive(mark) == [], 0.5 + 5)
+    assert int(ran.result(2, "where").handle_msg) != worker
+    assert ran.runtime.health()["abandoned"] == 0
+
+
+def test_within_the_grace_a_handler_leaves_through_its_finally_blocks(isolated: MakeRig) -> None:
+    ran = isolated(kill_grace=10.0)
+    with turning(ran):
+        item, _ = end_by_limit(ran, "tidy", "none")
+        eventually(lambda: "cleaned up" in ran.text(1), 8)
+    assert item.handle_code == 502
+
+
+def test_several_executions_of_one_job_run_at_once(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    for number in range(1, 9):
+        assert ran.run(number, "where", job_id=number).ok
+    assert ran.runtime.join_idle(20)
+    assert {item.handle_code for item in ran.waiting().values()} == {200}
+
+
+def test_the_access_token_is_not_in_the_environment_of_workers(
+    isolated: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORTH_SECURITY__ACCESS_TOKEN", "hidden")
+    assert isolated().result(1, "secrets").handle_msg == ""
+
+
+def test_an_executor_that_cannot_be_imported_is_refused_at_the_start(app: Handlers, rig: MakeRig) -> None:
+    app.job("here", isolation="process")(lambda: None)
+    with pytest.raises(CannotStart, match="not at the top level of any module"):
+        rig()
+
+
+def test_an_unknown_isolation_is_refused(app: Handlers) -> None:
+    with pytest.raises(Invalid, match="Write thread or process"):
+        app.job("here", isolation="container")  # type: ignore[call-overload]  # that is the test
+
+
+def test_a_worker_knows_all_that_a_thread_knows() -> None:
+    made_there = {"schedule_time", "trigger_time", "params", "run_log", "clock", "on_progress"}
+    assert {field.name for field in fields(JobContext)} == {*FACTS, *made_there}
+
+
+def test_the_target_is_the_module_the_handlers_are_in() -> None:
+    assert target_of(isolated_app) == "tests.executor.isolated_jobs:app"
+
+
+PROGRAM = """
+import threading, time
+from pathlib import Path
+from orth import Executor
+from tests.executor.bench import Rig
+
+app = Executor("program")
+
+{top_level}
+
+@app.job(isolation="process")
+def hello():
+    return __name__
+
+if __name__ == "__main__":
+    {main}
+    rig = Rig(app, Path("data"))
+    print(rig.result(1, "hello").handle_msg)
+    rig.runtime.close()
+"""
+
+
+def outcome_of_program(folder: Path, *, top_level: str = "", main: str = "") -> tuple[str, str]:
+    file = folder / "program.py"
+    file.write_text(PROGRAM.format(top_level=top_level, main=main))
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, str(file)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return ran.stdout.strip(), ran.stderr.strip().rpartition("\n")[2]
+
+
+def test_the_main_program_is_imported_by_its_file(tmp_path: Path) -> None:
+    assert outcome_of_program(tmp_path) == ("program", "")
+
+
+@pytest.mark.parametrize(
+    ("top_level", "main", "complaint"),
+    [
+        ("", "app.job('late', isolation='process')(lambda: None)", "does not register the handlers late"),
+        ("threading.Thread(target=time.sleep, args=(60,), daemon=True, name='pulse').start()", "", "(pulse)"),
+        ("app.job('x', isolation='process')(lambda: 1)\nRig(app, Path(__name__))", "", "starts an executor when it is"),
+        ("if __name__ != '__main__': raise OSError('no file')", "", "no file"),
+        ("if __name__ != '__main__': raise SystemExit(1)", "", "ends the process"),
+    ],
+    ids=["registered only by the main program", "starts threads", "nested", "raises", "exits"],
+)
+def test_a_module_that_workers_cannot_use_is_refused_at_the_start(
+    tmp_path: Path, top_level: str, main: str, complaint: str
+) -> None:
+    said, refused = outcome_of_program(tmp_path, top_level=top_level, main=main)
+    assert said == ""
+    assert complaint in refused

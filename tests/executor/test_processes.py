@@ -1,0 +1,191 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orth.clock import SystemClock
+from orth.errors import Unavailable
+from orth.executor.guard import descendants
+from orth.executor.processes import Command, Exit, GuardLost, Processes
+from tests.executor.bench import eventually
+from tests.executor.survivors import alive, is_gone, new_mark
+
+PATH = {"PATH": os.environ["PATH"]}
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    made = Processes(SystemClock(), PATH)
+    yield made
+    made.close()
+
+
+def run(processes: Processes, script: str, **more: float) -> tuple[Exit, list[str]]:
+    lines: list[str] = []
+    guard = processes.take()
+    try:
+        ended = guard.run(Command(["/bin/sh", "-c", script], PATH, Path("/"), **more), lines.extend)
+    finally:
+        processes.give_back(guard)
+    return ended, lines
+
+
+def test_output_and_exit_value(processes: Processes) -> None:
+    assert run(processes, "echo one; echo two >&2; printf three; exit 5") == (Exit(5), ["one", "two", "three"])
+
+
+def test_a_child_sees_nothing_of_the_executor(processes: Processes) -> None:
+    os.environ["ORTH_TEST_SECRET"] = "hidden"
+    with open(os.devnull) as held:
+        os.set_inheritable(held.fileno(), True)
+        _, lines = run(processes, "env; ls /proc/self/fd | tr '\\n' ' '; ps -o sid= -p $$; cat; echo $$; pwd")
+    del os.environ["ORTH_TEST_SECRET"]
+    shown = "\n".join(lines)
+    assert "hidden" not in shown
+    assert any(line.split()[:-1] == ["0", "1", "2", "3"] for line in lines), f"3 is the folder ls reads: {lines}"
+    assert lines[-1] == "/"
+    assert lines[-3].split()[-1] == lines[-2], "it leads a session of its own; its stdin is empty"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
+def test_a_signal_is_reported_by_name(processes: Processes, number: signal.Signals) -> None:
+    ended, _ = run(processes, f"kill -{number.value} $$")
+    assert str(ended) == f"killed by {number.name}"
+
+
+def test_what_cannot_be_started_is_told_and_the_guard_goes_on(processes: Processes) -> None:
+    guard = processes.take()
+    with pytest.raises(OSError, match="No such file"):
+        guard.run(Command(["/no/such/program"], PATH, Path("/")), print)
+    with pytest.raises(OSError, match="No such file"):
+        guard.run(Command(["/bin/true"], PATH, Path("/no/such/folder")), print)
+    assert guard.run(Command(["/bin/true"], PATH, Path("/")), print) == Exit(0)
+    processes.give_back(guard)
+
+
+def test_a_guard_serves_one_run_after_the_other(processes: Processes) -> None:
+    parents = {run(processes, "echo $PPID")[1][0] for _ in range(3)}
+    assert len(parents) == 1
+
+
+def test_a_run_is_over_when_everything_it_started_is(processes: Processes) -> None:
+    mark = new_mark()
+    before = time.monotonic()
+    ended, _ = run(processes, f"setsid sleep {mark} & (sleep {mark} &) ; sleep {mark} & exit 0")
+    assert ended == Exit(0)
+    assert alive(mark) == []
+    assert time.monotonic() - before < 10
+
+
+def test_a_limit_ends_the_whole_tree_within_its_grace(processes: Processes) -> None:
+    mark = new_mark()
+    tree = f"trap '' TERM; setsid sh -c \"trap '' TERM; sleep {mark}; sleep {mark}\" & (sleep {mark} &); sleep {mark}"
+    before = time.monotonic()
+    ended, _ = run(processes, f"{tree}; while :; do sleep {mark}; done", limit=0.5, grace=0.5)
+    assert (ended.code, ended.overdue, ended.survivors) == (-signal.SIGKILL, True, ())
+    assert alive(mark) == []
+    assert 1.0 <= time.monotonic() - before < 6
+
+
+def test_within_the_grace_a_child_may_clean_up(processes: Processes) -> None:
+    ended, lines = run(
+        processes, "trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.05; done", limit=1, grace=9
+    )
+    assert (ended.code, lines[0], lines[-1]) == (3, "up", "bye")
+
+
+def test_ten_megabytes_in_one_line_are_cut(processes: Processes) -> None:
+    ended, lines = run(processes, "head -c 10000000 /dev/zero | tr '\\0' x; echo; echo after")
+    assert ended == Exit(0)
+    assert lines[0].endswith("more bytes of this line are left out")
+    assert lines[1] == "after"
+
+
+def test_ending_from_another_thread(processes: Processes) -> None:
+    mark = new_mark()
+    guard = processes.take()
+    ended: list[Exit] = []
+    command = Command(["/bin/sleep", mark], PATH, Path("/"))
+    thread = threading.Thread(target=lambda: ended.append(guard.run(command, print)))
+    thread.start()
+    eventually(lambda: alive(mark) != [])
+    assert guard.ask_end(5.0).wait(5.0)
+    thread.join()
+    assert ended == [Exit(-signal.SIGTERM)]
+    processes.give_back(guard)
+
+
+def test_a_killed_guard_takes_its_children_with_it_and_is_replaced(processes: Processes) -> None:
+    mark = new_mark()
+    guard = processes.take()
+    lines: list[str] = []
+
+    def kill_the_guard() -> None:
+        eventually(lambda: len(alive(mark)) >= 2)
+        os.kill(int(lines[0]), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_the_guard)
+    killer.start()
+    script = f"echo $PPID; setsid sleep {mark} & sleep {mark}"
+    with pytest.raises(GuardLost):
+        guard.run(Command(["/bin/sh", "-c", script], PATH, Path("/")), lines.extend)
+    killer.join()
+    eventually(lambda: alive(mark) == [])
+    processes.give_back(guard)
+    assert run(processes, "exit 4")[0] == Exit(4)
+
+
+def test_a_killed_nursery_is_replaced(processes: Processes) -> None:
+    parent = int(run(processes, "ps -o ppid= -p $PPID")[1][0])
+    taken = processes.take()
+    os.kill(parent, signal.SIGKILL)
+    eventually(lambda: is_gone(parent))
+    made = processes.new_guard()
+    assert made.run(Command(["/bin/true"], PATH, Path("/")), print) == Exit(0)
+    assert taken.run(Command(["/bin/true"], PATH, Path("/")), print) == Exit(0), "guards outlive their nursery"
+    processes.give_back(made)
+    processes.give_back(taken)
+
+
+def test_children_do_not_depend_on_the_thread_that_started_them(processes: Processes) -> None:
+    lines: list[str] = []
+    thread = threading.Thread(target=processes.start)
+    thread.start()
+    thread.join()
+    guard = processes.take()
+    command = Command(["/bin/sh", "-c", "echo up; sleep 0.3; echo still"], PATH, Path("/"))
+    assert guard.run(command, lines.extend) == Exit(0)
+    assert lines == ["up", "still"]
+    processes.give_back(guard)
+
+
+def test_after_closing_nothing_is_started_and_nothing_is_left() -> None:
+    processes = Processes(SystemClock(), PATH)
+    processes.start()
+    run(processes, "true")
+    ours = descendants(os.getpid())
+    processes.close()
+    assert all(is_gone(pid) for pid in ours)
+    with pytest.raises(Unavailable):
+        processes.take()
+
+
+def test_nothing_outlives_a_killed_executor(tmp_path: Path) -> None:
+    mark = new_mark()
+    executor = subprocess.Popen(
+        [sys.executable, "-m", "tests.executor.killed_executor", str(tmp_path), mark], stdout=subprocess.PIPE
+    )
+    assert executor.stdout is not None
+    assert executor.stdout.readline() == b"ready\n"
+    eventually(lambda: len(alive(mark)) >= 5, 30)
+    below = descendants(executor.pid)
+    executor.kill()
+    executor.communicate()
+    eventually(lambda: all(is_gone(pid) for pid in below))
+    assert alive(mark) == []

@@ -1,0 +1,120 @@
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from orth.executor.journal import Journal
+from orth.executor.recorder import Recorder
+from tests.executor.bench import Ears
+
+
+@dataclass
+class Note:
+    record: bytes
+
+
+class Desk:
+    """A recorder on a journal, and what it said."""
+
+    def __init__(self, directory: Path) -> None:
+        self.journal = Journal(directory, Ears())
+        self.journal.recover()
+        self.said: list[tuple[list[bytes], OSError | None]] = []
+        self.recorder: Recorder[Note] = Recorder(self.journal, self._hear)
+
+    def _hear(self, batch: list[Note], failure: OSError | None) -> None:
+        self.said.append(([note.record for note in batch], failure))
+
+    @property
+    def records(self) -> list[bytes]:
+        return [record for batch, _failure in self.said for record in batch]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path / "outbox")
+
+
+def numbered(number: int) -> Note:
+    return Note(b"%d\n" % number)
+
+
+def test_everything_is_written_in_order_and_told_once(desk: Desk, tmp_path: Path) -> None:
+    for number in range(200):
+        desk.recorder.give(numbered(number))
+    desk.recorder.join()
+    assert desk.records == [b"%d\n" % number for number in range(200)]
+    [segment] = (tmp_path / "outbox").glob("*.journal")
+    assert segment.read_bytes() == b"".join(desk.records)
+    desk.recorder.close()
+
+
+def test_what_comes_while_the_disk_is_busy_goes_together(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    syncing, let_go = threading.Event(), threading.Event()
+    real = os.fsync
+
+    def slow_fsync(file: int) -> None:
+        syncing.set()
+        assert let_go.wait(10)
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", slow_fsync)
+    desk.recorder.give(numbered(0))
+    assert syncing.wait(10)
+    for number in range(1, 100):
+        desk.recorder.give(numbered(number))
+    assert desk.said == []
+    let_go.set()
+    desk.recorder.join()
+    assert [len(batch) for batch, _failure in desk.said] == [1, 99]
+    assert desk.journal.fsyncs == 2
+    desk.recorder.close()
+
+
+def test_a_failure_is_told_with_its_batch_and_the_next_is_tried(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", failing)
+        desk.recorder.give(numbered(1))
+        desk.recorder.join()
+    [(batch, failure)] = desk.said
+    assert (batch, str(failure)) == ([b"1\n"], "[Errno 28] No space left on device")
+    desk.journal.rewrite(list)
+    desk.recorder.give(numbered(2))
+    desk.recorder.join()
+    assert desk.said[-1] == ([b"2\n"], None)
+    desk.recorder.close()
+
+
+def test_closing_writes_what_was_given_and_takes_nothing_more(desk: Desk) -> None:
+    for number in range(50):
+        desk.recorder.give(numbered(number))
+    desk.recorder.close()
+    desk.recorder.give(numbered(99))
+    assert desk.records == [b"%d\n" % number for number in range(50)]
+    desk.recorder.join()
+
+
+def test_closing_what_was_never_used_is_nothing(desk: Desk) -> None:
+    desk.recorder.join()
+    desk.recorder.close()
+    assert desk.said == []
+
+
+def test_many_threads_lose_nothing(desk: Desk) -> None:
+    def give(start: int) -> None:
+        for number in range(start, start + 100):
+            desk.recorder.give(numbered(number))
+
+    threads = [threading.Thread(target=give, args=(start,)) for start in range(0, 800, 100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    desk.recorder.join()
+    assert sorted(int(record) for record in desk.records) == list(range(800))
+    desk.recorder.close()
