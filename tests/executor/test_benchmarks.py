@@ -1,4 +1,4 @@
-"""The executor's benchmarks run; what they measure is judged by ``make bench``, on a machine with nothing else to do."""
+"""The executor's benchmarks run. What they measure is judged by ``make bench``, with the machine to itself."""
 
 import re
 import subprocess

@@ -15,10 +15,12 @@ from orth.store.executions import (
     find_execution,
     ids_of_trigger,
     list_executions,
+    list_taken,
     list_unknown,
     open_executions,
     record_accepted,
     record_unknown,
+    request_digest_of,
     sent_ids,
     take_opened,
 )
@@ -70,6 +72,14 @@ async def test_a_second_opening_with_the_same_key_changes_nothing(db: Database, 
     assert await db.read(ids_of_trigger, 1, "key:x") == ids
     assert (await db.read(execution, ids[0])).executor_param == "first"
     assert len(await db.read(ids_of_trigger, 1, "key:y")) == 1
+
+
+async def test_what_was_asked_for_first_is_remembered(db: Database) -> None:
+    for digest in ("d" * 64, "e" * 64):
+        await db.tx(open_executions, [an_opening("key:x", request_digest=digest), an_opening("fire:1")], NOW)
+    for key, kept in (("key:x", "d" * 64), ("fire:1", None)):
+        [number] = await db.read(ids_of_trigger, 1, key)
+        assert await db.read(request_digest_of, number) == kept
 
 
 async def test_an_ended_execution_is_not_opened_again(db: Database) -> None:
@@ -182,6 +192,16 @@ async def test_the_doubtful_are_listed_oldest_first(db: Database) -> None:
     await db.tx(assign, *ids)
     await db.tx(record_unknown, [(number, "lost") for number in reversed(ids)], NOW)
     assert [one.id for one, _since in await db.read(list_unknown, 3)] == ids[:3]
+
+
+async def test_what_executors_have_is_listed_page_by_page(db: Database) -> None:
+    ids = await db.tx(open_some, 7)
+    await db.tx(assign, *ids[1:])
+    await db.tx(record_accepted, ids[2:], NOW)
+    await db.tx(end_executions, [success(ids[3])], NOW)
+    first = await db.read(list_taken, 0, 3)
+    assert [one.id for one in first] == [ids[2], ids[4], ids[5]]
+    assert [one.id for one in await db.read(list_taken, first[-1].id, 3)] == ids[6:]
 
 
 # --- ending ---

@@ -26,6 +26,7 @@ from orth.store.jobs import (
     delete_job,
     draw_route_numbers,
     get_job,
+    hold_job,
     jobs_by_id,
     list_jobs,
     move_jobs,
@@ -43,6 +44,7 @@ from tests.store.builders import (
     stored_group,
     stored_job,
     success,
+    until_blocked,
 )
 
 
@@ -92,6 +94,7 @@ async def test_what_does_not_exist_is_not_found(db: Database) -> None:
     group = await stored_group(db)
     for call in (
         db.read(get_job, 404),
+        db.tx(hold_job, 404),
         db.tx(replace_job, a_job(group, id=404), NOW),
         db.tx(delete_job, 404),
     ):
@@ -126,6 +129,27 @@ async def test_an_edit_of_an_old_version_is_refused(db: Database) -> None:
     with pytest.raises(Conflict, match="changed by somebody else"):
         await db.tx(replace_job, replace(stored, job_desc="monthly"), NOW)
     assert await db.read(get_job, stored.id) == edited
+
+
+async def test_an_edit_leaves_the_job_where_it_stands_unless_told(db: Database) -> None:
+    [number] = await stored_due_jobs(db, NOW)
+    read = await db.read(get_job, number)
+    await db.tx(move_jobs, [Move(number, 1, NOW, NOW + 30_000, NOW + 30_000, running=True)])
+    edited = await db.tx(replace_job, replace(read, author="ada"), NOW)
+    assert (edited.author, edited.trigger_last_time, edited.due_time) == ("ada", NOW, NOW + 30_000)
+    stopped = replace(edited, trigger_status=False, trigger_last_time=0, trigger_next_time=0, due_time=0)
+    assert await db.tx(replace_job, stopped, NOW, standing=True) == replace(stopped, version=edited.version + 1)
+
+
+@on_servers
+async def test_a_job_that_is_held_is_not_changed_meanwhile(db: Database, peer: Database) -> None:
+    number = await stored_job(db)
+    with db.engine.begin() as holder:
+        held = hold_job(holder, number)
+        editing = asyncio.create_task(peer.tx(replace_job, replace(held, author="ada"), NOW))
+        await until_blocked(db)
+        assert get_job(holder, number) == held
+    assert (await editing).author == "ada"
 
 
 async def test_of_many_edits_of_one_version_one_is_stored(db: Database, peer: Database) -> None:

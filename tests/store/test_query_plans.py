@@ -20,6 +20,7 @@ from orth.store.executions import (
     find_execution,
     ids_of_trigger,
     list_executions,
+    list_taken,
     list_unknown,
     record_accepted,
     sent_ids,
@@ -81,6 +82,7 @@ def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], obje
     return {
         "take_opened": lambda c: take_opened(c, 5),
         "list_unknown": lambda c: list_unknown(c, 5),
+        "list_taken": lambda c: list_taken(c, ids[9], 5),
         "doubt_earlier_dispatches": lambda c: doubt_earlier_dispatches(c, 2, NOW),
         "record_accepted": lambda c: record_accepted(c, ids, NOW),
         "end_executions": lambda c: end_executions(c, [success(one) for one in ids[:3]], NOW),

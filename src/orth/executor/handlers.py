@@ -64,7 +64,7 @@ class Handler:
     """Makes the performer, where the target is not what is called: scripts, and whatever runs in a process."""
 
     def performer(self) -> Performer:
-        """What a job thread calls; one per thread."""
+        """What the threads of a job call; one per job."""
         if self.made_by is not None:
             return self.made_by()
         if isinstance(self.target, type):
