@@ -12,8 +12,6 @@ from typing import Generic, Protocol, TypeVar
 
 from orth.executor.journal import Journal
 
-_LINGER = 0.002
-
 
 class Recordable(Protocol):
     """Whatever has bytes to be kept."""
@@ -37,7 +35,6 @@ class Recorder(Generic[R]):
         self._done_count = 0
         self._closed = False
         self._thread: threading.Thread | None = None
-        self._rest = threading.Event()
 
     def give(self, item: R) -> None:
         with self._changed:
@@ -61,7 +58,6 @@ class Recorder(Generic[R]):
         """Write what was given; take nothing more."""
         with self._changed:
             self._closed = True
-            self._rest.set()
             self._changed.notify_all()
         if self._thread is not None:
             self._thread.join()
@@ -77,10 +73,6 @@ class Recorder(Generic[R]):
             with self._changed:
                 self._done_count += len(batch)
                 self._changed.notify_all()
-            if len(batch) > 1:
-                # Results come faster than they are forced to the disk. Waiting for more of them costs less than being
-                # woken for each.
-                self._rest.wait(_LINGER)
 
     def _next_batch(self) -> list[R]:
         """What has been given; empty only when there will be no more."""
