@@ -34,12 +34,13 @@ from tests.store.builders import NOW, assign, open_some
 
 T = TypeVar("T")
 
+REFUSED = (FAILURE, NOT_YET)
 STATUS_OF_ENDING = {
     (SUCCESS, SUCCESS): Status.SUCCESS,
     (SUCCESS, FAILURE): Status.FAILED,
     (SUCCESS, TIMED_OUT): Status.TIMEOUT,
     (SUCCESS, NOT_YET): Status.FAILED,
-    (FAILURE, NOT_YET): Status.TRIGGER_FAILED,
+    REFUSED: Status.TRIGGER_FAILED,
 }
 
 
@@ -55,9 +56,7 @@ class Walk(RuleBasedStateMachine):
         self.directory = tempfile.TemporaryDirectory()
         self.engine = open_engine(read_url(f"sqlite:///{self.directory.name}/orth.db"), size=1, patience=5.0)
         pooled = self.engine.raw_connection()
-        pooled.cursor().execute(
-            "PRAGMA synchronous=OFF"
-        )  # no power cut is tried here, and waiting for the disk is slow
+        pooled.cursor().execute("PRAGMA synchronous=OFF")  # no power cut here, and waiting for the disk is slow
         pooled.close()
         metadata.create_all(self.engine, [executions, ownership])
         self.phase: dict[int, Phase] = {}
@@ -123,6 +122,13 @@ class Walk(RuleBasedStateMachine):
         assert self.store(doubt_earlier_dispatches, term, NOW) == len(doubted)
 
     @rule(reports=st.lists(st.tuples(one, st.sampled_from(sorted(STATUS_OF_ENDING))), min_size=1, max_size=2))
+    def report(self, reports: list[tuple[int, tuple[int, int]]]) -> None:
+        self.finish(reports)
+
+    @rule(ids=st.lists(one, min_size=1, max_size=2))
+    def refuse(self, ids: list[int]) -> None:
+        self.finish([(number, REFUSED) for number in ids])
+
     def finish(self, reports: list[tuple[int, tuple[int, int]]]) -> None:
         endings = [Ending(execution_id=number, trigger_code=t, handle_code=h) for number, (t, h) in reports]
         won = self.store(end_executions, endings, NOW)
@@ -148,4 +154,4 @@ class Walk(RuleBasedStateMachine):
 
 
 TestWalk = Walk.TestCase
-TestWalk.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestWalk.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
