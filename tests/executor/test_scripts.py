@@ -207,7 +207,26 @@ def test_a_missing_interpreter_is_a_refusal(rig: MakeRig, tmp_path: Path, monkey
 
 def test_without_bash_shell_scripts_run_in_sh(tmp_path: Path) -> None:
     (tmp_path / "sh").symlink_to("/bin/sh")
-    assert interpreter_of(LANGUAGES[GlueType.GLUE_SHELL], None, str(tmp_path)) == str(tmp_path / "sh")
+    assert interpreter_of(LANGUAGES[GlueType.GLUE_SHELL], "true", None, str(tmp_path)) == str(tmp_path / "sh")
+
+
+@pytest.mark.parametrize(
+    ("first_line", "shell_used"),
+    [
+        ("#!/bin/sh", "sh"),
+        ("#! /usr/bin/env sh", "sh"),
+        ("#!/bin/sh -e", "sh"),
+        ("#!/bin/bash", "bash"),
+        ("#!/usr/bin/env bash", "bash"),
+        ("#!/bin/shady", "bash"),
+        ("echo '#!/bin/sh'", "bash"),
+    ],
+)
+def test_a_shell_script_may_ask_for_the_plain_shell(tmp_path: Path, first_line: str, shell_used: str) -> None:
+    for name in ("sh", "bash"):
+        (tmp_path / name).symlink_to("/bin/sh")
+    found = interpreter_of(LANGUAGES[GlueType.GLUE_SHELL], f"{first_line}\ntrue", None, str(tmp_path))
+    assert found == str(tmp_path / shell_used)
 
 
 def test_a_source_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPD
 _LOCALE = "LC_"
 _PROGRESS = re.compile(r"::progress +(\d+(?:\.\d+)?)(?: */ *(\d+(?:\.\d+)?))? *(.*)")
 _RESULT = "::result "
+_PLAIN_SHELL = re.compile(r"#! *(/[\w/.-]*/)?(env +)?sh\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,14 @@ class Surroundings:
     environment: Mapping[str, str]
 
 
-def interpreter_of(language: Language, python: str | None, path: str | None) -> str | None:
-    """The program that reads such scripts; ``None`` when it is not installed."""
+def interpreter_of(language: Language, source: str, python: str | None, path: str | None) -> str | None:
+    """The program that reads such a script; ``None`` when it is not installed.
+
+    A shell script that begins with ``#!/bin/sh`` asks for the plain shell, which starts in half the time of bash.
+    """
     names = (python or sys.executable,) if language.kind == "python" else language.interpreters
+    if language.kind == "shell" and _PLAIN_SHELL.match(source):
+        names = ("sh",)
     return next((found for name in names if (found := shutil.which(name, path=path))), None)
 
 

@@ -138,7 +138,8 @@ class Sources:
 
     def _script(self, request: RunRequest, language: Language) -> Handler | str:
         python = None if self._settings.python is None else str(self._settings.python)
-        program = interpreter_of(language, python, self._surroundings.environment.get("PATH"))
+        path = self._surroundings.environment.get("PATH")
+        program = interpreter_of(language, request.glue_source, python, path)
         if program is None:
             wanted = python if python and language.kind == "python" else " or ".join(language.interpreters)
             return f"{request.glue_type} needs {wanted}, which is not installed here"
