@@ -133,7 +133,7 @@ async def test_a_writer_that_is_locked_out_gives_up_after_its_patience(empty_url
         begun = time.monotonic()
         with pytest.raises(StoreUnavailable, match="locked"):
             await db.tx(put, "a")
-        assert 0.5 < time.monotonic() - begun < 1.2
+        assert 0.5 < time.monotonic() - begun < 2.0
     with open_database(empty_url) as later:
         await later.tx(put, "b")
         assert await later.read(names) == ["b"]

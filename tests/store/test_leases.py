@@ -180,7 +180,7 @@ async def test_a_frozen_holder_is_cut_off_so_that_the_election_succeeds(empty_ur
         add(connection, "ada")
         begun = time.monotonic()
         assert await elect(contender, "node-2") == old + 1
-        assert time.monotonic() - begun < 2.0
+        assert time.monotonic() - begun < 3.0
         with pytest.raises(DBAPIError):
             transaction.commit()
         connection.close()
