@@ -34,7 +34,7 @@ COUNT_LIMIT = 10_000
 BYTE_LIMIT = 64 * 1024 * 1024
 BATCH_COUNT = 100
 BATCH_BYTES = 768 * 1024
-GATHER = 0.02
+GATHER = 0.005
 """Seconds between two batches, unless the second is full. The first result after a quiet time leaves at once; under
 load a request carries what came meanwhile instead of one result each."""
 SEGMENT_LIMIT = 4 * 1024 * 1024
