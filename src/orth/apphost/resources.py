@@ -45,6 +45,9 @@ class Ports:
         self.moved: list[str] = []
 
     def near(self, wanted: int, name: str) -> int:
+        """``wanted`` if it is free, else the next one that is; 0 stands for any."""
+        if wanted == 0:
+            wanted = _any_free()
         for port in range(wanted, min(wanted + _PORTS_TRIED, 65_536)):
             if port not in self._given and _is_free(port):
                 if port != wanted and wanted not in self._given:
@@ -59,7 +62,7 @@ def topology(settings: Settings, folder: Path, target: str, admin_password: str)
     ports = Ports()
     first = settings.coordinator.listen.port
     coordinators = tuple(
-        _coordinator(number, ports.near(first + number - 1, f"coordinator-{number}"), folder, admin_password)
+        _coordinator(number, ports.near(first and first + number - 1, f"coordinator-{number}"), folder, admin_password)
         for number in range(1, settings.apphost.coordinators + 1)
     )
     urls = ",".join(one.url for one in coordinators)
@@ -98,6 +101,13 @@ def _executor(number: int, port: int, folder: Path, target: str, coordinators: s
         },
         f"http://127.0.0.1:{port}",
     )
+
+
+def _any_free() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def _is_free(port: int) -> bool:
