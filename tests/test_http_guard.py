@@ -22,6 +22,8 @@ async def echo(scope: dict[str, Any], receive: Any, send: Any) -> None:
         body += message.get("body", b"")
         if not message.get("more_body"):
             break
+    if scope["path"] == "/slow":
+        await asyncio.sleep(0.5)  # longer than the patience of the impatient
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
     await send({"type": "http.response.body", "body": body})
 
@@ -101,3 +103,33 @@ async def test_an_idle_connection_between_requests_is_not_slow(port: int) -> Non
             assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
         await asyncio.sleep(0.6)  # longer than both limits
     writer.close()
+
+
+async def test_endless_trailers(port: int) -> None:
+    head = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
+    line = b"x-a: " + b"b" * 16_000 + b"\r\n"
+    assert (await send(port, head, *[line] * 40)).startswith(b"HTTP/1.1 431")
+
+
+async def test_a_body_in_tiny_chunks_is_a_body(port: int) -> None:
+    head = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+    chunks = [b"1\r\nz\r\n" * 1000] * 30
+    assert await send(port, head, *chunks, b"0\r\n\r\n") == b"HTTP/1.1 200 OK|" + b"z" * 30_000
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_empty_lines_between_requests_do_not_hold_a_connection(port: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+    async with asyncio.timeout(5):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"\r\n")
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 408")
+        await reader.read()
+    writer.close()
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_an_unfinished_second_request_does_not_take_the_first_one_s_answer(port: int) -> None:
+    head = b"POST /slow HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi"
+    assert await send(port, head + b"GET /unfini") == b"HTTP/1.1 200 OK|hi"

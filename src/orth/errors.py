@@ -105,6 +105,13 @@ class Forbidden(OrthError):
     kind = "forbidden"
 
 
+class TooBusy(OrthError):
+    """A queue is full: refused, and worth another try a little later."""
+
+    status = 429
+    kind = "too-busy"
+
+
 class Unavailable(OrthError):
     """A neighbour (database, executor, coordinator) does not answer now and may later."""
 

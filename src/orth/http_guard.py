@@ -14,6 +14,7 @@ HEAD_LIMIT = 64 * 1024
 HEADERS_LIMIT = 200
 HEAD_WITHIN = 10.0
 BODY_WITHIN = 30.0
+_FRAME_SHARE = 16  # bytes of framing that a byte of body may need when it comes in tiny chunks
 
 
 class GuardedHttp(HttpToolsProtocol):
@@ -22,7 +23,10 @@ class GuardedHttp(HttpToolsProtocol):
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self._in_head = True
+        self._open = False
         self._head_size = 0
+        self._around = 0
+        self._body = 0
         self._refused = False
         self._deadline: asyncio.TimerHandle | None = None
 
@@ -37,16 +41,26 @@ class GuardedHttp(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._refused:
             return
+        counted = self._open and not self._in_head
         super().data_received(data)
-        if self._in_head and not self.transport.is_closing():
+        if self._refused or self.transport.is_closing():
+            return
+        if self._in_head:
             self._head_size += len(data)
             if self._head_size > HEAD_LIMIT:
                 self._refuse(431, "The headers are too large.")
+        elif counted and self._open:
+            # What came and is no body: the frames of chunks, and trailers, which the parser would collect for ever.
+            self._around += len(data)
+            if self._around - self._body > HEAD_LIMIT + _FRAME_SHARE * self._body:
+                self._refuse(431, "The trailers are too large.")
+        if self._deadline is None and not self._open and not self._answering():
+            self._expect_within(HEAD_WITHIN)  # bytes that begin nothing, such as empty lines between requests
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_head = True
-        self._head_size = 0
+        self._in_head = self._open = True
+        self._head_size = self._around = self._body = 0
         self._expect_within(HEAD_WITHIN)
 
     def on_headers_complete(self) -> None:
@@ -57,14 +71,24 @@ class GuardedHttp(HttpToolsProtocol):
         self._expect_within(BODY_WITHIN)
         super().on_headers_complete()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # trailers are of no use to anybody here
+            super().on_header(name, value)
+
     def on_body(self, body: bytes) -> None:
+        self._body += len(body)
         if not self._refused:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
+        self._open = False
         self._expect_nothing()
         if not self._refused:
             super().on_message_complete()
+
+    def _answering(self) -> bool:
+        """Whether a request that has arrived is still without its whole answer."""
+        return self.cycle is not None and not self.cycle.response_complete
 
     def _expect_within(self, seconds: float) -> None:
         self._expect_nothing()
@@ -77,9 +101,13 @@ class GuardedHttp(HttpToolsProtocol):
 
     def _refuse(self, status: int, why: str) -> None:
         """Say why and hang up; only hang up if an answer is already under way."""
-        self._refused = True
         self._expect_nothing()
-        if not self._in_head and self.cycle is not None and self.cycle.response_started:
+        if self._in_head and self._answering():
+            # The answer to an earlier request on this connection comes first; ours would be taken for it.
+            self._expect_within(HEAD_WITHIN)
+            return
+        self._refused = True
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
             self.transport.close()
             return
         head = f"HTTP/1.1 {status} {'Request Timeout' if status == 408 else 'Request Header Fields Too Large'}\r\n"

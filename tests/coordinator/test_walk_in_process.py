@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from orth.coordinator.defining import edit, stop_job
+from orth.coordinator.defining import edit, edit_group, remove_job, stop_job
 from orth.coordinator.facts import DispatchUnknown, ExecutionFinished, JobQuarantined
 from orth.domain.executions import Phase, Status
-from orth.domain.jobs import Job, MisfireStrategy, RouteStrategy, ScheduleType, TriggerCause
+from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, RouteStrategy, ScheduleType, TriggerCause
 from orth.executor.context import JobFailed
 from orth.executor.handlers import Handlers
 from orth.loop import Loop
@@ -411,3 +411,75 @@ async def test_editing_something_else_does_not_put_the_schedule_back(tmp_path: P
         await cluster.db.tx(edit, stale, replace(stale, author="somebody"), cluster.clock.now(), True)
         after = await cluster.db.read(get_job, job.id)
         assert (after.author, after.trigger_next_time) == ("somebody", before.trigger_next_time)
+
+
+async def test_a_fixed_delay_with_jitter_goes_on(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app) as cluster:
+        job = await cluster.job(
+            executor_handler="note", schedule_type=ScheduleType.FIX_DELAY, schedule_conf="2s", jitter=1500
+        )
+        await cluster.advance(seconds=40)
+        executions = await cluster.executions(job)
+        assert 10 <= len(executions) <= 20
+        assert len(await cluster.db.read(list_fires, job.id, 100)) == len(executions)
+
+
+async def test_a_job_whose_schedule_no_longer_parses_can_be_stopped_and_deleted(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app) as cluster:
+        job = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.kill_coordinator(cluster.coordinators[0])
+        await cluster.db.tx(_break, job)
+        cluster.clock.move(25)
+        await cluster.db.tx(stop_job, job.id, cluster.clock.now())
+        (entry,) = await cluster.db.read(list_fires, job.id, 10)
+        assert "stopped" in entry.reason
+        await cluster.db.tx(remove_job, job.id, cluster.clock.now())
+
+
+async def test_an_executor_written_by_hand_is_not_lost_for_being_unregistered(tmp_path: Path) -> None:
+    held = threading.Event()
+    app = Handlers("tests")
+    app.job("hang")(lambda: held.wait(30) and None)
+    async with Cluster(tmp_path, app) as cluster:
+        job = await cluster.job(start=False, executor_handler="hang")
+        executor = cluster.executors[0]
+        await executor.heartbeat.unregister(1)
+        group = Group(job.job_group, "tests", "tests", AddressType.MANUAL, (executor.address,))
+        await cluster.db.tx(edit_group, group, cluster.clock.now())
+        execution_id = await cluster.trigger(job)
+        coordinator = cluster.coordinators[0]
+        await coordinator.dispatch.guarded_turn()
+        await coordinator.dispatch.all_answered()
+        await coordinator.dispatch.guarded_turn()
+        for _ in range(30):
+            cluster.clock.move(25)
+            await coordinator.election.guarded_turn()
+            coordinator.election.worked()
+            await coordinator.lost.guarded_turn()
+        assert (await cluster.execution(execution_id)).status is Status.PENDING
+        held.set()
+        await cluster.advance(seconds=5)
+        assert (await cluster.execution(execution_id)).status is Status.SUCCESS
+
+
+async def test_an_unknown_execution_whose_group_is_gone_still_ends(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app) as cluster:
+        job = await cluster.job(start=False, executor_handler="note")
+        cluster.set_line(cluster.executors[0], Line.LOST_REQUESTS)
+        execution_id = await cluster.trigger(job)
+        await cluster.advance(seconds=2)
+        assert (await cluster.execution(execution_id)).phase is Phase.UNKNOWN
+        await cluster.db.tx(_forget_group, job)
+        await cluster.advance(seconds=65)
+        ended = await cluster.execution(execution_id)
+        assert ended.status is Status.TRIGGER_FAILED
+        assert ended.trigger_msg is not None
+        assert "was deleted" in ended.trigger_msg
+
+
+def _forget_group(connection: object, job: Job) -> None:
+    from sqlalchemy import delete
+
+    from orth.store.tables import groups
+
+    connection.execute(delete(groups).where(groups.c.id == job.job_group))  # type: ignore[attr-defined]

@@ -66,7 +66,6 @@ def test_the_bounds_themselves_are_allowed(given: dict[str, object]) -> None:
     [
         ({"coordinator__lost_after": "1m"}, "coordinator.lost_after (1m) should be at least registry.dead_after"),
         ({"registry__monitor": "2m"}, "registry.dead_after (1m30s) should be at least registry.monitor"),
-        ({"store__url": "postgresql://h/d"}, "channels.url is memory://"),
         ({"executor__transport": "queue"}, "executor.transport is queue"),
         ({"executor__listen": "0.0.0.0:9999", "security__access_token": TOKEN}, "executor.listen is 0.0.0.0:9999"),
         ({"security__access_token": "short"}, "security.access_token is shorter"),

@@ -18,7 +18,7 @@ from orth.store.groups import (
     set_group,
 )
 from orth.store.jobs import create_job
-from tests.store.builders import NOW, a_group, a_job, on_servers, stored_group, until_blocked
+from tests.store.builders import NOW, a_group, a_job, on_servers, open_some, stored_group, until_blocked
 
 
 async def test_a_group_comes_back_as_it_was_stored(db: Database) -> None:
@@ -124,3 +124,11 @@ async def test_a_group_is_not_deleted_under_a_job_that_is_being_created(db: Data
         # Whoever comes first, the other is refused: a job without a group never exists.
         assert (isinstance(created, int), type(deleted)) in [(True, Conflict), (False, type(None))]
         assert isinstance(created, int | NotFound)
+
+
+async def test_a_group_with_an_open_execution_stays(db: Database) -> None:
+    group = await stored_group(db, "app")
+    await db.tx(open_some, 1, job_group=group)
+    with pytest.raises(Conflict, match="has not ended"):
+        await db.tx(delete_group, group)
+    assert (await db.read(get_group, group)).id == group

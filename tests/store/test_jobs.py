@@ -251,8 +251,8 @@ def a_delayed_job(group: int, **changes: Any) -> Job:
 
 async def test_a_delay_begins_once_when_its_execution_has_ended(db: Database) -> None:
     number = await db.tx(create_job, a_delayed_job(await stored_group(db)), NOW)
-    assert await db.tx(wait_again, number, NOW, NOW + 5000)
-    assert not await db.tx(wait_again, number, NOW, NOW + 9000)
+    assert await db.tx(wait_again, number, NOW, NOW + 5000, NOW + 5000)
+    assert not await db.tx(wait_again, number, NOW, NOW + 9000, NOW + 9000)
     job = await db.read(get_job, number)
     assert (job.trigger_next_time, job.due_time) == (NOW + 5000, NOW + 5000)
 
@@ -270,7 +270,7 @@ async def test_a_delay_begins_once_when_its_execution_has_ended(db: Database) ->
 async def test_a_delay_does_not_begin_for_a_job_that_moved_on(db: Database, changes: dict[str, object]) -> None:
     stored = a_delayed_job(await stored_group(db), **changes)
     number = await db.tx(create_job, stored, NOW)
-    assert not await db.tx(wait_again, number, NOW, NOW + 5000)
+    assert not await db.tx(wait_again, number, NOW, NOW + 5000, NOW + 5000)
     assert await db.read(get_job, number) == replace(stored, id=number)
 
 

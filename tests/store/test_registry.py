@@ -167,3 +167,10 @@ async def test_beats_of_one_process_through_two_nodes_are_one_entry(db: Database
     [entry] = await db.read(list_executors)
     assert entry.incarnation == "process-1"
     assert NOW <= entry.last_beat < NOW + 20
+
+
+async def test_a_good_bye_of_an_earlier_process_does_not_remove_its_successor(db: Database) -> None:
+    await db.tx(record_beat, Beat("app", A, incarnation="second"), NOW)
+    assert not await db.tx(remove_executor, "app", A, NOW, "first")
+    assert [entry.incarnation for entry in await db.read(list_executors, "app")] == ["second"]
+    assert await db.tx(remove_executor, "app", A, NOW, "second")

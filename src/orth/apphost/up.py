@@ -137,7 +137,7 @@ def _admin_password(settings: Settings, folder: Path) -> str:
         return settings.security.admin_password.get_secret_value()
     file = folder / _PASSWORD_FILE
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not file.exists():
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
                 out.write(secrets.token_urlsafe(12) + "\n")

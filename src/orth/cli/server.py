@@ -12,10 +12,10 @@ from orth.cli.starting import arm_failpoints, needing_extra, start_process
 @click.command()
 @click.option("--listen", metavar="HOST:PORT", help="Where it serves API, console and executors.")
 @store_option
-@click.option("--channels", metavar="URL", help="memory://, database:// or redis://host:port/n.")
+@click.option("--channels", metavar="URL", help="memory://; others are not available in this version.")
 @click.option("--node-id", metavar="ID", help="Its name in the cluster.")
 @coordinator_dir_option
-@click.option("--roles", metavar="ROLE,…", help="What it does: coordinator, registry, console, or all.")
+@click.option("--roles", metavar="ROLE,…", help="all; single roles are not available in this version.")
 @process_options
 def server(
     listen: str | None,

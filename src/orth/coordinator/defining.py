@@ -8,13 +8,13 @@ import json
 from dataclasses import replace
 from difflib import get_close_matches
 
-from orth.coordinator.due import restarted, schedule_of
-from orth.coordinator.planning import given_up
+from orth.coordinator.due import restarted
+from orth.coordinator.planning import given_up, schedule_of
 from orth.coordinator.triggering import Request, open_requested
 from orth.domain.jobs import Group, Job, ScheduleType
 from orth.domain.nodes import normal_address
-from orth.domain.schedules import Schedule
-from orth.errors import Conflict, Invalid, NotFound
+from orth.domain.schedules import Schedule, parse_schedule
+from orth.errors import Conflict, Invalid, NotFound, OrthError
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
 from orth.store.fires import NO_TERM, record_fires
@@ -111,7 +111,10 @@ def with_schedule(connection: Connection, job_id: int) -> tuple[Job, Schedule]:
 
 
 def _give_up(connection: Connection, stored: Job, now: int, reason: str) -> None:
-    decision = given_up(stored, _schedule(connection, stored), now, reason)
+    try:
+        decision = given_up(stored, _schedule(connection, stored), now, reason)
+    except OrthError:  # its schedule can no longer be computed: all the more reason to let it be stopped
+        decision = given_up(stored, parse_schedule(ScheduleType.NONE, ""), now, reason)
     if decision is not None:
         record_fires(connection, [decision], NO_TERM, now)
 

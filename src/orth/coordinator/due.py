@@ -11,12 +11,12 @@ from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import JobQuarantined, JobsPlanned
-from orth.coordinator.planning import Bounds, Plan, plan
+from orth.coordinator.planning import Bounds, Plan, plan, schedule_of
 from orth.coordinator.triggering import open_planned
 from orth.domain.calendars import Calendar
 from orth.domain.fires import FireDecision
 from orth.domain.jobs import Job
-from orth.domain.schedules import Schedule, parse_schedule
+from orth.domain.schedules import Schedule
 from orth.errors import OrthError
 from orth.events import Events
 from orth.loop import Loop
@@ -55,19 +55,6 @@ class Schedules:
         schedule = schedule_of(job, calendar)
         self._parsed[job.id] = (job.version, calendar, schedule)
         return schedule
-
-
-def schedule_of(job: Job, calendar: Calendar | None = None) -> Schedule:
-    """The schedule a definition describes; ``InvalidSchedule`` when it describes none."""
-    return parse_schedule(
-        job.schedule_type,
-        job.schedule_conf,
-        timezone=job.timezone,
-        dst=job.dst_policy,
-        jitter=job.jitter,
-        key=job.id,
-        calendar=calendar,
-    )
 
 
 class DueJobs(LeaderLoop):

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from orth import failpoints
 from orth.coordinator.aftermath import RunAgain, WaitAgain, follow_up
 from orth.coordinator.facts import ExecutionFinished
+from orth.coordinator.planning import schedule_of
 from orth.coordinator.triggering import open_retry
 from orth.domain.executions import SUCCESS, Execution, Status, tag
 from orth.domain.jobs import Job
-from orth.domain.schedules import parse_schedule
 from orth.events import Events
 from orth.store.database import Connection
 from orth.store.executions import Ending, end_executions
@@ -70,6 +70,7 @@ def _draw_consequences(connection: Connection, job: Job, execution: Execution, n
             case RunAgain():
                 open_retry(connection, job, execution, consequence, now)
             case WaitAgain(last_fire):
-                following = parse_schedule(job.schedule_type, job.schedule_conf).next_after(now)
+                schedule = schedule_of(job)
+                following = schedule.next_after(now)
                 assert following is not None  # a delay always has an end
-                wait_again(connection, job.id, last_fire, following)
+                wait_again(connection, job.id, last_fire, following, schedule.due_at(following))

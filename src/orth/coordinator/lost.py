@@ -14,10 +14,12 @@ from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.finishing import Finished, finish, tell
 from orth.domain.executions import FAILURE, SUCCESS, Execution
+from orth.domain.jobs import AddressType, Group
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.events import Events
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending, list_taken
+from orth.store.groups import groups_by_id
 from orth.store.registry import list_executors
 
 _BATCH = 1000
@@ -71,21 +73,26 @@ def _since(before: tuple[str, float] | None, sign: str, now: float) -> tuple[str
 
 def _look(connection: Connection) -> dict[int, str]:
     """Every taken execution that shows a sign of loss."""
-    known = {normal_address(entry.address): entry for entry in list_executors(connection)}
+    known = {(entry.app_name, normal_address(entry.address)): entry for entry in list_executors(connection)}
     signs: dict[int, str] = {}
     after = 0
     while taken := list_taken(connection, after, _BATCH):
+        groups = groups_by_id(connection, {execution.job_group for execution in taken})
         for execution in taken:
-            sign = _sign(execution, known.get(normal_address(execution.executor_address or "")))
+            group = groups.get(execution.job_group)
+            place = (group.app_name if group else "", normal_address(execution.executor_address or ""))
+            sign = _sign(execution, group, known.get(place))
             if sign is not None:
                 signs[execution.id] = sign
         after = taken[-1].id
     return signs
 
 
-def _sign(execution: Execution, entry: ExecutorEntry | None) -> str | None:
+def _sign(execution: Execution, group: Group | None, entry: ExecutorEntry | None) -> str | None:
     if entry is None:
-        return _GONE
+        # An address somebody wrote by hand need never have been in the registry: its absence says nothing.
+        by_hand = group is not None and group.address_type is AddressType.MANUAL and execution.incarnation is None
+        return None if by_hand else _GONE
     if execution.incarnation is not None and entry.incarnation not in (None, execution.incarnation):
         return _REPLACED
     return None

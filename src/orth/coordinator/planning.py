@@ -8,9 +8,10 @@ reason. A span of missed fires is found by jumping to its end, never by walking 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from orth.domain.calendars import Calendar
 from orth.domain.fires import Decision, FireDecision
 from orth.domain.jobs import CAUSE_OF_SCHEDULE, Job, MisfireStrategy, ScheduleType, TriggerCause
-from orth.domain.schedules import Schedule
+from orth.domain.schedules import Schedule, parse_schedule
 
 # Missed fires are counted up to here for the ledger; beyond, "many" says enough.
 _COUNTED = 1000
@@ -45,6 +46,19 @@ class Plan:
     next_fire: int
     due_time: int
     running: bool
+
+
+def schedule_of(job: Job, calendar: Calendar | None = None) -> Schedule:
+    """The schedule a definition describes; ``InvalidSchedule`` when it describes none."""
+    return parse_schedule(
+        job.schedule_type,
+        job.schedule_conf,
+        timezone=job.timezone,
+        dst=job.dst_policy,
+        jitter=job.jitter,
+        key=job.id,
+        calendar=calendar,
+    )
 
 
 def plan(job: Job, schedule: Schedule, now: int, bounds: Bounds) -> Plan:
@@ -90,9 +104,12 @@ def _advanced(
     fire: int | None,
 ) -> Plan:
     if job.schedule_type is ScheduleType.FIX_DELAY:
+        if not decisions:  # looked at too early: it goes on waiting for what it waited for
+            return Plan(runs, decisions, last, job.trigger_next_time, schedule.due_at(job.trigger_next_time), True)
         # The next delay counts from the end of what was started now; if nothing was, from now.
         following = None if runs else schedule.next_after(now)
-        return Plan(runs, decisions, last, following or 0, following or 0, running=True)
+        due = 0 if following is None else schedule.due_at(following)
+        return Plan(runs, decisions, last, following or 0, due, running=True)
     if fire is None:
         return Plan(runs, decisions, last, 0, 0, running=False)
     return Plan(runs, decisions, last, fire, schedule.due_at(fire), running=True)

@@ -39,7 +39,8 @@ class Registrations:
 
     async def leave(self, request: RegistryRequest) -> None:
         app_name, address = request.registry_key, request.registry_value
-        if await self._db.tx(remove_executor, app_name, address, self._clock.now()):
+        incarnation = request.orth.incarnation if request.orth else None
+        if await self._db.tx(remove_executor, app_name, address, self._clock.now(), incarnation):
             self._events.emit(ExecutorLeft(app_name, address, "it said good-bye"))
 
 

@@ -13,12 +13,12 @@ from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.dispatch import Answer, Letter, ask_to_run, store_answers, tell_answers
-from orth.coordinator.finishing import Finished, tell
-from orth.domain.executions import Execution
+from orth.coordinator.finishing import Finished, finish, tell
+from orth.domain.executions import FAILURE, Execution
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.events import Events
 from orth.store.database import Connection, Database
-from orth.store.executions import list_unknown
+from orth.store.executions import Ending, list_unknown
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
 from orth.store.registry import list_executors
@@ -52,7 +52,10 @@ class Unknowns(LeaderLoop):
         self._lost_after = int(lost_after.total_seconds() * 1000)
 
     async def lead(self, term: Term) -> float:
-        doubts = await self._db.read(_doubts)
+        doubts, orphans = await self._db.read(_doubts)
+        late = [one for one, since in orphans if self.clock.now() - since >= self._bound]
+        if late:
+            tell(self.events, await self._db.leader_tx(term.epoch, _end_orphans, late, self.clock.now()))
         if not doubts:
             return _PAUSE
         answers = await asyncio.gather(*(self._resolve(letter, since) for letter, since in doubts))
@@ -76,16 +79,24 @@ class Unknowns(LeaderLoop):
         return answer
 
 
-def _doubts(connection: Connection) -> list[tuple[Letter, int]]:
+def _end_orphans(connection: Connection, ids: Sequence[int], now: int) -> list[Finished]:
+    why = "The job or its group was deleted while nobody knew whether the executor had this execution."
+    return finish(connection, [Ending(execution_id=one, trigger_code=FAILURE, trigger_msg=why) for one in ids], now)
+
+
+def _doubts(connection: Connection) -> tuple[list[tuple[Letter, int]], list[tuple[int, int]]]:
+    """What can be asked about, and what has lost its job or group; each with the instant the doubt began."""
     doubts = list_unknown(connection, _BATCH)
     jobs = jobs_by_id(connection, {execution.job_id for execution, _since in doubts})
     groups = groups_by_id(connection, {execution.job_group for execution, _since in doubts})
     known = list_executors(connection)
     letters: list[tuple[Letter, int]] = []
+    orphans: list[tuple[int, int]] = []
     for execution, since in doubts:
         job, group = jobs.get(execution.job_id), groups.get(execution.job_group)
         if job is None or group is None or execution.executor_address is None:
-            continue  # a job with open executions cannot be deleted, and an unknown one has an address
+            orphans.append((execution.id, since))
+            continue
         extensions = _extensions(execution, group.app_name, known)
         letters.append(
             (
@@ -93,7 +104,7 @@ def _doubts(connection: Connection) -> list[tuple[Letter, int]]:
                 since,
             )
         )
-    return letters
+    return letters, orphans
 
 
 def _extensions(execution: Execution, app_name: str, known: Sequence[ExecutorEntry]) -> frozenset[str]:

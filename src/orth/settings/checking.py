@@ -93,15 +93,6 @@ def _handoffs_fit(settings: Sections) -> str | None:
     )
 
 
-def _memory_is_private(settings: Sections) -> str | None:
-    if not settings.channels.url.startswith("memory:") or settings.store_url.startswith("sqlite"):
-        return None
-    return (
-        "channels.url is memory://, which reaches only this process, but store.url is a database that others may "
-        "share: with several coordinators use database:// or redis://"
-    )
-
-
 def _queues_are_shared(settings: Sections) -> str | None:
     if settings.executor.transport != "queue" or not settings.channels.url.startswith("memory:"):
         return None
@@ -140,7 +131,6 @@ RULES = (
         fatal=False,
     ),
     _at_least("registry.dead_after", "registry.monitor", "silence is noticed only at the next look", fatal=False),
-    Rule(("channels.url", "store.url"), _memory_is_private, fatal=False),
     Rule(("executor.transport", "channels.url"), _queues_are_shared, fatal=False),
     Rule(("executor.transport", "executor.address", "executor.listen"), _address_is_known, fatal=False),
     Rule(("security.access_token",), _token_is_long, fatal=False),

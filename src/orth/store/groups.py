@@ -5,10 +5,11 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, exists, select, update
 from sqlalchemy.exc import IntegrityError
 
+from orth.domain.executions import OPEN_PHASES
 from orth.domain.jobs import AddressType, Group
 from orth.errors import Conflict, NotFound
 from orth.store.engines import insert_returning_id, locked
-from orth.store.tables import groups, jobs
+from orth.store.tables import executions, groups, jobs
 
 
 def create_group(connection: Connection, group: Group, now: int) -> int:
@@ -57,10 +58,13 @@ def set_group(connection: Connection, group: Group, now: int) -> None:
 
 
 def delete_group(connection: Connection, group_id: int) -> None:
-    """Remove a group that has no jobs."""
+    """Remove a group that has no jobs and no open executions."""
     connection.execute(locked(select(groups.c.id).where(groups.c.id == group_id), connection))
     if connection.execute(select(exists().where(jobs.c.job_group == group_id))).scalar():
         raise Conflict(f"Group {group_id} still has jobs.", hint="Delete or move them first.")
+    open_one = exists().where(executions.c.phase.in_(OPEN_PHASES), executions.c.job_group == group_id)
+    if connection.execute(select(open_one)).scalar():
+        raise Conflict(f"Group {group_id} has an execution that has not ended.", hint="Wait for it, then delete it.")
     if connection.execute(delete(groups).where(groups.c.id == group_id)).rowcount == 0:
         raise NotFound("group", group_id)
 

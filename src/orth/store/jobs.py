@@ -154,7 +154,7 @@ def move_jobs(connection: Connection, moves: Sequence[Move]) -> None:
     )
 
 
-def wait_again(connection: Connection, job_id: int, last_fire: int, next_fire: int) -> bool:
+def wait_again(connection: Connection, job_id: int, last_fire: int, next_fire: int, due_time: int) -> bool:
     """Let a FIX_DELAY job whose fire ``last_fire`` has ended wait for ``next_fire``; False if it was stopped or
     edited meanwhile.
     """
@@ -167,7 +167,7 @@ def wait_again(connection: Connection, job_id: int, last_fire: int, next_fire: i
             jobs.c.trigger_last_time == last_fire,
             jobs.c.trigger_next_time == 0,
         )
-        .values(trigger_next_time=next_fire, due_time=next_fire)
+        .values(trigger_next_time=next_fire, due_time=due_time)
     )
     return done.rowcount == 1
 

@@ -7,7 +7,7 @@ routing never waits for a monitor.
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, or_, select
 
 from orth.domain.nodes import ExecutorEntry
 from orth.store.engines import upsert
@@ -55,15 +55,21 @@ def record_beat(connection: Connection, beat: Beat, now: int) -> bool:
     return known is None or known.incarnation != beat.incarnation
 
 
-def remove_executor(connection: Connection, app_name: str, address: str, now: int) -> bool:
-    """Forget an executor that said good-bye; False when it was not known."""
-    gone = connection.execute(
-        delete(registry).where(
-            registry.c.registry_group == EXECUTOR,
-            registry.c.registry_key == app_name,
-            registry.c.registry_value == address,
-        )
+def remove_executor(
+    connection: Connection, app_name: str, address: str, now: int, incarnation: str | None = None
+) -> bool:
+    """Forget an executor that said good-bye; False when it was not known.
+
+    One that says who it is speaks for itself alone: its successor on the same address stays.
+    """
+    statement = delete(registry).where(
+        registry.c.registry_group == EXECUTOR,
+        registry.c.registry_key == app_name,
+        registry.c.registry_value == address,
     )
+    if incarnation is not None:
+        statement = statement.where(or_(registry.c.incarnation.is_(None), registry.c.incarnation == incarnation))
+    gone = connection.execute(statement)
     if gone.rowcount:
         refresh_addresses(connection, app_name, now)
     return gone.rowcount > 0

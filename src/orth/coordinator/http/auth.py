@@ -69,7 +69,8 @@ CallerHere = Annotated[Caller, Depends(signed_in)]
 async def login(body: Login, tools: ToolsHere) -> Session:
     """Exchange name and password for tokens."""
     user = await tools.db.read(find_user, body.username)
-    fits = await asyncio.to_thread(password_fits, body.password, user.password if user else None)
+    async with tools.logins:
+        fits = await asyncio.to_thread(password_fits, body.password, user.password if user else None)
     if user is None or not fits:
         raise Unauthenticated("The user name or the password is wrong.")
     return _session(tools, user)

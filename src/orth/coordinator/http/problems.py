@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from orth.errors import InvalidSchedule, OrthError, StoreUnavailable, Unauthenticated, Unavailable
+from orth.errors import InvalidSchedule, OrthError, StoreUnavailable, TooBusy, Unauthenticated, Unavailable
 
 log = logging.getLogger("orth.http")
 
@@ -71,7 +71,7 @@ def problem_of(error: OrthError) -> JSONResponse:
     answer = problem(error.status, error.kind, told(error), hint=error.hint, errors=errors)
     if isinstance(error, Unauthenticated):
         answer.headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | TooBusy):
         answer.headers["Retry-After"] = "5"
     return answer
 
