@@ -1,7 +1,8 @@
 """How a process of ours serves HTTP and stops: its port, its signals, its event loop.
 
 The port is bound before anything is announced, so an address others learn is one that answers. The first SIGTERM or
-SIGINT asks for a stop in good order; the second ends the process at once.
+SIGINT asks for a stop in good order; the second ends the process at once. A forked child has neither the port nor its
+connections nor the signal handlers: its life and its end are its own.
 """
 
 import asyncio
@@ -10,17 +11,19 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
 
 from orth.errors import CannotStart
+from orth.forked import let_go_in_child
 from orth.http_guard import GuardedHttp
 from orth.settings import Address
 
 _BACKLOG = 2048
 _LAST_ANSWERS = 3
+_WITHOUT_US: dict[signal.Signals, Any] = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
 
 
 @contextmanager
@@ -34,8 +37,13 @@ def bound(listen: Address) -> Iterator[socket.socket]:
         if error.errno == errno.EADDRINUSE:
             raise CannotStart(f"Port {listen.port} on {listen.host} is taken.", hint=hint) from None
         raise CannotStart(f"Cannot listen on {listen}: {error.strerror or error}.", hint=hint) from None
-    with listening:
-        yield listening
+    # Not ``close``: it waits for those who use the socket, and the child's copy of the event loop never lets it go.
+    keep_in_child = let_go_in_child(lambda: os.close(listening.detach()))
+    try:
+        with listening:
+            yield listening
+    finally:
+        keep_in_child()
 
 
 def _listening(family: int, listen: Address) -> socket.socket:
@@ -89,6 +97,22 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        keep_in_child = let_go_in_child(self._hang_up)
+        try:
+            await super().serve(sockets)
+        finally:
+            keep_in_child()
+
+    def _hang_up(self) -> None:
+        """In a forked child, which would keep connections open when this process is killed, and never answer."""
+        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        for connection in list(self.server_state.connections):
+            with suppress(Exception):  # it is closing
+                # Replaced, not closed: the child's copy of the event loop goes on believing in the number.
+                os.dup2(nothing, connection.transport.get_extra_info("socket").fileno(), inheritable=False)
+        os.close(nothing)
+
 
 def asked_to_stop() -> asyncio.Event:
     """Set by the first SIGTERM or SIGINT; the second ends the process on the spot."""
@@ -99,9 +123,20 @@ def asked_to_stop() -> asyncio.Event:
             os._exit(1)
         first.set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _WITHOUT_US:
         asyncio.get_running_loop().add_signal_handler(number, on_signal)
+    ours = {number: signal.getsignal(number) for number in _WITHOUT_US}
+    let_go_in_child(lambda: _forget_signals(ours))
     return first
+
+
+def _forget_signals(ours: dict[signal.Signals, Any]) -> None:
+    """In a forked child: end by signals as any process does, and tell the parent nothing of them."""
+    found = [number for number, handler in ours.items() if signal.getsignal(number) == handler]
+    for number in found:
+        signal.signal(number, _WITHOUT_US[number])
+    if found:
+        signal.set_wakeup_fd(-1)
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

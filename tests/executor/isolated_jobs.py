@@ -3,6 +3,7 @@
 import asyncio
 import ctypes
 import logging
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import time
 from datetime import date
 
 from orth import Executor, JobContext, JobFailed
+from orth.executor.worker import WorkerContext
 
 app = Executor("isolated-app")
 log = logging.getLogger(__name__)
@@ -113,6 +115,55 @@ def tidy(mark: str) -> None:
         time.sleep(3600)
     finally:
         print("cleaned up")
+
+
+@app.job(isolation="process")
+def forks(ctx: JobContext, how: str) -> str:
+    """Both sides of a fork come to the end of the handler, which is a mistake, and a common one."""
+    child = os.fork()
+    if child == 0:
+        print("the child", end="")
+        ctx.progress(1, 2)
+        if how == "raise":
+            raise ValueError("only in the child")
+        if how == "exit":
+            sys.exit(3)
+        return "the child"
+    _, status = os.waitpid(child, 0)
+    return f"the worker saw {os.waitstatus_to_exitcode(status)}"
+
+
+@app.job(isolation="process")
+class ForkingAtTheEnd:
+    def execute(self) -> None:
+        return
+
+    def destroy(self) -> None:
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+@app.job(isolation="process")
+def pool() -> str:
+    with multiprocessing.get_context("fork").Pool(2) as workers:
+        return str(workers.map(square, range(4)))
+
+
+@app.job(isolation="process")
+def speaks_out_of_turn(ctx: JobContext, what: str) -> None:
+    assert isinstance(ctx, WorkerContext)
+    print("said before")
+    if what == "progress":
+        ctx.link.send({"log_id": ctx.log_id + 1, "progress": [7, 7, "of another"]})
+    elif what == "end":
+        ctx.link.send({"log_id": ctx.log_id + 1, "ended": [200, "of another"]})
+    else:
+        os.write(ctx.link.fileno(), b"\0\0\0\2\xff\xff")
 
 
 @app.job

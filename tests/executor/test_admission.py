@@ -62,6 +62,15 @@ def test_times_no_calendar_has_are_refused(app: Handlers, rig: MakeRig, field: s
     assert ran.result(1, "hello", schedule_time=LATEST_INSTANT).handle_code == 200
 
 
+@pytest.mark.parametrize(("index", "total"), [(1, 1), (3, 3), (7, 2)])
+def test_a_shard_that_cannot_be_is_refused(app: Handlers, rig: MakeRig, index: int, total: int) -> None:
+    app.job("hello")(lambda: None)
+    ran = rig()
+    refused = ran.run(1, "hello", broadcast_index=index, broadcast_total=total)
+    assert (refused.code, refused.msg) == (500, f"Refused: there is no shard {index} of {total}; the first is 0.")
+    assert ran.result(2, "hello", broadcast_index=total - 1, broadcast_total=total).handle_code == 200
+
+
 def test_discard_later_refuses_while_busy_and_serves_when_idle(app: Handlers, rig: MakeRig) -> None:
     busy = Busy(app, rig)
     refused = busy.ran.run(2, "hold", executor_block_strategy="DISCARD_LATER")

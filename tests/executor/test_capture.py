@@ -1,6 +1,8 @@
 import io
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -141,3 +143,62 @@ def test_prints_are_left_alone_on_request(app: Handlers, rig: MakeRig, capsys: p
     assert capsys.readouterr().out == "to the terminal\n"
     assert "to the terminal" not in ran.text(1)
     assert "WARNING somebody: to the log\n" in ran.text(1)
+
+
+# --- the host's last resort -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def root_handlers(*handlers: logging.Handler) -> Iterator[None]:
+    """A program that has set up these and no others, pytest's own included."""
+    root = logging.getLogger()
+    before, root.handlers = root.handlers, list(handlers)
+    try:
+        yield
+    finally:
+        root.handlers = before
+
+
+def test_a_program_without_handlers_keeps_the_last_resort(capsys: pytest.CaptureFixture[str]) -> None:
+    with root_handlers(), capturing():
+        log.info("too quiet")
+        log.warning("look here")
+    assert capsys.readouterr().err == "look here\n"
+
+
+def test_inside_a_job_records_go_to_its_log_alone_and_ours_to_the_last_resort(
+    app: Handlers, rig: MakeRig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @app.job
+    def talk() -> None:
+        log.warning("of the job")
+        logging.getLogger("orth").warning("of the executor")
+
+    with root_handlers():
+        ran = rig()
+        ran.result(1, "talk")
+        ran.runtime.close()
+    assert capsys.readouterr().err == "of the executor\n"
+    assert "of the job" in ran.text(1)
+    assert "of the executor" not in ran.text(1)
+
+
+def test_where_the_program_has_a_handler_there_is_no_last_resort(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at_root, below = io.StringIO(), io.StringIO()
+    with root_handlers(logging.StreamHandler(at_root)), capturing():
+        log.warning("once")
+    monkeypatch.setattr(log, "handlers", [logging.StreamHandler(below)])
+    with root_handlers(), capturing():
+        log.warning("again")
+    assert (at_root.getvalue(), below.getvalue(), capsys.readouterr().err) == ("once\n", "again\n", "")
+
+
+def test_a_program_that_has_removed_the_last_resort_has_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logging, "lastResort", None)
+    with root_handlers(), capturing():
+        log.warning("unheard")
+    assert capsys.readouterr().err == ""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orth import helper
-from orth.executor.context import Cancelled, JobContext, Outcome, current, entered, filled_in, left
+from orth.executor.context import Cancelled, JobContext, JobFailed, Outcome, current, entered, filled_in, left
 from orth.executor.environment import variables_of
 from orth.executor.progress import Progress
 from orth.executor.run_logs import RunLogs
@@ -57,6 +57,40 @@ def test_the_shares_of_all_shards_are_everything_once(items: list[int], total: i
 )
 def test_patterns_are_filled_in_and_never_fail(pattern: str, values: tuple[object, ...], text: str) -> None:
     assert filled_in(pattern, values) == text
+
+
+class Unshowable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+UNSHOWN = "<a Unshowable that cannot be shown: its __str__ raised RuntimeError>"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(KeyError("gone"), "'gone'"), ({"rows": 3}, "{'rows': 3}"), (None, "None"), (7, "7"), (Unshowable(), UNSHOWN)],
+)
+def test_whatever_is_given_as_a_message_becomes_text(context: JobContext, value: object, text: str) -> None:
+    for decide in (context.ok, context.fail, context.timed_out):
+        decide(value)
+        assert context.decided is not None
+        assert context.decided.message == text
+    failed = JobFailed(value)
+    assert (failed.message, str(failed)) == (text, text)
+    context.progress(1, 2, value)
+    assert context.last_progress is not None
+    assert context.last_progress.message == text
+    context.log("pattern {}", value, value)
+    assert context.run_log.path.read_text().endswith(f" pattern {text} {text}\n")
+
+
+def test_a_line_of_log_need_not_be_text(context: JobContext) -> None:
+    context.log(123)
+    context.log({"{}": 1}, "filled")
+    context.log(Unshowable())
+    lines = [line.partition(" ")[2] for line in context.run_log.path.read_text().splitlines()]
+    assert lines == ["123", "{'filled': 1}", "tests.executor.test_context.Unshowable: <exception str() failed>"]
 
 
 def test_the_last_decision_counts(context: JobContext) -> None:

@@ -1,6 +1,11 @@
+import asyncio
+import logging
+import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +14,7 @@ import pytest
 from orth.executor.context import Cancelled, JobContext
 from orth.executor.ending import Ended, Stay, climb
 from orth.executor.handlers import Handlers
+from orth.executor.isolation import IsolatedPerformer, WorkerPool
 from orth.executor.performers import FunctionPerformer
 from orth.executor.run_logs import RunLogs
 from orth.executor.running import Accepted, Tools, begin
@@ -185,3 +191,93 @@ def test_waiting_for_a_stay_ends_with_it() -> None:
     release.set()
     eventually(lambda: guest.stay.wait(0))
     assert guest.join()
+
+
+# --- where it must not strike
+
+
+def forever(call: Callable[[], object]) -> None:
+    while True:
+        call()
+
+
+def step_of(module: Any, call: Callable[[], object]) -> Callable[[], object]:
+    """``call``, made by a function that belongs to ``module``."""
+    made: Callable[[], object] = eval("lambda: call()", {"__name__": module.__name__, "call": call})
+    return made
+
+
+@pytest.mark.parametrize("module", [logging, threading, queue, asyncio])
+def test_inside_code_that_everybody_shares_the_blow_is_put_off(module: Any) -> None:
+    gate = threading.Lock()
+    gate.acquire()
+    guest = Guest(step_of(module, gate.acquire))
+    time.sleep(0.01)
+    assert not any(guest.stay.interrupt() for _ in range(20))
+    gate.release()
+    assert guest.join()
+    assert guest.raised is None
+
+
+@pytest.mark.parametrize("module", [logging, asyncio])
+def test_the_authors_code_is_struck_whoever_called_it(module: Any) -> None:
+    guest = Guest(step_of(module, spin))
+    eventually(guest.stay.interrupt)
+    assert guest.join()
+    assert isinstance(guest.raised, Ended)
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [lambda: threading.Event().wait(0.02), lambda: asyncio.run(asyncio.sleep(0.02)), lambda: look_into(queue.Queue())],
+)
+def test_a_handler_that_mostly_waits_is_ended_all_the_same(context: JobContext, wait: Callable[[], object]) -> None:
+    guest = Guest(lambda: forever(wait))
+    assert climb(guest.stay, FunctionPerformer(nothing), context, 5.0)
+    assert guest.join()
+    assert isinstance(guest.raised, Ended)
+
+
+def look_into(shelf: queue.Queue[int]) -> None:
+    with suppress(queue.Empty):
+        shelf.get(timeout=0.02)
+
+
+class Kept(logging.Handler):
+    """A handler of records with a lock that all threads need."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: deque[str] = deque(maxlen=1)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.kept.append(record.getMessage())
+
+
+def test_under_fire_no_lock_of_logging_stays_held() -> None:
+    kept = Kept()
+    log = logging.Logger("under fire")
+    log.addHandler(kept)
+
+    def tick() -> None:
+        log.warning("tick")
+        time.sleep(0.0005)
+
+    for _ in range(25):
+        guests = [Guest(lambda: forever(tick)) for _ in range(4)]
+        for guest in guests:
+            eventually(guest.stay.interrupt)
+        assert all(guest.join() for guest in guests), "one of them waits for a lock that nobody gives back"
+        assert all(isinstance(guest.raised, Ended) for guest in guests)
+        assert kept.lock is not None
+        assert kept.lock.acquire(timeout=10), "the lock was left held"
+        kept.lock.release()
+
+
+def test_a_performer_that_has_nothing_to_end_does_not_hide_the_authors_code(app: Handlers, context: JobContext) -> None:
+    """Parameters are read before a worker is taken: then there is no process to end, but somebody to interrupt."""
+    performer = IsolatedPerformer(WorkerPool(app, 0, HandClock(), {}))
+    guest = Guest(spin)
+    assert climb(guest.stay, performer, context, 5.0)
+    assert guest.join()
+    assert isinstance(guest.raised, Ended)

@@ -108,6 +108,61 @@ def test_an_idle_worker_that_died_is_not_used(isolated: MakeRig) -> None:
     assert int(item.handle_msg) != first
 
 
+@pytest.mark.parametrize(("how", "status"), [("return", 0), ("raise", 1), ("exit", 3)])
+def test_a_forked_child_ends_where_the_handler_ends_and_never_speaks_for_the_worker(
+    isolated: MakeRig, how: str, status: int
+) -> None:
+    ran = isolated(warm_workers=1)
+    item = ran.result(1, "forks", executor_params=how)
+    assert (item.handle_code, item.handle_msg) == (200, f"the worker saw {status}")
+    assert {"the child", "progress 1/2 (50%)"} <= set(lines_of(ran, 1))
+    assert ("ValueError: only in the child" in lines_of(ran, 1)) == (how == "raise")
+    results = [ran.result(number, "where").handle_msg for number in (2, 3)]
+    assert results[0] == results[1], "the same worker, which answers for itself"
+    assert "the child" not in ran.text(2)
+
+
+def test_a_child_forked_in_destroy_does_not_go_on_as_the_worker(
+    isolated: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    farewell = tmp_path / "farewell"
+    monkeypatch.setenv("ORTH_TEST_FAREWELL", str(farewell))
+    ran = isolated(warm_workers=1)
+    assert ran.result(1, "ForkingAtTheEnd").handle_code == 200
+    count = ran.result(2, "Counting").handle_msg
+    ran.runtime.close()
+    assert farewell.read_text().splitlines() == [count], "the other handler is destroyed once"
+
+
+def test_a_pool_of_processes_ends_without_a_word(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    assert ran.result(1, "pool").handle_msg == "[0, 1, 4, 9]"
+    assert lines_of(ran, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("end", "The worker process reported the end of log 2, and was ended."),
+        ("garbage", "The worker process sent what is no message, and was ended."),
+    ],
+)
+def test_a_worker_that_speaks_of_another_execution_is_replaced(isolated: MakeRig, what: str, message: str) -> None:
+    ran = isolated(warm_workers=1)
+    worker = int(ran.result(9, "where").handle_msg)
+    item = ran.result(1, "speaks_out_of_turn", executor_params=what)
+    assert (item.handle_code, item.handle_msg) == (500, message)
+    assert lines_of(ran, 1) == ["said before"]
+    eventually(lambda: is_gone(worker))
+    assert int(ran.result(2, "where").handle_msg) != worker
+
+
+def test_the_progress_of_another_execution_is_not_taken_for_this_ones(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    assert ran.result(1, "speaks_out_of_turn", executor_params="progress").handle_code == 200
+    assert lines_of(ran, 1) == ["said before"]
+
+
 def end_by_limit(ran: Rig, handler: str, mark: str) -> tuple[CallbackItem, float]:
     before = time.monotonic()
     assert ran.run(1, handler, executor_params=mark, executor_timeout=1).ok

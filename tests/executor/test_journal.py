@@ -1,9 +1,11 @@
+import errno
 import itertools
 import os
 import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from orth.executor.facts import RecordQuarantined
 from orth.executor.journal import Journal, done_record, put_record
 from orth.wire.messages import CallbackItem
 from tests.executor.bench import NOON, Ears
+from tests.forks import forked
 
 
 def item(log_id: int, message: str = "") -> CallbackItem:
@@ -258,3 +261,120 @@ def test_a_segment_that_is_no_plain_file_is_told_and_passed_over(disk: Disk, tmp
     }[trick]()
     assert disk.restart().keys() == {1}
     assert [told.file for told in disk.ears.of(RecordQuarantined)] == [planted.name]
+    assert os.path.lexists(planted), "nothing of somebody else's is removed"
+
+
+# --- segments that cannot be read -------------------------------------------------------------------------------------
+
+NOBODY = 65534
+RECORDS = [put_record(item(2)), put_record(item(3))]
+LEFT_IN_PLACE = "the file stays where it is and is looked at again at the next start"
+
+
+@pytest.fixture
+def older(disk: Disk) -> Path:
+    """A segment with two results, before the one that holds another."""
+    disk.journal.append(put_record(item(1)), force=True)
+    older = disk.directory / "00000000.journal"
+    older.write_bytes(b"".join(RECORDS))
+    return older
+
+
+def give_away(path: Path, patch: pytest.MonkeyPatch) -> None:
+    """Let the file belong to nobody; whoever is not root can only make it look so."""
+    if os.geteuid() == 0:
+        os.chown(path, NOBODY, -1)
+        return
+    really, theirs = os.fstat, path.stat()
+
+    def told(file: int) -> os.stat_result:
+        found = really(file)
+        return os.stat_result((*found[:4], NOBODY, *found[5:])) if os.path.samestat(found, theirs) else found
+
+    patch.setattr(os, "fstat", told)
+
+
+def check_kept(disk: Disk, older: Path, read: int, reason: str) -> None:
+    """It was told once, and survives the removal of old segments now and later."""
+    [told] = disk.ears.of(RecordQuarantined)
+    assert (told.file, told.offset, told.length) == (older.name, read, sum(map(len, RECORDS)) - read)
+    assert reason in told.reason
+    assert LEFT_IN_PLACE in told.reason
+    disk.journal.rewrite(lambda: map(put_record, disk.recovered.values()))
+    assert older.read_bytes() == b"".join(RECORDS)
+
+
+def test_a_segment_of_another_user_is_kept_until_it_is_ours(
+    disk: Disk, older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        give_away(older, patch)
+        assert disk.restart().keys() == {1}
+        check_kept(disk, older, 0, "not a file of this executor")
+    os.chown(older, os.geteuid(), -1)
+    assert disk.restart().keys() == {1, 2, 3}
+    assert older not in segments(disk.directory)
+
+
+def test_a_segment_that_cannot_be_opened_is_kept_until_it_can(
+    disk: Disk, older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = os.open
+
+    def no_room(path: Any, *rest: Any, **more: Any) -> int:
+        if path == older:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return really(path, *rest, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", no_room)
+        assert disk.restart().keys() == {1}
+    check_kept(disk, older, 0, "Too many open files")
+    assert disk.restart().keys() == {1, 2, 3}
+    assert older not in segments(disk.directory)
+
+
+class Failing:
+    """A file on a disk that breaks after the first line."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.lines = 0
+
+    def __enter__(self) -> "Failing":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def readline(self, limit: int) -> bytes:
+        self.lines += 1
+        if self.lines == 2:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        line: bytes = self.file.readline(limit)
+        return line
+
+
+def test_of_a_segment_that_breaks_off_the_beginning_counts_and_the_file_is_kept(
+    disk: Disk, older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = os.fdopen
+
+    def breaking(file: int, mode: str) -> Any:
+        opened = really(file, mode)
+        return Failing(opened) if os.path.samestat(os.fstat(file), older.stat()) else opened
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdopen", breaking)
+        assert disk.restart().keys() == {1, 2}
+    check_kept(disk, older, len(RECORDS[0]), "Input/output error")
+    assert disk.restart().keys() == {1, 2, 3}
+    assert older not in segments(disk.directory)
+
+
+def test_a_forked_child_neither_holds_the_lock_nor_opens_it(disk: Disk) -> None:
+    with forked():
+        with pytest.raises(Conflict):
+            Journal(disk.directory, disk.ears)
+        disk.journal.append(put_record(item(1)), force=True)
+        assert disk.restart() == {1: item(1)}

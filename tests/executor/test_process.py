@@ -43,6 +43,42 @@ if __name__ == "__main__":
 """
 
 
+FORKING = """
+import multiprocessing, time
+from pathlib import Path
+from orth import Executor
+
+app = Executor("process-app")
+fork = multiprocessing.get_context("fork")
+
+def square(number: int) -> int:
+    return number * number
+
+@app.job
+def pool() -> str:
+    with fork.Pool(2) as workers:
+        return str(workers.map(square, range(4)))
+
+@app.job
+def ended_early() -> str:
+    for _ in range(50):
+        child = fork.Process(target=time.sleep, args=(60,))
+        child.start()
+        child.terminate()
+        child.join()
+    return f"exit code {child.exitcode}"
+
+@app.job
+def leaves_a_child(path: str) -> None:
+    child = fork.Process(target=time.sleep, args=(60,))
+    child.start()
+    Path(path).write_text(str(child.pid))
+    child.join()
+
+app.main()
+"""
+
+
 class ExecutorProcess:
     """``python jobs.py`` in a directory of its own."""
 
@@ -277,3 +313,41 @@ def test_a_second_executor_in_the_same_folder_is_refused(start: Start, coordinat
     second = start()
     assert second.ended() == 1
     assert "Another executor uses the data folder .orth/executor." in second.told()
+
+
+@pytest.mark.parametrize(("handler", "message"), [("pool", "[0, 1, 4, 9]"), ("ended_early", "exit code -15")])
+def test_a_signal_to_a_forked_child_is_not_a_signal_to_the_executor(
+    start: Start, coordinator: StandIn, tmp_path: Path, handler: str, message: str
+) -> None:
+    (tmp_path / "forking.py").write_text(FORKING)
+    executor = start("forking.py")
+    port = registered(coordinator)
+    for log_id in (1, 2, 3):
+        assert run(port, log_id, handler)["code"] == 200
+        eventually(lambda log_id=log_id: len(coordinator.results) == log_id, 20)
+    assert {result["handleMsg"] for result in coordinator.results} == {message}
+    assert coordinator.of("/api/registryRemove") == []
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.ended() == 0, "the first signal it has had"
+
+
+def test_a_forked_child_does_not_keep_the_successor_of_a_killed_executor_out(
+    start: Start, coordinator: StandIn, tmp_path: Path
+) -> None:
+    (tmp_path / "forking.py").write_text(FORKING)
+    first = start("forking.py")
+    port = registered(coordinator)
+    assert run(port, 1, "leaves_a_child", str(tmp_path / "child"))["code"] == 200
+    eventually(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text() != "")
+    child = int((tmp_path / "child").read_text())
+    try:
+        first.process.kill()
+        first.ended()
+        second = start(ORTH_EXECUTOR__LISTEN=f"127.0.0.1:{port}")
+        registered(coordinator, 2)
+        assert run(port, 2, "hello")["code"] == 200
+        second.process.send_signal(signal.SIGTERM)
+        assert second.ended() == 0
+        assert Path(f"/proc/{child}").exists(), "it lived all the while"
+    finally:
+        os.kill(child, signal.SIGKILL)

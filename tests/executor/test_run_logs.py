@@ -118,17 +118,6 @@ def test_odd_text_is_kept_readable(logs: RunLogs) -> None:
     assert [len(line.split(" ", 1)[1]) for line in lines[1:]] == [LINE_LIMIT, 1]
 
 
-def test_a_log_stops_at_its_cap_and_says_so(logs: RunLogs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_logs, "FILE_LIMIT", 1000)
-    log = logs.open(7, NOON)
-    for _ in range(100):
-        log.write("0123456789" * 5)
-    log.close()
-    lines = log.path.read_text().splitlines()
-    assert "the rest is left out" in lines[-1]
-    assert 10 < len(lines) < 20
-
-
 def test_lines_of_many_threads_stay_whole(logs: RunLogs) -> None:
     log = logs.open(7, NOON)
 
@@ -327,6 +316,7 @@ def test_what_is_no_plain_file_is_neither_read_nor_written(
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
+from orth.executor import run_logs
 from orth.executor.facts import LogUnwritable
 from orth.executor.run_logs import RunLogs
 from tests.executor.bench import NOON, Ears, HandClock

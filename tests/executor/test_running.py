@@ -96,6 +96,21 @@ def test_a_failed_job_gives_its_message_and_no_traceback(app: Handlers, shop: Sh
     assert "Traceback" not in shop.text(1)
 
 
+def test_messages_that_are_not_text_end_an_execution_as_text_does(app: Handlers, shop: Shop) -> None:
+    @app.job
+    def refuse() -> None:
+        raise JobFailed({"missing": ["a", "b"]})
+
+    @app.job
+    def decide(ctx: JobContext) -> None:
+        ctx.fail(OSError("no room"))
+
+    assert shop.carry_out(request(1, "refuse")).handle_msg == "{'missing': ['a', 'b']}"
+    ended = shop.carry_out(request(2, "decide"))
+    assert (ended.handle_code, ended.handle_msg) == (500, "no room")
+    assert shop.text(2).endswith(" s, no room\n")
+
+
 def test_an_exception_is_a_failure_with_its_last_line_first(app: Handlers, shop: Shop) -> None:
     @app.job
     def broken() -> None:

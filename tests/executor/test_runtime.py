@@ -181,3 +181,20 @@ def test_old_logs_go_while_it_runs(app: Handlers, rig: MakeRig) -> None:
     old.write_text("from 1970")
     asyncio.run(retention.turn())
     assert not old.exists()
+
+
+def test_a_log_over_the_limit_that_was_set_still_tells_how_the_execution_ended(app: Handlers, rig: MakeRig) -> None:
+    @app.job
+    def chatter() -> None:
+        for _ in range(10_000):
+            print("0123456789" * 6)
+        raise ValueError("bad luck")
+
+    ran = rig(log_file_limit=100_000)
+    ran.result(1, "chatter")
+    text = ran.text(1)
+    assert "this log may have 100000 bytes" in text
+    assert "\n" in text.partition(" bytes are left out here …")[2]
+    assert "Traceback (most recent call last):" in text
+    assert "--- execution ends: 500" in text.splitlines()[-1]
+    assert len(text) < 100_000 + 256 * 1024 + 500

@@ -9,9 +9,11 @@ import json
 import os
 import random
 import re
+import shutil
 import time
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from orth.events import Events
@@ -80,12 +82,18 @@ def _witnessed(notes: Path) -> list[int]:
 
 
 def _journalled(outbox: Path) -> dict[int, CallbackItem]:
-    """The results a dead process has left to be delivered, found as its successor will find them."""
-    journal = Journal(outbox, Events())
-    try:
-        return journal.recover()
-    finally:
-        journal.close()
+    """The results a dead process has left to be delivered, found as its successor will find them.
+
+    They are read from a copy: reading mends, and it is the successor that is to meet what the kill has torn.
+    """
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "outbox"
+        shutil.copytree(outbox, copy)
+        journal = Journal(copy, Events())
+        try:
+            return journal.recover()
+        finally:
+            journal.close()
 
 
 def _executions(api: Api, jobs: list[int]) -> list[dict[str, Any]]:

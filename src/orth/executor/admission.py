@@ -7,7 +7,7 @@ result follows, and the coordinator may act on it at once. The questions, in ord
    in the outbox is answered yes, with its standing, and not run again; even while stopping.
 2. Was it meant for an earlier process at this address? Then this one never had it: no, and never run.
 3. Does this executor take work at all: not stopping, and able to record another result?
-4. Can it be carried out: kind, handler, times?
+4. Can it be carried out: kind, handler, times, shard?
 5. Does the job's block strategy let it in? SERIAL_EXECUTION and CONCURRENT queue it, DISCARD_LATER refuses it while the
    job is busy, COVER_EARLY ends what is there. A trigger that brings another handler, or another version of its source,
    also ends what is there, whatever the strategy: the job is not that job any more.
@@ -115,6 +115,8 @@ class Admission:
             return "this executor is stopping"
         if max(request.log_date_time, request.schedule_time or 0) > LATEST_INSTANT:
             return "its time lies beyond the year 9999"
+        if request.broadcast_index >= request.broadcast_total:
+            return f"there is no shard {request.broadcast_index} of {request.broadcast_total}; the first is 0"
         return self._outbox.refusal
 
     def _take(self, request: RunRequest) -> str | None:

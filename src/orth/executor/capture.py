@@ -2,7 +2,8 @@
 
 One handler on the root logger and one wrapper around each of ``sys.stdout`` and ``sys.stderr`` look at the current
 context: inside a job they write to its log, outside they do nothing, or pass on. Levels, other loggers and
-``propagate`` are never touched, so records also go wherever the program sends them. Printed text goes to the
+``propagate`` are never touched, so records also go wherever the program sends them. A program that sends them nowhere
+keeps ``logging.lastResort``, which a handler on the root would otherwise switch off. Printed text goes to the
 execution's log only. A thread that outlives the execution which started it is outside again, as far as this goes.
 
 Executors in one process share the one capture, and what makes threads inherit (``inheritance``); the last to leave
@@ -21,7 +22,7 @@ from typing import TextIO
 from weakref import WeakKeyDictionary
 
 from orth.executor import inheritance
-from orth.executor.context import JobContext, current
+from orth.executor.context import JobContext, current, left
 from orth.executor.run_logs import LINE_LIMIT
 
 
@@ -42,11 +43,28 @@ class LogCapture(logging.Handler):
         context = _writer()
         # Our own facts are about executions, not written by them: they belong to the process log alone.
         if context is None or record.name == "orth":
+            self._pass_on(record)
             return
         try:
             context.run_log.write(self.format(record))
         except Exception:
             self.handleError(record)
+
+    def _pass_on(self, record: logging.LogRecord) -> None:
+        """Do as ``logging`` does with a record that no handler takes, if no handler but this one does."""
+        last_resort = logging.lastResort
+        if last_resort is None or record.levelno < last_resort.level or self._others_take(record):
+            return
+        with left():  # it writes to sys.stderr, which inside a job is the job's log
+            last_resort.handle(record)
+
+    def _others_take(self, record: logging.LogRecord) -> bool:
+        logger: logging.Logger | None = logging.getLogger(record.name)
+        while logger is not None:
+            if any(handler is not self for handler in logger.handlers):
+                return True
+            logger = logger.parent if logger.propagate else None
+        return False
 
 
 class PrintCapture(io.TextIOBase):

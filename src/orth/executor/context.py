@@ -30,9 +30,9 @@ R = TypeVar("R")
 class JobFailed(Exception):
     """Raise it to end an execution as failed, with a message for people and without a traceback."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: object = "") -> None:
+        self.message = as_text(message)
+        super().__init__(self.message)
 
 
 class Cancelled(BaseException):
@@ -123,12 +123,12 @@ class JobContext:
         """Seconds until the time limit, 0 when it has passed, ``None`` when there is none."""
         return None if self.deadline is None else max(0.0, self.deadline - self.clock.monotonic())
 
-    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+    def progress(self, done: float, total: float | None = None, message: object = "") -> None:
         """Say how far it is. The newest value is kept; it is told at most twice a second, and at the end."""
         keeper = self._progress
         if keeper is None:
             keeper = self._progress = ProgressKeeper(self.clock, self._tell_progress)
-        keeper.report(done, total, message)
+        keeper.report(done, total, as_text(message))
 
     @property
     def last_progress(self) -> Progress | None:
@@ -145,7 +145,7 @@ class JobContext:
         if self.on_progress is not None:
             self.on_progress(self, value)
 
-    def track(self, items: Iterable[Item], desc: str = "", total: int | None = None) -> Iterator[Item]:
+    def track(self, items: Iterable[Item], desc: object = "", total: int | None = None) -> Iterator[Item]:
         """Each of ``items``, with the progress told and a chance to leave between them."""
         if total is None and isinstance(items, Sized):
             total = len(items)
@@ -171,24 +171,24 @@ class JobContext:
         """The items of this shard; the shares of all shards together are all items, each once."""
         return list(items[self.shard_index :: max(1, self.shard_total)])
 
-    def log(self, pattern: str | BaseException, *values: object) -> None:
+    def log(self, pattern: object, *values: object) -> None:
         """Write to the log, each ``{}`` of ``pattern`` replaced by the next value; of an exception, its traceback."""
         if isinstance(pattern, BaseException):
             self.run_log.write("".join(traceback.format_exception(pattern)).rstrip("\n"))
         else:
             self.run_log.write(filled_in(pattern, values))
 
-    def result(self, code: int, message: str = "") -> None:
+    def result(self, code: int, message: object = "") -> None:
         """Decide how this execution ends, whatever is returned; the last call counts. An exception overrules it."""
-        self._decided = Outcome(code if 0 < code <= INT32_MAX else FAILURE, message)
+        self._decided = Outcome(code if 0 < code <= INT32_MAX else FAILURE, as_text(message))
 
-    def ok(self, message: str = "") -> None:
+    def ok(self, message: object = "") -> None:
         self.result(SUCCESS, message)
 
-    def fail(self, message: str = "") -> None:
+    def fail(self, message: object = "") -> None:
         self.result(FAILURE, message)
 
-    def timed_out(self, message: str = "") -> None:
+    def timed_out(self, message: object = "") -> None:
         self.result(TIMED_OUT, message)
 
     @property
@@ -197,17 +197,25 @@ class JobContext:
         return self._decided
 
 
-def filled_in(pattern: str, values: Sequence[object]) -> str:
+def as_text(value: object) -> str:
+    """``value`` as text, and never an exception: a message must not change how its execution ends."""
+    try:
+        return str(value)
+    except Exception as error:
+        return f"<a {type(value).__name__} that cannot be shown: its __str__ raised {type(error).__name__}>"
+
+
+def filled_in(pattern: object, values: Sequence[object]) -> str:
     """``pattern`` with each ``{}`` replaced by the next value; surplus values are appended, surplus braces stay.
 
     ``str.format`` would raise on a pattern such as ``"{'a': 1}"``, and a log line must never fail its job.
     """
-    parts = pattern.split("{}")
+    parts = as_text(pattern).split("{}")
     filled = parts[0]
     for number, part in enumerate(parts[1:]):
-        filled += (str(values[number]) if number < len(values) else "{}") + part
+        filled += (as_text(values[number]) if number < len(values) else "{}") + part
     surplus = values[len(parts) - 1 :]
-    return " ".join([filled, *map(str, surplus)])
+    return " ".join([filled, *map(as_text, surplus)])
 
 
 _current: ContextVar[JobContext | None] = ContextVar("orth_job_context", default=None)

@@ -3,19 +3,34 @@
 1. The flag: ``ctx.cancelled`` turns true, ``ctx.checkpoint()`` raises. A handler that looks leaves in its own way.
 2. The performer: a process is ended and reaped, which is certain; a coroutine is cancelled at its next ``await``.
 3. The exception: ``Ended`` is raised inside the handler's thread, again and again, between two steps of Python code. A
-   handler that blocks in C (a ``time.sleep``, a query) does not notice before it is back.
+   handler that blocks in C (a ``time.sleep``, a query) does not notice before it is back. It is raised only where code
+   of the handler's author could have raised as well.
 4. When the grace has passed the thread is abandoned. Python cannot end a thread; nothing here pretends otherwise.
 
 The exception must hit the handler and nothing else: not our own code after it, not the next execution of the same
 thread. ``Stay`` is that guard. An exception is aimed only while the stay lasts, under the lock that also ends it, and
 one that was aimed but has not struck is taken back as it ends.
+
+It must not strike inside code that others depend on either. ``logging`` takes its lock one step before the ``try`` that
+gives it back: an exception between the two would leave the lock held, and stop every thread that logs. So the thread's
+stack is looked at first, and while ``logging``, ``threading`` and their like, or we ourselves, are at work, the blow is
+put off for some milliseconds. A pending exception strikes in the innermost function or at the entry of the next one,
+before that has taken anything; hence looking at the moment of aiming is enough.
+
+What remains: another library that takes a lock of Python's in two steps, as ``logging`` does, may be struck in between.
+A handler that is inside the modules named here whenever it is looked at ends as one that blocks in C: abandoned.
 """
 
 import ctypes
+import logging
+import selectors
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
 from typing import TypeVar
 
+from orth.clock import SystemClock
 from orth.executor.context import Cancelled, JobContext
 from orth.executor.performers import Performer
 
@@ -25,7 +40,32 @@ _LONGEST_NOTICE = 1.0
 """Seconds the flag alone is given, if the grace is long enough; a fifth of it otherwise."""
 _BETWEEN_BLOWS = 1.0
 """Seconds a handler may spend in its ``finally`` blocks before it is interrupted again."""
+_BETWEEN_LOOKS = 0.002
+"""Seconds until a thread that could not be interrupted where it was is looked at again."""
 _SHIELDS = 3
+
+_SEALED = frozenset(
+    (
+        *("orth", "logging", "threading", "queue", "concurrent", "multiprocessing", "asyncio", "contextlib"),
+        *("warnings", "weakref", "_weakrefset", "importlib", "_frozen_importlib", "_frozen_importlib_external"),
+    )
+)
+"""Packages that must not be struck: they take locks in several steps, or everybody shares what they hold."""
+_WAITING_ROOMS = frozenset(("threading", "queue", "concurrent"))
+_WAIT = threading.Condition.wait.__code__
+_SELECT = selectors.DefaultSelector.select.__code__
+_LOCKLESS: frozenset[CodeType] = frozenset(
+    function.__code__
+    for function in (
+        *(logging.Logger.debug, logging.Logger.info, logging.Logger.warning, logging.Logger.error),
+        *(logging.Logger._log, logging.Logger.findCaller, logging.Logger.makeRecord, logging.LogRecord.__init__),
+        *(logging.Logger.handle, logging.Logger.callHandlers),
+    )
+)
+"""The way of a record up to the first lock: a handler that does little but log can be met here."""
+
+_real = SystemClock()
+"""Threads wait in real time, whatever clock the executions have."""
 
 
 class Ended(Cancelled):
@@ -68,7 +108,7 @@ class Stay:
                 with self._lock:
                     self._thread = None
                     if self._aimed:
-                        _raise_in(threading.get_ident(), None)
+                        _set_async_exception(ctypes.c_ulong(threading.get_ident()), None)
                     if self._over is not None:
                         self._over.set()
                 return
@@ -76,13 +116,31 @@ class Stay:
                 continue
 
     def interrupt(self) -> bool:
-        """Raise ``Ended`` in the handler's thread; false when it is not inside."""
+        """Raise ``Ended`` in the handler's thread; false when it is not inside, or where nothing may be raised."""
         with self._lock:
-            if self._thread is None:
+            leaf = self._leaf()
+            if leaf is None:
+                return False
+            step = leaf.f_lasti
+            if not _may_be_struck(leaf) or leaf is not self._leaf():
                 return False
             self._aimed = True
-            _raise_in(self._thread, Ended)
+            thread, ended = ctypes.c_ulong(self._thread or 0), ctypes.py_object(Ended)
+            # Looking took steps of Python code, between which other threads may run. Between the next comparison and
+            # the call there is none, so what was seen still holds.
+            if leaf.f_lasti != step:
+                return False
+            _set_async_exception(thread, ended)
             return True
+
+    def occupied(self) -> bool:
+        """Whether code of the handler's author is at work inside; false when only ours is, or nothing."""
+        with self._lock:
+            return any(_is_theirs(frame) for frame in _outwards(self._leaf()))
+
+    def _leaf(self) -> FrameType | None:
+        """The innermost frame of the handler's thread. Under the lock."""
+        return None if self._thread is None else sys._current_frames().get(self._thread)
 
     def wait(self, seconds: float) -> bool:
         """Wait until the handler is not inside; false when it took longer."""
@@ -97,18 +155,49 @@ class Stay:
 def climb(stay: Stay, performer: Performer, context: JobContext, grace: float) -> bool:
     """End what is inside, step by step; false when it is still there after ``grace`` seconds."""
     context.cancel()
-    if performer.end(context, grace):
-        return True
+    ended = performer.end(context, grace)
     notice = min(_LONGEST_NOTICE, grace / 5)
     pause = min(_BETWEEN_BLOWS, (grace - notice) / 4)
-    left = grace - notice
-    over = stay.wait(notice)
-    while not over and left > 0:
+    deadline = _real.monotonic() + grace
+    over = (ended and not stay.occupied()) or stay.wait(notice)
+    while not over and (left := deadline - _real.monotonic()) > 0:
         # Asked again: the first time may have come before there was anything to end.
-        over = performer.end(context, left) or not stay.interrupt() or stay.wait(pause)
-        left -= pause
+        if performer.end(context, left) and not stay.occupied():
+            return True
+        over = stay.wait(min(left, pause if stay.interrupt() else _BETWEEN_LOOKS))
     return over
 
 
-def _raise_in(thread: int, what: type[BaseException] | None) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what and ctypes.py_object(what))
+def _may_be_struck(leaf: FrameType) -> bool:
+    """Whether an exception raised in ``leaf`` harms nobody but the handler: where its author's code is innermost."""
+    if leaf.f_code is _SELECT:
+        return True  # an event loop that waits; it is left through its own ``finally``
+    waits = leaf.f_code is _WAIT and "gotit" in leaf.f_locals  # inside the ``try`` that takes its lock back
+    for frame in _outwards(leaf):
+        if _is_theirs(frame):
+            return True
+        package = _package(frame)
+        if package in _SEALED and frame.f_code not in _LOCKLESS and not (waits and package in _WAITING_ROOMS):
+            return False
+    return False
+
+
+def _outwards(leaf: FrameType | None) -> Iterator[FrameType]:
+    """The frames of a stay, innermost first."""
+    frame = leaf
+    while frame is not None and frame.f_code is not _FLOOR:
+        yield frame
+        frame = frame.f_back
+
+
+def _is_theirs(frame: FrameType) -> bool:
+    package = _package(frame)
+    return package != "orth" and package not in sys.stdlib_module_names
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+_FLOOR = Stay.spend.__code__
+_set_async_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc

@@ -40,7 +40,10 @@ class Frames:
                 self._socket.sendall(length + body)
 
     def receive(self) -> tuple[Message, list[int]] | None:
-        """The next message and the files that came with it; ``None`` when the other end is gone. Blocks."""
+        """The next message and the files that came with it; ``None`` when the other end is gone. Blocks.
+
+        ``ValueError`` when what came is no message: the conversation is beyond repair.
+        """
         try:
             length, descriptors, _flags, _address = socket.recv_fds(self._socket, _LENGTH.size, _DESCRIPTORS_AT_ONCE)
             for descriptor in descriptors:

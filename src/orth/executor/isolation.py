@@ -52,7 +52,10 @@ class WorkerLink:
                 os.close(writing)
 
     def run(self, context: JobContext) -> tuple[int, str] | Exit:
-        """Carry out one execution: its code and message, or how the worker died of it."""
+        """Carry out one execution: its code and message, or how the worker died of it.
+
+        ``JobFailed`` when the worker says what it cannot mean; it is of no use then.
+        """
         lines = Lines(lambda batch: context.run_log.write("\n".join(batch)))
         try:
             self.alive = False  # until it has said that it is done
@@ -61,9 +64,11 @@ class WorkerLink:
             self.alive = outcome is not None
         except (OSError, EOFError):
             outcome = None
+        except BaseException:
+            self._finish(lines)
+            raise
         died = None if outcome is not None else self.guard.ended()
-        drain(self._output, lines)  # whatever was written before the last word is in the pipe by now
-        lines.finish()
+        self._finish(lines)
         return outcome if outcome is not None else died or Exit(0)
 
     def has_died(self) -> bool:
@@ -95,12 +100,19 @@ class WorkerLink:
                 poll.unregister(self._output)
             if self._link.fileno() not in ready:
                 continue
-            received = self._link.receive()
+            try:
+                received = self._link.receive()
+            except ValueError:
+                raise JobFailed("The worker process sent what is no message, and was ended.") from None
             if received is None:
                 return None
             outcome = _heard(received[0], context)
             if outcome is not None:
                 return outcome
+
+    def _finish(self, lines: Lines) -> None:
+        drain(self._output, lines)  # whatever was written before the last word is in the pipe by now
+        lines.finish()
 
     def _feed(self, lines: Lines) -> bool:
         data = os.read(self._output, _CHUNK)
@@ -109,9 +121,13 @@ class WorkerLink:
 
 
 def _heard(message: Message, context: JobContext) -> tuple[int, str] | None:
+    mine = message.get("log_id") == context.log_id
     if "progress" in message:
-        context.progress(*message["progress"])
+        if mine:  # a thread that has outlived the execution before this one may still tell of that
+            context.progress(*message["progress"])
         return None
+    if not mine:
+        raise JobFailed(f"The worker process reported the end of log {message.get('log_id')}, and was ended.")
     code, text = message["ended"]
     return int(code), str(text)
 

@@ -18,10 +18,11 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
+from orth.clock import SystemClock
 from orth.domain.executions import FAILURE, TIMED_OUT
 from orth.domain.jobs import BlockStrategy
 from orth.errors import Unavailable
@@ -63,6 +64,8 @@ class _Stage:
     handler: Handler
     performer: Performer
     users: int = 0
+    leaving: threading.Thread | None = None
+    """Closes the performer that was here before; whoever comes first lets it finish, if that does not take long."""
 
 
 class JobThread:
@@ -138,9 +141,10 @@ class JobThread:
 
     # --- not under the lock
 
-    def join(self, seconds: float) -> None:
+    def join(self, until: float) -> None:
+        """Wait for the threads to end, no longer than ``until`` on the system's monotonic clock."""
         for thread in list(self._threads):
-            thread.join(seconds)
+            thread.join(max(0.0, until - SystemClock().monotonic()))
 
     # --- the threads
 
@@ -200,10 +204,7 @@ class JobThread:
     def _carry_out(self, accepted: Accepted) -> CallbackItem:
         tools = self._house.tools
         try:
-            with self._on_stage(accepted.handler) as performer:
-                if accepted.request.executor_timeout:
-                    with tools.limits.watching(accepted.request.executor_timeout, lambda: self._run_out(accepted)):
-                        return carry_out(accepted, performer, tools, *self._beside())
+            with self._limited(accepted), self._on_stage(accepted.handler) as performer:
                 return carry_out(accepted, performer, tools, *self._beside())
         except BaseException as bug:
             # Nothing of the handler's arrives here. Even so the trigger must end, and so must not this thread.
@@ -243,7 +244,7 @@ class JobThread:
             with self._staging:
                 stage, self._stage = self._stage, None
                 if stage is not None:
-                    stage.users = 0  # who is still on it was left behind
+                    stage.users = 0  # who is still on it was left behind, and is not the last to leave
                     self._close(stage)
         self._threads.discard(threading.current_thread())
 
@@ -255,29 +256,58 @@ class JobThread:
         with self._staging:
             stage = self._stage
             if stage is None or stage.handler is not handler:
-                if stage is not None:
-                    self._stage = None
-                    self._close(stage)
-                stage = self._stage = _Stage(handler, handler.performer())
+                replaced, stage = stage, _Stage(handler, handler.performer())
+                self._stage = stage
+                if replaced is not None and not replaced.users:
+                    stage.leaving = self._close_beside(replaced)
             stage.users += 1
         try:
+            if (leaving := stage.leaving) is not None:
+                leaving.join(self._house.tools.kill_grace)
+                stage.leaving = None
             yield stage.performer
         finally:
             with self._staging:
                 stage.users -= 1
-                if stage is not self._stage:
-                    self._close(stage)
+                if stage is not self._stage and not stage.users:  # of several users the last one closes it
+                    self._close_beside(stage)
+
+    def _close_beside(self, stage: _Stage) -> threading.Thread | None:
+        """Close a replaced performer in a thread of its own: a ``destroy`` that never ends must not hold up the job."""
+        tools = self._house.tools
+        name = f"orth-destroy-{self.job_id}-{stage.handler.name}"
+        thread = threading.Thread(target=self._see_off, args=(stage,), name=name, daemon=True)
+        self._threads.add(thread)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            self._threads.discard(thread)
+            tools.events.emit(DestroyFailed(stage.handler.name, f"there is no thread for it: {error}"))
+            return None
+        tools.limits.after(tools.kill_grace, lambda: self._note_lingering(stage, thread))
+        return thread
+
+    def _see_off(self, stage: _Stage) -> None:
+        self._close(stage)
+        self._threads.discard(threading.current_thread())
+
+    def _note_lingering(self, stage: _Stage, thread: threading.Thread) -> None:
+        if thread.is_alive():
+            told = f"it did not end within {self._house.tools.kill_grace:g} s and goes on beside the job"
+            self._house.tools.events.emit(DestroyFailed(stage.handler.name, told))
 
     def _close(self, stage: _Stage) -> None:
-        """Close a performer nobody will use again; of several users the last one does it."""
-        if stage.users:
-            return
+        """Close a performer nobody will use again."""
         try:
             stage.performer.close()
         except BaseException as error:  # the handler's own code: whatever it raises, the thread goes on
             self._house.tools.events.emit(DestroyFailed(stage.handler.name, repr(error)))
 
     # --- ending what runs
+
+    def _limited(self, accepted: Accepted) -> AbstractContextManager[None]:
+        limit = accepted.request.executor_timeout
+        return self._house.tools.limits.watching(limit, lambda: self._run_out(accepted)) if limit else nullcontext()
 
     def _run_out(self, accepted: Accepted) -> None:
         limit = accepted.request.executor_timeout

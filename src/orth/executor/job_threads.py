@@ -10,6 +10,7 @@ the thread that carried it out, the one that ended it, or the drain that could n
 import threading
 from collections.abc import Callable
 
+from orth.clock import SystemClock
 from orth.domain.jobs import BlockStrategy
 from orth.events import Events
 from orth.executor.facts import ExecutionFinished
@@ -194,8 +195,9 @@ class JobThreads:
                 lambda: not any(thread.running for thread in threads), self.tools.kill_grace + _DESTROY_GRACE
             )
         self.join_idle(_DESTROY_GRACE)  # those that ended just now may still be writing their result
+        until = SystemClock().monotonic() + _DESTROY_GRACE  # of all together: many that hang cost no more than one
         for thread in threads:
-            thread.join(_DESTROY_GRACE)
+            thread.join(until)
         return cut_short
 
     def let_go(self) -> None:

@@ -6,7 +6,9 @@ holds a result, ``done`` the ids of results that need no longer be sent. What wa
 
 ``put`` is forced to the disk before it counts; writers that arrive together share one fsync. ``done`` is not forced:
 losing one makes a result be sent again, which changes nothing. After a failed write or fsync the segment is never
-trusted again; ``rewrite`` begins a new one with everything that waits, and only then removes the old ones.
+trusted again; ``rewrite`` begins a new one with everything that waits, and only then removes the old ones. A segment
+that could not be read to its end is never removed: it stays for the next start, which may be luckier. Results it holds
+may then be sent a second time, which changes nothing either.
 
 A lock file keeps a second process out: two writers would delete each other's segments.
 """
@@ -29,6 +31,7 @@ from pydantic import ValidationError
 from orth.errors import Conflict
 from orth.events import Events
 from orth.executor.facts import RecordQuarantined
+from orth.forked import let_go_in_child
 from orth.wire.messages import CallbackItem
 
 VERSION = 1
@@ -73,6 +76,7 @@ class Journal:
         self._writing = threading.Lock()
         self._segment: int | None = None
         self._number = 0
+        self._unread: set[Path] = set()
         self.size = 0
         """Bytes in the current segment."""
         self.fsyncs = 0
@@ -83,6 +87,7 @@ class Journal:
         except BlockingIOError:
             os.close(self._lock_file)
             raise Conflict(f"Another executor uses {directory}.") from None
+        self._keep_in_child = let_go_in_child(self._leave_lock)
 
     def recover(self) -> dict[int, CallbackItem]:
         """What waits, from all segments; they are replaced by one fresh segment that holds exactly that."""
@@ -133,7 +138,7 @@ class Journal:
             self._leave_segment()
             self._segment, self._number, self.size = segment, number, size
             for old in self._segments():
-                if int(old.stem) < number:
+                if int(old.stem) < number and old not in self._unread:
                     with suppress(OSError):  # left behind it is replayed before this one, and changes nothing
                         old.unlink()
 
@@ -141,9 +146,9 @@ class Journal:
         """Let go of the files, as the end of the process would."""
         with self._writing:
             self._leave_segment()
+            self._keep_in_child()
             if self._lock_file >= 0:
-                os.close(self._lock_file)
-                self._lock_file = -1
+                self._leave_lock()
 
     def _write(self, batch: _Batch) -> None:
         batch.written = True
@@ -164,26 +169,36 @@ class Journal:
             os.close(self._segment)
             self._segment = None
 
+    def _leave_lock(self) -> None:
+        """Closed and never unlocked: in a forked child that would unlock it for the parent too."""
+        os.close(self._lock_file)
+        self._lock_file = -1
+
     def _segments(self) -> list[Path]:
         return sorted(path for path in self._directory.glob(f"*{_SUFFIX}") if path.stem.isdecimal())
 
     def _replay(self, path: Path, waiting: dict[int, CallbackItem]) -> None:
+        read = 0
         try:
-            segment = _open_own(path)
-        except OSError as error:  # a link, a pipe, somebody else's file: not written by us, and not to be believed
-            self._events.emit(RecordQuarantined(path.name, 0, 0, str(error)))
-            return
-        for offset, line in _lines(segment):
-            try:
-                body = _unframed(line)
-                if "put" in body:
-                    item = CallbackItem.model_validate(body["put"])
-                    waiting[item.log_id] = item
-                else:
-                    for log_id in body["done"]:
-                        waiting.pop(log_id, None)
-            except (ValueError, KeyError, TypeError, RecursionError) as damage:
-                self._quarantine(path, offset, line, _reason(damage))
+            for line in _lines(_open_own(path)):
+                self._apply(path, read, line, waiting)
+                read += len(line)
+        except OSError as error:  # a link, a pipe, somebody else's file: not to be believed; or a disk that fails
+            self._unread.add(path)
+            reason = f"{error}; the file stays where it is and is looked at again at the next start"
+            self._events.emit(RecordQuarantined(path.name, read, max(0, _size_of(path) - read), reason))
+
+    def _apply(self, path: Path, offset: int, line: bytes, waiting: dict[int, CallbackItem]) -> None:
+        try:
+            body = _unframed(line)
+            if "put" in body:
+                item = CallbackItem.model_validate(body["put"])
+                waiting[item.log_id] = item
+            else:
+                for log_id in body["done"]:
+                    waiting.pop(log_id, None)
+        except (ValueError, KeyError, TypeError, RecursionError) as damage:
+            self._quarantine(path, offset, line, _reason(damage))
 
     def _quarantine(self, path: Path, offset: int, line: bytes, reason: str) -> None:
         """Keep the bytes for whoever wants to understand them, within a bound, and tell it."""
@@ -223,13 +238,17 @@ def _open_own(path: Path) -> int:
     return file
 
 
-def _lines(segment: int) -> Iterator[tuple[int, bytes]]:
-    """Lines with their offsets; what is longer than any record comes in pieces, which no checksum will match."""
-    offset = 0
+def _size_of(path: Path) -> int:
+    with suppress(OSError):
+        return path.lstat().st_size
+    return 0
+
+
+def _lines(segment: int) -> Iterator[bytes]:
+    """Lines in their order; what is longer than any record comes in pieces, which no checksum will match."""
     with os.fdopen(segment, "rb") as file:
         while line := file.readline(RECORD_LIMIT):
-            yield offset, line
-            offset += len(line)
+            yield line
 
 
 def _write_all(file: int, data: bytes) -> int:

@@ -10,6 +10,9 @@ text holds: line breaks of every kind begin a new line here, other control chara
 
 A log that cannot be written (a full disk) does not fail its execution: the trouble is told once as ``LogUnwritable``,
 text is dropped while it lasts, and a line in the log says how much was lost once it can be written again.
+
+A log that has reached its limit says so. From there on only the end of what comes is kept, in memory, and written when
+the log is closed: the traceback and the line that says how the execution ended are what people look for.
 """
 
 import asyncio
@@ -31,7 +34,8 @@ from orth.executor.log_files import STEP, LatestFolder, LineIndex, indexed_lines
 from orth.wire.messages import LogPage
 
 LINE_LIMIT = 32 * 1024  # characters; a longer line is broken, so that a page always holds at least one
-FILE_LIMIT = 64 * 1024 * 1024
+FILE_LIMIT = 1024 * 1024 * 1024
+LAST_WORDS = 256 * 1024  # bytes kept beyond the limit; the longest line fits, whatever its characters
 PAGE_LINES = 1000
 PAGE_BYTES = 1024 * 1024
 LATEST_INSTANT = 253_402_300_799_999  # the last millisecond of the year 9999
@@ -45,13 +49,21 @@ class RunLog:
     """The open log of one execution. Safe to write from any thread; after ``close`` lines are dropped."""
 
     def __init__(
-        self, log_id: int, path: str, clock: Clock, events: Events, growth: "Growth", folder: LatestFolder
+        self,
+        log_id: int,
+        path: str,
+        clock: Clock,
+        events: Events,
+        growth: "Growth",
+        folder: LatestFolder,
+        limit: int,
     ) -> None:
         self.log_id = log_id
         self._path = path
         self._clock = clock
         self._events = events
         self._growth = growth
+        self._limit = limit
         self._lock = threading.Lock()
         self._size = 0
         self._lost = 0
@@ -64,6 +76,7 @@ class RunLog:
             self._file, self._size = folder.create(path)
         except OSError as error:
             self._tell(error)
+        self._last_words = _LastWords() if self._size > limit else None
         self._index = LineIndex(path, complete=self._size == 0)
 
     @property
@@ -86,6 +99,7 @@ class RunLog:
 
     def close(self) -> None:
         with self._lock:
+            self._write_last_words()
             self._let_go()
             if not self._closed:
                 self._closed = True
@@ -94,12 +108,23 @@ class RunLog:
     def _append(self, data: bytes) -> None:
         if self._file is None:
             return
-        full = self._size + len(data) > FILE_LIMIT
-        if full:
-            data = self._remark(f"this log has reached {FILE_LIMIT} bytes; the rest is left out")
-        self._hand_over(self._file, data)
-        if full:
-            self._let_go()
+        if self._last_words is None and self._size + len(data) > self._limit:
+            self._last_words = _LastWords()
+            note = self._remark(f"this log may have {self._limit} bytes; of the rest only the end will be kept")
+            self._hand_over(self._file, note)
+        if self._last_words is None:
+            self._hand_over(self._file, data)
+        else:
+            self._last_words.add(data)
+
+    def _write_last_words(self) -> None:
+        if self._file is None or self._last_words is None:
+            return
+        words = self._last_words.taken()
+        left_out = self._last_words.left_out
+        note = self._remark(f"{left_out} bytes are left out here") if left_out else b""
+        if words:
+            self._hand_over(self._file, note + words)
 
     def _let_go(self) -> None:
         if self._file is not None:
@@ -130,6 +155,32 @@ class RunLog:
         if not self._told:
             self._told = True
             self._events.emit(LogUnwritable(self.log_id, str(error)))
+
+
+class _LastWords:
+    """The end of all that is added, in whole lines."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self.left_out = 0
+
+    def add(self, lines: bytes) -> None:
+        self._kept += lines
+        if len(self._kept) > 2 * LAST_WORDS:  # not at every line: what is kept moves when its beginning goes
+            self._shorten()
+
+    def taken(self) -> bytes:
+        """What is kept; from here on nothing is."""
+        self._shorten()
+        kept, self._kept = bytes(self._kept), bytearray()
+        return kept
+
+    def _shorten(self) -> None:
+        excess = len(self._kept) - LAST_WORDS
+        if excess > 0:
+            begin = self._kept.index(b"\n", excess - 1) + 1
+            del self._kept[:begin]
+            self.left_out += begin
 
 
 def _pieces(line: str) -> list[str]:
@@ -197,8 +248,9 @@ def _day(number: int) -> str:
 class RunLogs:
     """All logs below one directory."""
 
-    def __init__(self, directory: Path, clock: Clock, events: Events) -> None:
+    def __init__(self, directory: Path, clock: Clock, events: Events, *, file_limit: int = FILE_LIMIT) -> None:
         self.directory = directory
+        self._file_limit = file_limit
         self._root = str(directory)
         self.growth = Growth()
         self._folder = LatestFolder()
@@ -217,7 +269,8 @@ class RunLogs:
         return f"{self._root}/{_day(log_time // _DAY)}/{log_id}.log"
 
     def open(self, log_id: int, log_time: int) -> RunLog:
-        return RunLog(log_id, self._path_of(log_id, log_time), self._clock, self._events, self.growth, self._folder)
+        path = self._path_of(log_id, log_time)
+        return RunLog(log_id, path, self._clock, self._events, self.growth, self._folder, self._file_limit)
 
     def close(self) -> None:
         """Let go of what is kept open between logs; what is asked for later is opened again."""

@@ -156,34 +156,46 @@ def append_line(request: RunRequest, line: str, tools: Tools) -> None:
 
 
 def perform(accepted: Accepted, performer: Performer, context: JobContext) -> Outcome:
-    """Read the parameters, then call the handler."""
+    """Read the parameters, then call the handler; both can be ended, for validators are code of the author's."""
     parameters = accepted.handler.parameters
-    try:
-        arguments = parameters.read(accepted.request.executor_params)
-    except Invalid as unfit:
-        return accepted.ending or Outcome(FAILURE, str(unfit))
-    context.params = MappingProxyType(arguments)
-    arguments = parameters.with_context(arguments, context)
+
+    def call() -> object:
+        try:
+            arguments = parameters.read(context.param)
+        except Invalid as unfit:
+            raise JobFailed(str(unfit)) from None
+        context.params = MappingProxyType(arguments)
+        return performer.perform(context, parameters.with_context(arguments, context))
+
     accepted.performer = performer
-    outcome = outcome_of(lambda: performer.perform(context, arguments), accepted.stay, context)
+    outcome = outcome_of(call, accepted.stay, context)
     return accepted.ending or outcome
 
 
 def outcome_of(call: Callable[[], object], stay: Stay, context: JobContext) -> Outcome:
     """Call the handler; everything it may do becomes an outcome."""
     try:
-        returned = stay.spend(call)
+        return stay.spend(lambda: _made(call, context))
+    except BaseException as left:
+        stay.leave()  # what was raised from outside may have struck on the way out
+        if not isinstance(left, Cancelled):
+            raise
+        if isinstance(left, Ended):
+            context.run_log.write(_trace(left, chain=False))  # where it was when it was ended
+        return Outcome(FAILURE, "Cancelled.")
+
+
+def _made(call: Callable[[], object], context: JobContext) -> Outcome:
+    """The outcome of a call that nobody ended. Its text is made here, inside the stay: ``__str__`` may never return."""
+    try:
+        returned = call()
         message = "" if returned is None else str(returned)
         return context.decided or Outcome(SUCCESS, message)
     except JobFailed as failed:
         return Outcome(FAILURE, failed.message)
-    except Cancelled as left:
-        stay.leave()
-        if isinstance(left, Ended):
-            context.run_log.write(_trace(left))  # where it was when it was ended
-        return Outcome(FAILURE, "Cancelled.")
+    except Cancelled:
+        raise
     except BaseException as raised:
-        stay.leave()  # what was raised from outside may have struck on the way out
         if isinstance(raised, SystemExit) and raised.code in (None, 0):
             return context.decided or Outcome(SUCCESS, "")
         # A handler must not end its thread, nor the process: SystemExit and its like are failures as any other.
@@ -219,8 +231,9 @@ def _instant(milliseconds: int) -> datetime:
 _MACHINERY = (str(Path(__file__).parent), str(Path(threading.__file__).parent / "asyncio"))
 
 
-def _trace(raised: BaseException) -> str:
-    return "".join(traceback.format_exception(raised.with_traceback(_theirs(raised.__traceback__)))).rstrip("\n")
+def _trace(raised: BaseException, *, chain: bool = True) -> str:
+    shown = raised.with_traceback(_theirs(raised.__traceback__))
+    return "".join(traceback.format_exception(shown, chain=chain)).rstrip("\n")
 
 
 def _theirs(trace: TracebackType | None) -> TracebackType | None:

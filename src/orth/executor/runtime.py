@@ -55,7 +55,7 @@ class Runtime:
         self.incarnation = incarnation
         self.events = events
         self.outbox = _open_outbox(settings, link, clock, events)
-        self.logs = RunLogs(settings.logs_dir, clock, events)
+        self.logs = RunLogs(settings.logs_dir, clock, events, file_limit=settings.log_file_limit)
         self.limits = TimeLimits(clock, events)
         self.tools = Tools(
             clock,
@@ -207,7 +207,8 @@ class Runtime:
 def _open_outbox(settings: ExecutorSettings, link: CoordinatorLink, clock: Clock, events: Events) -> Outbox:
     directory = settings.data_dir / "outbox"
     try:
-        settings.logs_dir.mkdir(parents=True, exist_ok=True)
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        settings.logs_dir.mkdir(mode=0o750, parents=True, exist_ok=True)
         return Outbox(directory, link, retry=settings.callback_retry, clock=clock, events=events)
     except OSError as error:
         raise CannotStart(

@@ -27,6 +27,7 @@ class ExecutorSettings:
     call_timeout: float = 3.0
     queue_limit: int = 1000
     log_retention: float = 30 * 86_400.0
+    log_file_limit: int = 1024 * 1024 * 1024
     metrics: bool = True
     kill_grace: float = 5.0
     abandoned_hold: float = 300.0
@@ -58,6 +59,7 @@ class ExecutorSettings:
             call_timeout=own.call_timeout.total_seconds(),
             queue_limit=own.queue_limit,
             log_retention=settings.logs.retention.total_seconds(),
+            log_file_limit=settings.logs.file_limit,
             metrics=settings.metrics.enabled,
             kill_grace=own.kill_grace.total_seconds(),
             abandoned_hold=own.abandoned_hold.total_seconds(),

@@ -7,6 +7,9 @@ have one life per worker: ``init`` before the first execution there, ``destroy``
 Everything an execution writes goes through one pipe, in order: what is logged and printed, and what C code and child
 processes write to the descriptors 1 and 2. SIGTERM sets ``ctx.cancelled`` and raises ``Cancelled`` in the handler, so
 that its ``finally`` blocks run; after that execution the worker leaves. SIGKILL follows from the guard.
+
+A child that a handler forks is not the worker: it has no part in the conversation with the executor, a signal ends it
+as any process, and it exits where the handler's code ends, whether that returns there or raises.
 """
 
 import logging
@@ -14,17 +17,19 @@ import os
 import signal
 import socket
 import sys
+import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO, TypeVar
 
 from orth.clock import SystemClock
 from orth.domain.executions import FAILURE
 from orth.errors import CannotStart, Invalid
 from orth.executor.capture import capturing, finish_prints
-from orth.executor.context import Cancelled, JobContext, Outcome, entered
+from orth.executor.context import Cancelled, JobContext, Outcome, current, entered
 from orth.executor.ending import Stay
 from orth.executor.frames import Frames, Message
 from orth.executor.guard import Work
@@ -34,6 +39,9 @@ from orth.executor.performers import Performer
 from orth.executor.progress import Progress
 from orth.executor.run_logs import RunLog
 from orth.executor.running import outcome_of
+from orth.forked import let_go_in_child
+
+T = TypeVar("T")
 
 # What of a context travels as it is; ``facts_of`` adds what needs another form.
 FACTS = (
@@ -70,12 +78,19 @@ class PipedLog(RunLog):
 
 
 class WorkerContext(JobContext):
-    """The context as a worker has it: progress is told to the executor, which keeps and logs it."""
+    """The context as a worker has it: progress is told to the executor, which keeps and logs it.
+
+    A forked child cannot tell the executor anything; its progress is a line in the log.
+    """
 
     link: Frames
+    worker: int
 
     def _tell_progress(self, value: Progress) -> None:
-        self.link.send({"progress": [value.done, value.total, value.message]})
+        if os.getpid() != self.worker:
+            super()._tell_progress(value)
+        else:
+            self.link.send({"log_id": self.log_id, "progress": [value.done, value.total, value.message]})
 
 
 def facts_of(context: JobContext) -> Message:
@@ -97,7 +112,7 @@ def context_from(facts: Message, link: Frames) -> WorkerContext:
         clock=SystemClock(),
         **{name: facts[name] for name in FACTS},
     )
-    context.link = link
+    context.link, context.worker = link, os.getpid()
     return context
 
 
@@ -124,18 +139,20 @@ class Worker:
     def __init__(self, handlers: Handlers, link: Frames) -> None:
         self._handlers = handlers
         self._link = link
+        self._pid = os.getpid()
         self._performers: dict[str, Performer] = {}
         self._running: JobContext | None = None
         self._leaving = False
 
     def serve(self) -> None:
         signal.signal(signal.SIGTERM, self._on_term)
+        let_go_in_child(self._part)
         with capturing(prints=self._handlers.capture_stdout):
             while not self._leaving and (received := self._link.receive()) is not None:
                 self._carry_out(received[0])
             for performer in self._performers.values():
                 with suppress(Exception):  # the handler's own farewell; nobody is left to be told
-                    performer.close()
+                    self._as_worker(performer.close)
 
     def _on_term(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  # the form of signal handlers
         self._leaving = True
@@ -143,6 +160,24 @@ class Worker:
             os._exit(0)
         self._running.cancel()
         raise Cancelled
+
+    def _part(self) -> None:
+        """In a forked child."""
+        self._link.close()
+        if signal.getsignal(signal.SIGTERM) == self._on_term:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def _as_worker(self, call: Callable[[], T]) -> T:
+        """Call the handler's code. What is forked inside does not come out: only the worker speaks for itself."""
+        try:
+            returned = call()
+        except BaseException as raised:
+            if os.getpid() != self._pid:
+                _exit_of(raised)
+            raise
+        if os.getpid() != self._pid:
+            _exit_of(None)
+        return returned
 
     def _carry_out(self, message: Message) -> None:
         logging.getLogger().setLevel(message["level"])
@@ -160,7 +195,7 @@ class Worker:
         context.run_log.close()  # what threads of the handler print from here on belongs to no execution
         _flush()
         context.finish_progress()
-        self._link.send({"ended": [outcome.code, outcome.message]})
+        self._link.send({"log_id": context.log_id, "ended": [outcome.code, outcome.message]})
 
     def _outcome(self, handler: Handler, context: JobContext) -> Outcome:
         try:
@@ -172,7 +207,24 @@ class Worker:
         if performer is None:
             performer = self._performers[handler.name] = handler.performer()
         given = handler.parameters.with_context(arguments, context)
-        return outcome_of(lambda: performer.perform(context, given), Stay(), context)
+        return outcome_of(lambda: self._as_worker(lambda: performer.perform(context, given)), Stay(), context)
+
+
+def _exit_of(raised: BaseException | None) -> NoReturn:
+    """End a forked child as Python ends a program, short of what would undo things of the parent's."""
+    code = 0
+    try:
+        if isinstance(raised, SystemExit):
+            code = raised.code if isinstance(raised.code, int) else int(raised.code is not None)
+        elif raised is not None:
+            code = 1
+            traceback.print_exception(raised)
+        context = current()
+        if context is not None:
+            finish_prints(context)
+        _flush()
+    finally:
+        os._exit(code & 0xFF)
 
 
 def _use_born_descriptors(beyond: int) -> None:

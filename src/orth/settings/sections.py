@@ -204,6 +204,9 @@ class LogsSection(Section):
 
     dir: OptionalFolder = _setting(None, "Where logs are kept. Unset: logs in the data directory.")
     retention: Duration = _setting(timedelta(days=30), "How long they are kept.")
+    file_limit: Bytes = _setting(
+        1024 * 1024 * 1024, "Largest log of one execution; of what comes after that only the last 256 KiB are kept."
+    )
 
     def dir_below(self, data_dir: Path) -> Path:
         """The directory of logs for a process that keeps its files in ``data_dir``."""
