@@ -54,8 +54,9 @@ groups = _table(
     Column("app_name", String(64), nullable=False, unique=True),
     Column("title", String(64), nullable=False),
     Column("address_type", SmallInteger, nullable=False),
-    Column("address_list", Text),
+    Column("address_list", LongText),
     Column("update_time", Instant, nullable=False),
+    Column("dialect", String(8), nullable=False, server_default="auto"),  # how its executors are spoken to
 )
 
 registry = _table(
@@ -69,6 +70,10 @@ registry = _table(
     Column("extensions", String(255), nullable=False),
     Column("version", String(64)),
     Column("handlers", LongText),
+    Column("since", Instant, nullable=False, server_default="0"),  # when this incarnation was first heard of
+    Column("load", Integer),  # what runs and waits there, as it said itself
+    Column("labels", Text),  # a JSON object
+    Column("clock_offset", Integer),  # ms its clock is ahead of the coordinator that measured it
     UniqueConstraint("registry_group", "registry_key", "registry_value", name="idx_g_k_v"),
     Index("ix_registry_update_time", "update_time"),
 )
@@ -116,6 +121,9 @@ jobs = _table(
     Column("trigger_last_time", Instant, nullable=False),
     Column("trigger_next_time", Instant, nullable=False),
     Column("due_time", Instant, nullable=False),  # trigger_next_time plus jitter; 0 = not waiting for the clock
+    Column("label_selector", String(255)),
+    Column("child_per_shard", SmallInteger, nullable=False, server_default="0"),  # else once per broadcast
+    Column("lost_after", Integer, nullable=False, server_default="0"),  # seconds; 0 = the setting
     Index("ix_info_due", "trigger_status", "due_time"),
     Index("ix_info_group", "job_group", "id"),
 )
@@ -152,10 +160,68 @@ executions = _table(
     Column("phase", String(12), nullable=False),
     Column("phase_time", Instant, nullable=False),
     Column("epoch", BigInteger, nullable=False),  # the term that last dispatched it
+    Column("reason_code", String(32)),  # why it ended, waits or was not taken, in a word
+    Column("not_before", Instant),  # planned ahead: must not start earlier
+    Column("batch_id", BigInteger),
     UniqueConstraint("job_id", "trigger_key", "shard_index", name="uq_log_trigger"),
     Index("ix_log_phase", "phase", "id"),
     Index("ix_log_job", "job_id", "id"),
     Index("ix_log_trigger_time", "trigger_time"),
+    Index("ix_log_batch", "batch_id", "phase"),
+)
+
+# What happened to an execution beyond the ordinary: a refusal, a doubt, a second address. The ordinary way has no rows.
+notes = _table(
+    "orth_execution_note",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("execution_id", BigInteger, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("node_id", String(64), nullable=False),
+    Column("code", String(32), nullable=False),
+    Column("message", String(500), nullable=False),
+    Index("ix_note_execution", "execution_id", "id"),
+)
+
+# Where the executions of a job went, for the strategies that look back.
+routes = _table(
+    "orth_route",
+    Column("job_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("address", String(255), primary_key=True),
+    Column("uses", BigInteger, nullable=False),
+    Column("last_use", BigInteger, nullable=False),  # a number that grows with every routed execution of the job
+)
+
+# What each coordinator finds when it calls an address.
+reachability = _table(
+    "orth_reach",
+    Column("node_id", String(64), primary_key=True),
+    Column("address", String(255), primary_key=True),
+    Column("state", String(12), nullable=False),
+    Column("since", Instant, nullable=False),
+    Column("checked_at", Instant, nullable=False),
+    Column("reason", String(255), nullable=False),
+)
+
+batches = _table(
+    "orth_batch",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("job_id", BigInteger, nullable=False),
+    Column("trigger_key", String(160), nullable=False),
+    Column("request_digest", String(64), nullable=False),
+    Column("start_time", Instant, nullable=False),
+    Column("end_time", Instant, nullable=False),  # excluded
+    Column("next_time", Instant, nullable=False),  # fires before it are opened
+    Column("total", Integer, nullable=False),
+    Column("opened", Integer, nullable=False),
+    Column("at_once", Integer, nullable=False),  # executions of it that may be open together
+    Column("executor_param", LongText),  # null = the job's own
+    Column("state", String(10), nullable=False),
+    Column("reason", String(255), nullable=False),
+    Column("actor", String(64), nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("changed_at", Instant, nullable=False),
+    UniqueConstraint("job_id", "trigger_key", name="uq_batch_trigger"),
+    Index("ix_batch_state", "state", "id"),
 )
 
 fires = _table(

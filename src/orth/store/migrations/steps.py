@@ -32,3 +32,15 @@ def create_index(name: str, table: str, columns: list[str]) -> None:
     if name in {index["name"] for index in sa.inspect(op.get_bind()).get_indexes(table)}:
         return
     op.create_index(name, table, columns)
+
+
+def add_column(table: str, column: sa.Column[Any]) -> None:
+    if column.name in {known["name"] for known in sa.inspect(op.get_bind()).get_columns(table)}:
+        return
+    op.add_column(table, column)
+
+
+def lengthen_text(table: str, column: str) -> None:
+    """Let a nullable text hold what ``LongText`` holds; only MySQL and MariaDB have shorter ones."""
+    if op.get_bind().dialect.name in ("mysql", "mariadb"):
+        op.alter_column(table, column, type_=MEDIUMTEXT(), existing_type=sa.Text(), existing_nullable=True)
