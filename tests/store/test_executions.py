@@ -41,6 +41,8 @@ async def test_every_field_of_an_opening_comes_back(db: Database) -> None:
         addresses=("http://a:1", "http://b:1"),
         shard_index=1,
         shard_total=4,
+        not_before=NOW + 500,
+        batch_id=12,
     )
     await db.tx(open_executions, [opening], NOW + 5)
     [number] = await db.read(ids_of_trigger, 7, "fire:1")
@@ -61,6 +63,9 @@ async def test_every_field_of_an_opening_comes_back(db: Database) -> None:
         shard_total=4,
         retries_left=2,
         attempt=3,
+        trigger_key="fire:1",
+        not_before=NOW + 500,
+        batch_id=12,
     )
 
 

@@ -133,6 +133,10 @@ class Execution:
     trigger_msg: str | None = None
     handle_msg: str | None = None
     owner_node: str | None = None
+    trigger_key: str = ""
+    reason_code: str | None = None  # why it ended, waits or was not taken, in a word
+    not_before: int | None = None  # planned ahead: must not start earlier
+    batch_id: int | None = None
 
     @property
     def status(self) -> Status:

@@ -37,6 +37,7 @@ class RouteStrategy(StrEnum):
     LEAST_RECENTLY_USED = "LEAST_RECENTLY_USED"
     FAILOVER = "FAILOVER"
     BUSYOVER = "BUSYOVER"
+    LEAST_LOADED = "LEAST_LOADED"
     SHARDING_BROADCAST = "SHARDING_BROADCAST"
 
 
@@ -86,6 +87,15 @@ class DstPolicy(StrEnum):
     RHYTHM = "rhythm"  # follows real time: both passes of an overlap, nothing extra after a gap
 
 
+class GroupDialect(StrEnum):
+    """How the executors of a group are spoken to."""
+
+    AUTO = "auto"  # as each announced itself; one that did not, as the oldest generation
+    ORTH = "orth"
+    XXL = "xxl"  # xxl-job up to 3.4
+    XXL35 = "xxl35"
+
+
 class AddressType(IntEnum):
     """Where a group's addresses come from."""
 
@@ -119,6 +129,7 @@ class Group:
     title: str
     address_type: AddressType
     addresses: tuple[str, ...]
+    dialect: GroupDialect = GroupDialect.AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +159,10 @@ class Job:
     glue_source: str = ""
     glue_updatetime: int = 0
     child_job_ids: tuple[int, ...] = field(default=())
+    child_per_shard: bool = False  # children of a broadcast: one for each shard, instead of one when all have ended
+    super_task_id: int = 0  # the job whose handler and source this one runs; 0 or itself = its own
+    label_selector: str = ""  # which executors of the group may run it; empty = all
+    lost_after: int = 0  # seconds; 0 = the setting
     trigger_status: bool = False
     trigger_last_time: int = 0
     trigger_next_time: int = 0  # the next fire; 0 = none

@@ -54,6 +54,8 @@ class Opening:
     addresses: tuple[str, ...] = ()
     shard_index: int = 0
     shard_total: int = 1
+    not_before: int | None = None
+    batch_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Ending:
     trigger_msg: str | None = None
     handle_msg: str | None = None
     start_time: int | None = None
+    reason_code: str | None = None
 
 
 def open_executions(connection: Connection, openings: Sequence[Opening], now: int) -> None:
@@ -220,6 +223,7 @@ _END = (
         handle_msg=bindparam("b_handle_msg"),
         handle_time=bindparam("b_now"),
         start_time=bindparam("b_start"),
+        reason_code=bindparam("b_reason"),
     )
 )
 
@@ -299,6 +303,8 @@ def _opened_row(opening: Opening, now: int) -> dict[str, Any]:
         "phase": Phase.OPENED,
         "phase_time": now,
         "epoch": 0,
+        "not_before": opening.not_before,
+        "batch_id": opening.batch_id,
     }
 
 
@@ -316,6 +322,7 @@ def _ending_values(row: Row[Any], ending: Ending, now: int) -> dict[str, Any]:
         "b_handle_code": handle_code,
         "b_handle_msg": row.handle_msg if ending.handle_msg is None else _stored(ending.handle_msg),
         "b_start": row.start_time if ending.start_time is None else ending.start_time,
+        "b_reason": ending.reason_code or row.reason_code,
     }
 
 
@@ -328,6 +335,7 @@ def _execution(row: Row[Any], ended: dict[str, Any] | None = None) -> Execution:
         "handle_time": row.handle_time,
         "trigger_msg": row.trigger_msg,
         "handle_msg": row.handle_msg,
+        "reason_code": row.reason_code,
     }
     if ended is not None:
         fields |= {
@@ -338,6 +346,7 @@ def _execution(row: Row[Any], ended: dict[str, Any] | None = None) -> Execution:
             "handle_time": ended["b_now"],
             "trigger_msg": ended["b_trigger_msg"],
             "handle_msg": ended["b_handle_msg"],
+            "reason_code": ended["b_reason"],
         }
     return Execution(
         id=row.id,
@@ -356,6 +365,9 @@ def _execution(row: Row[Any], ended: dict[str, Any] | None = None) -> Execution:
         retries_left=row.executor_fail_retry_count,
         attempt=row.attempt,
         owner_node=getattr(row, "owner_node", None),
+        trigger_key=row.trigger_key,
+        not_before=row.not_before,
+        batch_id=row.batch_id,
         **fields,
     )
 

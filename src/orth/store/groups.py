@@ -6,7 +6,7 @@ from sqlalchemy import Connection, Row, delete, exists, select, update
 from sqlalchemy.exc import IntegrityError
 
 from orth.domain.executions import OPEN_PHASES
-from orth.domain.jobs import AddressType, Group
+from orth.domain.jobs import AddressType, Group, GroupDialect
 from orth.errors import Conflict, NotFound
 from orth.store.engines import insert_returning_id, locked
 from orth.store.tables import executions, groups, jobs
@@ -20,6 +20,7 @@ def create_group(connection: Connection, group: Group, now: int) -> int:
         "address_type": int(group.address_type),
         "address_list": ",".join(group.addresses),
         "update_time": now,
+        "dialect": group.dialect,
     }
     try:
         with connection.begin_nested():
@@ -50,7 +51,12 @@ def list_groups(connection: Connection, after: int, limit: int) -> list[Group]:
 
 def set_group(connection: Connection, group: Group, now: int) -> None:
     """Write title and address choice of an existing group; its app name is its identity and stays."""
-    values: dict[str, Any] = {"title": group.title, "address_type": int(group.address_type), "update_time": now}
+    values: dict[str, Any] = {
+        "title": group.title,
+        "address_type": int(group.address_type),
+        "update_time": now,
+        "dialect": group.dialect,
+    }
     if group.address_type is AddressType.MANUAL:
         values["address_list"] = ",".join(group.addresses)
     if connection.execute(update(groups).where(groups.c.id == group.id).values(**values)).rowcount == 0:
@@ -97,4 +103,4 @@ def set_automatic_addresses(connection: Connection, app_name: str, addresses: li
 
 def _group(row: Row[Any]) -> Group:
     addresses = tuple(part for part in (row.address_list or "").split(",") if part)
-    return Group(row.id, row.app_name, row.title, AddressType(row.address_type), addresses)
+    return Group(row.id, row.app_name, row.title, AddressType(row.address_type), addresses, GroupDialect(row.dialect))

@@ -203,6 +203,8 @@ def _values(job: Job) -> dict[str, Any]:
         **values,
         "child_jobid": ",".join(str(child) for child in children),
         "trigger_status": RUNNING if job.trigger_status else STOPPED,
+        "child_per_shard": int(job.child_per_shard),
+        "label_selector": job.label_selector or None,
     }
 
 
@@ -231,6 +233,10 @@ def _job(row: Row[Any]) -> Job:
         glue_source=row.glue_source,
         glue_updatetime=row.glue_updatetime,
         child_job_ids=tuple(int(part) for part in row.child_jobid.split(",") if part),
+        child_per_shard=bool(row.child_per_shard),
+        super_task_id=row.super_task_id,
+        label_selector=row.label_selector or "",
+        lost_after=row.lost_after,
         trigger_status=row.trigger_status == RUNNING,
         trigger_last_time=row.trigger_last_time,
         trigger_next_time=row.trigger_next_time,
