@@ -1,7 +1,10 @@
 """Connections that bring too much, or bring it too slowly, are answered and closed; others are served meanwhile."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 import pytest
@@ -133,3 +136,215 @@ async def test_empty_lines_between_requests_do_not_hold_a_connection(port: int) 
 async def test_an_unfinished_second_request_does_not_take_the_first_one_s_answer(port: int) -> None:
     head = b"POST /slow HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi"
     assert await send(port, head + b"GET /unfini") == b"HTTP/1.1 200 OK|hi"
+
+
+# --- a refusal before the request is complete
+
+
+async def refusing(_scope: dict[str, Any], _receive: Any, send: Any) -> None:
+    headers = [(b"content-length", b"2"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": b"no"})
+
+
+@asynccontextmanager
+async def serving(app: Any, **settings: Any) -> AsyncIterator[int]:
+    with bound(Address("127.0.0.1", 0)) as listening:
+        server = Server(app, keep_alive=5, **settings)
+        task = asyncio.create_task(server.serve(sockets=[listening]))
+        yield listening.getsockname()[1]
+        server.should_exit = True
+        async with asyncio.timeout(2):
+            await task
+
+
+def told_whole(port: int, head: bytes, parts: Iterable[bytes]) -> bytes:
+    """Say everything before listening, as simple clients do, and read to the end; a reset is an error."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(head)
+        for part in parts:
+            connection.sendall(part)
+        answer = b""
+        while piece := connection.recv(65_536):
+            answer += piece
+        return answer
+
+
+LARGE = 12 * 1024 * 1024
+BY_LENGTH = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+
+
+async def test_a_refusal_is_read_by_those_who_send_everything_first() -> None:
+    piece = b"x" * 65_536
+    chunk = b"%x\r\n%s\r\n" % (len(piece), piece)
+    async with serving(refusing) as port:
+        for head, part in ((BY_LENGTH % LARGE, piece), (CHUNKED, chunk)):
+            answer = await asyncio.to_thread(told_whole, port, head, [part] * (LARGE // len(piece)))
+            assert answer.startswith(b"HTTP/1.1 413")
+            assert answer.endswith(b"\r\n\r\nno")
+            assert answer.count(b"HTTP/1.1") == 1
+
+
+async def test_our_own_refusals_are_read_too() -> None:
+    lines = b"x-a: b\r\n" * 100_000
+    async with serving(refusing) as port:
+        answer = await asyncio.to_thread(told_whole, port, b"GET / HTTP/1.1\r\nhost: x\r\n", [lines] * 8)
+        assert answer.startswith(b"HTTP/1.1 431")
+        answer = await asyncio.to_thread(told_whole, port, b"\x16\x03\x01\x02\x00", [b"\x00" * LARGE])
+        assert answer.startswith(b"HTTP/1.1 400")
+
+
+async def test_nobody_is_listened_to_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_guard, "LINGER_LIMIT", 1024 * 1024)
+    pieces = count()
+    async with serving(refusing) as port:
+        with pytest.raises(ConnectionError):
+            await asyncio.to_thread(told_whole, port, BY_LENGTH % 10**12, (b"x" * 65_536 for _ in pieces))
+    assert next(pieces) * 65_536 < 32 * 1024 * 1024, "what the sockets themselves hold is less"
+
+
+async def talk_on(writer: asyncio.StreamWriter) -> None:
+    while True:
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.02)
+
+
+async def test_nobody_is_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_guard, "LINGER_WITHIN", 0.2)
+    async with serving(refusing) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(BY_LENGTH % LARGE)
+        async with asyncio.timeout(5):
+            assert (await reader.read()).startswith(b"HTTP/1.1 413")
+            with pytest.raises(ConnectionError):
+                await talk_on(writer)
+        writer.close()
+
+
+async def test_a_stop_does_not_wait_for_what_nobody_reads() -> None:
+    async with serving(refusing) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(BY_LENGTH % LARGE)
+        async with asyncio.timeout(5):
+            assert (await reader.read()).startswith(b"HTTP/1.1 413")
+    writer.close()
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_who_took_too_long_is_not_answered_a_second_time(caplog: pytest.LogCaptureFixture) -> None:
+    answered = asyncio.Event()
+
+    async def stubborn(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        await refusing(scope, receive, send)
+        answered.set()
+
+    async with serving(stubborn) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nhe")
+        async with asyncio.timeout(5):
+            answer = await reader.read()
+            await answered.wait()
+        assert (answer.count(b"HTTP/1.1"), answer.startswith(b"HTTP/1.1 408")) == (1, True)
+        assert "Exception" not in caplog.text
+    writer.close()  # later than the server, which does not wait for it
+
+
+async def test_garbage_behind_a_request_does_not_take_its_answer(port: int) -> None:
+    head = b"POST /slow HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi"
+    assert await send(port, head + b"\x00\x01\x02 garbage\r\n\r\n") == b"HTTP/1.1 200 OK|hi"
+
+
+async def test_what_is_piped_behind_a_refusal_is_not_served() -> None:
+    served: list[str] = []
+
+    async def first_slowly(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        served.append(scope["path"])
+        await asyncio.sleep(0.05)  # the second has arrived in part
+        await refusing(scope, receive, send)
+
+    first = b"GET /first HTTP/1.1\r\nhost: x\r\n\r\n"
+    second = b"POST /second HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhe"
+    async with serving(first_slowly) as port:
+        assert (await asyncio.to_thread(told_whole, port, first + second, [])).count(b"HTTP/1.1") == 1
+    assert served == ["/first"]
+
+
+# --- upgrades
+
+WEBSOCKET = (
+    b"GET / HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n"
+    b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+
+
+async def test_an_upgrade_that_is_only_offered_changes_nothing(port: int, caplog: pytest.LogCaptureFixture) -> None:
+    offer = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n"
+    request = b"POST / HTTP/1.1\r\nhost: x\r\n" + offer + b"content-length: 5\r\n\r\nhello"
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for cut in (len(request), len(request) - 3, 20, 1):
+        writer.write(request[:cut])
+        await asyncio.sleep(0.02)  # in two pieces on the wire
+        writer.write(request[cut:])
+        async with asyncio.timeout(5):
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+            assert await reader.readexactly(5) == b"hello"
+    writer.write(request + request.replace(b"Upgrade,", b"close, Upgrade,"))
+    async with asyncio.timeout(5):
+        assert (await reader.read()).count(b"hello") == 2
+    writer.close()
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    "offer",
+    [
+        b"connection: upgrade\r\n",
+        b"connection:\tUPGRADE \r\n",
+        b"connection: keep-alive\r\nconnection: close,, upgrade ,x\r\n",
+        b"proxy-connection: upgrade\r\n",
+        b"connection: upgrade upgrade\r\n",
+        b"connection: upgrade;q=1\r\n",
+    ],
+)
+async def test_offers_in_every_spelling_leave_the_body(port: int, offer: bytes) -> None:
+    request = b"POST / HTTP/1.1\r\nhost: x\r\n" + offer + b"upgrade: foo/2\r\ntransfer-encoding: chunked\r\n\r\n"
+    assert await send(port, request + b"5\r\nhello\r\n0\r\n\r\n") == b"HTTP/1.1 200 OK|hello"
+
+
+async def test_a_thousand_offers_on_one_connection(port: int) -> None:
+    request = b"GET / HTTP/1.1\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
+    last = b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n"
+    answers = await asyncio.to_thread(told_whole, port, request * 3000 + last, [])
+    assert answers.count(b"HTTP/1.1 200") == 3001
+
+
+async def test_nobody_is_connected_to_elsewhere(port: int) -> None:
+    assert (await send(port, b"CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n")).startswith(b"HTTP/1.1 405")
+
+
+async def test_where_no_websockets_are_served_an_upgrade_is_a_plain_request(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(echo, websockets=False) as port:
+        assert (await send(port, WEBSOCKET)).startswith(b"HTTP/1.1 200")
+    assert caplog.text == ""
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_websocket_is_not_taken_for_a_slow_request() -> None:
+    async def greeting(_scope: dict[str, Any], receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        await asyncio.sleep(0.6)  # longer than both limits
+        await send({"type": "websocket.send", "text": "still here"})
+        await send({"type": "websocket.close"})
+
+    async with serving(greeting) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(WEBSOCKET)
+        async with asyncio.timeout(5):
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101")
+            assert await reader.readexactly(12) == b"\x81\x0astill here"
+        writer.close()

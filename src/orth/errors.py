@@ -157,3 +157,13 @@ class CannotStart(OrthError):
     """A process that refuses to start, in one line that says what to do."""
 
     kind = "cannot-start"
+
+
+class ApiProblem(OrthError):
+    """What an API answered instead of doing what it was asked; ``status`` is the answer's."""
+
+    kind = "api-problem"
+
+    def __init__(self, status: int, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status

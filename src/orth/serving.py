@@ -78,10 +78,11 @@ class WithoutAccessLog(GuardedHttp):
 class Server(uvicorn.Server):
     """Uvicorn without its signal handlers: stopping begins with our own order, not with closing the port."""
 
-    def __init__(self, app: Any, *, keep_alive: int, embedded: bool = False) -> None:
+    def __init__(self, app: Any, *, keep_alive: int, embedded: bool = False, websockets: bool = True) -> None:
         config = (GuestConfig if embedded else uvicorn.Config)(
             app,
             http=WithoutAccessLog,
+            ws="auto" if websockets else "none",
             log_config=None,
             log_level="warning",
             access_log=False,

@@ -166,6 +166,21 @@ def speaks_out_of_turn(ctx: JobContext, what: str) -> None:
         os.write(ctx.link.fileno(), b"\0\0\0\2\xff\xff")
 
 
+@app.job(isolation="process")
+def stops_its_guard(mark: str) -> None:
+    """``once``, or ``always``: as often as the guard is let go on."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    guard = os.getppid()
+    often, _, mark = mark.partition(" ")
+    subprocess.Popen(["sleep", mark], start_new_session=True)
+    os.kill(guard, signal.SIGSTOP)
+    print("stopped it")
+    while True:
+        time.sleep(0.01)
+        if often == "always":
+            os.kill(guard, signal.SIGSTOP)
+
+
 @app.job
 def in_a_thread() -> int:
     return os.getpid()

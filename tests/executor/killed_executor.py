@@ -1,4 +1,4 @@
-"""A program for tests to kill: an executor with a stubborn script and a stubborn worker. Arguments: folder, mark."""
+"""A program for tests to kill: an executor with a stubborn script and two stubborn workers. Arguments: folder, mark."""
 
 import sys
 import time
@@ -21,6 +21,7 @@ if __name__ == "__main__":
     rig.run(1, "stubborn", executor_params=mark)
     source = SCRIPT.format(mark=mark)
     rig.run(2, "", job_id=2, glue_type="GLUE_SHELL", glue_source=source, glue_updatetime=1, executor_params=mark)
-    eventually(lambda: len(alive(mark)) >= 5, 30)
+    rig.run(3, "stops_its_guard", job_id=3, executor_params=f"once {mark}")
+    eventually(lambda: len(alive(mark)) >= 6, 30)
     print("ready", flush=True)
     time.sleep(600)

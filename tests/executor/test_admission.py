@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from orth.domain.jobs import GlueType
+from orth.executor import admission as admission_module
 from orth.executor import outbox as outbox_module
 from orth.executor.context import JobContext
 from orth.executor.facts import TriggerRefused
@@ -167,6 +168,24 @@ def test_no_work_is_taken_while_results_have_no_room(
     assert not refused.ok
     assert "no room for more" in str(refused.msg)
     assert ran.runtime.health()["status"] != "ok"
+
+
+def test_what_runs_and_waits_counts_as_results_to_come(
+    app: Handlers, rig: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (admission_module, outbox_module):
+        monkeypatch.setattr(module, "COUNT_LIMIT", 3)
+    busy = Busy(app, rig)
+    assert busy.ran.run(2, "hold").ok
+    assert busy.ran.run(3, "hold", job_id=2).ok
+    refused = busy.ran.run(4, "hold")
+    assert str(refused.msg) == (
+        "Refused: 3 executions are here and 0 results wait for a coordinator; there is no room for more."
+    )
+    assert busy.ran.run(3, "hold", job_id=2).ok, "what is known here is not new work"
+    busy.finish()
+    assert len(busy.ran.runtime.outbox) == 3, "the cap holds when all of them have ended"
+    assert not busy.ran.run(4, "hold").ok
 
 
 def test_an_idle_beat_is_about_one_job(app: Handlers, rig: MakeRig) -> None:

@@ -164,10 +164,15 @@ def test_a_refusal_is_a_500_in_the_envelope_and_no_result_follows(
 @pytest.mark.parametrize(
     "raw", [b"", b"null", b"[]", b"{}", b"{", b'{"jobId":1}', b'{"jobId":1.5,"logId":7}', b"\xff\xfe", b'"text"']
 )
-def test_what_is_no_trigger_is_refused_in_the_envelope(ran: Rig, raw: bytes) -> None:
-    status, answer = ran.runtime.handle("/run", raw, XXL)
-    assert status == 400
-    assert json.loads(answer)["code"] == 500
+@pytest.mark.parametrize("generation", HEADERS_OF)
+def test_what_is_no_trigger_is_refused_in_the_envelope(ran: Rig, raw: bytes, generation: str) -> None:
+    if generation == "orth":
+        status, answer = ran.runtime.handle("/run", raw, ORTH)
+        assert (status, json.loads(answer)["code"]) == (400, 500)
+    else:
+        refused = ask(ran, HEADERS_OF[generation], "/run", None, raw=raw)
+        assert (refused["code"], refused["data"]) == (500, None)
+        assert refused["msg"]
     assert ran.runtime.quiet()
 
 
@@ -270,15 +275,51 @@ def test_a_log_that_still_grows_is_not_at_its_end(ran: Rig, release: threading.E
 # --- tokens -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("headers", [{}, {"XXL-JOB-ACCESS-TOKEN": "wrong"}, {"XXL-JOB-APPNAME": "rig-app"}])
-@pytest.mark.parametrize("path", ["/run", "/trigger", "/beat", "/idleBeat", "/kill", "/log"])
-def test_without_the_token_nothing_happens_and_the_envelope_says_500(
-    ran: Rig, headers: dict[str, str], path: str
-) -> None:
-    status, answer = ran.runtime.handle(path, json.dumps(BASE_RUN).encode(), headers)
-    assert status == 401
-    assert json.loads(answer)["code"] == 500
+PATHS = ("/run", "/trigger", "/beat", "/idleBeat", "/kill", "/log")
+NO_TOKEN = [
+    {},
+    {"XXL-JOB-ACCESS-TOKEN": ""},
+    {"XXL-JOB-ACCESS-TOKEN": "wrong"},
+    {"XXL-JOB-ACCESS-TOKEN": TOKEN + "x"},
+    {"XXL-JOB-APPNAME": "rig-app"},
+    {"xxl-rpc-access-token": "wrong", "Authorization": "Basic eDp5"},
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_without_the_token_nothing_happens_and_the_reason_is_read(ran: Rig, path: str) -> None:
+    answers = [ask(ran, headers, path, BASE_RUN) for headers in NO_TOKEN]
+    assert answers[0]["code"] == 500
+    assert "token" in answers[0]["msg"]
+    assert answers == [answers[0]] * len(NO_TOKEN), "a wrong token tells no more than a missing one"
     assert ran.runtime.quiet()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    "headers", [{"ORTH-ACCESS-TOKEN": "wrong"}, {"orth-access-token": ""}, {"Authorization": "Bearer wrong"}]
+)
+def test_those_who_know_us_are_told_by_the_status_too(ran: Rig, headers: dict[str, str], path: str) -> None:
+    status, answer = ran.runtime.handle(path, json.dumps(BASE_RUN).encode(), headers)
+    assert (status, json.loads(answer)["code"]) == (401, 500)
+    assert ran.runtime.quiet()
+
+
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/run/", "/runs/x", "/health", "/metrics"])
+def test_an_unknown_path_is_a_500_in_the_envelope(ran: Rig, path: str) -> None:
+    for headers in (XXL, XXL35, {}):
+        refused = ask(ran, headers, path, {})
+        assert (refused["code"], refused["data"]) == (500, None)
+        assert refused["msg"]
+    assert ran.runtime.handle(path, b"{}", ORTH)[0] in (404, 405)
+    assert ran.runtime.handle("/nowhere", b"", XXL, method="GET")[0] == 404
+    assert ran.runtime.handle("/run", b"", XXL, method="GET")[0] == 405
+
+
+def test_a_bug_of_ours_is_told_in_the_envelope_too(ran: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ran.runtime.admission, "is_open", lambda _: 1 / 0)
+    refused = ask(ran, XXL, "/log", {"logDateTim": NOON, "logId": 7, "fromLineNum": 1})
+    assert (refused["code"], "process log" in refused["msg"]) == (500, True)
 
 
 # --- what we send to a coordinator of another make --------------------------------------------------------------------

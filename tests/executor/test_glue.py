@@ -1,8 +1,13 @@
+import asyncio
+import json
+import threading
+import time
 from typing import Any
 
 import pytest
 
-from tests.executor.bench import Rig, eventually
+from orth.wire.messages import Reply
+from tests.executor.bench import HEADERS, NOON, Rig, eventually
 from tests.executor.conftest import MakeRig
 
 
@@ -96,6 +101,75 @@ def test_a_source_that_cannot_work_is_refused_before_it_is_queued(ran: Rig, sour
 def test_a_very_deep_source_is_refused(ran: Rig) -> None:
     reply = ran.run(1, "", **glue("x = " + "(" * 5000 + ")" * 5000 + "\ndef execute(): pass"))
     assert str(reply.msg).startswith("Refused: the source of job 1 cannot be used")
+
+
+def large(body: str) -> str:
+    """So much that the compiler takes a second or more."""
+    step = "def f{0}(a, b=1):\n    return {{'k': [a + {0} * b for c in range(10) if c % 2], 'v': a.b.c(d=1)}}\n"
+    filler = "".join(map(step.format, range(400_000 // len(step))))
+    return f"{filler}\n{body}\n"
+
+
+def test_a_large_source_is_a_source_like_any_other(ran: Rig) -> None:
+    source = large("def execute():\n    return f7(1, 2)['k'] if 0 else 1 / 0  # here")
+    assert ran.run(1, "", **glue(source)).ok
+    assert ran.runtime.join_idle(30)
+    item = ran.waiting()[1]
+    assert item.handle_msg.startswith("ZeroDivisionError")
+    assert "1 / 0  # here" in item.handle_msg
+    line = source.count("\n") - 1  # where execute is defined
+    reply = ran.run(2, "", **glue(large("def execute(:\n  pass"), version=2))
+    assert reply.msg == f"Refused: the source of job 1 cannot be used: line {line}, column 13: invalid syntax."
+    reply = ran.run(3, "", **glue(large("x = 1"), version=3))
+    assert str(reply.msg).endswith("it defines nothing.")
+
+
+def test_while_a_large_source_is_compiled_others_are_answered(ran: Rig) -> None:
+    """The compiler takes seconds; it holds neither the interpreter nor the lock of admission."""
+    replies: list[Reply] = []
+    source = large("def execute():\n    return 'compiled'")
+    slow = threading.Thread(target=lambda: replies.append(ran.run(1, "", **glue(source))))
+    slow.start()
+    waits = []
+    while slow.is_alive():
+        begun = time.monotonic()
+        assert ran.ask("/beat").ok
+        assert ran.ask("/idleBeat", b'{"jobId": 2}').ok
+        waits.append(time.monotonic() - begun)
+        slow.join(0.01)
+    assert replies[0].ok
+    assert len(waits) > 10, "it was over too soon to show anything"
+    assert max(waits) < 0.5
+    assert ran.runtime.join_idle(30)
+    assert ran.waiting()[1].handle_msg == "compiled"
+
+
+async def asked(ran: Rig, path: str, body: bytes) -> bytes:
+    """The answer at the HTTP door."""
+    said: list[bytes] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body}
+
+    async def send(message: Any) -> None:
+        said.append(message.get("body", b""))
+
+    headers = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+    await ran.runtime.http({"type": "http", "method": "POST", "path": path, "headers": headers}, receive, send)
+    return b"".join(said)
+
+
+async def test_the_loop_that_serves_requests_does_not_wait_for_the_compiler(ran: Rig) -> None:
+    source = large("def execute(): pass")
+    trigger = {"jobId": 1, "logId": 1, "glueType": "GLUE", "glueSource": source, "logDateTime": NOON}
+    slow = asyncio.create_task(asked(ran, "/run", json.dumps(trigger).encode()))
+    beats = 0
+    while not slow.done():
+        assert b"200" in await asked(ran, "/beat", b"")
+        beats += 1
+        await asyncio.sleep(0.01)
+    assert b"200" in slow.result()
+    assert beats > 10
 
 
 def test_refusing_does_not_run_anything(ran: Rig) -> None:

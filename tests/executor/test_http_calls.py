@@ -1,6 +1,9 @@
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -103,10 +106,55 @@ def test_silence_is_a_failure_after_the_timeout(ran: Rig, url: str) -> None:
     assert (item.handle_code, "timed out" in item.handle_msg) == (500, True)
 
 
+@contextmanager
+def dripping(answer: bytes, every: float = 0.2) -> Iterator[str]:
+    """A server that sends ``answer`` to its first caller, byte by byte, until that hangs up."""
+
+    def drip() -> None:
+        with suppress(OSError), server.accept()[0] as line:
+            line.recv(65_536)
+            for byte in answer:
+                if left.wait(every):
+                    return
+                line.send(bytes([byte]))
+
+    left = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+        left.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("answer", "timeout"),
+    [(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 99, 1.0), (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 99, 5.0)],
+    ids=["headers", "body"],
+)
+def test_the_timeout_is_for_the_whole_request(ran: Rig, answer: bytes, timeout: float) -> None:
+    with dripping(answer) as url:
+        begun = time.monotonic()
+        item = call(ran, url=url, timeout=timeout)
+        took = time.monotonic() - begun
+    assert (item.handle_code, "timed out" in item.handle_msg) == (500, True)
+    assert took < timeout + 2
+
+
+def test_an_answer_that_breaks_off_is_a_failure(ran: Rig) -> None:
+    with dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab", every=0.001) as url:
+        item = call(ran, url=url)
+    assert (item.handle_code, item.handle_msg) == (
+        500,
+        f"GET {url} failed: IncompleteRead(2 bytes read, 7 more expected)",
+    )
+
+
 @pytest.mark.parametrize(
     "param",
     [
         {"url": "http://127.0.0.1:1"},
+        {"url": "https://127.0.0.1:1"},
         {"url": "file:///etc/passwd"},
         {"url": "http://a b"},
         {"url": "http://["},

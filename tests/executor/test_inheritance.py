@@ -1,11 +1,15 @@
 import asyncio
 import gc
+import multiprocessing
+import os
 import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -118,6 +122,78 @@ def test_a_child_process_knows_the_execution(app: Handlers, rig: MakeRig) -> Non
     assert ran.result(7, "spawn_clean").handle_msg == "-1 -1 None", "an environment that was passed is left alone"
 
 
+SAY = 'echo "$ORTH_JOB_ID $ORTH_JOB_LOG_ID $ORTH_JOB_PARAM" > "$0"'
+SHELL = ["sh", "-c", SAY]
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        lambda file: os.system(f"set -- {file}; {SAY.replace('$0', '$1')}"),
+        lambda file: os.spawnvp(os.P_WAIT, "sh", [*SHELL, file]),
+        lambda file: os.waitpid(os.posix_spawn("/bin/sh", [*SHELL, file], os.environ), 0)[1],
+        lambda file: os.waitpid(os.posix_spawnp("sh", [*SHELL, file], os.environ), 0)[1],
+        lambda file: subprocess.run([*SHELL, file], env=os.environ, check=True).returncode,
+        lambda file: fork_and_exec([*SHELL, file]),
+    ],
+    ids=["system", "spawnvp", "posix_spawn", "posix_spawnp", "Popen", "fork and exec"],
+)
+def test_a_child_started_in_another_way_knows_the_execution_too(
+    app: Handlers, rig: MakeRig, tmp_path: Path, start: Callable[[str], int]
+) -> None:
+    written = tmp_path / "written"
+
+    @app.job
+    def spawn(text: str) -> str:
+        return str(start(str(written)))
+
+    assert rig().result(5, "spawn", executor_params="p").handle_msg == "0"
+    assert written.read_text() == "1 5 p\n"
+    assert "ORTH_JOB_ID" not in os.environ
+
+
+def fork_and_exec(argv: list[str]) -> int:
+    child = os.fork()
+    if child == 0:
+        os.execvp(argv[0], argv)
+    return os.waitpid(child, 0)[1]
+
+
+def test_an_environment_that_was_passed_is_left_alone(app: Handlers, rig: MakeRig, tmp_path: Path) -> None:
+    written = tmp_path / "written"
+
+    @app.job
+    def spawn() -> None:
+        os.waitpid(os.posix_spawn("/bin/sh", [*SHELL, str(written)], dict(os.environ)), 0)
+
+    assert rig().result(5, "spawn").handle_code == 200
+    assert written.read_text() == "  \n"
+
+
+@pytest.mark.parametrize(("command", "status"), [("exit 3", 3 << 8), ("kill -9 $$", 9), ("true", 0)])
+def test_the_status_of_a_command_is_that_of_os_system(app: Handlers, rig: MakeRig, command: str, status: int) -> None:
+    app.job("system")(lambda: str(os.system(command)))
+    assert os.system(command) == status
+    assert rig().result(5, "system").handle_msg == str(status)
+
+
+def variables() -> list[str | None]:
+    return [os.environ.get(name) for name in ("ORTH_JOB_ID", "ORTH_JOB_LOG_ID", "ORTH_JOB_PARAM")]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes_of_a_pool_know_the_execution(app: Handlers, rig: MakeRig, method: str) -> None:
+    @app.job
+    def pooled(text: str) -> str:
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            return str(pool.apply(variables))
+
+    ran = rig()
+    assert ran.run(5, "pooled", executor_params="it's").ok
+    assert ran.runtime.join_idle(60)
+    assert ran.waiting()[5].handle_msg == str(["1", "5", "it's"])
+
+
 def test_a_parameter_too_long_for_a_variable_keeps_no_process_from_starting(app: Handlers, rig: MakeRig) -> None:
     @app.job
     def spawn(text: str) -> str:
@@ -131,9 +207,13 @@ def test_a_parameter_too_long_for_a_variable_keeps_no_process_from_starting(app:
 
 
 def test_outside_a_job_nothing_changes_and_everything_is_put_back() -> None:
-    before = (threading.Thread.start, ThreadPoolExecutor.submit, subprocess.Popen.__init__)
+    def as_it_is() -> list[object]:
+        patched = (threading.Thread.start, ThreadPoolExecutor.submit, subprocess.Popen.__init__, BaseProcess.start)
+        return [*patched, os.system, os.posix_spawn, os.posix_spawnp]
+
+    before = as_it_is()
     with capturing(), capturing(prints=False):
-        assert threading.Thread.start is not before[0]
+        assert not any(now is then for now, then in zip(as_it_is(), before, strict=True))
         found: list[object] = []
         theirs.set("outside")
         in_thread(threading.Thread(target=lambda: found.append(theirs.get())))
@@ -142,7 +222,7 @@ def test_outside_a_job_nothing_changes_and_everything_is_put_back() -> None:
             assert pool.submit(theirs.get).result() == "unset"
         run = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, check=True)
         assert run.stdout == "-1 -1 None\n"
-    assert (threading.Thread.start, ThreadPoolExecutor.submit, subprocess.Popen.__init__) == before
+    assert as_it_is() == before
 
 
 def test_what_somebody_else_put_in_the_place_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

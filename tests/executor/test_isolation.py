@@ -13,6 +13,7 @@ import pytest
 
 from orth.errors import CannotStart, Invalid
 from orth.executor.context import JobContext
+from orth.executor.guard import descendants
 from orth.executor.handlers import Handlers
 from orth.executor.isolation import target_of
 from orth.executor.worker import FACTS
@@ -21,6 +22,7 @@ from tests.executor.bench import NOON, Rig, eventually
 from tests.executor.conftest import MakeRig
 from tests.executor.isolated_jobs import app as isolated_app
 from tests.executor.survivors import alive, is_gone, new_mark, outcome, turning
+from tests.forks import forked
 
 ROOT = Path(__file__).parents[2]
 
@@ -181,6 +183,47 @@ def test_whatever_a_handler_does_it_ends_within_limit_and_grace(isolated: MakeRi
     eventually(lambda: is_gone(worker) and alive(mark) == [], 0.5 + 5)
     assert int(ran.result(2, "where").handle_msg) != worker
     assert ran.runtime.health()["abandoned"] == 0
+
+
+@pytest.mark.parametrize(("often", "code"), [("once", 502), ("always", 500)])
+def test_a_handler_that_stops_its_guard_ends_within_limit_and_grace(isolated: MakeRig, often: str, code: int) -> None:
+    """One that does not let its guard be loses it, and its life, before that."""
+    mark = new_mark()
+    ran = isolated(kill_grace=0.5, warm_workers=1)
+    worker = int(ran.result(9, "where").handle_msg)
+    with turning(ran):
+        item, _ = end_by_limit(ran, "stops_its_guard", f"{often} {mark}")
+    assert (item.handle_code, "stopped it" in ran.text(1)) == (code, True)
+    eventually(lambda: is_gone(worker) and alive(mark) == [], 0.5 + 5)
+    assert ran.runtime.health()["abandoned"] == 0
+    assert ran.result(2, "where").handle_code == 200
+
+
+def test_a_handler_that_stops_its_guard_does_not_outlive_an_executor_that_is_stopped(isolated: MakeRig) -> None:
+    mark = new_mark()
+    ran = isolated(kill_grace=0.5, warm_workers=1)
+    assert ran.run(1, "stops_its_guard", executor_params=f"once {mark}").ok
+    eventually(lambda: alive(mark) != [])
+    below = descendants(os.getpid())
+    ran.runtime.close()
+    eventually(lambda: all(map(is_gone, below)) and alive(mark) == [])
+
+
+def test_a_forked_child_of_the_executor_does_not_keep_workers_and_guards(
+    isolated: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    farewell = tmp_path / "farewell"
+    monkeypatch.setenv("ORTH_TEST_FAREWELL", str(farewell))
+    ran = isolated(warm_workers=1)
+    assert ran.result(1, "Counting").handle_code == 200
+    below = descendants(os.getpid())
+    with forked() as child:
+        begun = time.monotonic()
+        ran.runtime.close()
+        assert time.monotonic() - begun < 4, "none had to be waited for and killed"
+        assert not is_gone(child)
+        assert all(map(is_gone, below))
+    assert farewell.exists(), "the worker has seen that it may leave"
 
 
 def test_within_the_grace_a_handler_leaves_through_its_finally_blocks(isolated: MakeRig) -> None:

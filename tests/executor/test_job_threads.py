@@ -149,6 +149,7 @@ def test_what_has_ended_is_remembered_within_a_bound(
     app: Handlers, rig: MakeRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_threads_module, "REMEMBERED", 2)
+    monkeypatch.setattr(job_threads_module, "_FORGOTTEN", 0)
     app.job("hello")(lambda: "x")
     ran = rig()
     for log_id in (1, 2, 3):

@@ -2,15 +2,16 @@ from pathlib import Path
 
 import pytest
 
-from orth.executor import run_logs
-from orth.executor.run_logs import LAST_WORDS, LINE_LIMIT, RunLog, RunLogs
+from orth.executor import log_writing
+from orth.executor.log_writing import LAST_WORDS, LINE_LIMIT, RunLog
+from orth.executor.run_logs import RunLogs
 from tests.executor.bench import NOON, Ears, HandClock
 
 
 @pytest.fixture
 def small(tmp_path: Path, clock: HandClock, ears: Ears, monkeypatch: pytest.MonkeyPatch) -> RunLogs:
     """Logs of 1,000 bytes, and 400 for the last words."""
-    monkeypatch.setattr(run_logs, "LAST_WORDS", 400)
+    monkeypatch.setattr(log_writing, "LAST_WORDS", 400)
     return RunLogs(tmp_path, clock, ears, file_limit=1000)
 
 

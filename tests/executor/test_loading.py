@@ -57,16 +57,22 @@ def test_two_names_for_one_executor_are_one(here: Path) -> None:
         ("x = 1", "jobs.py:y", "y in jobs.py is not an Executor."),
         ("\nimport no_such_thing", "jobs.py", "No module named 'no_such_thing' ("),
         ("\n\n1 / 0", "jobs.py", "ZeroDivisionError: division by zero ("),
-        ("def (", "jobs.py", "SyntaxError"),
+        ("def (", "jobs.py", "SyntaxError: invalid syntax ({here}/jobs.py:1): def ("),
+        ("x = 1\n  y = 2", "jobs", "IndentationError: unexpected indent ({here}/jobs.py:2): y = 2"),
+        ("import broken", "jobs.py", "SyntaxError: invalid syntax ({here}/broken.py:2): while True print(1)"),
+        ("x = '\0'", "jobs.py", "source code string cannot contain null bytes"),
+        ("open('no such file')", "jobs", "No such file or directory: 'no such file' ({here}/jobs.py:1)."),
         (ONE + ONE.split("\n", 2)[2], "jobs.py", "There are two handlers called hello."),
     ],
 )
 def test_what_cannot_be_loaded_is_told_in_one_line(here: Path, text: str | None, target: str, complaint: str) -> None:
+    (here / "broken.py").write_text("\nwhile True print(1)\n")
     if text is not None:
         (here / "jobs.py").write_text(text)
     with pytest.raises(CannotStart) as refused:
         load_handlers(target)
-    assert complaint in str(refused.value)
+    assert complaint.format(here=here) in str(refused.value)
+    assert "importlib" not in str(refused.value)
     assert "\n" not in str(refused.value)
 
 

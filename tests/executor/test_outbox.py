@@ -54,42 +54,6 @@ def post(tmp_path: Path, clock: HandClock, ears: Ears) -> Post:
     return Post(tmp_path / "outbox", clock, ears)
 
 
-@pytest.fixture(autouse=True)
-def _one_by_one(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most tests look at single results; how results gather has tests of its own."""
-    if "gathering" not in request.fixturenames:
-        monkeypatch.setattr(outbox_module, "GATHER", 0.0)
-
-
-@pytest.fixture
-def gathering() -> float:
-    return outbox_module.GATHER
-
-
-async def test_under_load_results_gather_and_a_first_one_does_not_wait(post: Post, gathering: float) -> None:
-    post.add(item(1))
-    assert await post.outbox.turn() == gathering
-    assert [result.log_id for result in post.desk.results] == [1], "after a quiet time it leaves at once"
-    post.add(item(2))
-    post.add(item(3))
-    assert 0 < await post.outbox.turn() <= gathering
-    assert len(post.desk.results) == 1
-    post.clock.advance(gathering)
-    await post.outbox.turn()
-    assert [result.log_id for result in post.desk.results] == [1, 2, 3]
-
-
-async def test_a_full_batch_does_not_wait_for_more(post: Post, gathering: float) -> None:
-    post.add(item(1))
-    await post.outbox.turn()
-    for log_id in range(2, 2 + outbox_module.BATCH_COUNT):
-        post.add(item(log_id))
-    assert post.outbox.paused_until == post.clock.monotonic(), "the one that fills the batch wakes the loop"
-    assert await post.outbox.turn() == 0
-    assert len(post.desk.results) == 1 + outbox_module.BATCH_COUNT
-    assert gathering > 0
-
-
 async def test_a_result_is_delivered_and_then_forgotten(post: Post) -> None:
     assert await post.outbox.turn() == 30
     post.add(item(1, "x"))
@@ -107,16 +71,16 @@ async def test_a_result_is_delivered_and_then_forgotten(post: Post) -> None:
 
 
 async def test_results_go_in_batches_bounded_in_number_and_bytes(post: Post) -> None:
-    for log_id in range(250):
+    for log_id in range(1200):
         post.add(item(log_id))
-    for log_id in range(1000, 1020):
+    for log_id in range(2000, 2020):
         post.add(item(log_id, "y" * 50_000))
     while len(post.outbox):
         assert await post.outbox.turn() == 0
     sizes = [len(batch) for batch in post.desk.batches]
-    assert sizes[:2] == [100, 100]
-    assert max(sizes) == 100
-    assert [result.log_id for result in post.desk.results] == [*range(250), *range(1000, 1020)]
+    assert sizes[:2] == [500, 500]
+    assert max(sizes) == 500
+    assert [result.log_id for result in post.desk.results] == [*range(1200), *range(2000, 2020)]
     assert all(sum(len(result.handle_msg) for result in batch) < 1024 * 1024 for batch in post.desk.batches)
 
 

@@ -44,7 +44,7 @@ if __name__ == "__main__":
 
 
 FORKING = """
-import multiprocessing, time
+import asyncio, multiprocessing, os, time
 from pathlib import Path
 from orth import Executor
 
@@ -74,6 +74,36 @@ def leaves_a_child(path: str) -> None:
     child.start()
     Path(path).write_text(str(child.pid))
     child.join()
+
+@app.job
+def comes_back_twice(how: str) -> str:
+    child = os.fork()
+    if child == 0:
+        print("the child", end="")
+        if how == "raise":
+            raise ValueError("only in the child")
+        if how == "exit":
+            raise SystemExit(3)
+        return "the child"
+    return f"the executor saw {os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}"
+
+@app.job
+async def comes_back_twice_from_a_loop(how: str) -> str:
+    said = comes_back_twice(how)
+    if said != "the child":
+        await asyncio.to_thread(time.sleep, 0.01)  # the loop can still be woken
+    return said
+
+@app.job
+class ForkingAtTheEnd:
+    def execute(self) -> None:
+        return
+
+    def destroy(self) -> None:
+        child = os.fork()
+        if child == 0:
+            raise ValueError("only in the child")
+        Path("seen").write_text(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
 
 app.main()
 """
@@ -331,6 +361,37 @@ def test_a_signal_to_a_forked_child_is_not_a_signal_to_the_executor(
     assert executor.ended() == 0, "the first signal it has had"
 
 
+@pytest.mark.parametrize("handler", ["comes_back_twice", "comes_back_twice_from_a_loop"])
+@pytest.mark.parametrize(("how", "code"), [("return", 0), ("raise", 1), ("exit", 3)])
+def test_a_forked_child_does_not_go_on_as_the_executor(
+    start: Start, coordinator: StandIn, tmp_path: Path, handler: str, how: str, code: int
+) -> None:
+    (tmp_path / "forking.py").write_text(FORKING)
+    executor = start("forking.py")
+    port = registered(coordinator)
+    assert run(port, 1, handler, how)["code"] == 200
+    eventually(lambda: len(coordinator.results) == 1, 20)
+    assert run(port, 2, "pool")["code"] == 200
+    eventually(lambda: len(coordinator.results) == 2, 20)
+    assert coordinator.results[0]["handleMsg"] == f"the executor saw {code}"
+    assert "the child\n" in executor.told()
+    assert ("ValueError: only in the child" in executor.told()) == (how == "raise")
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.ended() == 0
+
+
+def test_a_child_forked_in_destroy_does_not_go_on_as_the_executor(
+    start: Start, coordinator: StandIn, tmp_path: Path
+) -> None:
+    (tmp_path / "forking.py").write_text(FORKING)
+    executor = start("forking.py")
+    assert run(registered(coordinator), 1, "ForkingAtTheEnd")["code"] == 200
+    eventually(lambda: len(coordinator.results) == 1, 20)
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.ended() == 0
+    assert (tmp_path / "seen").read_text() == "1"
+
+
 def test_a_forked_child_does_not_keep_the_successor_of_a_killed_executor_out(
     start: Start, coordinator: StandIn, tmp_path: Path
 ) -> None:
@@ -351,3 +412,23 @@ def test_a_forked_child_does_not_keep_the_successor_of_a_killed_executor_out(
         assert Path(f"/proc/{child}").exists(), "it lived all the while"
     finally:
         os.kill(child, signal.SIGKILL)
+
+
+def test_a_process_tells_those_it_turns_away_why(start: Start, coordinator: StandIn) -> None:
+    """On the event loop that processes run on, which need not be the one of the tests."""
+    start()
+    eventually(lambda: coordinator.executor_port is not None, 20)
+    url = f"http://127.0.0.1:{coordinator.executor_port}/run"
+    known, foreign = {"ORTH-ACCESS-TOKEN": TOKEN}, {"XXL-JOB-ACCESS-TOKEN": "wrong"}
+    large = b" " * (6 * 1024 * 1024)
+    pieces = (large[at : at + 65_536] for at in range(0, len(large), 65_536))
+    websocket = known | {"Connection": "Upgrade", "Upgrade": "websocket"}
+    for status, headers, body in (
+        (413, known, large),
+        (413, known, pieces),
+        (200, foreign, large[: 1024 * 1024]),
+        (400, websocket, b""),
+    ):
+        answer = urllib3.request("POST", url, headers=headers, body=body, retries=False, timeout=20)
+        assert (answer.status, answer.json()["code"]) == (status, 500)
+        assert answer.json()["msg"]

@@ -15,6 +15,7 @@ from orth.executor.guard import descendants
 from orth.executor.processes import Command, Exit, GuardLost, Processes
 from tests.executor.bench import eventually
 from tests.executor.survivors import alive, is_gone, new_mark
+from tests.forks import forked
 
 PATH = {"PATH": os.environ["PATH"]}
 
@@ -176,6 +177,31 @@ def test_after_closing_nothing_is_started_and_nothing_is_left() -> None:
         processes.take()
 
 
+def test_a_forked_child_keeps_no_guard(processes: Processes) -> None:
+    run(processes, "true")
+    taken, idle = processes.take(), processes.new_guard()
+    ours = descendants(os.getpid())
+    with forked() as child:
+        taken.close()
+        idle.close()
+        begun = time.monotonic()
+        processes.close()
+        assert time.monotonic() - begun < 5, "nothing had to be killed"
+        assert not is_gone(child)
+    assert all(map(is_gone, ours))
+
+
+@pytest.mark.parametrize("who", ["the guard", "guard and nursery"])
+def test_what_was_stopped_is_closed_all_the_same(who: str) -> None:
+    processes = Processes(SystemClock(), PATH)
+    guard, nursery = map(int, run(processes, "echo $PPID; ps -o ppid= -p $PPID")[1])
+    ours = descendants(os.getpid())
+    for pid in (nursery, guard) if who == "guard and nursery" else (guard,):
+        os.kill(pid, signal.SIGSTOP)
+    processes.close()
+    assert all(map(is_gone, ours))
+
+
 def test_nothing_outlives_a_killed_executor(tmp_path: Path) -> None:
     mark = new_mark()
     executor = subprocess.Popen(
@@ -183,7 +209,7 @@ def test_nothing_outlives_a_killed_executor(tmp_path: Path) -> None:
     )
     assert executor.stdout is not None
     assert executor.stdout.readline() == b"ready\n"
-    eventually(lambda: len(alive(mark)) >= 5, 30)
+    eventually(lambda: len(alive(mark)) >= 6, 30)
     below = descendants(executor.pid)
     executor.kill()
     executor.communicate()

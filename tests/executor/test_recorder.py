@@ -22,7 +22,9 @@ class Desk:
         self.journal = Journal(directory, Ears())
         self.journal.recover()
         self.said: list[tuple[list[bytes], OSError | None]] = []
-        self.recorder: Recorder[Note] = Recorder(self.journal, self._hear)
+        self.recorder: Recorder[Note] = Recorder(self.journal, self._hear, lambda: self.firsts.append(len(self.said)))
+        self.firsts: list[int] = []
+        """How many batches had been recorded when it was asked to write what comes first."""
 
     def _hear(self, batch: list[Note], failure: OSError | None) -> None:
         self.said.append(([note.record for note in batch], failure))
@@ -69,6 +71,7 @@ def test_what_comes_while_the_disk_is_busy_goes_together(desk: Desk, monkeypatch
     let_go.set()
     desk.recorder.join()
     assert [len(batch) for batch, _failure in desk.said] == [1, 99]
+    assert desk.firsts == [0, 1], "what comes first is written once for each batch, and before it"
     assert desk.journal.fsyncs == 2
     desk.recorder.close()
 
@@ -117,4 +120,20 @@ def test_many_threads_lose_nothing(desk: Desk) -> None:
         thread.join()
     desk.recorder.join()
     assert sorted(int(record) for record in desk.records) == list(range(800))
+    desk.recorder.close()
+
+
+def test_without_a_thread_whoever_waits_does_the_work(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as exhausted:
+        exhausted.setattr(threading.Thread, "start", none_left)
+        desk.recorder.give(numbered(1))
+        assert desk.said == []
+        desk.recorder.join()
+        assert desk.records == [b"1\n"]
+    desk.recorder.give(numbered(2))
+    desk.recorder.join()
+    assert desk.records == [b"1\n", b"2\n"]
     desk.recorder.close()

@@ -97,6 +97,8 @@ def test_a_change_is_served_after_what_runs_has_ended_and_a_broken_file_is_not(s
     assert run(port, 1, "wait_for_file", str(tmp_path / "go"))["code"] == 200
     (tmp_path / "jobs.py").write_text("def (")
     eventually(lambda: "SyntaxError" in watcher.told(), 30)
+    assert "jobs.py:1): def (; the executor goes on" in watcher.told()
+    assert "importlib" not in watcher.told()
     assert "the executor goes on as it was until it is mended" in watcher.told()
     assert run(port, 1, "answer")["msg"].startswith("Execution 1 is here already: running"), "the old one is there"
     watcher.write("two")

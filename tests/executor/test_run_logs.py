@@ -12,7 +12,8 @@ from orth.clock import SystemClock
 from orth.errors import Invalid
 from orth.executor import run_logs
 from orth.executor.facts import LogUnwritable
-from orth.executor.run_logs import LINE_LIMIT, RunLogs
+from orth.executor.log_writing import LINE_LIMIT
+from orth.executor.run_logs import RunLogs
 from orth.wire.messages import LogPage
 from tests.executor.bench import NOON, Ears, HandClock
 
@@ -146,6 +147,7 @@ def test_an_unwritable_log_is_told_and_fails_nobody(logs: RunLogs, ears: Ears, t
 
 def test_a_disk_that_fills_up_is_told_once(logs: RunLogs, ears: Ears) -> None:
     log = logs.open(7, NOON)
+    log.write("there is room")
     full = os.open("/dev/full", os.O_WRONLY)
     assert log._file is not None
     os.dup2(full, log._file)
@@ -169,6 +171,49 @@ def test_lines_cannot_be_forged_and_other_control_characters_are_kept(logs: RunL
     ]
     assert all(line.startswith(stamp) for line in page.content.split("\n"))
     assert page.to_line == 4
+
+
+# --- remarks, which may wait ------------------------------------------------------------------------------------------
+
+
+def test_remarks_alone_make_one_file_when_the_log_has_ended(logs: RunLogs) -> None:
+    log = logs.open(7, NOON)
+    log.remark("begins")
+    log.remark("ends")
+    log.close()
+    log.remark("too late")
+    assert not log.path.exists()
+    logs.write_ended()
+    assert [line.split(" ")[1] for line in log.path.read_text().splitlines()] == ["begins", "ends"]
+    assert not logs.growth.is_written_to(str(log.path.parent))
+
+
+def test_what_a_handler_writes_brings_out_the_remarks_before_it(logs: RunLogs) -> None:
+    log = logs.open(7, NOON)
+    log.remark("begins")
+    log.write("hello")
+    log.remark("ends")
+    assert [line.split(" ")[1] for line in log.path.read_text().splitlines()] == ["begins", "hello", "ends"]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_reader_sees_remarks_that_wait(logs: RunLogs, closed: bool) -> None:
+    log = logs.open(7, NOON)
+    log.remark("begins")
+    if closed:
+        log.close()
+    assert logs.read(7, NOON, 1, finished=closed).content.endswith("begins")
+    assert logs.tail(7, NOON, 1, finished=closed).content.endswith("begins")
+
+
+def test_remarks_do_not_wait_for_long(logs: RunLogs) -> None:
+    log = logs.open(7, NOON)
+    log.remark("begins, and runs for hours")
+    deadline = time.monotonic() + 10
+    while not log.path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    assert log.path.read_text().endswith("for hours\n")
 
 
 # --- from the end -----------------------------------------------------------------------------------------------------
@@ -229,7 +274,9 @@ def test_a_tail_too_large_for_a_page_keeps_its_end(logs: RunLogs, monkeypatch: p
 def test_the_tail_of_nothing_is_nothing(logs: RunLogs) -> None:
     assert logs.tail(7, NOON, 5, finished=False).content == ""
     assert logs.tail(7, NOON, 5, finished=True).end
-    logs.open(7, NOON).close()
+    path = logs.path_of(7, NOON)
+    path.parent.mkdir()
+    path.touch()
     page = logs.tail(7, NOON, 5, finished=True)
     assert (page.from_line, page.to_line, page.content, page.end) == (1, 0, "", True)
 

@@ -32,6 +32,7 @@ class Shop:
         return carry_out(Accepted(asked, handler), handler.performer(), self.tools)
 
     def text(self, log_id: int) -> str:
+        self.tools.logs.write_ended()
         return self.tools.logs.path_of(log_id, NOON).read_text()
 
 

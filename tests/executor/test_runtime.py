@@ -39,7 +39,14 @@ async def test_it_announces_what_it_is(app: Handlers, rig: MakeRig) -> None:
     assert request.registry_value == "http://127.0.0.1:9999"
     assert request.orth is not None
     assert (request.orth.incarnation, request.orth.version) == ("this-process", __version__)
-    assert request.orth.extensions == ("resend", "verdicts", "kill-execution", "batch-run")
+    assert request.orth.extensions == (
+        "resend",
+        "verdicts",
+        "kill-execution",
+        "batch-run",
+        "follow-log",
+        "not-before",
+    )
     [handler] = request.orth.handlers
     assert (handler.name, handler.description, handler.schedule) == ("hello", "Greet.", "0/5 * * * * ?")
     assert handler.params_schema is not None

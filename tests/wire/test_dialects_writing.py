@@ -14,6 +14,7 @@ from orth.wire.dialects import (
     auth_headers,
     callback_item_body,
     idle_beat_body,
+    is_foreign,
     kill_body,
     log_body,
     log_payload,
@@ -222,6 +223,11 @@ class TestWriting:
         body = json.loads(log_body(LogRequest(log_id=1, log_date_time=5, from_line_num=2)))
         assert body == {"logId": 1, "logDateTime": 5, "logDateTim": 5, "fromLineNum": 2}
 
+    def test_only_those_that_can_are_asked_for_the_end_of_a_log_or_to_wait(self) -> None:
+        request = LogRequest(log_id=1, log_date_time=5, tail=10, wait=20)
+        assert set(json.loads(log_body(request))) == {"logId", "logDateTime", "logDateTim", "fromLineNum"}
+        assert read_log_request(log_body(request, frozenset({Extension.FOLLOW_LOG}))) == request
+
     def test_results_carry_both_times_and_no_empty_extensions(self) -> None:
         body = json.loads(callback_item_body(CallbackItem(log_id=1, log_date_time=5, handle_code=200)))
         assert body == {"logId": 1, "logDateTime": 5, "logDateTim": 5, "handleCode": 200, "handleMsg": ""}
@@ -277,3 +283,19 @@ class TestHeaders:
     )
     def test_the_token_of_a_request(self, headers: dict[str, str], token: str | None) -> None:
         assert token_from(headers) == token
+
+    @pytest.mark.parametrize(
+        ("headers", "foreign"),
+        [
+            ({}, True),
+            ({"Content-Type": "application/json"}, True),
+            ({"xxl-job-access-token": "a"}, True),
+            ({"XXL-JOB-APPNAME": "demo", "Authorization": "Bearer a"}, True),
+            ({"XXL-RPC-ACCESS-TOKEN": ""}, True),
+            ({"orth-access-token": ""}, False),
+            ({"ORTH-ACCESS-TOKEN": "a", "XXL-JOB-ACCESS-TOKEN": "a"}, False),
+            ({"authorization": "Bearer a"}, False),
+        ],
+    )
+    def test_who_is_of_another_make(self, headers: dict[str, str], foreign: bool) -> None:
+        assert is_foreign(headers) is foreign

@@ -68,6 +68,7 @@ class TestRunRequest:
             "executorConcurrency": 1,
             "scheduleTime": None,
             "resendTo": None,
+            "startIn": None,
         }
 
     def test_an_unknown_block_strategy_queues(self) -> None:

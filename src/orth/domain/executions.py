@@ -137,6 +137,7 @@ class Execution:
     reason_code: str | None = None  # why it ended, waits or was not taken, in a word
     not_before: int | None = None  # planned ahead: must not start earlier
     batch_id: int | None = None
+    broadcast_id: int | None = None  # the broadcast it is a shard of
 
     @property
     def status(self) -> Status:

@@ -90,10 +90,10 @@ class DstPolicy(StrEnum):
 class GroupDialect(StrEnum):
     """How the executors of a group are spoken to."""
 
-    AUTO = "auto"  # as each announced itself; one that did not, as the oldest generation
-    ORTH = "orth"
-    XXL = "xxl"  # xxl-job up to 3.4
-    XXL35 = "xxl35"
+    AUTO = "auto"  # ours as they announced themselves, every other as xxl
+    ORTH = "orth"  # ours, and the fork of the same name: concurrency and schedule time travel with a trigger
+    XXL = "xxl"  # xxl-job 2.2 to 3.4
+    XXL35 = "xxl35"  # xxl-job 3.5: another path, and the app name in a header
 
 
 class AddressType(IntEnum):
@@ -111,6 +111,14 @@ ALIASES = {
     "LFU": RouteStrategy.LEAST_FREQUENTLY_USED,
     "LRU": RouteStrategy.LEAST_RECENTLY_USED,
 }
+
+PLANNED_AHEAD = frozenset({ScheduleType.CRON, ScheduleType.FIX_RATE})
+"""Schedules whose fires may be decided before they are due. A FIX_DELAY is known only when an execution has ended, and
+an AT job must not be over before its instant.
+"""
+
+SENT_AHEAD = frozenset({BlockStrategy.SERIAL_EXECUTION, BlockStrategy.CONCURRENT})
+"""Strategies of which a trigger may be sent before it is due. The others depend on what runs when it starts."""
 
 CAUSE_OF_SCHEDULE = {
     ScheduleType.CRON: TriggerCause.CRON,
@@ -167,3 +175,8 @@ class Job:
     trigger_last_time: int = 0
     trigger_next_time: int = 0  # the next fire; 0 = none
     due_time: int = 0  # the next fire plus its jitter
+
+    @property
+    def super_id(self) -> int | None:
+        """The job whose handler and source this one runs; None when it runs its own."""
+        return None if self.super_task_id in (0, self.id) else self.super_task_id

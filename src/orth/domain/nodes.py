@@ -4,8 +4,15 @@ A process is known by its *incarnation*, a random id made at its start: host nam
 successor, and a restart on the same address is not a continuation.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+
+LABELS_LIMIT = 32
+"""Labels of one executor."""
+LABEL_KEY = r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?"
+LABEL_VALUE = r"[A-Za-z0-9._/:+-]{0,63}"
 
 
 class Liveness(StrEnum):
@@ -14,7 +21,17 @@ class Liveness(StrEnum):
     ALIVE = "alive"
     MISSED_30 = "missed_30"  # one beat missed
     MISSED_60 = "missed_60"  # two
-    REMOVED = "removed"  # three: out of the registry
+    MISSED_90 = "missed_90"  # three: to be removed at the next look
+    REMOVED = "removed"  # out of the registry
+
+
+class Reachability(StrEnum):
+    """What one coordinator finds when it calls an address. Beats say that a process lives, not that we reach it."""
+
+    UNTRIED = "untried"  # never called, and no reason to doubt
+    REACHABLE = "reachable"
+    SUSPECT = "suspect"  # one call failed; not yet confirmed
+    UNREACHABLE = "unreachable"  # a probe has confirmed it
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +44,22 @@ class ExecutorEntry:
     incarnation: str | None  # None: a foreign executor, which does not say
     extensions: frozenset[str] = frozenset()
     """What this executor announced beyond the base protocol; nothing else may be sent to it."""
+    version: str | None = None
+    since: int = 0
+    """When this incarnation was first heard of."""
+    load: int | None = None
+    """What runs and waits there, as it said with its last beat."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    clock_offset: int | None = None
+    """Milliseconds its clock is ahead of the coordinator's that took its last beat."""
 
 
 def liveness(age: int, beat: int, dead_after: int) -> Liveness:
-    """What a beat ``age`` ms old means when one is expected every ``beat`` ms and three missing ones are
+    """What a beat ``age`` ms old means when one is expected every ``beat`` ms and an executor is removed after
     ``dead_after`` ms.
     """
     if age >= dead_after:
-        return Liveness.REMOVED
+        return Liveness.MISSED_90
     if age >= 2 * beat:
         return Liveness.MISSED_60
     if age > beat + beat // 10:  # a tenth of slack: a beat in flight is not a missed beat

@@ -15,6 +15,7 @@ import re
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Protocol
 
@@ -30,6 +31,7 @@ LAST_INSTANT = END * DAY * 1000 - 1
 SHORTEST_PERIOD = 10
 LONGEST_PERIOD = 366 * DAY * 1000
 LONGEST_JITTER = 3_600_000
+_REMEMBERED = 10_000
 CONF_LIMIT = 64  # of everything but cron expressions, which have their own
 
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY * 1000}
@@ -187,20 +189,24 @@ def parse_schedule(
     if not 0 <= jitter <= LONGEST_JITTER:
         hint = f"Write 0 to {LONGEST_JITTER} milliseconds."
         raise Invalid(f"A jitter of {jitter} ms is not possible.", hint=hint, field="jitter")
+    fires = _fires(schedule_type, conf, timezone, dst, anchor)
+    return Schedule(schedule_type, conf, fires, timezone, jitter, key, calendar)
+
+
+@lru_cache(maxsize=_REMEMBERED)  # planning asks with every fire, and thousands of jobs share a few expressions
+def _fires(schedule_type: ScheduleType, conf: str, timezone: str, dst: DstPolicy, anchor: int) -> Fires:
     zone = zone_named(timezone)
-    fires: Fires
     match schedule_type:
         case ScheduleType.CRON:
-            fires = Cron.parse(conf, timezone, dst)
+            return Cron.parse(conf, timezone, dst)
         case ScheduleType.FIX_RATE:
-            fires = FixedRate(parse_duration(conf), anchor)
+            return FixedRate(parse_duration(conf), anchor)
         case ScheduleType.FIX_DELAY:
-            fires = FixedDelay(parse_duration(conf))
+            return FixedDelay(parse_duration(conf))
         case ScheduleType.AT:
-            fires = Once(parse_instant(conf, zone))
+            return Once(parse_instant(conf, zone))
         case ScheduleType.NONE:
-            fires = Once(None)
-    return Schedule(schedule_type, conf, fires, timezone, jitter, key, calendar)
+            return Once(None)
 
 
 def parse_duration(text: str) -> int:

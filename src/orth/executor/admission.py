@@ -11,19 +11,23 @@ result follows, and the coordinator may act on it at once. The questions, in ord
 5. Does the job's block strategy let it in? SERIAL_EXECUTION and CONCURRENT queue it, DISCARD_LATER refuses it while the
    job is busy, COVER_EARLY ends what is there. A trigger that brings another handler, or another version of its source,
    also ends what is there, whatever the strategy: the job is not that job any more.
+
+A trigger may arrive before its time (``startIn``). It is taken at once and counts as one that waits; what it does to
+others of its job it does when its time has come. DISCARD_LATER and COVER_EARLY depend on what runs at that moment, so
+such a trigger is refused while it is early, and coordinators send it on time.
 """
 
 from collections.abc import Sequence
 
 from orth.domain.executions import FAILURE, SUCCESS
-from orth.domain.jobs import BlockStrategy
+from orth.domain.jobs import SENT_AHEAD, BlockStrategy
 from orth.errors import Unavailable
 from orth.events import Events
 from orth.executor.facts import TriggerRefused
 from orth.executor.handlers import Handler
 from orth.executor.job_thread import concurrency_of
 from orth.executor.job_threads import JobThreads
-from orth.executor.outbox import Outbox
+from orth.executor.outbox import COUNT_LIMIT, Outbox
 from orth.executor.run_logs import LATEST_INSTANT
 from orth.executor.sources import Sources
 from orth.wire.dialects import Malformed
@@ -56,25 +60,31 @@ class Admission:
 
     def run(self, request: RunRequest) -> Reply:
         """Queue the trigger, or say why not."""
+        self._sources.prepare(request)
+        arrived = self._threads.tools.clock.monotonic()
         with self._threads.lock:  # a request that arrives twice at once is decided one after the other
-            return self._decided(request)
+            return self._decided(request, arrived)
 
     def run_all(self, requests: Sequence[RunRequest | Malformed]) -> list[RunAnswer]:
         """Queue each of the triggers, or say why not; one that cannot be read spoils nothing but itself."""
+        for request in requests:
+            if isinstance(request, RunRequest):
+                self._sources.prepare(request)
+        arrived = self._threads.tools.clock.monotonic()
         with self._threads.lock:  # once for all: none of them starts before the last is decided
-            return [self._answered(request) for request in requests]
+            return [self._answered(request, arrived) for request in requests]
 
-    def _answered(self, request: RunRequest | Malformed) -> RunAnswer:
+    def _answered(self, request: RunRequest | Malformed, arrived: float) -> RunAnswer:
         if isinstance(request, Malformed):
             return RunAnswer(log_id=request.log_id, code=FAILURE, msg=f"Refused: {request.reason}.")
-        reply = self._decided(request)
+        reply = self._decided(request, arrived)
         return RunAnswer(log_id=request.log_id, code=reply.code, msg=reply.msg)
 
-    def _decided(self, request: RunRequest) -> Reply:
+    def _decided(self, request: RunRequest, arrived: float) -> Reply:
         known = self._standing(request.log_id)
         if known is not None:
             return Reply(code=SUCCESS, msg=f"Execution {request.log_id} is here already: {known}.")
-        reason = self._refusal(request) or self._take(request)
+        reason = self._refusal(request) or self._take(request, arrived)
         if reason is None:
             return _TAKEN
         self._events.emit(TriggerRefused(request.log_id, request.job_id, reason))
@@ -117,10 +127,19 @@ class Admission:
             return "its time lies beyond the year 9999"
         if request.broadcast_index >= request.broadcast_total:
             return f"there is no shard {request.broadcast_index} of {request.broadcast_total}; the first is 0"
-        return self._outbox.refusal
+        if request.start_in and request.executor_block_strategy not in SENT_AHEAD:
+            return f"its block strategy is {request.executor_block_strategy}, so it cannot be taken before its time"
+        return self._outbox.refusal or self._no_room()
 
-    def _take(self, request: RunRequest) -> str | None:
-        """Queue it with its handler; the reason when that cannot be done."""
+    def _no_room(self) -> str | None:
+        """Whether the outbox would outgrow its cap if all that is here ended now: each will be a result in it."""
+        here, waiting = self._threads.count(), len(self._outbox)
+        if here + waiting < COUNT_LIMIT:
+            return None
+        return f"{here} executions are here and {waiting} results wait for a coordinator; there is no room for more"
+
+    def _take(self, request: RunRequest, arrived: float) -> str | None:
+        """Queue it with its handler, or keep it until its time; the reason when that cannot be done."""
         handler = self._sources.handler_of(request)
         if isinstance(handler, str):
             return handler
@@ -128,7 +147,8 @@ class Admission:
         if blocked is not None:
             return blocked
         try:
-            self._threads.accept(request, handler)
+            due = arrived + request.start_in / 1000 if request.start_in else None
+            self._threads.accept(request, handler, due)
         except Unavailable as unavailable:
             return str(unavailable)
         return None

@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from typing import TextIO
 from weakref import WeakKeyDictionary
 
-from orth.executor import inheritance
+from orth.executor import blows, inheritance
 from orth.executor.context import JobContext, current, left
-from orth.executor.run_logs import LINE_LIMIT
+from orth.executor.log_writing import LINE_LIMIT
 
 
 def _writer() -> JobContext | None:
@@ -40,6 +40,8 @@ class LogCapture(logging.Handler):
         self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
+        if blows.waiting and record.name != "orth":
+            blows.take()
         context = _writer()
         # Our own facts are about executions, not written by them: they belong to the process log alone.
         if context is None or record.name == "orth":
@@ -76,6 +78,8 @@ class PrintCapture(io.TextIOBase):
         self._unfinished: WeakKeyDictionary[JobContext, str] = WeakKeyDictionary()
 
     def write(self, text: str, /) -> int:
+        if blows.waiting:
+            blows.take()
         context = _writer()
         if context is None:
             return self.beyond.write(text)
@@ -91,10 +95,17 @@ class PrintCapture(io.TextIOBase):
 
     def finish(self, context: JobContext) -> None:
         """Write out a last line that had no line break."""
+        if not self._unfinished:  # as nearly always: no lock is taken for it, since all job threads come here
+            return
         with self._lock:
             rest = self._unfinished.pop(context, "")
         if rest:
             context.run_log.write(_last_state(rest))
+
+    def unfinished(self, context: JobContext) -> str:
+        """That last line, taken without the lock: in a forked child nobody is left to give it back."""
+        rest = self._unfinished.pop(context, "")
+        return rest and f"{_last_state(rest)}\n"
 
     def flush(self) -> None:
         if _writer() is None:
@@ -148,6 +159,11 @@ def finish_prints(context: JobContext) -> None:
     """Called when the execution ends, before its log is closed."""
     for stream in tuple(_prints):
         stream.finish(context)
+
+
+def unfinished_prints(context: JobContext) -> str:
+    """In a forked child that exits: what it has printed and would otherwise be lost, in whole lines."""
+    return "".join(stream.unfinished(context) for stream in _prints)
 
 
 def _enter(prints: bool) -> None:

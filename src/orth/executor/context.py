@@ -18,8 +18,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from orth.clock import Clock, SystemClock
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
+from orth.executor import blows
+from orth.executor.log_writing import RunLog
 from orth.executor.progress import Progress, ProgressKeeper
-from orth.executor.run_logs import RunLog
 from orth.wire.messages import INT32_MAX
 
 Item = TypeVar("Item")
@@ -173,6 +174,8 @@ class JobContext:
 
     def log(self, pattern: object, *values: object) -> None:
         """Write to the log, each ``{}`` of ``pattern`` replaced by the next value; of an exception, its traceback."""
+        if blows.waiting:
+            blows.take()
         if isinstance(pattern, BaseException):
             self.run_log.write("".join(traceback.format_exception(pattern)).rstrip("\n"))
         else:

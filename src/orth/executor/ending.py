@@ -11,26 +11,25 @@ The exception must hit the handler and nothing else: not our own code after it, 
 thread. ``Stay`` is that guard. An exception is aimed only while the stay lasts, under the lock that also ends it, and
 one that was aimed but has not struck is taken back as it ends.
 
-It must not strike inside code that others depend on either. ``logging`` takes its lock one step before the ``try`` that
-gives it back: an exception between the two would leave the lock held, and stop every thread that logs. So the thread's
-stack is looked at first, and while ``logging``, ``threading`` and their like, or we ourselves, are at work, the blow is
-put off for some milliseconds. A pending exception strikes in the innermost function or at the entry of the next one,
-before that has taken anything; hence looking at the moment of aiming is enough.
+It must not strike inside code that others depend on either (see ``blows``). So the thread's stack is looked at first,
+and while ``logging``, ``threading`` and their like, or we ourselves, are at work, the blow is put off for some
+milliseconds, or until the handler next prints or logs, which then raises it. A pending exception strikes in the
+innermost function or at the entry of the next one, before that has taken anything; hence looking at the moment of
+aiming is enough.
 
 What remains: another library that takes a lock of Python's in two steps, as ``logging`` does, may be struck in between.
 A handler that is inside the modules named here whenever it is looked at ends as one that blocks in C: abandoned.
 """
 
 import ctypes
-import logging
-import selectors
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType
+from types import FrameType
 from typing import TypeVar
 
 from orth.clock import SystemClock
+from orth.executor.blows import is_theirs, may_be_struck, put_off, take_back
 from orth.executor.context import Cancelled, JobContext
 from orth.executor.performers import Performer
 
@@ -44,26 +43,6 @@ _BETWEEN_LOOKS = 0.002
 """Seconds until a thread that could not be interrupted where it was is looked at again."""
 _SHIELDS = 3
 
-_SEALED = frozenset(
-    (
-        *("orth", "logging", "threading", "queue", "concurrent", "multiprocessing", "asyncio", "contextlib"),
-        *("warnings", "weakref", "_weakrefset", "importlib", "_frozen_importlib", "_frozen_importlib_external"),
-    )
-)
-"""Packages that must not be struck: they take locks in several steps, or everybody shares what they hold."""
-_WAITING_ROOMS = frozenset(("threading", "queue", "concurrent"))
-_WAIT = threading.Condition.wait.__code__
-_SELECT = selectors.DefaultSelector.select.__code__
-_LOCKLESS: frozenset[CodeType] = frozenset(
-    function.__code__
-    for function in (
-        *(logging.Logger.debug, logging.Logger.info, logging.Logger.warning, logging.Logger.error),
-        *(logging.Logger._log, logging.Logger.findCaller, logging.Logger.makeRecord, logging.LogRecord.__init__),
-        *(logging.Logger.handle, logging.Logger.callHandlers),
-    )
-)
-"""The way of a record up to the first lock: a handler that does little but log can be met here."""
-
 _real = SystemClock()
 """Threads wait in real time, whatever clock the executions have."""
 
@@ -75,13 +54,14 @@ class Ended(Cancelled):
 class Stay:
     """The time a handler spends in a thread, as others may know and disturb it."""
 
-    __slots__ = ("_aimed", "_barred", "_lock", "_over", "_thread")
+    __slots__ = ("_aimed", "_barred", "_lock", "_over", "_put_off", "_thread")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._thread: int | None = None
         self._barred = False
         self._aimed = False
+        self._put_off = False
         self._over: threading.Event | None = None
 
     def spend(self, call: Callable[[], T]) -> T:
@@ -107,6 +87,9 @@ class Stay:
             try:
                 with self._lock:
                     self._thread = None
+                    if self._put_off:
+                        take_back(threading.get_ident())
+                        self._put_off = False
                     if self._aimed:
                         _set_async_exception(ctypes.c_ulong(threading.get_ident()), None)
                     if self._over is not None:
@@ -116,27 +99,43 @@ class Stay:
                 continue
 
     def interrupt(self) -> bool:
-        """Raise ``Ended`` in the handler's thread; false when it is not inside, or where nothing may be raised."""
+        """Raise ``Ended`` in the handler's thread; false when it is not inside, or where nothing may be raised.
+
+        In the second case it is put off until the handler writes something. It is true when that has happened since.
+        """
         with self._lock:
-            leaf = self._leaf()
-            if leaf is None:
+            thread = self._thread
+            if thread is None:
                 return False
-            step = leaf.f_lasti
-            if not _may_be_struck(leaf) or leaf is not self._leaf():
-                return False
-            self._aimed = True
-            thread, ended = ctypes.c_ulong(self._thread or 0), ctypes.py_object(Ended)
-            # Looking took steps of Python code, between which other threads may run. Between the next comparison and
-            # the call there is none, so what was seen still holds.
-            if leaf.f_lasti != step:
-                return False
-            _set_async_exception(thread, ended)
-            return True
+            if self._put_off and not take_back(thread):
+                self._put_off = False
+                return True
+            self._put_off = not self._strike(thread)
+            if self._put_off:
+                put_off(thread, Ended)
+            return not self._put_off
+
+    def _strike(self, thread: int) -> bool:
+        """Under the lock."""
+        leaf = self._leaf()
+        if leaf is None:
+            return False
+        step = leaf.f_lasti
+        if not may_be_struck(leaf) or leaf is not self._leaf():
+            return False
+        self._aimed = True
+        target, ended = ctypes.c_ulong(thread), ctypes.py_object(Ended)
+        # Looking took steps of Python code, between which other threads may run. Between the next comparison and the
+        # call there is none, so what was seen still holds.
+        if leaf.f_lasti != step:
+            return False
+        _set_async_exception(target, ended)
+        return True
 
     def occupied(self) -> bool:
         """Whether code of the handler's author is at work inside; false when only ours is, or nothing."""
         with self._lock:
-            return any(_is_theirs(frame) for frame in _outwards(self._leaf()))
+            return any(is_theirs(frame) for frame in _outwards(self._leaf()))
 
     def _leaf(self) -> FrameType | None:
         """The innermost frame of the handler's thread. Under the lock."""
@@ -168,35 +167,12 @@ def climb(stay: Stay, performer: Performer, context: JobContext, grace: float) -
     return over
 
 
-def _may_be_struck(leaf: FrameType) -> bool:
-    """Whether an exception raised in ``leaf`` harms nobody but the handler: where its author's code is innermost."""
-    if leaf.f_code is _SELECT:
-        return True  # an event loop that waits; it is left through its own ``finally``
-    waits = leaf.f_code is _WAIT and "gotit" in leaf.f_locals  # inside the ``try`` that takes its lock back
-    for frame in _outwards(leaf):
-        if _is_theirs(frame):
-            return True
-        package = _package(frame)
-        if package in _SEALED and frame.f_code not in _LOCKLESS and not (waits and package in _WAITING_ROOMS):
-            return False
-    return False
-
-
 def _outwards(leaf: FrameType | None) -> Iterator[FrameType]:
     """The frames of a stay, innermost first."""
     frame = leaf
     while frame is not None and frame.f_code is not _FLOOR:
         yield frame
         frame = frame.f_back
-
-
-def _is_theirs(frame: FrameType) -> bool:
-    package = _package(frame)
-    return package != "orth" and package not in sys.stdlib_module_names
-
-
-def _package(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 _FLOOR = Stay.spend.__code__

@@ -5,7 +5,7 @@ two names, because both are in use.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
@@ -55,6 +55,17 @@ def inheritable_variables(context: JobContext) -> dict[str, str]:
     if len(os.fsencode(variables[_PARAM])) > LONGEST_VALUE:
         del variables[_PARAM]
     return variables
+
+
+class Carried:
+    """The variables on their way to a process that is started with a pickle: unpickled, they are in its environment."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = dict(variables)
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[str]]:
+        # Of Python's own alone: the other process may be one that cannot import us, or would take long to.
+        return exec, (f"import os; os.environ.update({self._variables!r})",)
 
 
 @dataclass(frozen=True, slots=True)

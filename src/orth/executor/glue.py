@@ -5,21 +5,18 @@ The source defines ``execute(ctx, …)``, plain or async, or one class with ``ex
 by that. Its top level runs once per version and job thread, where the first execution runs, and within its time limit.
 """
 
-import ast
 import linecache
 import threading
 from collections.abc import Callable
-from types import CodeType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
 from orth.errors import Invalid
 from orth.executor.context import JobContext, JobFailed
+from orth.executor.glue_compiler import Unfit, compiled
 from orth.executor.handlers import Handler, handler_of
 from orth.executor.performers import Performer
 from orth.wire.messages import RunRequest
-
-_ENTRY = "execute"
-_Def = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class GlueSource:
@@ -29,7 +26,10 @@ class GlueSource:
         """``Invalid`` when it is not a program, or defines nothing to execute."""
         self.name = f"<GLUE job {request.job_id} version {request.glue_updatetime}>"
         self._text = request.glue_source
-        self._code, self._entry = _compiled(self._text, self.name)
+        try:
+            self._code, self._entry = compiled(self._text, self.name)
+        except Unfit as unfit:
+            raise Invalid(str(unfit)) from None
         self._job_id = request.job_id
 
     def load(self) -> Handler:
@@ -46,31 +46,6 @@ class GlueSource:
 
     def forget(self) -> None:
         linecache.cache.pop(self.name, None)
-
-
-def _compiled(text: str, name: str) -> tuple[CodeType, str]:
-    try:
-        tree = ast.parse(text, name)
-        return compile(tree, name, "exec", dont_inherit=True), _entry_of(tree)
-    except SyntaxError as error:
-        raise Invalid(f"line {error.lineno}, column {error.offset}: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise Invalid(str(error) or "it is nested too deeply") from None
-
-
-def _entry_of(tree: ast.Module) -> str:
-    """The name of the function ``execute``, or of the one class that has such a method."""
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and any(map(_is_entry, node.body))]
-    if any(map(_is_entry, tree.body)):
-        return _ENTRY
-    if len(classes) != 1:
-        found = "nothing" if not classes else " and ".join(node.name for node in classes)
-        raise Invalid(f"it must define execute(ctx, …) or one class with such a method; it defines {found}")
-    return classes[0].name
-
-
-def _is_entry(node: ast.stmt) -> bool:
-    return isinstance(node, _Def) and node.name == _ENTRY
 
 
 class GluePerformer:

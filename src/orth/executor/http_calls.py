@@ -2,22 +2,35 @@
 
 Off until this executor's settings allow it: whoever may edit a job could then reach whatever this machine can. The
 parameter is JSON with ``url`` and perhaps ``method``, ``headers``, ``body`` (text, or anything that is sent as JSON),
-``expect`` (the statuses that mean success; any 2xx unless said) and ``timeout`` in seconds. Redirects are not followed
-and nothing is tried again: the job's own retries do that. The answer goes to the log, cut.
+``expect`` (the statuses that mean success; any 2xx unless said) and ``timeout`` in seconds, for the whole request: a
+server that sends a byte now and then does not hold it up. Redirects are not followed and nothing is tried again: the
+job's own retries do that. The answer goes to the log, cut.
 """
 
+import io
 import json
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from typing import Annotated, Any, Literal
 
-import urllib3
 from pydantic import Field
+from urllib3.exceptions import LocationParseError
+from urllib3.util import Url, parse_url
 
+from orth.clock import Clock
 from orth.executor.context import JobContext, JobFailed
+from orth.version import __version__
 
 NAME = "orth.http"
 SHOWN_BYTES = 64 * 1024
 _JSON = {"content-type": "application/json"}
+_OURS = {"user-agent": f"orth/{__version__}"}
 
+Left = Callable[[], float]
+"""The seconds that are left; ``TimeoutError`` when there are none."""
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 Status = Annotated[int, Field(ge=100, le=599)]
 
@@ -33,36 +46,93 @@ def http(
 ) -> str:
     """Make an HTTP request."""
     data, sent = _encoded(body, headers or {})
-    limit = urllib3.Timeout(total=timeout if (left := ctx.remaining()) is None else min(timeout, left or timeout))
-    with urllib3.PoolManager() as pool:
-        try:
-            answer = pool.request(
-                method,
-                url,
-                body=data,
-                headers=sent,
-                redirect=False,
-                retries=False,
-                timeout=limit,
-                preload_content=False,
-            )
-            shown = answer.read(SHOWN_BYTES + 1)
-        except (urllib3.exceptions.HTTPError, UnicodeError, ValueError) as error:
-            raise JobFailed(f"{method} {url} failed: {error}") from None
-        answer.close()
-    ctx.log("{} {} answered {}", method, url, answer.status)
+    limit = timeout if (left := ctx.remaining()) is None else min(timeout, left or timeout)
+    try:
+        status, shown = _answer(method, parse_url(url), data, sent, _left_of(limit, ctx.clock))
+    except (OSError, HTTPException, LocationParseError, ValueError) as error:
+        raise JobFailed(f"{method} {url} failed: {str(error) or type(error).__name__}") from None
+    ctx.log("{} {} answered {}", method, url, status)
     if shown:
         cut = f"\n… only the first {SHOWN_BYTES} bytes are shown" if len(shown) > SHOWN_BYTES else ""
         ctx.log("{}", shown[:SHOWN_BYTES].decode("utf-8", "replace") + cut)
-    if answer.status not in (expect or range(200, 300)):
-        raise JobFailed(f"{method} {url} answered {answer.status}.")
-    return str(answer.status)
+    if status not in (expect or range(200, 300)):
+        raise JobFailed(f"{method} {url} answered {status}.")
+    return str(status)
 
 
 def _encoded(body: Any, headers: dict[str, str]) -> tuple[bytes | None, dict[str, str]]:
-    if body is None:
-        return None, headers
-    if isinstance(body, str):
-        return body.encode(), headers
     named = {name.lower() for name in headers}
-    return json.dumps(body).encode(), headers if "content-type" in named else {**headers, **_JSON}
+    sent = headers if "user-agent" in named else {**headers, **_OURS}
+    if body is None:
+        return None, sent
+    if isinstance(body, str):
+        return body.encode(), sent
+    return json.dumps(body).encode(), sent if "content-type" in named else {**sent, **_JSON}
+
+
+class _Line(io.RawIOBase):
+    """A socket, as much of it as ``http.client`` uses, on which all steps together may take until a deadline."""
+
+    def __init__(self, made: socket.socket, left: Left) -> None:
+        self._socket = made
+        self._left = left
+
+    def sendall(self, data: bytes) -> None:
+        self._socket.settimeout(self._left())
+        self._socket.sendall(data)
+
+    def makefile(self, mode: str) -> io.BufferedReader:  # noqa: ARG002  # it is "rb"
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._socket.settimeout(self._left())
+        return self._socket.recv_into(buffer)
+
+    def close(self) -> None:
+        return  # http.client does it before the answer is read; whoever has made the socket closes it
+
+
+def _left_of(seconds: float, clock: Clock) -> Left:
+    until = clock.monotonic() + seconds
+
+    def left() -> float:
+        remaining = until - clock.monotonic()
+        if remaining <= 0:
+            raise TimeoutError("timed out")
+        return remaining
+
+    return left
+
+
+def _answer(method: str, url: Url, body: bytes | None, headers: dict[str, str], left: Left) -> tuple[int, bytes]:
+    """The status, and of the body a little more than is shown if there is so much."""
+    secure = ssl.create_default_context() if url.scheme == "https" else None
+    host = url.host or ""
+    connection = HTTPSConnection(host, url.port, context=secure) if secure else HTTPConnection(host, url.port)
+    with closing(_connected(connection.host, connection.port, secure, left)) as made:
+        connection.sock = _Line(made, left)
+        connection.request(method, url.request_uri, body, headers)
+        answer = connection.getresponse()
+        shown = answer.read(SHOWN_BYTES + 1)
+        if answer.length and len(shown) <= SHOWN_BYTES:
+            raise IncompleteRead(shown, answer.length)
+        return answer.status, shown
+
+
+def _connected(host: str, port: int, secure: ssl.SSLContext | None, left: Left) -> socket.socket:
+    """A socket to the first of the host's addresses that answers."""
+    failure: OSError | None = None
+    for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.settimeout(left())
+            made.connect(address)
+            made.settimeout(left())
+            return secure.wrap_socket(made, server_hostname=host) if secure else made
+        except OSError as error:
+            failure = error
+            made.close()
+    raise failure or OSError("it has no address")

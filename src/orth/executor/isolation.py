@@ -27,6 +27,7 @@ from orth.executor.handlers import Handlers
 from orth.executor.output import Lines
 from orth.executor.processes import Exit, GuardLink, GuardLost, Processes, drain
 from orth.executor.worker import facts_of
+from orth.forked import let_go_in_child
 
 _SECRETS = "ORTH_SECURITY__"
 _RETIRE_WITHIN = 5.0
@@ -42,6 +43,7 @@ class WorkerLink:
         self._link, given = frame_pair()
         self._output, writing = os.pipe()
         os.set_blocking(self._output, False)
+        self._keep_in_child = let_go_in_child(self._part)
         with given:
             try:
                 guard.start_worker(given.fileno(), writing)
@@ -85,8 +87,14 @@ class WorkerLink:
 
     def close(self) -> None:
         """Kill it, with everything it has started."""
+        self._keep_in_child()
         self._link.close()
         self.guard.close()
+        os.close(self._output)
+
+    def _part(self) -> None:
+        """In a forked child: the worker must see it when the executor hangs up."""
+        self._link.close()
         os.close(self._output)
 
     def _follow(self, context: JobContext, lines: Lines) -> tuple[int, str] | None:

@@ -10,7 +10,10 @@ One that could not be ended keeps its place: the job's next execution waits unti
 serial job must not overlap in secret. That wait is bounded by ``abandoned_hold``, and COVER_EARLY, which wants the
 newest at any price, does not wait at all; then the overlap is written into both logs.
 
-Everything here is guarded by the one lock of ``JobThreads``; methods that say "under the lock" expect it to be held.
+All that is here is guarded by the job's own lock: under load job threads take it for every execution, and one lock for
+all jobs would be handed from one sleeping thread to the next. Methods that say "under the lock" expect it to be held.
+What is decided from outside also holds the lock of ``JobThreads``, which is always taken first; so nothing that takes
+that one is called while the job's is held, unless the caller has both.
 """
 
 import itertools
@@ -30,6 +33,7 @@ from orth.executor.context import JobContext, Outcome
 from orth.executor.ending import climb
 from orth.executor.facts import AbandonedReturned, DestroyFailed, ExecutionAbandoned, ThreadMissing
 from orth.executor.handlers import Handler
+from orth.executor.one_process import OneProcess
 from orth.executor.performers import Performer
 from orth.executor.running import Accepted, Tools, append_line, carry_out, conclude
 from orth.wire.messages import CallbackItem, RunRequest
@@ -50,7 +54,6 @@ class House(Protocol):
     """What a job needs of the whole: see ``JobThreads``."""
 
     tools: Tools
-    lock: threading.RLock
 
     def settle(self, accepted: Accepted, item: CallbackItem) -> bool: ...
 
@@ -77,13 +80,18 @@ class JobThread:
         """The handler of its newest trigger."""
         self.concurrency = 1
         self.queue: deque[Accepted] = deque()
+        self.held: set[Accepted] = set()
+        """Came before their time, and are put into the queue when it has come."""
         self.running: dict[Accepted, threading.Thread] = {}
         self.left_behind: dict[Accepted, bool] = {}
         """Abandoned and still inside; true while it keeps its place."""
         self.idle_since = house.tools.clock.monotonic()
         self._house = house
+        self._newest = 0
         self._retired = False
-        self._woken = threading.Condition(house.lock)
+        self.lock = threading.RLock()
+        """Guards all that is here; the lock of ``JobThreads``, where both are needed, is taken first."""
+        self._woken = threading.Condition(self.lock)
         self._hands = 0
         self._waiting = 0
         self._threads: set[threading.Thread] = set()
@@ -94,52 +102,103 @@ class JobThread:
     @property
     def load(self) -> int:
         """Triggers that run or wait here, and places kept by what could not be ended."""
-        return len(self.queue) + len(self.running) + sum(self.left_behind.values())
+        with self.lock:
+            return len(self.queue) + len(self.held) + len(self.running) + sum(self.left_behind.values())
 
-    # --- from outside, under the lock
+    # --- from outside, under the lock of JobThreads
 
     def put(self, accepted: Accepted) -> None:
         """Queue a trigger; ``Unavailable`` when there is no thread for it."""
-        first = not self._hands
-        if first:
-            self._hire()
-        self.concurrency = concurrency_of(accepted.request)
-        self.handler = accepted.handler
-        self.queue.append(accepted)
-        if not first:
-            self._call_up()
+        with self.lock:
+            first = not self._hands
+            if first:
+                self._hire()
+            if not self.overtaken(accepted):
+                self._newest = accepted.number
+                self.concurrency = concurrency_of(accepted.request)
+                self.handler = accepted.handler
+            self.held.discard(accepted)
+            self.queue.append(accepted)
+            if not first:
+                self._call_up()
+
+    def hold(self, accepted: Accepted) -> None:
+        """Keep a trigger whose time has not come; ``Unavailable`` when there is no thread for it."""
+        with self.lock:
+            if not self._hands:
+                self._hire()  # now, while there is time
+            self.held.add(accepted)
+
+    def overtaken(self, accepted: Accepted) -> bool:
+        """Whether one that arrived after it is here already: then that one says what the job is like now."""
+        return accepted.number < self._newest
 
     def end_all(self, why: str) -> tuple[int, int]:
-        """End what runs and report what waits, because of ``why``; how many of each."""
-        return sum([self.end(accepted, why) for accepted in list(self.running)]), self.clear_queue(why)
+        """End what runs and report what waits in the queue, because of ``why``; how many of each."""
+        with self.lock:
+            return sum([self.end(accepted, why) for accepted in list(self.running)]), self.clear_queue(why)
+
+    def end_one(self, accepted: Accepted, why: str) -> tuple[int, int]:
+        """End one if it runs, report it if it waits; how many of each."""
+        with self.lock:
+            if accepted in self.running:
+                return int(self.end(accepted, why)), 0
+            if accepted in self.queue or accepted in self.held:
+                self.remove(accepted, why)
+                return 0, 1
+            return 0, 0
+
+    def cut_all_short(self, why: str) -> int:
+        """End what runs and report it at once; how many."""
+        with self.lock:
+            return sum([self._cut_short(accepted, why) for accepted in list(self.running)])
+
+    def clear_held(self, why: str) -> int:
+        """Report what came before its time as not executed."""
+        held = sorted(self.held, key=lambda accepted: accepted.number)
+        for accepted in held:
+            self.remove(accepted, why)
+        return len(held)
 
     def clear_queue(self, why: str) -> int:
         """Report what waits as not executed."""
-        waiting = list(self.queue)
-        self.queue.clear()
+        with self.lock:
+            waiting = list(self.queue)
+            self.queue.clear()
         for accepted in waiting:
             self._settle(accepted, Outcome(FAILURE, f"Not executed: {why}."))
         return len(waiting)
 
     def remove(self, accepted: Accepted, why: str) -> None:
         """Report one that waits as not executed."""
-        self.queue.remove(accepted)
+        with self.lock:
+            if accepted in self.held:
+                self.held.discard(accepted)
+            elif accepted in self.queue:
+                self.queue.remove(accepted)
         self._settle(accepted, Outcome(FAILURE, f"Not executed: {why}."))
 
     def end(self, accepted: Accepted, why: str) -> bool:
         """Begin to end a running execution, which is then a failure because of ``why``; false if that has begun."""
         return self._end(accepted, Outcome(FAILURE, f"Ended: {why}."), at_once=False)
 
-    def cut_short(self, accepted: Accepted, why: str) -> bool:
+    def _cut_short(self, accepted: Accepted, why: str) -> bool:
         """As ``end``, but its result is reported before it has ended."""
         return self._end(accepted, Outcome(FAILURE, f"Cut short: {why}."), at_once=True)
 
     def retire(self) -> None:
         """Let the threads leave when nothing is left; whoever calls this has made sure that no trigger follows."""
-        self._retired = True
-        self._woken.notify_all()
+        with self.lock:
+            self._retired = True
+            self._woken.notify_all()
 
-    # --- not under the lock
+    def let_go(self) -> None:
+        """Forget what waits."""
+        with self.lock:
+            self.queue.clear()
+            self.held.clear()
+
+    # --- not under a lock
 
     def join(self, until: float) -> None:
         """Wait for the threads to end, no longer than ``until`` on the system's monotonic clock."""
@@ -181,25 +240,43 @@ class JobThread:
         return places < self.concurrency
 
     def _work(self) -> None:
-        while (accepted := self._next()) is not None:
+        done = None
+        while (accepted := self._next(done)) is not None:
             self._house.settle(accepted, self._carry_out(accepted))
-            if not self._release(accepted):
-                break
+            done = accepted
         self._leave()
 
-    def _next(self) -> Accepted | None:
-        with self._woken:
-            while not self._may_start():
-                if (self._retired and not self.queue) or self._hands > self.concurrency:
-                    self._hands -= 1
-                    return None
-                self._waiting += 1
-                self._woken.wait()
-                self._waiting -= 1
-            accepted = self.queue.popleft()
-            self.running[accepted] = threading.current_thread()
-            self._call_up()
-            return accepted
+    def _next(self, done: Accepted | None) -> Accepted | None:
+        """Release what is done and take the next, in one step if there is one; ``None`` when this thread has to go."""
+        with self.lock:
+            stays = done is None or self._release(done)
+            if stays and self._may_start() and self._hands <= self.concurrency:
+                return self._begun()
+        self._house.changed()
+        if done is not None and not stays:
+            self._note_return(done)
+            return None
+        with self.lock:
+            return self._awaited()
+
+    def _awaited(self) -> Accepted | None:
+        """The next of the queue, when there is one. Under the lock."""
+        while not self._may_start():
+            if (self._retired and not self.queue) or self._hands > self.concurrency:
+                self._hands -= 1
+                self._call_up()
+                return None
+            self._waiting += 1
+            self._woken.wait()
+            self._waiting -= 1
+        return self._begun()
+
+    def _begun(self) -> Accepted:
+        """The next of the queue, which may start. Under the lock."""
+        accepted = self.queue.popleft()
+        self.running[accepted] = threading.current_thread()
+        self._call_up()
+        return accepted
 
     def _carry_out(self, accepted: Accepted) -> CallbackItem:
         tools = self._house.tools
@@ -214,17 +291,15 @@ class JobThread:
             return conclude(accepted.request, accepted.ending or outcome, None, tools.incarnation)
 
     def _release(self, accepted: Accepted) -> bool:
-        """Its handler has returned; false when it was left behind before that, and its thread has to go."""
-        with self._house.lock:
-            here = self.running.pop(accepted, None) is not None
-            if here:
-                self.idle_since = self._house.tools.clock.monotonic()
-            else:
-                self.left_behind.pop(accepted, None)
+        """Its handler has returned; false when it was left behind before that, and its thread has to go. Under the
+        lock.
+        """
+        here = self.running.pop(accepted, None) is not None
+        if here:
+            self.idle_since = self._house.tools.clock.monotonic()
+        else:
+            self.left_behind.pop(accepted, None)
             self._call_up()
-            self._house.changed()
-        if not here:
-            self._note_return(accepted)
         return here
 
     def _note_return(self, accepted: Accepted) -> None:
@@ -234,11 +309,13 @@ class JobThread:
         append_line(accepted.request, "--- the handler that was left behind has returned", tools)
 
     def _beside(self) -> list[int]:
-        with self._house.lock:
+        if not self.left_behind:
+            return []
+        with self.lock:
             return [accepted.request.log_id for accepted in self.left_behind]
 
     def _leave(self) -> None:
-        with self._house.lock:
+        with self.lock:
             last = self._retired and not self._hands
         if last:
             with self._staging:
@@ -299,7 +376,8 @@ class JobThread:
     def _close(self, stage: _Stage) -> None:
         """Close a performer nobody will use again."""
         try:
-            stage.performer.close()
+            with OneProcess():
+                stage.performer.close()
         except BaseException as error:  # the handler's own code: whatever it raises, the thread goes on
             self._house.tools.events.emit(DestroyFailed(stage.handler.name, repr(error)))
 
@@ -315,7 +393,7 @@ class JobThread:
         self._end(accepted, outcome, at_once=True)
 
     def _end(self, accepted: Accepted, outcome: Outcome, *, at_once: bool) -> bool:
-        with self._house.lock:
+        with self.lock:
             if accepted.settled or accepted.ending is not None:
                 return False
             accepted.ending = outcome
@@ -347,7 +425,7 @@ class JobThread:
     def _abandon(self, accepted: Accepted, performer: Performer, context: JobContext, outcome: Outcome) -> None:
         """Give up on the thread: it gets no more work, and its job another one in its stead."""
         tools = self._house.tools
-        with self._house.lock:
+        with self.lock:
             thread = self.running.pop(accepted, None)
             if thread is None:
                 return  # it has left after all
@@ -364,8 +442,7 @@ class JobThread:
         tools.contexts.pop(accepted.request.log_id, None)
         tools.events.emit(ExecutionAbandoned(accepted.request.log_id, self.job_id, tools.kill_grace, thread.name))
         self._settle(accepted, Outcome(outcome.code, f"{outcome.message} {told}"))
-        with self._house.lock:
-            self._house.changed()
+        self._house.changed()
 
     def _replace_hand(self) -> None:
         try:
@@ -377,7 +454,7 @@ class JobThread:
 
     def _let_pass(self, accepted: Accepted) -> None:
         """It has kept its place long enough: the job goes on beside it."""
-        with self._house.lock:
+        with self.lock:
             if accepted in self.left_behind:
                 self.left_behind[accepted] = False
                 self.idle_since = self._house.tools.clock.monotonic()

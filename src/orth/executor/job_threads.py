@@ -1,20 +1,23 @@
 """All job threads of an executor: what they hold, and what they lately held.
 
-One lock guards everything that is decided about jobs and triggers, so accepting a trigger and retiring a thread cannot
+One lock is held by whoever decides about jobs and triggers, so accepting a trigger and retiring a thread cannot
 pass each other unseen.
 
 Every accepted trigger ends in exactly one result. ``settle`` is the only way to end one, and the first to come wins:
 the thread that carried it out, the one that ended it, or the drain that could not wait for it any longer.
 """
 
+import itertools
 import threading
 from collections.abc import Callable
 
 from orth.clock import SystemClock
 from orth.domain.jobs import BlockStrategy
+from orth.errors import Unavailable
 from orth.events import Events
 from orth.executor.facts import ExecutionFinished
 from orth.executor.handlers import Handler
+from orth.executor.held import Held
 from orth.executor.job_thread import JobThread
 from orth.executor.running import Accepted, Tools
 from orth.loop import Loop
@@ -23,6 +26,7 @@ from orth.wire.messages import CallbackItem, RunRequest
 REMEMBERED = 100_000
 """Ended executions kept in mind, so that a repeated request for one of them is not run again."""
 
+_FORGOTTEN = 1000
 _DESTROY_GRACE = 5.0
 _SHORTEST_PAUSE = 0.01
 
@@ -41,6 +45,10 @@ class JobThreads:
         self._threads: dict[int, JobThread] = {}
         self._open: dict[int, Accepted] = {}
         self._ended: dict[int, int] = {}
+        self._joining = 0
+        """Who waits for something to end."""
+        self._numbers = itertools.count(1)
+        self._held = Held(tools.clock, tools.limits, self._start_due)
 
     # --- what is known
 
@@ -90,30 +98,51 @@ class JobThreads:
                 code = self._ended.get(log_id)
                 return None if code is None else f"ended with {code}"
             thread = self._threads.get(accepted.request.job_id)
+            if thread and accepted in thread.held:
+                return "waits for its time"
             return "running" if thread and accepted in thread.running else "queued"
 
     # --- what is decided
 
-    def accept(self, request: RunRequest, handler: Handler) -> None:
-        """Queue a trigger, on a new thread if its job has none; what it replaces or covers is ended.
+    def accept(self, request: RunRequest, handler: Handler, due: float | None = None) -> None:
+        """Queue a trigger, on a new thread if its job has none; what it replaces or covers is ended. One that is
+        ``due`` later, on the monotonic clock, is kept until then and only then has these effects.
 
         ``Unavailable`` when there is no thread for it; then nothing has happened.
         """
-        accepted = Accepted(request, handler)
         with self.lock:
-            thread = self._threads.get(request.job_id)
-            if thread is None:
-                thread = JobThread(request.job_id, handler, self)
-                thread.put(accepted)
-                self._threads[request.job_id] = thread
-            else:
+            accepted = Accepted(request, handler, next(self._numbers))
+            thread = self._threads.get(request.job_id) or JobThread(request.job_id, handler, self)
+            self._open[request.log_id] = accepted  # first: its thread may begin, and end it, at once
+            try:
+                if due is None:
+                    self._make_way(thread, accepted)
+                    thread.put(accepted)
+                else:
+                    thread.hold(accepted)
+                    self._held.add(accepted, due)
+            except Unavailable:
+                del self._open[request.log_id]
+                raise
+            self._threads[request.job_id] = thread
+
+    def _start_due(self) -> None:
+        """Put into the queues what has come due."""
+        with self.lock:
+            for accepted in self._held.come_due():
+                thread = self._threads.get(accepted.request.job_id)
+                if thread is None or accepted not in thread.held:
+                    continue
                 self._make_way(thread, accepted)
-                thread.put(accepted)
-            self._open[request.log_id] = accepted
+                try:
+                    thread.put(accepted)
+                except Unavailable as unavailable:
+                    thread.remove(accepted, str(unavailable))
+            self._changed.notify_all()
 
     def _make_way(self, thread: JobThread, accepted: Accepted) -> None:
         request = accepted.request
-        if thread.handler is not accepted.handler:
+        if thread.handler is not accepted.handler and not thread.overtaken(accepted):
             thread.end_all(f"execution {request.log_id} brought another handler or version for this job")
         elif request.executor_block_strategy is BlockStrategy.COVER_EARLY:
             thread.end_all(f"execution {request.log_id} covers it, as the block strategy COVER_EARLY says")
@@ -126,40 +155,44 @@ class JobThreads:
             if thread is None:
                 return 0, 0
             if log_id is None:
-                return thread.end_all(why)
+                running, queued = thread.end_all(why)
+                return running, queued + thread.clear_held(why)
             accepted = self._open.get(log_id)
             if accepted is None or accepted.request.job_id != job_id:
                 return 0, 0
-            if accepted in thread.running:
-                return int(thread.end(accepted, why)), 0
-            if accepted in thread.queue:
-                thread.remove(accepted, why)
-                return 0, 1
-            return 0, 0
+            return thread.end_one(accepted, why)
 
     # --- how a trigger ends
 
     def settle(self, accepted: Accepted, item: CallbackItem) -> bool:
         """End a trigger with its result. The first result counts; of a later one nothing remains but the answer no."""
-        with self.lock:
-            if accepted.settled:
-                return False
-            accepted.settled = True
+        if not accepted.settle():
+            return False
         self._report(item)
         took = 0.0 if item.start_time is None else (self.tools.clock.now() - item.start_time) / 1000
         job_id = accepted.request.job_id
         self.tools.events.emit(ExecutionFinished(item.log_id, job_id, item.handle_code, took))
-        with self.lock:
-            del self._open[item.log_id]
-            self._ended[item.log_id] = item.handle_code
-            if len(self._ended) > REMEMBERED:
-                del self._ended[next(iter(self._ended))]
-            self._changed.notify_all()
+        # All job threads come here, and a lock they shared would be handed from one sleeping thread to the next. Each
+        # of these steps is one for Python, and between the two the execution is known twice, never not at all.
+        self._ended[item.log_id] = item.handle_code
+        del self._open[item.log_id]
+        if len(self._ended) > REMEMBERED + _FORGOTTEN:
+            self._forget()
+        if self._joining:
+            with self.lock:
+                self._changed.notify_all()
         return True
 
+    def _forget(self) -> None:
+        with self.lock:
+            for log_id in list(self._ended)[:-REMEMBERED]:
+                del self._ended[log_id]
+
     def changed(self) -> None:
-        """Something ended. Under the lock."""
-        self._changed.notify_all()
+        """Something ended. Not while a job's lock is held."""
+        if self._joining:
+            with self.lock:
+                self._changed.notify_all()
 
     # --- how threads end
 
@@ -174,13 +207,26 @@ class JobThreads:
                     thread.retire()
             return min((t.idle_since + after - now for t in idle if t.job_id in self._threads), default=None)
 
-    def join_idle(self, seconds: float) -> bool:
-        """Wait until nothing runs or waits, every result being in the outbox; false when it took longer."""
+    def join_idle(self, seconds: float, *, held: bool = True) -> bool:
+        """Wait until nothing runs or waits, every result being in the outbox; false when it took longer. With ``held``
+        false, what came before its time is not waited for.
+        """
+        return self._await(lambda: len(self._open) <= (0 if held else self._held_count()), seconds)
+
+    def _await(self, condition: Callable[[], bool], seconds: float) -> bool:
         with self._changed:
-            return self._changed.wait_for(lambda: not self._open, seconds)
+            self._joining += 1  # before looking: who ends something afterwards will tell
+            try:
+                return self._changed.wait_for(condition, seconds)
+            finally:
+                self._joining -= 1
+
+    def _held_count(self) -> int:
+        return sum(len(thread.held) for thread in self._threads.values())
 
     def drain(self, seconds: float) -> int:
-        """End everything: what waits at once, what runs when it is done or after ``seconds``. How many were cut short.
+        """End everything: what waits at once, what runs or was taken ahead of its time when it is done or after
+        ``seconds``. How many were cut short.
 
         The caller has seen to it that nothing is accepted any more.
         """
@@ -188,12 +234,12 @@ class JobThreads:
             for thread in self._threads.values():
                 thread.clear_queue("the executor stopped")
         self.join_idle(seconds)
+        with self.lock:
+            for thread in self._threads.values():
+                thread.clear_held("the executor stopped before its time had come")
         threads = self._retire_all()
         cut_short = self._cut_short(f"the executor stopped and waited {seconds:.0f} s for it")
-        with self._changed:
-            self._changed.wait_for(
-                lambda: not any(thread.running for thread in threads), self.tools.kill_grace + _DESTROY_GRACE
-            )
+        self._await(lambda: not any(thread.running for thread in threads), self.tools.kill_grace + _DESTROY_GRACE)
         self.join_idle(_DESTROY_GRACE)  # those that ended just now may still be writing their result
         until = SystemClock().monotonic() + _DESTROY_GRACE  # of all together: many that hang cost no more than one
         for thread in threads:
@@ -203,14 +249,14 @@ class JobThreads:
     def let_go(self) -> None:
         """Forget what waits and let every thread end, with no result for anything; as the end of the process would."""
         with self.lock:
+            self._held.clear()
             for thread in self._threads.values():
-                thread.queue.clear()
+                thread.let_go()
         self._retire_all()
 
     def _cut_short(self, why: str) -> int:
         with self.lock:
-            running = [(thread, accepted) for thread in self._threads.values() for accepted in thread.running]
-            return sum([thread.cut_short(accepted, why) for thread, accepted in running])
+            return sum([thread.cut_all_short(why) for thread in self._threads.values()])
 
     def _retire_all(self) -> list[JobThread]:
         with self.lock:

@@ -93,8 +93,15 @@ def _module(name: str) -> ModuleType:
 
 
 def _broken(place: str, error: Exception) -> CannotStart:
-    """The user's own error, with the place in their code."""
-    frames = traceback.extract_tb(error.__traceback__)
+    """The user's own error, with the place in their code; of code that cannot be read, the line as well."""
+    message = f"{place} cannot be loaded: {traceback.format_exception_only(error)[-1].strip()}"
+    if isinstance(error, SyntaxError) and error.lineno and error.text:
+        return CannotStart(f"{message} ({error.filename}:{error.lineno}): {error.text.strip()}")
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_machinery(frame.filename)]
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-    message = traceback.format_exception_only(error)[-1].strip()
-    return CannotStart(f"{place} cannot be loaded: {message}{where}.")
+    return CannotStart(f"{message}{where}.")
+
+
+def _is_machinery(filename: str) -> bool:
+    """Whether it is how Python and we import, rather than what is imported."""
+    return filename.startswith("<frozen importlib") or filename in (__file__, importlib.__file__)

@@ -7,6 +7,9 @@ their workers share the memory of what was imported here, and are there within m
 CONTROL is a socket to the executor, EXECUTOR a pidfd of it. When either says that the executor is gone, the nursery
 takes no more orders, waits until its guards have cleared up, and ends. It is a subreaper itself: should a guard be
 killed, what the guard had below comes here, and is killed.
+
+Nobody has a reason to stop a guard but code that does not want to be ended. A guard that was stopped goes on at once;
+one that is stopped again and again is killed.
 """
 
 import gc
@@ -36,6 +39,9 @@ IMPORTING = "ORTH_NURSERY_IMPORTING"
 """Set while a nursery imports handlers: an executor that is started by that must not have a nursery of its own."""
 
 
+_STOPS_FORGIVEN = 3
+
+
 class Nursery:
     """Forks guards on request."""
 
@@ -43,7 +49,8 @@ class Nursery:
         self._control = control
         self._executor = executor
         self._work = work
-        self._guards: set[int] = set()
+        self._guards: dict[int, int] = {}
+        """How often each was stopped."""
         become_subreaper()
         self._wakeup = wake_on_child_exit()
 
@@ -71,7 +78,7 @@ class Nursery:
         guard = os.fork()
         if guard == 0:
             self._become_guard(link)
-        self._guards.add(guard)
+        self._guards[guard] = 0
         os.close(link)
         return True
 
@@ -93,16 +100,25 @@ class Nursery:
         """Collect guards that ended, and kill what a dead guard has left; whether anything is left."""
         while True:
             try:
-                pid, _status = os.waitpid(-1, os.WNOHANG)
+                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
             except ChildProcessError:
                 return False
             if pid == 0:
                 break
-            self._guards.discard(pid)
+            if os.WIFSTOPPED(status):
+                self._rouse(pid)
+            else:
+                self._guards.pop(pid, None)
         tree = process_tree()
-        for stranger in set(tree.get(os.getpid(), ())) - self._guards:
+        for stranger in set(tree.get(os.getpid(), ())) - self._guards.keys():
             send_signal({stranger} | descendants(stranger, tree), signal.SIGKILL)
         return True
+
+    def _rouse(self, pid: int) -> None:
+        if pid not in self._guards:
+            return  # what a dead guard has left is killed anyway
+        self._guards[pid] += 1
+        send_signal([pid], signal.SIGCONT if self._guards[pid] <= _STOPS_FORGIVEN else signal.SIGKILL)
 
     def _wait_for_guards(self) -> None:
         while self._reap():

@@ -15,7 +15,7 @@ the disk refuses to be written.
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,11 +32,8 @@ from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 
 COUNT_LIMIT = 10_000
 BYTE_LIMIT = 64 * 1024 * 1024
-BATCH_COUNT = 100
+BATCH_COUNT = 500
 BATCH_BYTES = 768 * 1024
-GATHER = 0.005
-"""Seconds between two batches, unless the second is full. The first result after a quiet time leaves at once; under
-load a request carries what came meanwhile instead of one result each."""
 SEGMENT_LIMIT = 4 * 1024 * 1024
 _FIRST_PAUSE = 0.5
 _BROKEN_PAUSE = 5.0
@@ -56,7 +53,16 @@ class _Waiting:
 class Outbox(Loop):
     """Takes results from job threads and delivers them."""
 
-    def __init__(self, directory: Path, link: CoordinatorLink, *, retry: float, clock: Clock, events: Events) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        link: CoordinatorLink,
+        *,
+        retry: float,
+        clock: Clock,
+        events: Events,
+        before_recording: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(clock, events)
         self._link = link
         self._retry = retry
@@ -65,32 +71,30 @@ class Outbox(Loop):
         self._bytes = 0
         self._unreachable = 0
         self._not_before = clock.monotonic()
-        self._gather_until = 0.0
         self._closed = False
         self._turning = asyncio.Lock()
         self.verdicts: Counter[Verdict] = Counter()
         """What coordinators have said so far, by result."""
         self._journal = Journal(directory, events)
-        self._recorder: Recorder[_Waiting] = Recorder(self._journal, self._recorded)
+        self._recorder: Recorder[_Waiting] = Recorder(self._journal, self._recorded, before_recording)
         for item in self._journal.recover().values():
             now = clock.monotonic()
-            self._enter(_Waiting(item, put_record(item), now, now, ready=True))
+            waiting = self._waiting[item.log_id] = _Waiting(item, put_record(item), now, now, ready=True)
+            self._bytes += len(waiting.record)
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def __contains__(self, log_id: int) -> bool:
-        with self._lock:
-            return log_id in self._waiting
+        return log_id in self._waiting
 
     def waiting(self) -> list[CallbackItem]:
         """The results not yet delivered, oldest first."""
-        with self._lock:
-            return [waiting.item for waiting in self._waiting.values()]
+        return [waiting.item for waiting in list(self._waiting.values())]
 
     @property
     def byte_count(self) -> int:
-        """The size of what waits."""
+        """The size of what waits on the disk."""
         return self._bytes
 
     @property
@@ -100,8 +104,7 @@ class Outbox(Loop):
 
     def oldest_age(self) -> float:
         """For how many seconds the oldest result has been waiting in this process."""
-        with self._lock:
-            oldest = next(iter(self._waiting.values()), None)
+        oldest = next(iter(list(self._waiting.values())), None)
         return self.clock.monotonic() - oldest.since if oldest else 0.0
 
     @property
@@ -114,13 +117,14 @@ class Outbox(Loop):
         return None
 
     def add(self, item: CallbackItem) -> None:
-        """Take a result and have it recorded. If the disk fails it is kept in memory and sent from there."""
+        """Take a result and have it recorded. If the disk fails it is kept in memory and sent from there.
+
+        Job threads call this, all of them: it takes no lock that they would have to queue for.
+        """
+        if self._closed:
+            return
         now = self.clock.monotonic()
-        waiting = _Waiting(item, put_record(item), now, now)
-        with self._lock:
-            if self._closed:
-                return
-            self._enter(waiting)
+        waiting = self._waiting[item.log_id] = _Waiting(item, put_record(item), now, now)
         self._recorder.give(waiting)
 
     def join_recorded(self) -> None:
@@ -129,8 +133,7 @@ class Outbox(Loop):
 
     def close(self) -> None:
         """Let go of the files. What still waits is found there at the next start."""
-        with self._lock:
-            self._closed = True
+        self._closed = True
         self._recorder.close()
         self._journal.close()
 
@@ -138,10 +141,10 @@ class Outbox(Loop):
         async with self._turning:
             if self._closed:
                 return self._retry
-            if self._journal.broken:
-                await asyncio.to_thread(self._recover)
-            pause = await self._deliver()
-            return min(pause, _BROKEN_PAUSE) if self._journal.broken else pause
+            now = self.clock.monotonic()
+            if now < self._not_before and not self._journal.broken:
+                return self._not_before - now
+            return await asyncio.to_thread(self._work)
 
     async def flush(self, seconds: float) -> None:
         """Deliver now what a coordinator will take: one try at least, more for at most ``seconds``."""
@@ -149,67 +152,63 @@ class Outbox(Loop):
         self._not_before = self.clock.monotonic()
         self._unreachable = 0
         while self._waiting:
-            self._gather_until = 0.0
             pause = await self.turn()
             left = deadline - self.clock.monotonic()
             if not self._waiting or left <= 0:
                 return
             await self.clock.sleep_unless(asyncio.Event(), min(pause, left))
 
-    async def _deliver(self) -> float:
+    def _work(self) -> float:
+        """Mend the journal if it is broken and send what is due, in a thread: both wait for others."""
+        if self._journal.broken:
+            self._recover()
+        pause = self._deliver()
+        return min(pause, _BROKEN_PAUSE) if self._journal.broken else pause
+
+    def _deliver(self) -> float:
         """Send one batch, if one is due; return the pause until there is something to do."""
         now = self.clock.monotonic()
         if now < self._not_before:
             return self._not_before - now
-        if now < self._gather_until and len(self._waiting) < BATCH_COUNT:
-            return self._gather_until - now
         batch = self._next_batch(now)
         if not batch:
-            await asyncio.to_thread(self._recorder.join)
+            self._recorder.join()
             batch = self._next_batch(now)
         if not batch:
             return self._pause_until_due(now)
         try:
-            verdicts = await asyncio.to_thread(self._link.call_back, [waiting.item for waiting in batch])
+            verdicts = self._link.call_back([waiting.item for waiting in batch])
         except OrthError as error:
             return self._put_off(str(error))
         self._unreachable = 0
-        await asyncio.to_thread(self._settle, batch, verdicts)
-        if len(batch) == BATCH_COUNT:
-            return 0.0
-        self._gather_until = self.clock.monotonic() + GATHER
-        return GATHER
+        self._settle(batch, verdicts)
+        return 0.0
 
     def _recorded(self, batch: list[_Waiting], failure: OSError | None) -> None:
         if failure is not None:
             self.events.emit(OutboxUnwritable(str(failure)))
+        with self._lock:
+            self._bytes += sum([len(waiting.record) for waiting in batch])
         for waiting in batch:
             waiting.ready = True
-        if self.clock.monotonic() < self._gather_until and len(self._waiting) < BATCH_COUNT:
-            return  # the loop looks again when that time is over
         with suppress(RuntimeError):  # the event loop has ended before us; the record is there all the same
             self.wake()
-
-    def _enter(self, waiting: _Waiting) -> None:
-        self._waiting[waiting.item.log_id] = waiting
-        self._bytes += len(waiting.record)
 
     def _next_batch(self, now: float) -> list[_Waiting]:
         batch: list[_Waiting] = []
         size = 0
-        with self._lock:
-            for waiting in self._waiting.values():
-                if not waiting.ready or waiting.not_before > now:
-                    continue
-                size += len(waiting.record)
-                if len(batch) == BATCH_COUNT or (batch and size > BATCH_BYTES):
-                    break
-                batch.append(waiting)
+        for waiting in list(self._waiting.values()):
+            if not waiting.ready or waiting.not_before > now:
+                continue
+            size += len(waiting.record)
+            if len(batch) == BATCH_COUNT or (batch and size > BATCH_BYTES):
+                break
+            batch.append(waiting)
         return batch
 
     def _pause_until_due(self, now: float) -> float:
-        with self._lock:
-            return min((w.not_before - now for w in self._waiting.values() if w.ready), default=self._retry)
+        ready = (waiting for waiting in list(self._waiting.values()) if waiting.ready)
+        return min((waiting.not_before - now for waiting in ready), default=self._retry)
 
     def _put_off(self, error: str) -> float:
         pause = self._growing_pause(self._unreachable)
@@ -242,10 +241,10 @@ class Outbox(Loop):
     def _remove(self, settled: list[_Waiting]) -> None:
         if not settled:
             return
+        for waiting in settled:
+            del self._waiting[waiting.item.log_id]
         with self._lock:
-            for waiting in settled:
-                del self._waiting[waiting.item.log_id]
-                self._bytes -= len(waiting.record)
+            self._bytes -= sum([len(waiting.record) for waiting in settled])
         try:
             self._journal.append(done_record(waiting.item.log_id for waiting in settled), force=False)
             if self._journal.size > max(SEGMENT_LIMIT, 2 * self._bytes):
@@ -263,5 +262,4 @@ class Outbox(Loop):
             self.events.emit(OutboxRecovered(len(self)))
 
     def _records(self) -> list[bytes]:
-        with self._lock:
-            return [waiting.record for waiting in self._waiting.values()]
+        return [waiting.record for waiting in list(self._waiting.values())]

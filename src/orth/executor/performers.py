@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from orth.executor.context import JobContext
 from orth.executor.loop_watch import watching_loop
+from orth.executor.one_process import OneProcess
 
 
 class Performer(Protocol):
@@ -182,7 +183,8 @@ class _Tasks:
         if task is not None:
             self._tasks[context.log_id] = (asyncio.get_running_loop(), task)
         try:
-            with watching_loop(context):
+            # A child that left through the loop would take the parent's descriptors out of the selector they share.
+            with watching_loop(context), OneProcess():
                 return await made
         finally:
             self._tasks.pop(context.log_id, None)

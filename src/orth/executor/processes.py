@@ -5,8 +5,8 @@ time, its output line by line to the caller, and ends it from any thread.
 
 What is guaranteed, on Linux: when a run has ended, for whatever reason, nothing it started is alive, grandchildren with
 sessions of their own included; and nothing outlives the executor, even when that is killed with SIGKILL. What is not:
-code that runs under the same user and sets out to kill guard *and* nursery gets away, and so does work handed to a
-process outside (a systemd unit, a container, ``at``).
+code that runs under the same user and sets out to stop or kill guard *and* nursery gets away, and so does work handed
+to a process outside (a systemd unit, a container, ``at``).
 """
 
 import os
@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from orth.executor.frames import Frames, Message, frame_pair
 from orth.executor.guard import KILL_PATIENCE
 from orth.executor.nursery import IMPORTING
 from orth.executor.output import Lines, Sink
+from orth.forked import let_go_in_child
 
 _PATH = "ORTH_NURSERY_PATH"
 _PROGRAM = (
@@ -235,6 +236,7 @@ class Processes:
         self._control: Frames | None = None
         self._idle: list[GuardLink] = []
         self._links: WeakSet[GuardLink] = WeakSet()
+        self._keep_in_child: Callable[[], None] | None = None
         self._closed = False
 
     def start(self) -> None:
@@ -245,14 +247,14 @@ class Processes:
     def new_guard(self) -> GuardLink:
         """A guard of one's own. Nothing waits for it: what it is told is done once it is there."""
         kept, given = frame_pair()
+        link = GuardLink(kept, self._clock)
         with self._lock, given:
+            self._links.add(link)  # before anything is done with it: from here on a forked child lets go of it
             try:
                 self._started().send({"do": "guard"}, [given.fileno()])
             except OSError:  # the nursery was killed; its guards have cleared up or will
                 _reap(self._let_go())
                 self._started().send({"do": "guard"}, [given.fileno()])
-            link = GuardLink(kept, self._clock)
-            self._links.add(link)
         return link
 
     def take(self) -> GuardLink:
@@ -279,14 +281,25 @@ class Processes:
             for guard in self._links.difference(idle):
                 guard.ask_end(0)
             nursery = self._let_go()
+            if self._keep_in_child is not None:
+                self._keep_in_child()
         _reap(nursery)  # not under the lock: whoever gives back the last guards needs it
 
     def _started(self) -> Frames:
         if self._control is None:
             if self._closed:
                 raise Unavailable("This executor is stopping.")
+            if self._keep_in_child is None:
+                self._keep_in_child = let_go_in_child(self._part)
             self._control = self._start_nursery()
         return self._control
+
+    def _part(self) -> None:
+        """In a forked child: a guard and the nursery must see it when the executor hangs up."""
+        for link in list(self._links):
+            link.close()
+        if self._control is not None:
+            self._control.close()
 
     def _start_nursery(self) -> Frames:
         if IMPORTING in os.environ:
@@ -333,6 +346,7 @@ class Processes:
 def _reap(nursery: subprocess.Popen[bytes] | None) -> None:
     if nursery is None:
         return
+    nursery.send_signal(signal.SIGCONT)  # should anybody have stopped it
     try:
         nursery.wait(_CLOSED_WITHIN)
     except subprocess.TimeoutExpired:

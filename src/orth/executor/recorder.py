@@ -3,11 +3,13 @@
 Forcing bytes to a disk takes a millisecond or more, whether they are one result or a hundred. One thread therefore
 writes for all job threads: whatever has come while it was busy goes together next time, and no job waits for the disk
 before it takes its next trigger. A process killed in between has lost a result that nobody was told of, as it would
-have a moment earlier, when the handler was still running.
+have a moment earlier, when the handler was still running. What else has to be on the disk before a result counts, its
+log, is written first, here as well (``first``).
 """
 
 import threading
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
 from orth.executor.journal import Journal
@@ -26,57 +28,79 @@ R = TypeVar("R", bound=Recordable)
 class Recorder(Generic[R]):
     """Writes what it is given, in order, and says so to ``recorded``, with the failure if there was one."""
 
-    def __init__(self, journal: Journal, recorded: Callable[[list[R], OSError | None], None]) -> None:
+    def __init__(
+        self, journal: Journal, recorded: Callable[[list[R], OSError | None], None], first: Callable[[], None]
+    ) -> None:
         self._journal = journal
         self._recorded = recorded
-        self._changed = threading.Condition()
-        self._given: list[R] = []
-        self._given_count = 0
-        self._done_count = 0
+        self._first = first
+        self._given: SimpleQueue[R | threading.Event] = SimpleQueue()
+        """Results, and between them the marks of those who wait until everything before is done."""
         self._closed = False
+        self._starting = threading.Lock()
+        self._recording = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def give(self, item: R) -> None:
-        with self._changed:
-            if self._closed:
-                return
-            self._given.append(item)
-            self._given_count += 1
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="orth-recorder", daemon=True)
-                self._thread.start()
-            elif len(self._given) == 1:
-                self._changed.notify_all()
+        if self._closed:
+            return
+        self._given.put(item)
+        if self._thread is None:
+            self._start()
 
     def join(self) -> None:
         """Wait until everything given so far has been dealt with."""
-        with self._changed:
-            so_far = self._given_count
-            self._changed.wait_for(lambda: self._done_count >= so_far)
+        if self._thread is None and self._given.empty():
+            return
+        mark = threading.Event()
+        self._given.put(mark)
+        if self._closed or (self._thread is None and not self._start()):  # no thread to be had: whoever waits does it
+            self._record_what_is_there()
+        mark.wait()
 
     def close(self) -> None:
         """Write what was given; take nothing more."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+        self._closed = True
         if self._thread is not None:
+            self._given.put(threading.Event())  # so that the thread looks up
             self._thread.join()
+        self._record_what_is_there()
+
+    def _start(self) -> bool:
+        """Have a thread; false when the system has none to give: then it is asked again with the next result."""
+        with self._starting:
+            if self._thread is None and not self._closed:
+                thread = threading.Thread(target=self._run, name="orth-recorder", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    return False
+                self._thread = thread
+            return True
 
     def _run(self) -> None:
-        while batch := self._next_batch():
-            failure = None
-            try:
-                self._journal.append(b"".join(item.record for item in batch), force=True)
-            except OSError as error:
-                failure = error
-            self._recorded(batch, failure)
-            with self._changed:
-                self._done_count += len(batch)
-                self._changed.notify_all()
+        while not self._closed:
+            self._record_what_is_there(self._given.get())
 
-    def _next_batch(self) -> list[R]:
-        """What has been given; empty only when there will be no more."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._given or self._closed)
-            batch, self._given = self._given, []
-            return batch
+    def _record_what_is_there(self, *taken: R | threading.Event) -> None:
+        with self._recording:
+            given = [*taken]
+            try:
+                while True:
+                    given.append(self._given.get_nowait())
+            except Empty:
+                self._record([one for one in given if not isinstance(one, threading.Event)])
+            for one in given:
+                if isinstance(one, threading.Event):
+                    one.set()
+
+    def _record(self, batch: list[R]) -> None:
+        if not batch:
+            return
+        failure = None
+        try:
+            self._first()
+            self._journal.append(b"".join([item.record for item in batch]), force=True)
+        except OSError as error:
+            failure = error
+        self._recorded(batch, failure)

@@ -28,6 +28,7 @@ from orth.executor.context import Cancelled, JobContext, JobFailed, Outcome, ent
 from orth.executor.ending import Ended, Stay
 from orth.executor.facts import ExecutionStarted
 from orth.executor.handlers import Handler
+from orth.executor.one_process import OneProcess
 from orth.executor.performers import Performer
 from orth.executor.progress import Progress
 from orth.executor.run_logs import RunLogs
@@ -88,12 +89,27 @@ class Accepted:
 
     request: RunRequest
     handler: Handler
+    number: int = 0
+    """Counts what was accepted: a higher number came later."""
     stay: Stay = field(default_factory=Stay)
     performer: Performer | None = None
     """What carries it out, once it runs."""
     ending: Outcome | None = None
     """Why it is being ended from outside. Then this is how it ends, whatever the handler has to say."""
-    settled: bool = False
+    _claim: list[None] = field(default_factory=lambda: [None], repr=False)
+
+    @property
+    def settled(self) -> bool:
+        """Whether its result is decided."""
+        return not self._claim
+
+    def settle(self) -> bool:
+        """Whether the caller may report its result: true once. Taking the last of a list is one step for Python."""
+        try:
+            self._claim.pop()
+        except IndexError:
+            return False
+        return True
 
 
 def carry_out(accepted: Accepted, performer: Performer, tools: Tools, *beside: int) -> CallbackItem:
@@ -135,7 +151,7 @@ def begin(request: RunRequest, handler: Handler, tools: Tools) -> JobContext:
     )
     tools.contexts[request.log_id] = context
     shown = request.executor_params[:_SHOWN_PARAMETER] or "none"
-    run_log.write(f"--- execution {request.log_id} of job {request.job_id} begins: {handler.name}, parameter: {shown}")
+    run_log.remark(f"--- execution {request.log_id} of job {request.job_id} begins: {handler.name}, parameter: {shown}")
     tools.events.emit(ExecutionStarted(request.log_id, request.job_id, handler.name))
     return context
 
@@ -188,8 +204,9 @@ def outcome_of(call: Callable[[], object], stay: Stay, context: JobContext) -> O
 def _made(call: Callable[[], object], context: JobContext) -> Outcome:
     """The outcome of a call that nobody ended. Its text is made here, inside the stay: ``__str__`` may never return."""
     try:
-        returned = call()
-        message = "" if returned is None else str(returned)
+        with OneProcess():
+            returned = call()
+            message = "" if returned is None else str(returned)
         return context.decided or Outcome(SUCCESS, message)
     except JobFailed as failed:
         return Outcome(FAILURE, failed.message)
@@ -209,7 +226,8 @@ def write_end(context: JobContext, outcome: Outcome, took: int) -> None:
     finish_prints(context)
     context.finish_progress()
     headline = outcome.message.partition("\n")[0]
-    context.run_log.write(f"--- execution ends: {outcome.code} after {took / 1000:.3f} s{headline and f', {headline}'}")
+    told = f"{outcome.code} after {took / 1000:.3f} s{headline and f', {headline}'}"
+    context.run_log.remark(f"--- execution ends: {told}")
 
 
 def conclude(request: RunRequest, outcome: Outcome, started: int | None, incarnation: str) -> CallbackItem:

@@ -31,7 +31,14 @@ from orth.version import __version__
 from orth.wire.coordinator_calls import CoordinatorLink
 from orth.wire.messages import STANDING_LIMIT, Announcement, Extension, Load, RegistryRequest
 
-EXTENSIONS = ("resend", "verdicts", Extension.KILL_EXECUTION, Extension.BATCH_RUN)
+EXTENSIONS = (
+    "resend",
+    "verdicts",
+    Extension.KILL_EXECUTION,
+    Extension.BATCH_RUN,
+    Extension.FOLLOW_LOG,
+    Extension.NOT_BEFORE,
+)
 _GOODBYE = 2.0
 _FLUSH = 10.0
 
@@ -54,8 +61,8 @@ class Runtime:
         self.address = address
         self.incarnation = incarnation
         self.events = events
-        self.outbox = _open_outbox(settings, link, clock, events)
         self.logs = RunLogs(settings.logs_dir, clock, events, file_limit=settings.log_file_limit)
+        self.outbox = _open_outbox(settings, link, self.logs, clock, events)
         self.limits = TimeLimits(clock, events)
         self.tools = Tools(
             clock,
@@ -87,7 +94,11 @@ class Runtime:
             registry_key=settings.app_name,
             registry_value=address,
             orth=Announcement(
-                incarnation=incarnation, version=__version__, extensions=EXTENSIONS, handlers=self.sources.infos()
+                incarnation=incarnation,
+                version=__version__,
+                extensions=EXTENSIONS,
+                handlers=self.sources.infos(),
+                labels=dict(settings.labels),
             ),
         )
         self.heartbeat = Heartbeat(self.announced, link, beat=settings.heartbeat, clock=clock, events=events)
@@ -113,9 +124,11 @@ class Runtime:
         """Whether nothing runs or waits."""
         return self.threads.count() == 0
 
-    def join_idle(self, seconds: float) -> bool:
-        """Wait until nothing runs or waits, all results being in the outbox; false when it took longer."""
-        idle = self.threads.join_idle(seconds)
+    def join_idle(self, seconds: float, *, held: bool = True) -> bool:
+        """Wait until nothing runs or waits, all results being in the outbox; false when it took longer. With ``held``
+        false, what came before its time is not waited for.
+        """
+        idle = self.threads.join_idle(seconds, held=held)
         self.outbox.join_recorded()
         return idle
 
@@ -128,6 +141,7 @@ class Runtime:
             "threads": self.threads.thread_count(),
             "abandoned": len(self.tools.abandoned),
             "undelivered": len(self.outbox),
+            "now": self.tools.clock.now(),
         }
 
     def announced(self) -> RegistryRequest:
@@ -204,12 +218,21 @@ class Runtime:
         self._capture.close()
 
 
-def _open_outbox(settings: ExecutorSettings, link: CoordinatorLink, clock: Clock, events: Events) -> Outbox:
+def _open_outbox(
+    settings: ExecutorSettings, link: CoordinatorLink, logs: RunLogs, clock: Clock, events: Events
+) -> Outbox:
     directory = settings.data_dir / "outbox"
     try:
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings.logs_dir.mkdir(mode=0o750, parents=True, exist_ok=True)
-        return Outbox(directory, link, retry=settings.callback_retry, clock=clock, events=events)
+        return Outbox(
+            directory,
+            link,
+            retry=settings.callback_retry,
+            clock=clock,
+            events=events,
+            before_recording=logs.write_ended,
+        )
     except OSError as error:
         raise CannotStart(
             f"The data folder {settings.data_dir} cannot be written: {error.strerror or error}.",

@@ -2,17 +2,21 @@
 
 Every answer is the JSON envelope that coordinators of every generation read. A request that was understood is answered
 with HTTP 200 whatever the envelope says; the HTTP status tells apart what was not: 400 no such message, 401 no token,
-404, 405, 408 its body did not come in time, 413, 431, 503 too many at once. ``Endpoints`` knows requests and answers
-but no sockets, so tests and the in-process cluster call it directly; ``HttpDoor`` is the same behind plain ASGI, which
-keeps web frameworks out of the job author's environment.
+404, 405, 408 its body did not come in time, 413, 431, 503 too many at once. Coordinators of another make take the
+envelope from an answer of HTTP 200 only and show the bare number of any other. What ``Endpoints`` refuses them is
+therefore told with 200; what the door turns away before it is a request has its status for everybody.
+
+``Endpoints`` knows requests and answers but no sockets, so tests and the in-process cluster call it directly;
+``HttpDoor`` is the same behind plain ASGI, which keeps web frameworks out of the job author's environment.
 """
 
 import asyncio
 import hmac
 import json
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from orth.errors import OrthError, TooLarge, Unauthenticated
 from orth.events import Events
@@ -21,6 +25,7 @@ from orth.executor.facts import RequestFailed
 from orth.executor.metrics import CONTENT_TYPE as METRICS_CONTENT_TYPE
 from orth.executor.run_logs import RunLogs
 from orth.wire.dialects import (
+    is_foreign,
     log_payload,
     read_idle_beat,
     read_kill,
@@ -30,7 +35,7 @@ from orth.wire.dialects import (
     run_answers_payload,
     token_from,
 )
-from orth.wire.messages import BODY_LIMIT, Reply
+from orth.wire.messages import BODY_LIMIT, LOG_WAIT_LIMIT, LogPage, LogRequest, Reply
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -45,7 +50,11 @@ BODY_DEADLINE = 10.0
 """Seconds within which the whole body of a request has to arrive."""
 REQUESTS_AT_ONCE = 256
 """Requests being read or answered; a body of each may be in memory."""
+WAITS_AT_ONCE = 64
+"""Requests that wait for a log to grow; each looks at its file once a second."""
 _TAKES_LONG = ("/log", "/runs")
+_LARGE = 16 * 1024
+"""Bytes of a request that is read in a thread, and its source compiled: the loop has others to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,8 @@ class Answer:
     body: bytes
     allow: str | None = None
     kind: bytes = b"application/json"
+    unread: bool = False
+    """Whether the request was not read to its end: what is left of it must not be taken for the next one."""
 
 
 class Endpoints:
@@ -99,13 +110,37 @@ class Endpoints:
                 return Answer(200, self._metrics(), kind=METRICS_CONTENT_TYPE)
             return Answer(200, self._by_path[path](body).to_bytes())
         except OrthError as error:
-            return _failure(error.status, str(error))
+            return _as_read_by(method, headers, _failure(error.status, str(error)))
         except Exception as bug:
             self._events.emit(RequestFailed(path, repr(bug)))
-            return _failure(500, "This executor failed to answer; its process log says why.")
+            failed = _failure(500, "This executor failed to answer; its process log says why.")
+            return _as_read_by(method, headers, failed)
 
     def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Answer | None:
         """The answer to a request that need not be read further; ``None`` when it should be."""
+        refused = self._refusal(method, path, headers)
+        return None if refused is None else _as_read_by(method, headers, replace(refused, unread=True))
+
+    def log_awaited(self, path: str, body: bytes) -> LogRequest | None:
+        """The request, if it is one that would rather wait for new lines than be told that there are none."""
+        with suppress(OrthError):
+            asked = read_log_request(body) if path == "/log" else None
+            return asked if asked is not None and asked.wait and not asked.tail else None
+        return None
+
+    async def log_grown(self, asked: LogRequest) -> None:
+        """Return when there is something to read, when nothing will come any more, or when the time is over."""
+
+        def finished() -> bool:
+            return not self._admission.is_open(asked.log_id)
+
+        pages = self._logs.follow(asked.log_id, asked.log_date_time, asked.from_line_num, finished=finished)
+        with suppress(TimeoutError, OrthError):  # that there can be no such log is told when it is read
+            async with asyncio.timeout(min(asked.wait or 0, LOG_WAIT_LIMIT)):
+                async with aclosing(cast(AsyncGenerator[LogPage, None], pages)):
+                    await anext(pages)
+
+    def _refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Answer | None:
         if path == OPEN_PATH:
             return None if method in ("GET", "HEAD") else _failure(405, f"{path} takes GET.", allow="GET")
         takes = "GET" if path == METRICS_PATH and self._metrics is not None else "POST"
@@ -119,7 +154,8 @@ class Endpoints:
 
     def _is_ours(self, headers: Mapping[str, str]) -> bool:
         token = token_from(headers)
-        return token is not None and hmac.compare_digest(token.encode(), self._token)
+        # Compared also when there is none: how long it takes tells nothing.
+        return hmac.compare_digest((token or "").encode(), self._token) and token is not None
 
     def _run(self, body: bytes) -> Reply:
         return self._admission.run(read_run(body))
@@ -139,7 +175,10 @@ class Endpoints:
     def _log(self, body: bytes) -> Reply:
         asked = read_log_request(body)
         finished = not self._admission.is_open(asked.log_id)  # asked before reading: a last line may come in between
-        page = self._logs.read(asked.log_id, asked.log_date_time, asked.from_line_num, finished=finished)
+        if asked.tail:
+            page = self._logs.tail(asked.log_id, asked.log_date_time, asked.tail, finished=finished)
+        else:
+            page = self._logs.read(asked.log_id, asked.log_date_time, asked.from_line_num, finished=finished)
         return Reply.success(log_payload(page))
 
     def _answer_health(self, headers: Mapping[str, str]) -> Answer:
@@ -149,8 +188,13 @@ class Endpoints:
         return Answer(200 if health["status"] == "ok" else 503, json.dumps(shown).encode())
 
 
-def _failure(status: int, message: str, *, allow: str | None = None) -> Answer:
-    return Answer(status, Reply.failure(message).to_bytes(), allow)
+def _failure(status: int, message: str, *, allow: str | None = None, unread: bool = False) -> Answer:
+    return Answer(status, Reply.failure(message).to_bytes(), allow, unread=unread)
+
+
+def _as_read_by(method: str, headers: Mapping[str, str], failure: Answer) -> Answer:
+    """The refusal so that its caller sees the reason."""
+    return replace(failure, status=200, allow=None) if method == "POST" and is_foreign(headers) else failure
 
 
 class HttpDoor:
@@ -160,6 +204,8 @@ class HttpDoor:
         self._endpoints = endpoints
         self._body_deadline = body_deadline
         self._inside = 0
+        self.waiting = 0
+        """Requests that wait for a log to grow."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -174,7 +220,7 @@ class HttpDoor:
         headers = [(b"content-type", answer.kind), (b"content-length", str(len(answer.body)).encode())]
         if answer.allow is not None:
             headers.append((b"allow", answer.allow.encode()))
-        if answer.status in _UNREAD:
+        if answer.unread:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
@@ -182,31 +228,62 @@ class HttpDoor:
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         method, path = scope["method"], scope["path"]
         if sum(len(name) + len(value) for name, value in scope["headers"]) > HEAD_LIMIT:
-            return _failure(431, f"The headers of the request are larger than {HEAD_LIMIT} bytes.")
+            return _failure(431, f"The headers of the request are larger than {HEAD_LIMIT} bytes.", unread=True)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if headers.get("upgrade", "").lower() == "websocket":
+            return _failure(400, "This executor speaks plain HTTP, no WebSocket.", unread=True)
         refused = self._endpoints.refusal(method, path, headers)
         if refused is not None:
             return refused
         if self._inside > REQUESTS_AT_ONCE:
-            return _failure(503, f"This executor answers {REQUESTS_AT_ONCE} requests already.")
+            return _failure(503, f"This executor answers {REQUESTS_AT_ONCE} requests already.", unread=True)
         try:
             async with asyncio.timeout(self._body_deadline):
                 body = await _read_body(headers, receive)
         except TimeoutError:
-            return _failure(408, f"The request did not arrive within {self._body_deadline:g} s.")
+            return _failure(408, f"The request did not arrive within {self._body_deadline:g} s.", unread=True)
         except TooLarge as error:
-            return _failure(error.status, str(error))
-        if path in _TAKES_LONG:
+            return _failure(error.status, str(error), unread=True)
+        await self._wait_for_log(path, body, receive)
+        if path in _TAKES_LONG or len(body) > _LARGE:
             return await asyncio.to_thread(self._endpoints.handle, method, path, headers, body)
         return self._endpoints.handle(method, path, headers, body)
 
+    async def _wait_for_log(self, path: str, body: bytes, receive: Receive) -> None:
+        """Wait if the request wants to; beyond the bound it is answered at once, and asks again."""
+        asked = self._endpoints.log_awaited(path, body)
+        if asked is None or self.waiting >= WAITS_AT_ONCE:
+            return
+        self._inside -= 1
+        self.waiting += 1
+        try:
+            await _unless_gone(self._endpoints.log_grown(asked), receive)
+        finally:
+            self.waiting -= 1
+            self._inside += 1
+
 
 class _Gone(Exception):
-    """The caller left before the request was complete: there is nothing to do and nobody to answer."""
+    """The caller left before it could be answered: there is nothing to do and nobody to answer."""
 
 
-# What is left of such a request on its connection must not be taken for the next one.
-_UNREAD = (401, 404, 405, 408, 413, 431, 503)
+async def _unless_gone(work: Coroutine[Any, Any, None], receive: Receive) -> None:
+    """Do ``work`` to its end, or give it up when the caller leaves. Its request has been read."""
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(_departure(receive))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise _Gone
+        working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+        await asyncio.wait((working, leaving))
+
+
+async def _departure(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _read_body(headers: Mapping[str, str], receive: Receive) -> bytes:

@@ -1,7 +1,8 @@
 """What one executor process runs with: the settings of every role narrowed to its own, and what follows from them."""
 
 import socket
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -36,6 +37,7 @@ class ExecutorSettings:
     python: Path | None = None
     builtin: tuple[str, ...] = ()
     warm_workers: int = 2
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Settings, app_name: str | None) -> "ExecutorSettings":
@@ -68,6 +70,7 @@ class ExecutorSettings:
             python=own.python,
             builtin=own.builtin,
             warm_workers=own.warm_workers,
+            labels=dict(label.split("=", 1) for label in own.labels),
         )
 
 

@@ -40,6 +40,7 @@ from orth.wire.messages import HandlerInfo, RunRequest
 
 _NAMES_SHOWN = 20
 _VERSIONS_KEPT = 1000
+_PREPARED_KEPT = 16
 _ANY_TEXT = Parameters(None, None, False, None, None)
 
 Version = tuple[GlueType, int, bytes]
@@ -55,6 +56,8 @@ class Sources:
         self._lock = threading.Lock()
         self._texts: OrderedDict[int, tuple[Version, Handler]] = OrderedDict()
         """The newest version of each job whose source came with the trigger."""
+        self._preparing = threading.Lock()
+        self._prepared: OrderedDict[tuple[int, Version], GlueSource | str] = OrderedDict()
         environment = clean_environment(environ, settings.script_env)
         self._processes = Processes(clock, environment)
         self._surroundings = Surroundings(self._processes, Path.cwd(), environment)
@@ -83,6 +86,19 @@ class Sources:
         """The handlers that have names, as the registration announces them."""
         return (*self._handlers.infos(), *(handler.info for handler in self._builtin.values()))
 
+    def prepare(self, request: RunRequest) -> None:
+        """Do what takes long for ``handler_of``, before the caller takes a lock: compile a source that is new."""
+        if request.glue_type is not GlueType.GLUE or self._not_allowed(request) is not None:
+            return
+        key = (request.job_id, _version_of(request))
+        with self._preparing:  # one at a time: a request that is repeated finds the work done
+            known = self._texts.get(request.job_id)
+            if key in self._prepared or (known is not None and known[0] == key[1]):
+                return
+            self._prepared[key] = _compiled(request)
+            if len(self._prepared) > _PREPARED_KEPT:
+                self._prepared.popitem(last=False)
+
     def handler_of(self, request: RunRequest) -> Handler | str:
         """The handler that carries ``request`` out, or why there is none.
 
@@ -90,7 +106,7 @@ class Sources:
         """
         if request.glue_type is GlueType.BEAN:
             return self._of_name(request.executor_handler) or self._unknown(request.executor_handler)
-        version = (request.glue_type, request.glue_updatetime, hashlib.sha256(request.glue_source.encode()).digest())
+        version = _version_of(request)
         with self._lock:
             known = self._texts.get(request.job_id)
             if known is not None and known[0] == version:
@@ -125,6 +141,13 @@ class Sources:
         return f"there is no handler {name!r} here; known: {known or 'none'}"
 
     def _from_text(self, request: RunRequest) -> Handler | str:
+        refused = self._not_allowed(request)
+        if refused is not None:
+            return refused
+        language = LANGUAGES.get(request.glue_type)
+        return self._script(request, language) if language else self._glue(request)
+
+    def _not_allowed(self, request: RunRequest) -> str | None:
         language = LANGUAGES.get(request.glue_type)
         kind = "glue" if request.glue_type is GlueType.GLUE else language and language.kind
         if kind is None:
@@ -132,9 +155,11 @@ class Sources:
         if kind not in self._settings.scripts:
             setting = f"its setting executor.scripts would have to name {kind}"
             return f"{request.glue_type} is not allowed on this executor; {setting}"
-        if not request.glue_source.strip():
-            return f"job {request.job_id} has no source"
-        return self._script(request, language) if language else _glue(request)
+        return None if request.glue_source.strip() else f"job {request.job_id} has no source"
+
+    def _glue(self, request: RunRequest) -> Handler | str:
+        source = self._prepared.pop((request.job_id, _version_of(request)), None) or _compiled(request)
+        return source if isinstance(source, str) else _handler(request, lambda: GluePerformer(source))
 
     def _script(self, request: RunRequest, language: Language) -> Handler | str:
         python = None if self._settings.python is None else str(self._settings.python)
@@ -154,12 +179,15 @@ def _in_workers(handlers: Handlers, pool: WorkerPool) -> dict[str, Handler]:
     return {it.name: replace(it, made_by=lambda: IsolatedPerformer(pool)) for it in found if it is not None}
 
 
-def _glue(request: RunRequest) -> Handler | str:
+def _version_of(request: RunRequest) -> Version:
+    return request.glue_type, request.glue_updatetime, hashlib.sha256(request.glue_source.encode()).digest()
+
+
+def _compiled(request: RunRequest) -> GlueSource | str:
     try:
-        source = GlueSource(request)
+        return GlueSource(request)
     except Invalid as error:
         return f"the source of job {request.job_id} cannot be used: {error}"
-    return _handler(request, lambda: GluePerformer(source))
 
 
 def _handler(request: RunRequest, made_by: Callable[[], Performer]) -> Handler:

@@ -17,31 +17,28 @@ import os
 import signal
 import socket
 import sys
-import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import Any, NoReturn, TextIO, TypeVar
+from typing import Any, TextIO
 
 from orth.clock import SystemClock
 from orth.domain.executions import FAILURE
 from orth.errors import CannotStart, Invalid
 from orth.executor.capture import capturing, finish_prints
-from orth.executor.context import Cancelled, JobContext, Outcome, current, entered
+from orth.executor.context import Cancelled, JobContext, Outcome, entered
 from orth.executor.ending import Stay
 from orth.executor.frames import Frames, Message
 from orth.executor.guard import Work
 from orth.executor.handlers import Handler, Handlers
 from orth.executor.loading import load_handlers
+from orth.executor.log_writing import RunLog
+from orth.executor.one_process import OneProcess
 from orth.executor.performers import Performer
 from orth.executor.progress import Progress
-from orth.executor.run_logs import RunLog
 from orth.executor.running import outcome_of
 from orth.forked import let_go_in_child
-
-T = TypeVar("T")
 
 # What of a context travels as it is; ``facts_of`` adds what needs another form.
 FACTS = (
@@ -139,7 +136,6 @@ class Worker:
     def __init__(self, handlers: Handlers, link: Frames) -> None:
         self._handlers = handlers
         self._link = link
-        self._pid = os.getpid()
         self._performers: dict[str, Performer] = {}
         self._running: JobContext | None = None
         self._leaving = False
@@ -151,8 +147,8 @@ class Worker:
             while not self._leaving and (received := self._link.receive()) is not None:
                 self._carry_out(received[0])
             for performer in self._performers.values():
-                with suppress(Exception):  # the handler's own farewell; nobody is left to be told
-                    self._as_worker(performer.close)
+                with suppress(Exception), OneProcess(_flush):  # the handler's own farewell; nobody is left to be told
+                    performer.close()
 
     def _on_term(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  # the form of signal handlers
         self._leaving = True
@@ -166,18 +162,6 @@ class Worker:
         self._link.close()
         if signal.getsignal(signal.SIGTERM) == self._on_term:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-    def _as_worker(self, call: Callable[[], T]) -> T:
-        """Call the handler's code. What is forked inside does not come out: only the worker speaks for itself."""
-        try:
-            returned = call()
-        except BaseException as raised:
-            if os.getpid() != self._pid:
-                _exit_of(raised)
-            raise
-        if os.getpid() != self._pid:
-            _exit_of(None)
-        return returned
 
     def _carry_out(self, message: Message) -> None:
         logging.getLogger().setLevel(message["level"])
@@ -207,24 +191,12 @@ class Worker:
         if performer is None:
             performer = self._performers[handler.name] = handler.performer()
         given = handler.parameters.with_context(arguments, context)
-        return outcome_of(lambda: self._as_worker(lambda: performer.perform(context, given)), Stay(), context)
 
+        def perform() -> object:
+            with OneProcess(_flush):
+                return performer.perform(context, given)
 
-def _exit_of(raised: BaseException | None) -> NoReturn:
-    """End a forked child as Python ends a program, short of what would undo things of the parent's."""
-    code = 0
-    try:
-        if isinstance(raised, SystemExit):
-            code = raised.code if isinstance(raised.code, int) else int(raised.code is not None)
-        elif raised is not None:
-            code = 1
-            traceback.print_exception(raised)
-        context = current()
-        if context is not None:
-            finish_prints(context)
-        _flush()
-    finally:
-        os._exit(code & 0xFF)
+        return outcome_of(perform, Stay(), context)
 
 
 def _use_born_descriptors(beyond: int) -> None:

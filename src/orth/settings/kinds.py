@@ -73,6 +73,12 @@ def _not_negative(span: timedelta) -> timedelta:
     return span
 
 
+def _within_a_minute(span: timedelta) -> timedelta:
+    if not timedelta(0) <= span <= timedelta(minutes=1):
+        raise ValueError("should be between 0s and 1m")
+    return span
+
+
 def _stripped(text: str) -> str:
     return text.strip()
 
@@ -132,9 +138,30 @@ def _without_all(value: Any) -> Any:  # Any: as above
     return value
 
 
+_LABEL = r"^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?=[A-Za-z0-9._/:+-]{0,63}$"
+
+
+def _pairs(value: Any) -> Any:  # Any: as above; in a file labels may also be a table
+    return [f"{key}={text}" for key, text in value.items()] if isinstance(value, dict) else value
+
+
+def _one_value_each(labels: tuple[str, ...]) -> tuple[str, ...]:
+    keys = [label.partition("=")[0] for label in labels]
+    if len(set(keys)) < len(keys):
+        raise ValueError("should give each label one value")
+    return labels
+
+
 Duration = Annotated[
     timedelta,
     AfterValidator(_positive),
+    BeforeValidator(_refuse_numbers),
+    _reading(parse_duration),
+    Kind("duration"),
+]
+Moment = Annotated[
+    timedelta,
+    AfterValidator(_within_a_minute),
     BeforeValidator(_refuse_numbers),
     _reading(parse_duration),
     Kind("duration"),
@@ -175,6 +202,14 @@ BuiltinHandlers = Annotated[
     tuple[Literal["command", "http"], ...], AfterValidator(_distinct), _reading(_items), Kind("list of command, http")
 ]
 Variables = Annotated[tuple[str, ...], AfterValidator(_distinct), _reading(_items), Kind("list of names")]
+Labels = Annotated[
+    tuple[Annotated[str, Field(pattern=_LABEL)], ...],
+    AfterValidator(_one_value_each),
+    Field(max_length=32),
+    BeforeValidator(_pairs),
+    _reading(_items),
+    Kind("list of key=value"),
+]
 Role = Literal["coordinator", "registry", "console"]
 Roles = Annotated[
     tuple[Role, ...],

@@ -19,7 +19,9 @@ from orth.settings.kinds import (
     CountFromZero,
     Duration,
     Folder,
+    Labels,
     Listen,
+    Moment,
     Name,
     OptionalFolder,
     OptionalName,
@@ -105,6 +107,19 @@ class RegistrySection(Section):
     heartbeat: Duration = _setting(_seconds(30), "How often a registered process is expected to beat.")
     dead_after: Duration = _setting(_seconds(90), "Silence after which it is removed and no longer given work.")
     monitor: Duration = _setting(_seconds(30), "How often the registry looks for silent processes.")
+    probe_every: Duration = _setting(
+        _seconds(1), "How often an executor is called that is suspect, overdue, or not watched by an open connection."
+    )
+    probe_timeout: Duration = _setting(_seconds(2), "How long it may take to answer such a call.")
+    probe_rate: Count = _setting(
+        200, "Such calls per second from one coordinator, at most; with more to call, each is called less often."
+    )
+    watch_limit: CountFromZero = _setting(
+        10_000, "Executors one coordinator watches by an open connection, at most; each needs a file descriptor."
+    )
+    watch_timeout: Duration = _setting(
+        _seconds(8), "Silence of a watched executor's machine after which the executor is suspect."
+    )
     register_pauses: Pauses = _setting(
         tuple(map(_seconds, (0, 5, 10, 20, 40))), "Pauses before the first attempts to register, one per attempt."
     )
@@ -127,10 +142,20 @@ class CoordinatorSection(Section):
     misfire_threshold: Duration = _setting(_seconds(5), "A fire later than this is a misfire, treated as its job says.")
     catch_up_limit: Count = _setting(100, "Missed fires of one job that are made up for at once, at most.")
     catch_up_age: Duration = _setting(timedelta(days=1), "Fires missed longer ago than this are never made up for.")
+    plan_ahead: Moment = _setting(
+        _seconds(0), "How long before it is due a fire is decided and sent to executors that can wait; 0s: not before."
+    )
     plan_batch: Count = _setting(500, "Fires planned in one transaction, at most.")
     dispatch_batch: Count = _setting(500, "Executions claimed for dispatch in one transaction, at most.")
     dispatch_timeout: Duration = _setting(_seconds(3), "How long an executor may take to answer a trigger.")
-    dispatch_in_flight: Count = _setting(256, "Triggers on their way at the same time, at most.")
+    dispatch_in_flight: Count = _setting(1000, "Requests with triggers on their way at the same time, at most.")
+    dispatch_per_executor: Count = _setting(16, "Of these to one executor, at most; to one that takes batches, two.")
+    breaker_failures: Count = _setting(
+        5, "Requests in a row that fail before an executor is left alone for a while, though it answers probes."
+    )
+    breaker_pause: Duration = _setting(
+        _seconds(5), "How long it is left alone before one more is tried; doubled each time, up to twelve times."
+    )
     unknown_bound: Duration = _setting(
         _seconds(60), "How long a trigger without an answer may stay unknown before it counts as failed."
     )
@@ -138,6 +163,7 @@ class CoordinatorSection(Section):
         timedelta(minutes=10), "An execution whose executor is gone this long is failed as lost."
     )
     lost_scan: Duration = _setting(_seconds(60), "How often lost executions are looked for.")
+    batch_limit: Count = _setting(10_000, "Fires one batch may have, at most.")
     default_timezone: Zone = _setting("UTC", "Time zone of jobs that name none.")
     max_body: Bytes = _setting(1024 * 1024, "Largest request body accepted.")
 
@@ -162,6 +188,9 @@ class ExecutorSection(Section):
     )
     queue: Name = _setting("default", "Queue it competes on with transport queue.", option="--queue")
     data_dir: Folder = _setting(Path(".orth/executor"), "Where it keeps logs and unsent results.", option="--data-dir")
+    labels: Labels = _setting(
+        (), "What jobs may choose it by, such as zone=eu or gpu=a100; at most 32. In the file also a table."
+    )
     heartbeat: Duration = _setting(_seconds(30), "How often it says that it lives.")
     idle_thread: Duration = _setting(_seconds(90), "How long a job's thread waits for work before it ends.")
     callback_retry: Duration = _setting(

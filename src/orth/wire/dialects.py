@@ -14,13 +14,13 @@ Nothing here does I/O. A message that cannot be read is ``InvalidMessage``; one 
 import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import to_json
 
 from orth.domain.executions import FAILURE, STORED_MESSAGE_LIMIT, SUCCESS, cut
+from orth.domain.jobs import GroupDialect
 from orth.errors import Invalid, InvalidMessage
 from orth.wire.messages import (
     BATCH_LIMIT,
@@ -59,13 +59,8 @@ _MESSAGE_KEYS = ("msg", "message", "detail", "error", "title")
 M = TypeVar("M", bound=Message)
 
 
-class Dialect(StrEnum):
-    """What the executors of a group speak."""
-
-    AUTO = "auto"  # decided per executor by what it announced
-    ORTH = "orth"  # ours, and the fork of the same name: concurrency and schedule time travel with a trigger
-    XXL = "xxl"  # xxl-job 2.2 to 3.4
-    XXL35 = "xxl35"  # xxl-job 3.5: another path, and the app name in a header
+Dialect = GroupDialect
+"""What the executors of a group speak: the group says."""
 
 
 def resolved(dialect: Dialect, extensions: frozenset[str]) -> Dialect:
@@ -289,7 +284,7 @@ def _excerpt(text: str) -> str:
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
-_NOT_IN_XXL = {"executor_concurrency", "schedule_time", "resend_to"}
+_NOT_IN_XXL = {"executor_concurrency", "schedule_time", "resend_to", "start_in"}
 
 
 def run_body(request: RunRequest, dialect: Dialect, extensions: frozenset[str] = frozenset()) -> tuple[str, bytes]:
@@ -301,7 +296,10 @@ def run_body(request: RunRequest, dialect: Dialect, extensions: frozenset[str] =
     repeatable = spoken is Dialect.ORTH and Extension.RESEND in extensions
     if request.resend_to is not None and not repeatable:
         raise Invalid("This executor does not recognise a repeated trigger, so it is not repeated.", field="resendTo")
-    left_out = _NOT_IN_XXL if spoken is not Dialect.ORTH else {"resend_to"} if request.resend_to is None else set()
+    if request.start_in and not (spoken is Dialect.ORTH and Extension.NOT_BEFORE in extensions):
+        raise Invalid("This executor would start it at once, so it is not sent ahead.", field="startIn")
+    unsaid = {name for name in ("resend_to", "start_in") if getattr(request, name) is None}
+    left_out = _NOT_IN_XXL if spoken is not Dialect.ORTH else unsaid
     path = "/trigger" if spoken is Dialect.XXL35 else "/run"
     return path, request.model_dump_json(by_alias=True, exclude=left_out).encode()
 
@@ -330,9 +328,11 @@ def kill_body(job_id: int, log_id: int | None, extensions: frozenset[str] = froz
     return KillRequest(job_id=job_id, log_id=one).model_dump_json(by_alias=True, exclude_none=True).encode()
 
 
-def log_body(request: LogRequest) -> bytes:
-    """A request for log lines, with the time in both spellings."""
-    return to_json({**request.model_dump(by_alias=True), "logDateTim": request.log_date_time})
+def log_body(request: LogRequest, extensions: frozenset[str] = frozenset()) -> bytes:
+    """A request for log lines, with the time in both spellings; without the extension from its line on, and at once."""
+    unknown = set() if Extension.FOLLOW_LOG in extensions else {"tail", "wait"}
+    asked = request.model_dump(by_alias=True, exclude_none=True, exclude=unknown)
+    return to_json({**asked, "logDateTim": request.log_date_time})
 
 
 def log_payload(page: LogPage) -> dict[str, object]:
@@ -380,3 +380,11 @@ def token_from(headers: Mapping[str, str]) -> str | None:
             return token
     scheme, _, token = found.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def is_foreign(headers: Mapping[str, str]) -> bool:
+    """Whether a request comes from a coordinator of another make: it shows neither our header nor a bearer token."""
+    names = {name.lower() for name in headers}
+    ours = TOKEN_HEADERS[0].lower() in names
+    theirs = not names.isdisjoint(name.lower() for name in (*TOKEN_HEADERS[1:], APP_NAME_HEADER))
+    return not ours and (theirs or "authorization" not in names)

@@ -24,7 +24,7 @@ from pydantic_core import to_json
 
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, FAILURE, SUCCESS, cut
 from orth.domain.jobs import BlockStrategy, GlueType
-from orth.domain.nodes import normal_address
+from orth.domain.nodes import LABEL_KEY, LABEL_VALUE, LABELS_LIMIT, normal_address
 from orth.errors import Invalid
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -53,6 +53,8 @@ BATCH_LIMIT = 500
 """Triggers in one request."""
 STANDING_LIMIT = 1_000
 """Executions named in a beat; how many there are is said beside it."""
+LOG_WAIT_LIMIT = 25
+"""Seconds for which an executor holds back a page of log; a longer wait is cut to it."""
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -138,6 +140,13 @@ Source = Annotated[str, Field(max_length=GLUE_SOURCE_LIMIT), AfterValidator(_no_
 ReportText = Annotated[str, BeforeValidator(as_text)]
 Count = Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=INT64_MAX)]
 LogIds = Annotated[tuple[LogId, ...], BeforeValidator(_first_named)]
+Labels = Annotated[
+    dict[
+        Annotated[str, Field(pattern=f"^{LABEL_KEY}$")],
+        Annotated[str, Field(pattern=f"^{LABEL_VALUE}$")],
+    ],
+    Field(max_length=LABELS_LIMIT),
+]
 ResultText = Annotated[str, BeforeValidator(_result_text)]
 
 
@@ -212,6 +221,8 @@ class Extension(StrEnum):
     RESEND = "resend"  # /run takes resendTo and answers a repeated request without running it twice
     KILL_EXECUTION = "kill-execution"  # /kill takes logId and ends that execution only
     BATCH_RUN = "batch-run"  # /runs takes many triggers at once and answers each
+    FOLLOW_LOG = "follow-log"  # /log takes tail and wait
+    NOT_BEFORE = "not-before"  # /run takes startIn, for the strategies SERIAL_EXECUTION and CONCURRENT
 
 
 class RunRequest(Message):
@@ -233,6 +244,10 @@ class RunRequest(Message):
     schedule_time: Millis | None = None  # the logical time; None when triggered by hand
     resend_to: Identity | None = None
     """Set on a repetition after an answer was lost: the incarnation that may already have it. Any other must refuse."""
+    start_in: Annotated[Int32, Field(ge=0)] | None = None
+    """Milliseconds, counted from the arrival, before which it must not start. A span and not an instant, because the
+    clocks of two machines differ: the sender says how long it still is at the moment of sending, and what the network
+    takes makes the start late, never early."""
 
 
 class RunAnswer(Message):
@@ -262,6 +277,10 @@ class LogRequest(Message):
     log_id: LogId
     log_date_time: Millis = 0
     from_line_num: Annotated[Int32, _at_least(1)] = 1
+    tail: Annotated[Int32, Field(ge=1)] | None = None
+    """The last lines, so many of them, wherever they begin."""
+    wait: Annotated[Int32, Field(ge=0)] | None = None
+    """Seconds for which the answer may be held back while there is nothing at that line yet."""
 
 
 class LogPage(Message):
@@ -322,6 +341,7 @@ class Announcement(Message):
     unacknowledged: LogIds = ()
     """What has ended there and is not yet acknowledged, oldest first; complete as above."""
     load: Load | None = None
+    labels: Labels = Field(default_factory=dict)
 
 
 class RegistryRequest(Message):

@@ -1,0 +1,68 @@
+"""Why an execution was not sent, not taken, not run or not finished, in a word.
+
+A code is for programs: it is stored with the ending or the note, shown by ``why`` and never changes its meaning. The
+sentence beside it is for people and says what to do; it may be reworded at any time.
+"""
+
+from collections.abc import Mapping
+
+NO_EXECUTOR = "no_executor"
+NO_MATCHING_EXECUTOR = "no_matching_executor"
+BAD_SELECTOR = "bad_selector"
+NONE_ANSWERED = "none_answered"
+NONE_IDLE = "none_idle"
+CIRCUIT_OPEN = "circuit_open"
+PEER_FULL = "peer_full"
+ASKED = "asked"
+PLANNED = "planned"
+HANDED_BACK = "handed_back"
+NOT_SENT = "not_sent"
+REFUSED = "refused"
+REROUTED = "rerouted"
+UNKNOWN_ANSWER = "unknown_answer"
+TAKEN_AFTER_ALL = "taken_after_all"
+SURELY_NOT_THERE = "surely_not_there"
+NEVER_RESOLVED = "never_resolved"
+EXECUTOR_RESTARTED = "executor_restarted"
+LEADER_CHANGED = "leader_changed"
+DELETED = "deleted"
+ADDRESS_REFUSED = "address_refused"
+SUPER_TASK_MISSING = "super_task_missing"
+DISCARDED = "discarded"
+JOB_STOPPED = "job_stopped"
+JOB_CHANGED = "job_changed"
+RESULT_LOST = "result_lost"
+CHILD_MISSING = "child_missing"
+CHILDREN_NOT_STARTED = "children_not_started"
+
+REASONS: Mapping[str, str] = {
+    NO_EXECUTOR: "No executor is registered for the group, and it has no addresses of its own.",
+    NO_MATCHING_EXECUTOR: "Executors are there, but none has the labels the job asks for.",
+    BAD_SELECTOR: "The job's label selector cannot be read.",
+    NONE_ANSWERED: "FAILOVER asked every address, and none answered.",
+    NONE_IDLE: "BUSYOVER asked every address, and none was idle.",
+    CIRCUIT_OPEN: "The only address it may go to has failed too often and is left alone for a while.",
+    PEER_FULL: "It waits for its turn: the executor has more triggers waiting than it takes at once.",
+    ASKED: "FAILOVER or BUSYOVER asked the addresses in order and chose another than the first.",
+    PLANNED: "It waits for the instant before which it must not start.",
+    HANDED_BACK: "The coordinator that was to send it stopped; the next one sends it.",
+    NOT_SENT: "The connection was refused: the executor surely did not get it.",
+    REFUSED: "The executor answered and did not take it.",
+    REROUTED: "After a refused connection another address was chosen.",
+    UNKNOWN_ANSWER: "The answer was lost: the executor may have it. It is asked, never replaced.",
+    TAKEN_AFTER_ALL: "The doubt is over: the executor has it.",
+    SURELY_NOT_THERE: "The doubt is over: the executor surely does not have it.",
+    NEVER_RESOLVED: "Nobody could say within the bound whether the executor has it.",
+    EXECUTOR_RESTARTED: "The process that was asked is gone; its successor does not have it.",
+    LEADER_CHANGED: "The coordinator that was sending it lost the lead; its successor asks the executor.",
+    DELETED: "The job or its group was deleted.",
+    ADDRESS_REFUSED: "The address given with the trigger is not one that may be sent to.",
+    SUPER_TASK_MISSING: "The job runs the handler of another job, and that one does not exist.",
+    DISCARDED: "The job was busy there, and its block strategy discards what comes meanwhile.",
+    JOB_STOPPED: "The job was stopped before this was due; what had been sent ahead was recalled.",
+    JOB_CHANGED: "The job's schedule was changed so that this was no longer due; what had been sent was recalled.",
+    RESULT_LOST: "The executor that had it can no longer report how it ended.",
+    CHILD_MISSING: "It succeeded, but a job that should follow it does not exist.",
+    CHILDREN_NOT_STARTED: "The broadcast is over, but not every shard succeeded, so its children were not started.",
+}
+"""Every code with what it says to people; ``docs/routing.md`` shows this table, and a test compares."""

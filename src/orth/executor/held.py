@@ -1,0 +1,54 @@
+"""Triggers that arrived before their time.
+
+A coordinator sends what it planned ahead early, with the span that must pass before it may start. The span is counted
+from the arrival on this machine's own monotonic clock, so no two clocks are compared: what the network took makes the
+start that much later, never earlier. One timer serves them all: whatever has come due at the same moment is let go
+together, in the order of the due times, and only then does its job's queue see it.
+
+Everything here happens under the one lock of ``JobThreads``.
+"""
+
+import heapq
+from collections.abc import Callable
+
+from orth.clock import Clock
+from orth.executor.running import Accepted
+from orth.executor.time_limits import TimeLimits
+
+
+class Held:
+    """What waits for its time, soonest first."""
+
+    def __init__(self, clock: Clock, limits: TimeLimits, look: Callable[[], None]) -> None:
+        self._clock = clock
+        self._limits = limits
+        self._look = look
+        """Called, without the lock, when something has come due."""
+        self._waiting: list[tuple[float, int, Accepted]] = []
+        self._looking_at: float | None = None
+
+    def add(self, accepted: Accepted, due: float) -> None:
+        """Keep a trigger until ``due`` on the monotonic clock."""
+        heapq.heappush(self._waiting, (due, accepted.number, accepted))
+        self._set_timer()
+
+    def come_due(self) -> list[Accepted]:
+        """Those whose time has come and that were not ended meanwhile."""
+        now = self._clock.monotonic()
+        due: list[Accepted] = []
+        while self._waiting and self._waiting[0][0] <= now:
+            accepted = heapq.heappop(self._waiting)[2]
+            if not accepted.settled:
+                due.append(accepted)
+        if self._looking_at is not None and self._looking_at <= now:
+            self._looking_at = None
+        self._set_timer()
+        return due
+
+    def clear(self) -> None:
+        self._waiting.clear()
+
+    def _set_timer(self) -> None:
+        if self._waiting and (self._looking_at is None or self._waiting[0][0] < self._looking_at):
+            self._looking_at = self._waiting[0][0]
+            self._limits.after(max(0.0, self._looking_at - self._clock.monotonic()), self._look)

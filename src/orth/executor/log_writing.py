@@ -1,0 +1,342 @@
+"""Writing the log of one execution.
+
+What a handler writes is handed to the operating system as soon as it is written, whole, in one call: a killed executor
+loses no line that its handler finished, and a reader sees whole lines. Our own remarks (that it begins, how it ended)
+may wait a moment in memory (``Unwritten``). Most executions write nothing themselves, and making a file, which costs
+more than all else they need, is then one step, off the thread of the job, with the whole text in it. They wait no
+longer than until something is written or read, the result is recorded, or ``_LONGEST_WAIT`` has passed.
+
+Every line begins with its time, whatever the text holds: line breaks of every kind begin a new line here, other
+control characters are kept as they are.
+
+A log that cannot be written (a full disk) does not fail its execution: the trouble is told once as ``LogUnwritable``,
+text is dropped while it lasts, and a line in the log says how much was lost once it can be written again.
+
+A log that has reached its limit says so. From there on only the end of what comes is kept, in memory, and written when
+the log is closed: the traceback and the line that says how the execution ended are what people look for.
+"""
+
+import asyncio
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from orth.clock import Clock, iso
+from orth.events import Events
+from orth.executor.facts import LogUnwritable
+from orth.executor.log_files import LatestFolder, LineIndex
+
+LINE_LIMIT = 32 * 1024  # characters; a longer line is broken, so that a page always holds at least one
+LAST_WORDS = 256 * 1024  # bytes kept beyond the limit; the longest line fits, whatever its characters
+_LONGEST_WAIT = 0.1
+
+
+class LogsHome:
+    """What the logs of one directory share."""
+
+    def __init__(self, clock: Clock, events: Events, limit: int) -> None:
+        self.clock = clock
+        self.events = events
+        self.limit = limit
+        self.growth = Growth()
+        self.folder = LatestFolder()
+        self.unwritten = Unwritten()
+
+
+class RunLog:
+    """The open log of one execution. Safe to write from any thread; after ``close`` lines are dropped."""
+
+    def __init__(self, log_id: int, path: str, home: LogsHome) -> None:
+        self.log_id = log_id
+        self._path = path
+        self._home = home
+        self._lock = threading.Lock()
+        self._waiting = b""
+        self._size = 0
+        self._lost = 0
+        self._torn = False
+        self._told = False
+        self._closed = False
+        self._opened = False
+        self._file: int | None = None
+        self._last_words: _LastWords | None = None
+        home.growth.opened(path)
+
+    @property
+    def path(self) -> Path:
+        return Path(self._path)
+
+    def is_at(self, path: str) -> bool:
+        return self._path == path
+
+    @property
+    def closed(self) -> bool:
+        """Whether the execution has ended, as far as its log is concerned."""
+        return self._closed
+
+    def write(self, text: str) -> None:
+        """Append ``text``; each of its lines gets the time in front."""
+        data = self._stamped(text)
+        with self._lock:
+            if not self._closed:
+                self._bring_out(data)
+
+    def remark(self, text: str) -> None:
+        """As ``write``, but with the next text is soon enough."""
+        data = self._stamped(text)
+        with self._lock:
+            if self._closed:
+                return
+            if self._opened:
+                self._append(data)
+                return
+            if not self._waiting:
+                self._home.unwritten.add(self)
+            self._waiting += data
+
+    def close(self) -> None:
+        """Nothing follows. What waits in memory is written by whoever comes first to ask for it."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._opened or not self._waiting:
+                self._finish()
+            else:
+                self._home.unwritten.ended(self)
+
+    def bring_out(self) -> None:
+        """Write what waits in memory."""
+        with self._lock:
+            if not self._waiting:
+                return
+            self._bring_out(b"")
+            if self._closed:
+                self._finish()
+
+    def _stamped(self, text: str) -> bytes:
+        stamp = iso(self._home.clock.now())
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").rstrip("\r").replace("\r", "\n")
+        lines = "".join([f"{stamp} {piece}\n" for line in text.split("\n") for piece in _pieces(line)])
+        return lines.encode("utf-8", "backslashreplace")
+
+    def _bring_out(self, more: bytes) -> None:
+        if self._waiting:
+            self._home.unwritten.forget(self)
+        data, self._waiting = self._waiting + more, b""
+        if not self._opened:
+            self._open()
+        self._append(data)
+
+    def _open(self) -> None:
+        self._opened = True
+        try:
+            self._file, self._size = self._home.folder.create(self._path)
+        except OSError as error:
+            self._tell(error)
+        self._index = LineIndex(self._path, complete=self._size == 0)
+        if self._size > self._home.limit:
+            self._last_words = _LastWords()
+
+    def _finish(self) -> None:
+        self._write_last_words()
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        self._home.growth.closed(self._path)
+
+    def _append(self, data: bytes) -> None:
+        if self._file is None:
+            return
+        limit = self._home.limit
+        if self._last_words is None and self._size + len(data) > limit:
+            self._last_words = _LastWords()
+            note = self._told_apart(f"this log may have {limit} bytes; of the rest only the end will be kept")
+            self._hand_over(self._file, note)
+        if self._last_words is None:
+            self._hand_over(self._file, data)
+        else:
+            self._last_words.add(data)
+
+    def _write_last_words(self) -> None:
+        if self._file is None or self._last_words is None:
+            return
+        words = self._last_words.taken()
+        left_out = self._last_words.left_out
+        note = self._told_apart(f"{left_out} bytes are left out here") if left_out else b""
+        if words:
+            self._hand_over(self._file, note + words)
+
+    def _hand_over(self, file: int, data: bytes) -> None:
+        if self._lost:
+            told = self._told_apart(f"{self._lost} bytes are missing here: they could not be written")
+            data = (b"\n" if self._torn else b"") + told + data
+        begin, written = self._size, 0
+        try:
+            while written < len(data):
+                written += os.write(file, data[written:])
+            self._lost, self._torn = 0, False
+        except OSError as error:
+            self._lost += len(data) - written
+            self._torn = data[:written][-1:] != b"\n" if written else self._torn
+            self._tell(error)
+        self._size += written
+        self._index.note(data[:written], begin, file)
+        self._home.growth.written(self._path, written)
+
+    def _told_apart(self, text: str) -> bytes:
+        return f"{iso(self._home.clock.now())} … {text} …\n".encode()
+
+    def _tell(self, error: OSError) -> None:
+        if not self._told:
+            self._told = True
+            self._home.events.emit(LogUnwritable(self.log_id, str(error)))
+
+
+class Unwritten:
+    """Logs whose text is in memory so far.
+
+    Every execution passes here, in threads that all want the interpreter: a lock they shared would be handed from one
+    sleeping thread to the next. Steps that Python does as one (a dictionary's, a deque's) need none.
+    """
+
+    def __init__(self) -> None:
+        self._running: dict[RunLog, None] = {}
+        self._ended: deque[RunLog] = deque()
+        self._starting = threading.Lock()
+        self._watched = False
+
+    def add(self, log: RunLog) -> None:
+        self._running[log] = None
+        if not self._watched:
+            self._watch()
+
+    def ended(self, log: RunLog) -> None:
+        self._ended.append(log)
+        self._running.pop(log, None)
+
+    def forget(self, log: RunLog) -> None:
+        """It is being written."""
+        self._running.pop(log, None)
+
+    def write_ended(self) -> None:
+        """Write the logs that are complete."""
+        with suppress(IndexError):  # when there are none left
+            while True:
+                self._ended.popleft().bring_out()
+
+    def write_those_at(self, path: str) -> None:
+        """Write what waits for the file at ``path``, before somebody reads it."""
+        for log in (*tuple(self._running), *tuple(self._ended)):
+            if log.is_at(path):
+                log.bring_out()
+
+    def _watch(self) -> None:
+        with self._starting:
+            if self._watched:
+                return
+            self._watched = True
+            try:
+                threading.Thread(target=self._wait, name="orth-logs", daemon=True).start()
+            except RuntimeError:  # no thread to be had: the end of an execution will see to it
+                self._watched = False
+
+    def _wait(self) -> None:
+        """Write what has waited long enough, until nothing waits."""
+        pause = threading.Event()
+        while self._watched:
+            waiting = tuple(self._running)
+            pause.wait(_LONGEST_WAIT)
+            self.write_ended()
+            for log in waiting:
+                log.bring_out()
+            with self._starting:
+                self._watched = bool(self._running or self._ended)
+        # One that came between looking and saying so has seen that it is watched; it is looked for once more.
+        if self._running:
+            self._watch()
+
+
+class _LastWords:
+    """The end of all that is added, in whole lines."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self.left_out = 0
+
+    def add(self, lines: bytes) -> None:
+        self._kept += lines
+        if len(self._kept) > 2 * LAST_WORDS:  # not at every line: what is kept moves when its beginning goes
+            self._shorten()
+
+    def taken(self) -> bytes:
+        """What is kept; from here on nothing is."""
+        self._shorten()
+        kept, self._kept = bytes(self._kept), bytearray()
+        return kept
+
+    def _shorten(self) -> None:
+        excess = len(self._kept) - LAST_WORDS
+        if excess > 0:
+            begin = self._kept.index(b"\n", excess - 1) + 1
+            del self._kept[:begin]
+            self.left_out += begin
+
+
+def _pieces(line: str) -> list[str]:
+    if len(line) <= LINE_LIMIT:
+        return [line]
+    return [line[start : start + LINE_LIMIT] for start in range(0, len(line), LINE_LIMIT)]
+
+
+class Growth:
+    """What is being written, and who waits for more of it."""
+
+    def __init__(self) -> None:
+        self.bytes_written = 0
+        self._lock = threading.Lock()
+        self._open: set[str] = set()
+        self._waiting: dict[str, list[Callable[[], None]]] = {}
+
+    def opened(self, path: str) -> None:
+        self._open.add(path)
+
+    def written(self, path: str, count: int) -> None:
+        with self._lock:
+            self.bytes_written += count
+            if self._waiting:
+                for wake in self._waiting.get(path, ()):
+                    wake()
+
+    def closed(self, path: str) -> None:
+        self._open.discard(path)
+        if self._waiting:
+            self.written(path, 0)
+
+    def is_written_to(self, folder: str) -> bool:
+        """Whether a log in ``folder`` is open."""
+        return any(path.startswith(f"{folder}/") for path in tuple(self._open))
+
+    @contextmanager
+    def awaited(self, path: str) -> Iterator[asyncio.Event]:
+        """An event of the running loop that is set whenever the log at ``path`` grows."""
+        grown = asyncio.Event()
+        home = asyncio.get_running_loop()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the follower's loop has ended without it
+                home.call_soon_threadsafe(grown.set)
+
+        with self._lock:
+            self._waiting.setdefault(path, []).append(wake)
+        try:
+            yield grown
+        finally:
+            with self._lock:
+                self._waiting[path].remove(wake)
+                if not self._waiting[path]:
+                    del self._waiting[path]
