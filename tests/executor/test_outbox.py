@@ -34,10 +34,18 @@ class Post:
     def __init__(self, directory: Path, clock: HandClock, ears: Ears) -> None:
         self.directory, self.clock, self.ears = directory, clock, ears
         self.desk = Desk()
+        self.more_coming = False
         self.outbox = self.open()
 
     def open(self) -> Outbox:
-        return Outbox(self.directory, self.desk, retry=30.0, clock=self.clock, events=self.ears)
+        return Outbox(
+            self.directory,
+            self.desk,
+            retry=30.0,
+            clock=self.clock,
+            events=self.ears,
+            more_coming=lambda: self.more_coming,
+        )
 
     def add(self, result: CallbackItem) -> None:
         """Add it and wait for the disk."""
@@ -52,6 +60,47 @@ class Post:
 @pytest.fixture
 def post(tmp_path: Path, clock: HandClock, ears: Ears) -> Post:
     return Post(tmp_path / "outbox", clock, ears)
+
+
+async def test_while_more_is_coming_results_gather_and_a_lone_one_does_not_wait(post: Post) -> None:
+    post.more_coming = True
+    post.add(item(1))
+    assert await post.outbox.turn() == 0
+    assert [result.log_id for result in post.desk.results] == [1], "after a quiet time it leaves at once"
+    post.add(item(2))
+    pause = await post.outbox.turn()
+    assert 0 < pause <= outbox_module.GATHER
+    post.add(item(3))
+    assert len(post.desk.results) == 1
+    post.clock.advance(pause)
+    await post.outbox.turn()
+    assert [len(batch) for batch in post.desk.batches] == [1, 2]
+    post.more_coming = False
+    post.add(item(4))
+    assert await post.outbox.turn() == 0
+    assert post.desk.results[-1].log_id == 4
+
+
+async def test_a_result_that_comes_while_the_loop_pauses_for_long_wakes_it(post: Post) -> None:
+    post.add(item(1))
+    assert await post.outbox.turn() == 0
+    assert await post.outbox.turn() == 30, "nothing is coming, so the loop lies down"
+    post.more_coming = True
+    post.outbox.paused_until = 10**9
+    post.add(item(2))
+    assert post.outbox.paused_until == post.clock.monotonic()
+
+
+async def test_a_full_batch_does_not_wait_for_more(post: Post) -> None:
+    post.more_coming = True
+    post.add(item(1))
+    await post.outbox.turn()
+    assert await post.outbox.turn() > 0
+    for log_id in range(2, 2 + outbox_module.BATCH_COUNT):
+        post.add(item(log_id))
+    assert post.outbox.paused_until == post.clock.monotonic(), "the one that fills the batch wakes the loop"
+    assert await post.outbox.turn() == 0
+    assert len(post.desk.results) == 1 + outbox_module.BATCH_COUNT
 
 
 async def test_a_result_is_delivered_and_then_forgotten(post: Post) -> None:

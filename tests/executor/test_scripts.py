@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from orth.domain.jobs import GlueType
+from orth.executor import scripts
 from orth.executor.guarded_runs import ARGUMENT_LIMIT
 from orth.executor.scripts import LANGUAGES, ScriptFile, clean_environment, interpreter_of
 from orth.wire.messages import CallbackItem
@@ -240,6 +241,30 @@ def test_a_source_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
         with pytest.raises(OSError, match="No space"):
             script.ensure(print)
     assert list(tmp_path.iterdir()) == []
+    assert script.ensure(print).read_bytes() == b"echo 1"
+
+
+def test_a_file_that_was_compared_is_not_read_again_until_somebody_changes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripts, "_SETTLED", -1)
+    script = ScriptFile.of(request(1, "", **shell("echo 1")), LANGUAGES[GlueType.GLUE_SHELL], tmp_path)
+    told: list[str] = []
+    path = script.ensure(told.append)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", lambda *_: pytest.fail("it was read again"))
+        assert script.ensure(told.append) == path
+    before = path.stat()
+    path.write_bytes(b"echo 2")  # the same length, and dated back
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert script.ensure(told.append).read_bytes() == b"echo 1"
+    assert [line.rpartition("; ")[2] for line in told] == ["it is written anew"]
+
+
+def test_a_file_written_a_moment_ago_is_compared_again(tmp_path: Path) -> None:
+    script = ScriptFile.of(request(1, "", **shell("echo 1")), LANGUAGES[GlueType.GLUE_SHELL], tmp_path)
+    path = script.ensure(print)
+    path.write_bytes(b"echo 2")
     assert script.ensure(print).read_bytes() == b"echo 1"
 
 

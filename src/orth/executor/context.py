@@ -6,7 +6,6 @@ context asks ``current()``, which is ``None`` outside a job.
 """
 
 import functools
-import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
@@ -83,7 +82,7 @@ class JobContext:
 
     def __post_init__(self) -> None:
         self.job_name = self.job_name or self.handler
-        self._cancelled = threading.Event()
+        self._cancelled = False
         self._decided: Outcome | None = None
         self._progress: ProgressKeeper | None = None
 
@@ -110,10 +109,10 @@ class JobContext:
     @property
     def cancelled(self) -> bool:
         """Whether the result no longer matters: out of time, or the executor stops. Long handlers look now and then."""
-        return self._cancelled.is_set()
+        return self._cancelled
 
     def cancel(self) -> None:
-        self._cancelled.set()
+        self._cancelled = True
 
     def checkpoint(self) -> None:
         """Return if the execution is to go on; otherwise leave the handler, through its ``finally`` blocks."""

@@ -31,13 +31,13 @@ class Frames:
     def send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
         """``OSError`` when the other end is gone."""
         body = json.dumps(message).encode()
-        length = _LENGTH.pack(len(body))
+        frame = _LENGTH.pack(len(body)) + body
         with self._sending:
             if descriptors:
-                socket.send_fds(self._socket, [length], list(descriptors))
-                self._socket.sendall(body)
-            else:
-                self._socket.sendall(length + body)
+                sent = socket.send_fds(self._socket, [frame], list(descriptors))
+                frame = frame[sent:]
+            if frame:
+                self._socket.sendall(frame)
 
     def receive(self) -> tuple[Message, list[int]] | None:
         """The next message and the files that came with it; ``None`` when the other end is gone. Blocks.

@@ -12,6 +12,9 @@ ARGUMENT_LIMIT = 131_072 - len("ORTH_JOB_PARAM=") - 1
 """Bytes of text that Linux passes to a program as one argument, and as the variable of the parameter."""
 
 
+_SURELY_FITS = ARGUMENT_LIMIT // 4  # characters, of at most four bytes each
+
+
 class Inside:
     """What is being carried out under guards, by execution, so that it can be ended from outside."""
 
@@ -57,7 +60,8 @@ class GuardedRuns:
     def run(self, context: JobContext, command: Command, sink: Sink) -> Exit:
         """Run to the end, everything it has started included. ``JobFailed`` when it cannot be started."""
         for argument in (*command.argv, *command.environment.values()):
-            _check(argument)
+            if len(argument) > _SURELY_FITS or "\0" in argument:
+                _check(argument)
         try:
             guard = self._processes.take()
         except OrthError as error:

@@ -72,8 +72,7 @@ class JobThreads:
 
     def count(self) -> int:
         """Triggers that run or wait, of all jobs."""
-        with self.lock:
-            return len(self._open)
+        return len(self._open)
 
     def open_ids(self) -> list[int]:
         """The executions that run or wait, oldest first."""

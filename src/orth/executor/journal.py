@@ -43,15 +43,14 @@ _LOCK = "lock"
 
 
 def put_record(item: CallbackItem) -> bytes:
-    return _framed({"v": VERSION, "put": item.model_dump(by_alias=True, exclude_none=True)})
+    return _framed(b'{"v":%d,"put":%s}' % (VERSION, item.model_dump_json(by_alias=True, exclude_none=True).encode()))
 
 
 def done_record(log_ids: Iterable[int]) -> bytes:
-    return _framed({"v": VERSION, "done": list(log_ids)})
+    return _framed(json.dumps({"v": VERSION, "done": list(log_ids)}, separators=(",", ":")).encode())
 
 
-def _framed(body: dict[str, object]) -> bytes:
-    written = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+def _framed(written: bytes) -> bytes:
     return b"%08x %d %s\n" % (zlib.crc32(written), len(written), written)
 
 

@@ -60,6 +60,14 @@ class LatestFolder:
         self._lock = threading.Lock()
         self._path = ""
         self._handle = -1
+        self._prepared = ""
+
+    def prepare(self, folder: str) -> None:
+        """Make the folder, so that others may write there before the first log does."""
+        if folder != self._prepared:
+            with suppress(OSError):  # it is told when a log cannot be made
+                os.makedirs(folder, mode=0o750, exist_ok=True)
+                self._prepared = folder
 
     def create(self, path: str) -> tuple[int, int]:
         """A file to append to, as ``open_to_append`` gives it; cheaper when there is none at ``path`` yet."""

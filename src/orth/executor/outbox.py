@@ -5,8 +5,10 @@ answered for it by name. In between it survives a killed process, a restart and 
 delivering it twice is harmless, losing it is not. ``retry`` is the only answer that keeps a result. ``unknown`` and
 ``malformed`` end it too, for sending it again could never help, but are told as events.
 
-Sending is the loop's work and happens in batches; a new result wakes it. When no coordinator answers, the pauses grow
-from half a second to the ``callback_retry`` setting, and new results wait like the others.
+Sending is the loop's work and happens in batches; a new result wakes it. While more is on its way (``more_coming``)
+there are ``GATHER`` seconds between two batches, unless the second is full: then a request carries what came meanwhile
+instead of one result each, which spares both ends. The last result, or a lone one, leaves at once. When no coordinator
+answers, the pauses grow from half a second to the ``callback_retry`` setting, and new results wait like the others.
 
 The outbox has a cap. It never drops a result to stay below it: admission stops taking work instead, as it does while
 the disk refuses to be written.
@@ -34,6 +36,7 @@ COUNT_LIMIT = 10_000
 BYTE_LIMIT = 64 * 1024 * 1024
 BATCH_COUNT = 500
 BATCH_BYTES = 768 * 1024
+GATHER = 0.02
 SEGMENT_LIMIT = 4 * 1024 * 1024
 _FIRST_PAUSE = 0.5
 _BROKEN_PAUSE = 5.0
@@ -62,6 +65,7 @@ class Outbox(Loop):
         clock: Clock,
         events: Events,
         before_recording: Callable[[], None] = lambda: None,
+        more_coming: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(clock, events)
         self._link = link
@@ -70,7 +74,11 @@ class Outbox(Loop):
         self._waiting: dict[int, _Waiting] = {}
         self._bytes = 0
         self._unreachable = 0
+        self._more_coming = more_coming
         self._not_before = clock.monotonic()
+        self._gather_until = self._not_before
+        self._looks_soon = False
+        """Whether the loop only pauses for results to gather."""
         self._closed = False
         self._turning = asyncio.Lock()
         self.verdicts: Counter[Verdict] = Counter()
@@ -141,9 +149,11 @@ class Outbox(Loop):
         async with self._turning:
             if self._closed:
                 return self._retry
-            now = self.clock.monotonic()
-            if now < self._not_before and not self._journal.broken:
-                return self._not_before - now
+            self._looks_soon = False
+            gathering = self._gathering()
+            if gathering > 0 and not self._journal.broken:
+                self._looks_soon = True
+                return gathering
             return await asyncio.to_thread(self._work)
 
     async def flush(self, seconds: float) -> None:
@@ -182,7 +192,14 @@ class Outbox(Loop):
             return self._put_off(str(error))
         self._unreachable = 0
         self._settle(batch, verdicts)
+        self._gather_until = self.clock.monotonic() + GATHER
         return 0.0
+
+    def _gathering(self) -> float:
+        """Seconds for which what waits should be left to become more."""
+        if len(self._waiting) >= BATCH_COUNT or not self._more_coming():
+            return 0.0
+        return self._gather_until - self.clock.monotonic()
 
     def _recorded(self, batch: list[_Waiting], failure: OSError | None) -> None:
         if failure is not None:
@@ -191,6 +208,8 @@ class Outbox(Loop):
             self._bytes += sum([len(waiting.record) for waiting in batch])
         for waiting in batch:
             waiting.ready = True
+        if self._looks_soon and self._gathering() > 0:
+            return
         with suppress(RuntimeError):  # the event loop has ended before us; the record is there all the same
             self.wake()
 

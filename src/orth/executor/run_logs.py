@@ -61,7 +61,9 @@ class RunLogs:
         return f"{self._root}/{_day(log_time // _DAY)}/{log_id}.log"
 
     def open(self, log_id: int, log_time: int) -> RunLog:
-        return RunLog(log_id, self._path_of(log_id, log_time), self._home)
+        path = self._path_of(log_id, log_time)
+        self._home.folder.prepare(path.rpartition("/")[0])
+        return RunLog(log_id, path, self._home)
 
     def write_ended(self) -> None:
         """See to it that the logs of executions which have ended are in their files."""

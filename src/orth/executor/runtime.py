@@ -5,7 +5,7 @@ requests, turns ``loops`` by hand or runs them, and waits with ``join_idle``.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
 from orth.clock import Clock
@@ -62,7 +62,7 @@ class Runtime:
         self.incarnation = incarnation
         self.events = events
         self.logs = RunLogs(settings.logs_dir, clock, events, file_limit=settings.log_file_limit)
-        self.outbox = _open_outbox(settings, link, self.logs, clock, events)
+        self.outbox = _open_outbox(settings, link, self.logs, lambda: self.threads.count() > 0, clock, events)
         self.limits = TimeLimits(clock, events)
         self.tools = Tools(
             clock,
@@ -219,7 +219,12 @@ class Runtime:
 
 
 def _open_outbox(
-    settings: ExecutorSettings, link: CoordinatorLink, logs: RunLogs, clock: Clock, events: Events
+    settings: ExecutorSettings,
+    link: CoordinatorLink,
+    logs: RunLogs,
+    more_coming: Callable[[], bool],
+    clock: Clock,
+    events: Events,
 ) -> Outbox:
     directory = settings.data_dir / "outbox"
     try:
@@ -232,6 +237,7 @@ def _open_outbox(
             clock=clock,
             events=events,
             before_recording=logs.write_ended,
+            more_coming=more_coming,
         )
     except OSError as error:
         raise CannotStart(

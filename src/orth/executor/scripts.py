@@ -2,7 +2,9 @@
 
 Every kind is off until this executor's own configuration allows it, because whoever may edit a job could then run
 anything here. The source is kept in ``gluesource/{job id}_{version}{suffix}``, private to this user, written whole or
-not at all, and compared with what the trigger said before every run; older versions of the job are removed.
+not at all, and compared with what the trigger said before its first run here. Before every other run the file must be
+the one that was compared, unchanged since, as the file system's own record of changes says; otherwise it is compared
+again. Older versions of the job are removed.
 
 A script gets the parameter, the shard index and the shard total as arguments, the same and more as variables
 (``environment``), and nothing else of the executor's environment than a few harmless names. No shell reads any of it.
@@ -10,7 +12,6 @@ What it writes is its log. Exit value 0 is success. Two kinds of lines are under
 loading`` and ``::result three files``.
 """
 
-import hashlib
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from orth.clock import SystemClock
 from orth.domain.jobs import GlueType
 from orth.executor.context import JobContext, JobFailed
 from orth.executor.environment import variables_of
@@ -33,6 +35,9 @@ _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPD
 _LOCALE = "LC_"
 _PROGRESS = re.compile(r"::progress +(\d+(?:\.\d+)?)(?: */ *(\d+(?:\.\d+)?))? *(.*)")
 _RESULT = "::result "
+_SETTLED = 1000  # ms
+_real = SystemClock()
+"""Files are dated by real time, whatever clock the executions have."""
 _PLAIN_SHELL = re.compile(r"#! *(/[\w/.-]*/)?(env +)?sh\b")
 
 
@@ -81,7 +86,20 @@ def interpreter_of(language: Language, source: str, python: str | None, path: st
     return next((found for name in names if (found := shutil.which(name, path=path))), None)
 
 
-@dataclass(frozen=True, slots=True)
+Standing = tuple[int, int, int, int, int, int]
+
+
+def _standing(found: os.stat_result) -> Standing:
+    """What is different whenever a file is another one, or was changed: the change time cannot be set by anybody."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode
+
+
+def _is_settled(found: os.stat_result) -> bool:
+    """Whether a later change would surely show: file systems tell times in steps of some milliseconds."""
+    return _real.now() - found.st_ctime_ns // 1_000_000 > _SETTLED
+
+
+@dataclass(slots=True)
 class ScriptFile:
     """The source of one version of a job's script, in the cache."""
 
@@ -90,6 +108,8 @@ class ScriptFile:
     version: int
     suffix: str
     source: bytes
+    _compared: Standing | None = None
+    """How the file stood when it was last compared and found right."""
 
     @classmethod
     def of(cls, request: RunRequest, language: Language, folder: Path) -> "ScriptFile":
@@ -117,13 +137,18 @@ class ScriptFile:
 
     def _is_intact(self) -> bool:
         try:
+            if self._compared is not None and _standing(os.lstat(self.path)) == self._compared:
+                return True
             file = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:  # not there, or a link
             return False
         with os.fdopen(file, "rb") as opened:
-            ours = os.fstat(file).st_uid == os.geteuid() and not os.fstat(file).st_mode & 0o022
-            found = hashlib.sha256(opened.read(len(self.source) + 1)).digest()
-        return ours and found == hashlib.sha256(self.source).digest()
+            before = os.fstat(file)
+            ours = before.st_uid == os.geteuid() and not before.st_mode & 0o022
+            intact = ours and opened.read(len(self.source) + 1) == self.source
+            unchanged = _standing(before) == _standing(os.fstat(file))
+        self._compared = _standing(before) if intact and unchanged and _is_settled(before) else None
+        return intact
 
     def _write(self) -> None:
         descriptor, name = tempfile.mkstemp(dir=self.folder, prefix=f".{self.job_id}_")  # 0600
