@@ -20,9 +20,7 @@ import itertools
 import threading
 import traceback
 from collections import deque
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from orth.clock import SystemClock
@@ -31,11 +29,11 @@ from orth.domain.jobs import BlockStrategy
 from orth.errors import Unavailable
 from orth.executor.context import JobContext, Outcome
 from orth.executor.ending import climb
-from orth.executor.facts import AbandonedReturned, DestroyFailed, ExecutionAbandoned, ThreadMissing
+from orth.executor.facts import AbandonedReturned, ExecutionAbandoned, ThreadMissing
 from orth.executor.handlers import Handler
-from orth.executor.one_process import OneProcess
 from orth.executor.performers import Performer
 from orth.executor.running import Accepted, Tools, append_line, carry_out, conclude
+from orth.executor.stage import Stage
 from orth.wire.messages import CallbackItem, RunRequest
 
 MOST_AT_ONCE = 64
@@ -58,17 +56,6 @@ class House(Protocol):
     def settle(self, accepted: Accepted, item: CallbackItem) -> bool: ...
 
     def changed(self) -> None: ...
-
-
-@dataclass(slots=True, eq=False)
-class _Stage:
-    """A handler's performer and how many threads are on it."""
-
-    handler: Handler
-    performer: Performer
-    users: int = 0
-    leaving: threading.Thread | None = None
-    """Closes the performer that was here before; whoever comes first lets it finish, if that does not take long."""
 
 
 class JobThread:
@@ -96,8 +83,7 @@ class JobThread:
         self._waiting = 0
         self._threads: set[threading.Thread] = set()
         self._numbers = itertools.count(1)
-        self._staging = threading.Lock()
-        self._stage: _Stage | None = None
+        self._stage = Stage(job_id, house.tools, self._threads)
 
     @property
     def load(self) -> int:
@@ -281,7 +267,7 @@ class JobThread:
     def _carry_out(self, accepted: Accepted) -> CallbackItem:
         tools = self._house.tools
         try:
-            with self._limited(accepted), self._on_stage(accepted.handler) as performer:
+            with self._limited(accepted), self._stage.entered(accepted.handler) as performer:
                 return carry_out(accepted, performer, tools, *self._beside())
         except BaseException as bug:
             # Nothing of the handler's arrives here. Even so the trigger must end, and so must not this thread.
@@ -318,68 +304,8 @@ class JobThread:
         with self.lock:
             last = self._retired and not self._hands
         if last:
-            with self._staging:
-                stage, self._stage = self._stage, None
-                if stage is not None:
-                    stage.users = 0  # who is still on it was left behind, and is not the last to leave
-                    self._close(stage)
+            self._stage.close()
         self._threads.discard(threading.current_thread())
-
-    # --- the performer
-
-    @contextmanager
-    def _on_stage(self, handler: Handler) -> Iterator[Performer]:
-        """The performer of ``handler``: kept from the last execution, unless the job was given another since."""
-        with self._staging:
-            stage = self._stage
-            if stage is None or stage.handler is not handler:
-                replaced, stage = stage, _Stage(handler, handler.performer())
-                self._stage = stage
-                if replaced is not None and not replaced.users:
-                    stage.leaving = self._close_beside(replaced)
-            stage.users += 1
-        try:
-            if (leaving := stage.leaving) is not None:
-                leaving.join(self._house.tools.kill_grace)
-                stage.leaving = None
-            yield stage.performer
-        finally:
-            with self._staging:
-                stage.users -= 1
-                if stage is not self._stage and not stage.users:  # of several users the last one closes it
-                    self._close_beside(stage)
-
-    def _close_beside(self, stage: _Stage) -> threading.Thread | None:
-        """Close a replaced performer in a thread of its own: a ``destroy`` that never ends must not hold up the job."""
-        tools = self._house.tools
-        name = f"orth-destroy-{self.job_id}-{stage.handler.name}"
-        thread = threading.Thread(target=self._see_off, args=(stage,), name=name, daemon=True)
-        self._threads.add(thread)
-        try:
-            thread.start()
-        except RuntimeError as error:
-            self._threads.discard(thread)
-            tools.events.emit(DestroyFailed(stage.handler.name, f"there is no thread for it: {error}"))
-            return None
-        tools.limits.after(tools.kill_grace, lambda: self._note_lingering(stage, thread))
-        return thread
-
-    def _see_off(self, stage: _Stage) -> None:
-        self._close(stage)
-        self._threads.discard(threading.current_thread())
-
-    def _note_lingering(self, stage: _Stage, thread: threading.Thread) -> None:
-        if thread.is_alive():
-            told = f"it did not end within {self._house.tools.kill_grace:g} s and goes on beside the job"
-            self._house.tools.events.emit(DestroyFailed(stage.handler.name, told))
-
-    def _close(self, stage: _Stage) -> None:
-        """Close a performer nobody will use again."""
-        try:
-            with OneProcess():
-                stage.performer.close()
-        except BaseException as error:  # the handler's own code: whatever it raises, the thread goes on
-            self._house.tools.events.emit(DestroyFailed(stage.handler.name, repr(error)))
 
     # --- ending what runs
 
