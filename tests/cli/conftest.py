@@ -58,7 +58,7 @@ def run(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Run:
     for name in [name for name in os.environ if name.startswith("ORTH_")]:
         monkeypatch.delenv(name)
 
-    def invoke(*arguments: str, **environ: str) -> Result:
-        return CliRunner().invoke(orth, arguments, env=environ, prog_name="orth")
+    def invoke(*arguments: str, typed: str | None = None, **environ: str) -> Result:
+        return CliRunner().invoke(orth, arguments, input=typed, env=environ, prog_name="orth")
 
     return invoke

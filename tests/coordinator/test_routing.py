@@ -1,21 +1,37 @@
 """Routing is pure; the ring of CONSISTENT_HASH is the one other implementations use."""
 
+import random
+import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orth.coordinator.routing import Question, available, ring_hash, route
-from orth.domain.jobs import RouteStrategy
+from orth.coordinator.routing import Question, Use, eligible, ring_hash, route
+from orth.domain.jobs import ALIASES, RouteStrategy
+from orth.domain.selectors import parse_selector
 
 THREE = [f"http://10.0.0.{n}:9999/" for n in (1, 2, 3)]
+STRATEGIES = list(RouteStrategy)
+ADDRESSES = st.lists(
+    st.integers(1, 250).map(lambda n: f"http://10.0.0.{n}:9999"), min_size=1, max_size=20, unique=True
+).map(sorted)
+USES = st.builds(Use, st.integers(0, 1000), st.integers(-1, 1000))
 
 
 def ask(
-    strategy: RouteStrategy, addresses: list[str], *, job_id: int = 1, number: int = 0, pick: int = 0
+    strategy: RouteStrategy,
+    addresses: list[str],
+    *,
+    job_id: int = 1,
+    number: int = 0,
+    pick: int = 0,
+    memory: dict[str, Use] | None = None,
+    load: dict[str, int] | None = None,
 ) -> str | None:
-    return route(strategy, Question(job_id, addresses, number, lambda _n: pick))
+    return route(strategy, Question(job_id, addresses, number, lambda _n: pick, memory or {}, load or {}))
 
 
 def test_first_last_round_random() -> None:
@@ -25,9 +41,96 @@ def test_first_last_round_random() -> None:
     assert ask(RouteStrategy.RANDOM, THREE, pick=1) == THREE[1]
 
 
-@pytest.mark.parametrize("strategy", [one for one in RouteStrategy if available(one)])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_empty_list_has_no_address(strategy: RouteStrategy) -> None:
     assert ask(strategy, []) is None
+
+
+@pytest.mark.parametrize("short", ["ROUND_ROBIN", "LFU", "LRU"])
+def test_short_names_stand_for_strategies(short: str) -> None:
+    assert ask(RouteStrategy(ALIASES[short]), THREE) in THREE
+
+
+@given(
+    strategy=st.sampled_from(STRATEGIES),
+    addresses=ADDRESSES,
+    gone=ADDRESSES,
+    job_id=st.integers(1, 10**6),
+    number=st.integers(0, 10**6),
+    chance=st.randoms(use_true_random=False),
+    data=st.data(),
+)
+def test_only_addresses_of_the_list_are_chosen(
+    strategy: RouteStrategy,
+    addresses: list[str],
+    gone: list[str],
+    job_id: int,
+    number: int,
+    chance: random.Random,
+    data: st.DataObject,
+) -> None:
+    known = sorted({*addresses, *gone})  # memory and load may still know addresses that have left
+    memory = data.draw(st.dictionaries(st.sampled_from(known), USES))
+    load = data.draw(st.dictionaries(st.sampled_from(known), st.integers(0, 100)))
+    question = Question(job_id, addresses, number, chance.randrange, memory, load)
+    assert route(strategy, question) in addresses
+
+
+# --- spread -----------------------------------------------------------------------------------------------------------
+
+
+@given(ADDRESSES, st.integers(1, 60))
+def test_round_is_even(addresses: list[str], times: int) -> None:
+    counts = Counter(ask(RouteStrategy.ROUND, addresses, number=n) for n in range(times))
+    assert max(counts.values()) - min(counts.get(address, 0) for address in addresses) <= 1
+
+
+def test_random_is_even_in_the_long_run() -> None:
+    chance = random.Random(7)
+    question = Question(1, THREE, 0, chance.randrange)
+    counts = Counter(route(RouteStrategy.RANDOM, question) for _ in range(3000))
+    assert all(850 < counts[address] < 1150 for address in THREE)
+
+
+def used(strategy: RouteStrategy, addresses: list[str], memory: dict[str, Use], times: int) -> list[str]:
+    """What is chosen one after the other when each choice is remembered."""
+    chosen: list[str] = []
+    for _ in range(times):
+        address = ask(strategy, addresses, memory=memory)
+        assert address is not None
+        fewest = min((memory[one].uses for one in addresses if one in memory), default=0)
+        use = memory.get(address, Use(fewest, -1))
+        memory[address] = Use(use.uses + 1, 1 + max((one.last for one in memory.values()), default=0))
+        chosen.append(address)
+    return chosen
+
+
+@pytest.mark.parametrize("strategy", [RouteStrategy.LEAST_FREQUENTLY_USED, RouteStrategy.LEAST_RECENTLY_USED])
+@given(addresses=ADDRESSES, times=st.integers(1, 60))
+def test_looking_back_is_even(strategy: RouteStrategy, addresses: list[str], times: int) -> None:
+    counts = Counter(used(strategy, addresses, {}, times))
+    assert max(counts.values()) - min(counts.get(address, 0) for address in addresses) <= 1
+
+
+def test_a_newcomer_does_not_have_to_catch_up() -> None:
+    memory = {address: Use(1_000, n) for n, address in enumerate(THREE[:2])}
+    chosen = used(RouteStrategy.LEAST_FREQUENTLY_USED, THREE, memory, 9)
+    assert chosen[0] == THREE[2]
+    assert Counter(chosen) == dict.fromkeys(THREE, 3)
+
+
+def test_least_frequently_prefers_few_uses_and_least_recently_old_ones() -> None:
+    memory = {THREE[0]: Use(5, 1), THREE[1]: Use(2, 9), THREE[2]: Use(3, 4)}
+    assert ask(RouteStrategy.LEAST_FREQUENTLY_USED, THREE, memory=memory) == THREE[1]
+    assert ask(RouteStrategy.LEAST_RECENTLY_USED, THREE, memory=memory) == THREE[0]
+
+
+def test_the_least_loaded_is_chosen_and_silence_counts_as_idle() -> None:
+    assert ask(RouteStrategy.LEAST_LOADED, THREE, load={THREE[0]: 3, THREE[1]: 1, THREE[2]: 2}) == THREE[1]
+    assert ask(RouteStrategy.LEAST_LOADED, THREE, load={THREE[0]: 3, THREE[1]: 1}) == THREE[2]
+
+
+# --- the ring ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_ring_hash_has_known_values() -> None:
@@ -45,13 +148,36 @@ def test_the_ring_places_jobs_where_others_do(job_id: int, all_three: int, witho
     assert ask(RouteStrategy.CONSISTENT_HASH, THREE[:2], job_id=job_id) == THREE[without_the_third - 1]
 
 
-@given(st.integers(1, 10**6))
-def test_a_lost_address_moves_only_its_own_jobs(job_id: int) -> None:
-    before = ask(RouteStrategy.CONSISTENT_HASH, THREE, job_id=job_id)
-    after = ask(RouteStrategy.CONSISTENT_HASH, THREE[:2], job_id=job_id)
-    assert before == after or before == THREE[2]
+@given(ADDRESSES, st.integers(1, 10**6), st.data())
+def test_a_lost_address_moves_only_its_own_jobs(addresses: list[str], job_id: int, data: st.DataObject) -> None:
+    lost = data.draw(st.sampled_from(addresses))
+    left = [address for address in addresses if address != lost]
+    before = ask(RouteStrategy.CONSISTENT_HASH, addresses, job_id=job_id)
+    if left and before != lost:
+        assert ask(RouteStrategy.CONSISTENT_HASH, left, job_id=job_id) == before
 
 
 def test_the_ring_spreads() -> None:
     counts = Counter(ask(RouteStrategy.CONSISTENT_HASH, THREE, job_id=n) for n in range(3000))
     assert all(600 < count < 1500 for count in counts.values())
+
+
+def test_a_thousand_addresses_are_hashed_once() -> None:
+    addresses = tuple(f"http://10.1.{n // 250}.{n % 250 + 1}:9999" for n in range(1000))
+    question = Question(1, addresses, 0, lambda _n: 0)
+    route(RouteStrategy.CONSISTENT_HASH, question)  # makes the ring
+    started = time.perf_counter()
+    for job_id in range(1000):
+        route(RouteStrategy.CONSISTENT_HASH, replace(question, job_id=job_id))
+    assert time.perf_counter() - started < 1.0, "a ring made for each of them would take minutes"
+
+
+# --- labels -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_selector_keeps_the_order_and_compares_addresses_without_a_slash() -> None:
+    labels = {"http://10.0.0.1:9999": {"zone": "eu"}, "http://10.0.0.3:9999": {"zone": "eu"}}
+    assert eligible(THREE, parse_selector("zone=eu"), labels) == (THREE[0], THREE[2])
+    assert eligible(THREE, parse_selector("zone!=eu"), labels) == (THREE[1],)
+    assert eligible(THREE, parse_selector(""), labels) == tuple(THREE)
+    assert eligible(THREE, parse_selector("gpu"), labels) == ()

@@ -17,7 +17,7 @@ BEAT, DEAD = 30_000, 90_000
         (59_999, Liveness.MISSED_30),
         (60_000, Liveness.MISSED_60),
         (89_999, Liveness.MISSED_60),
-        (90_000, Liveness.REMOVED),
+        (90_000, Liveness.MISSED_90),
     ],
 )
 def test_grace_steps(age: int, state: Liveness) -> None:

@@ -15,15 +15,8 @@ from orth.domain.executions import FAILURE, SUCCESS, Execution
 from orth.domain.jobs import AddressType, Group, Job, ScheduleType, TriggerCause
 from orth.errors import NotFound
 from orth.store.database import Database
-from orth.store.executions import (
-    Assignment,
-    Ending,
-    Opening,
-    assign_executions,
-    find_execution,
-    ids_of_trigger,
-    open_executions,
-)
+from orth.store.dispatching import Assignment, assign_executions
+from orth.store.executions import Ending, Opening, find_execution, ids_of_trigger, open_executions
 from orth.store.groups import create_group
 from orth.store.jobs import create_job
 from tests.servers.processes import wait_until

@@ -183,14 +183,21 @@ KEYS = ("registry_group", "registry_key", "registry_value")
 
 async def test_an_upsert_changes_the_row_with_the_same_keys_and_no_other(db: Database) -> None:
     for address, at in (("a", 1), ("b", 2), ("a", 3)):
-        await db.tx(upsert, registry, beat(address, at), KEYS)
+        await db.tx(upsert, registry, [beat(address, at)], KEYS)
     assert await db.read(beats) == [("a", 3, "at 3"), ("b", 2, "at 2")]
+
+
+async def test_many_rows_are_upserted_each_for_itself(db: Database) -> None:
+    await db.tx(upsert, registry, [beat("a", 1), beat("b", 1)], KEYS)
+    await db.tx(upsert, registry, [beat("b", 2), beat("c", 2)], KEYS)
+    await db.tx(upsert, registry, [], KEYS)
+    assert await db.read(beats) == [("a", 1, "at 1"), ("b", 2, "at 2"), ("c", 2, "at 2")]
 
 
 async def test_many_upserts_of_one_key_at_once_leave_one_whole_row(db: Database, peer: Database) -> None:
     async def many(node: Database, instants: range) -> None:
         for at in instants:
-            await node.tx(upsert, registry, beat("a", at), KEYS)
+            await node.tx(upsert, registry, [beat("a", at)], KEYS)
 
     await asyncio.gather(many(db, range(80)), many(peer, range(100, 180)))
     [(address, at, incarnation)] = await db.read(beats)

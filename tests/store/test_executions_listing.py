@@ -7,15 +7,8 @@ from sqlalchemy import Connection
 
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT, Execution, Status
 from orth.store.database import Database
-from orth.store.executions import (
-    Ending,
-    end_executions,
-    list_executions,
-    open_executions,
-    record_accepted,
-    record_unknown,
-    take_opened,
-)
+from orth.store.dispatching import record_accepted, record_unknown, take_due
+from orth.store.executions import Ending, end_executions, list_executions, open_executions
 from tests.store.builders import NOW, an_opening, assign, execution, open_some
 
 JOBS = (1, 2)
@@ -27,7 +20,7 @@ def some_of_every_status(connection: Connection) -> list[Execution]:
     for job, at in itertools.product(JOBS, INSTANTS):
         openings = [an_opening(f"fire:{at}:{number}", job_id=job) for number in range(7)]
         open_executions(connection, openings, at)
-        ids = [one.id for one in take_opened(connection, 7)]
+        ids = [one.id for one in take_due(connection, NOW, 7)]
         assign(connection, *ids)
         record_unknown(connection, [(ids[0], "lost")], at)
         record_accepted(connection, [ids[2], *ids[4:]], at)

@@ -9,17 +9,8 @@ from sqlalchemy import Connection
 
 from orth.domain.executions import FAILURE, NOT_YET, SUCCESS, TIMED_OUT, Execution, Phase
 from orth.store.database import Database
-from orth.store.executions import (
-    Assignment,
-    Ending,
-    assign_executions,
-    end_executions,
-    ids_of_trigger,
-    open_executions,
-    record_accepted,
-    record_unknown,
-    take_opened,
-)
+from orth.store.dispatching import Assignment, assign_executions, record_accepted, record_unknown, take_due
+from orth.store.executions import Ending, end_executions, ids_of_trigger, open_executions
 from tests.store.builders import NOW, an_opening, assign, execution, on_servers, open_some, success, until_blocked
 
 EXECUTIONS = 5
@@ -104,12 +95,12 @@ async def test_overlapping_batches_of_fires_are_opened_once_each(db: Database, p
     fires = [an_opening(f"fire:{number}") for number in range(60)]
     batches = [fires[:40], fires[:19:-1], fires[10:50], fires[::-1]]
     await asyncio.gather(*((db, peer)[n % 2].tx(open_executions, batch, NOW) for n, batch in enumerate(batches)))
-    assert len(await db.tx(take_opened, 100)) == 60
+    assert len(await db.tx(take_due, NOW, 100)) == 60
 
 
 async def test_two_dispatchers_share_the_work_without_overlap(db: Database, peer: Database) -> None:
     def claim(connection: Connection, address: str) -> list[Execution]:
-        taken = take_opened(connection, 7)
+        taken = take_due(connection, NOW, 7)
         assign_executions(connection, [Assignment(one.id, address, None, "") for one in taken], 1, NOW)
         return taken
 
@@ -122,7 +113,7 @@ async def test_two_dispatchers_share_the_work_without_overlap(db: Database, peer
 
     await asyncio.gather(work(db, "http://a:1"), work(peer, "http://b:1"))
     # Skipping what the other holds, one may find nothing and stop early; what is left is still opened.
-    left = [one.id for one in await db.tx(take_opened, 100)]
+    left = [one.id for one in await db.tx(take_due, NOW, 100)]
     assert sorted(claimed["http://a:1"] + claimed["http://b:1"] + left) == ids
     for address, mine in claimed.items():
         assert all([(await db.read(execution, number)).executor_address == address for number in mine])

@@ -21,17 +21,17 @@ from orth.store.database import Database
 from orth.store.executions import end_executions
 from orth.store.jobs import (
     Move,
+    Upcoming,
     claim_due_jobs,
     create_job,
     delete_job,
-    draw_route_numbers,
     get_job,
     hold_job,
     jobs_by_id,
     list_jobs,
     move_jobs,
-    next_due_time,
     replace_job,
+    upcoming_jobs,
     wait_again,
 )
 from tests.store.builders import (
@@ -175,8 +175,8 @@ async def test_a_job_with_an_open_execution_stays(db: Database) -> None:
 # --- due jobs ---
 
 
-def due_ids(connection: Connection, now: int, limit: int) -> list[int]:
-    return [job.id for job in claim_due_jobs(connection, now, limit)]
+def due_ids(connection: Connection, now: int, limit: int, ahead: int = 0) -> list[int]:
+    return [job.id for job in claim_due_jobs(connection, now, limit, ahead)]
 
 
 async def test_due_jobs_are_claimed_oldest_first_up_to_the_limit(db: Database) -> None:
@@ -191,10 +191,23 @@ async def test_stopped_jobs_and_those_that_wait_for_something_else_are_never_due
     await db.tx(create_job, replace(a_due_job(group), trigger_status=False), NOW)
     await db.tx(create_job, replace(a_due_job(group), due_time=0), NOW)
     assert await db.tx(due_ids, NOW, 10) == []
-    assert await db.read(next_due_time) is None
+    assert await db.read(upcoming_jobs, NOW) == Upcoming(None, None, None)
     await db.tx(create_job, a_due_job(group, NOW + 7), NOW)
     await db.tx(create_job, a_due_job(group, NOW + 5), NOW)
-    assert await db.read(next_due_time) == NOW + 5
+    assert await db.read(upcoming_jobs, NOW) == Upcoming(None, None, NOW + 5)
+    assert await db.read(upcoming_jobs, NOW + 5) == Upcoming(NOW + 5, None, NOW + 7)
+
+
+async def test_only_a_schedule_that_the_clock_decides_is_claimed_ahead(db: Database) -> None:
+    group = await stored_group(db)
+    rate = await db.tx(create_job, a_due_job(group, NOW + 300), NOW)
+    cron = await db.tx(create_job, replace(a_due_job(group, NOW + 200), schedule_type=ScheduleType.CRON), NOW)
+    delay = await db.tx(create_job, replace(a_due_job(group, NOW + 100), schedule_type=ScheduleType.FIX_DELAY), NOW)
+    once = await db.tx(create_job, replace(a_due_job(group, NOW + 150), schedule_type=ScheduleType.AT), NOW)
+    await db.tx(create_job, a_due_job(group, NOW + 501), NOW)
+    assert await db.tx(due_ids, NOW, 10, 500) == [cron, rate]
+    assert await db.read(upcoming_jobs, NOW, 500) == Upcoming(NOW + 200, NOW + 100, NOW + 501)
+    assert await db.tx(due_ids, NOW + 150, 10, 100) == [delay, once, cron]
 
 
 @on_servers
@@ -272,22 +285,3 @@ async def test_a_delay_does_not_begin_for_a_job_that_moved_on(db: Database, chan
     number = await db.tx(create_job, stored, NOW)
     assert not await db.tx(wait_again, number, NOW, NOW + 5000, NOW + 5000)
     assert await db.read(get_job, number) == replace(stored, id=number)
-
-
-# --- ROUND ---
-
-
-async def test_route_numbers_count_up_per_job(db: Database) -> None:
-    one, other = await stored_job(db), await stored_job(db)
-    assert await db.tx(draw_route_numbers, {one: 3, other: 1}) == {one: 0, other: 0}
-    assert await db.tx(draw_route_numbers, {one: 2, 404: 1}) == {one: 3}
-    assert await db.tx(draw_route_numbers, {one: 1, other: 1}) == {one: 5, other: 1}
-
-
-async def test_no_route_number_is_given_twice(db: Database, peer: Database) -> None:
-    one, other = await stored_job(db), await stored_job(db)
-    wanted = [{one: 1 + n % 3, other: 2} for n in range(20)]
-    firsts = await asyncio.gather(*((db, peer)[n % 2].tx(draw_route_numbers, want) for n, want in enumerate(wanted)))
-    for job in (one, other):
-        drawn = [first[job] + i for first, want in zip(firsts, wanted, strict=True) for i in range(want[job])]
-        assert sorted(drawn) == list(range(sum(want[job] for want in wanted)))

@@ -13,21 +13,30 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Table
 
 from orth.domain.executions import Phase, Status
+from orth.store.batches import done_instants, open_instants, progress_of
 from orth.store.database import Database
-from orth.store.executions import (
+from orth.store.dispatching import (
+    Assignment,
     doubt_earlier_dispatches,
+    list_unknown,
+    next_due,
+    put_back,
+    reassign_executions,
+    record_accepted,
+    take_ahead,
+    take_due,
+)
+from orth.store.executions import (
     end_executions,
     find_execution,
     ids_of_trigger,
     list_executions,
     list_taken,
-    list_unknown,
-    record_accepted,
+    opened_keys,
     sent_ids,
-    take_opened,
 )
 from orth.store.groups import create_group
-from orth.store.jobs import claim_due_jobs, create_job, delete_job, draw_route_numbers, list_jobs, next_due_time
+from orth.store.jobs import claim_due_jobs, create_job, delete_job, list_jobs, upcoming_jobs
 from orth.store.tables import executions, jobs
 from tests.store.builders import NOW, a_due_job, a_group, open_some, success
 
@@ -36,10 +45,14 @@ OPEN = 20
 LARGE = {executions.name, jobs.name}
 
 BY = {
-    "take_opened": "ix_log_phase",
+    "take_due": "ix_log_phase",
+    "take_ahead": "ix_log_phase",
+    "next_due": "ix_log_phase",
     "list_unknown": "ix_log_phase",
     "list_executions of a job": "ix_log_job",
     "claim_due_jobs": "ix_info_due",
+    "claim_due_jobs ahead": "ix_info_due",
+    "upcoming_jobs": "ix_info_due",
     # The whole key: by job alone would mean reading all that the job ever did.
     "ids_of_trigger": r"uq_log_trigger|job_id=\? AND trigger_key=\?",
 }
@@ -80,7 +93,11 @@ def learn_sizes(connection: Connection) -> None:
 
 def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], object]]:
     return {
-        "take_opened": lambda c: take_opened(c, 5),
+        "take_due": lambda c: take_due(c, NOW, 5),
+        "take_ahead": lambda c: take_ahead(c, NOW, 0, 5),
+        "next_due": lambda c: next_due(c, NOW),
+        "reassign_executions": lambda c: reassign_executions(c, [Assignment(ids[0], "http://b:1", None, "")], 1, NOW),
+        "put_back": lambda c: put_back(c, ids[:3], NOW, "circuit_open", 1, NOW),
         "list_unknown": lambda c: list_unknown(c, 5),
         "list_taken": lambda c: list_taken(c, ids[9], 5),
         "doubt_earlier_dispatches": lambda c: doubt_earlier_dispatches(c, 2, NOW),
@@ -88,14 +105,18 @@ def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], obje
         "end_executions": lambda c: end_executions(c, [success(one) for one in ids[:3]], NOW),
         "sent_ids": lambda c: sent_ids(c, ids),
         "ids_of_trigger": lambda c: ids_of_trigger(c, job, "now:1"),
+        "opened_keys": lambda c: opened_keys(c, [(job, "now:1"), (job + 1, "past:0")]),
+        "open_instants": lambda c: open_instants(c, 7),
+        "done_instants": lambda c: done_instants(c, job, NOW, NOW + 1),
+        "progress_of": lambda c: progress_of(c, [7, 8]),
         "find_execution": lambda c: find_execution(c, ids[0]),
         "list_executions of a job": lambda c: list_executions(c, before=None, limit=50, job_id=job),
         "list_executions of a job, next page": lambda c: list_executions(c, before=ids[9], limit=50, job_id=job),
         "list_executions that wait": lambda c: list_executions(c, before=None, limit=50, status=Status.INIT),
         "list_executions that run": lambda c: list_executions(c, before=None, limit=50, status=Status.PENDING),
         "claim_due_jobs": lambda c: claim_due_jobs(c, NOW, 5),
-        "next_due_time": next_due_time,
-        "draw_route_numbers": lambda c: draw_route_numbers(c, {job: 1, job + 1: 1}),
+        "claim_due_jobs ahead": lambda c: claim_due_jobs(c, NOW, 5, 1000),
+        "upcoming_jobs": lambda c: upcoming_jobs(c, NOW, 1000),
         "list_jobs": lambda c: list_jobs(c, job, 50),
         "delete_job": lambda c: delete_job(c, job + HISTORY // 2),
     }

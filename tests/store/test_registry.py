@@ -1,6 +1,7 @@
 """The registry: beats, good-byes, silence, and address lists that follow at once."""
 
 import asyncio
+from dataclasses import replace
 
 from sqlalchemy import Connection
 
@@ -9,17 +10,39 @@ from orth.domain.nodes import ExecutorEntry
 from orth.store.database import Database
 from orth.store.groups import create_group, get_group
 from orth.store.registry import (
+    Arrival,
     Beat,
+    Goodbye,
+    Unclaimed,
     announced_handlers,
     list_executors,
-    record_beat,
+    list_overdue,
+    list_unclaimed,
+    record_beats,
     refresh_addresses,
-    remove_executor,
-    remove_stale,
+    remove_executors,
+    remove_silent,
 )
 from tests.store.builders import NOW, a_group, on_servers, stored_group, until_blocked, until_done_or_blocked
 
 A, B, C = "http://10.0.0.1:9999", "http://10.0.0.2:9999", "http://10.0.0.3:9999"
+
+
+def record_beat(connection: Connection, beat: Beat, now: int) -> bool:
+    """Whether the beat was news."""
+    [arrival] = record_beats(connection, [beat], now)
+    return arrival.joined or arrival.earlier is not None
+
+
+def remove_executor(
+    connection: Connection, app_name: str, address: str, now: int, incarnation: str | None = None
+) -> bool:
+    [known] = remove_executors(connection, [Goodbye(app_name, address, incarnation)], now)
+    return known
+
+
+def remove_stale(connection: Connection, before: int, now: int) -> list[ExecutorEntry]:
+    return remove_silent(connection, list_overdue(connection, before), now)
 
 
 async def addresses(db: Database, group: int) -> tuple[str, ...]:
@@ -31,20 +54,20 @@ async def test_a_first_beat_is_news_and_the_next_is_not(db: Database) -> None:
     assert await db.tx(record_beat, beat, NOW)
     assert not await db.tx(record_beat, beat, NOW + 5)
     assert await db.read(list_executors) == [
-        ExecutorEntry("app", A, NOW + 5, "process-1", frozenset({"resend", "batch"}))
+        ExecutorEntry("app", A, NOW + 5, "process-1", frozenset({"resend", "batch"}), since=NOW)
     ]
 
 
 async def test_another_process_on_the_same_address_is_news(db: Database) -> None:
     await db.tx(record_beat, Beat("app", A, "process-1", frozenset({"resend"})), NOW)
     assert await db.tx(record_beat, Beat("app", A, "process-2"), NOW + 1)
-    assert await db.read(list_executors) == [ExecutorEntry("app", A, NOW + 1, "process-2", frozenset())]
+    assert await db.read(list_executors) == [ExecutorEntry("app", A, NOW + 1, "process-2", frozenset(), since=NOW + 1)]
 
 
 async def test_a_foreign_executor_has_no_incarnation(db: Database) -> None:
     assert await db.tx(record_beat, Beat("app", A), NOW)
     assert not await db.tx(record_beat, Beat("app", A), NOW + 1)
-    assert await db.read(list_executors, "app") == [ExecutorEntry("app", A, NOW + 1, None, frozenset())]
+    assert await db.read(list_executors, "app") == [ExecutorEntry("app", A, NOW + 1, None, frozenset(), since=NOW)]
 
 
 async def test_one_address_may_serve_two_apps(db: Database) -> None:
@@ -174,3 +197,112 @@ async def test_a_good_bye_of_an_earlier_process_does_not_remove_its_successor(db
     assert not await db.tx(remove_executor, "app", A, NOW, "first")
     assert [entry.incarnation for entry in await db.read(list_executors, "app")] == ["second"]
     assert await db.tx(remove_executor, "app", A, NOW, "second")
+
+
+# --- many at once ---
+
+
+async def test_many_beats_are_one_unit_and_each_is_told_what_it_was(db: Database) -> None:
+    group = await stored_group(db, "app")
+    first = await db.tx(record_beats, [Beat("app", A, "one"), Beat("app", B), Beat("other", A, "one")], NOW)
+    assert [arrival.joined for arrival in first] == [True, True, True]
+    beats = [Beat("app", A, "two"), Beat("app", C), Beat("app", B), Beat("app", C)]
+    second = await db.tx(record_beats, beats, NOW + 1)
+    assert [(arrival.joined, arrival.earlier) for arrival in second] == [
+        (False, "one"),
+        (True, None),
+        (False, None),
+        (True, None),
+    ]
+    assert await addresses(db, group) == (A, B, C)
+    assert {entry.last_beat for entry in await db.read(list_executors, "app")} == {NOW + 1}
+
+
+async def test_a_process_is_known_since_its_first_beat_and_its_successor_since_its_own(db: Database) -> None:
+    for at, incarnation in ((NOW, "one"), (NOW + 10, "one"), (NOW + 20, "two"), (NOW + 30, "two")):
+        await db.tx(record_beats, [Beat("app", A, incarnation)], at)
+        [entry] = await db.read(list_executors)
+        assert (entry.since, entry.last_beat) == (NOW if incarnation == "one" else NOW + 20, at)
+
+
+async def test_a_repeated_beat_writes_only_what_changes_from_beat_to_beat(db: Database) -> None:
+    told = Beat("app", A, "one", frozenset({"resend"}), "1", '{"handlers": []}', '{"zone": "eu"}', 3, -20)
+    await db.tx(record_beats, [told], NOW)
+    again = Beat("app", A, "one", load=7, clock_offset=5, repeated=True)
+    [arrival] = await db.tx(record_beats, [again], NOW + 1)
+    [entry] = await db.read(list_executors)
+    assert entry == ExecutorEntry("app", A, NOW + 1, "one", frozenset({"resend"}), "1", NOW, 7, {"zone": "eu"}, 5)
+    found = replace(again, row=arrival.row, load=8)
+    assert await db.tx(record_beats, [found], NOW + 2) == [Arrival(NOW + 2, joined=False, row=arrival.row)]
+    [entry] = await db.read(list_executors)
+    assert (entry.last_beat, entry.load, entry.version) == (NOW + 2, 8, "1")
+    await db.tx(record_beats, [replace(found, load=9, moved=False)], NOW + 3)
+    [entry] = await db.read(list_executors)
+    assert (entry.last_beat, entry.load) == (NOW + 3, 8)
+    assert await db.read(announced_handlers, "app") == ['{"handlers": []}']
+
+
+async def test_a_repeated_beat_of_another_process_than_the_stored_one_is_written_whole(db: Database) -> None:
+    await db.tx(record_beats, [Beat("app", A, "one", version="1")], NOW)
+    [arrival] = await db.tx(record_beats, [Beat("app", A, "two", version="2", repeated=True)], NOW + 1)
+    assert arrival.earlier == "one"
+    [entry] = await db.read(list_executors)
+    assert (entry.incarnation, entry.version) == ("two", "2")
+
+
+async def test_beats_whose_row_is_gone_are_stored_all_the_same(db: Database) -> None:
+    group = await stored_group(db, "app")
+    arrivals = await db.tx(record_beats, [Beat("app", A, "one"), Beat("app", B, "one")], NOW)
+    arrivals = await db.tx(record_beats, [Beat("app", a, "one", repeated=True) for a in (A, B)], NOW)
+    assert await db.tx(remove_executors, [Goodbye("app", A)], NOW) == [True]
+    beats = [
+        Beat("app", a, "one", version="1", repeated=True, row=arrival.row)
+        for a, arrival in zip((A, B), arrivals, strict=True)
+    ]
+    again = await db.tx(record_beats, beats, NOW + 5)
+    assert [arrival.joined for arrival in again] == [True, False]
+    assert await addresses(db, group) == (A, B)
+    assert [(one.address, one.last_beat) for one in await db.read(list_executors)] == [(A, NOW + 5), (B, NOW + 5)]
+
+
+async def test_many_good_byes_and_who_they_speak_for(db: Database) -> None:
+    group = await stored_group(db, "app")
+    await db.tx(record_beats, [Beat("app", A, "one"), Beat("app", B, "one"), Beat("app", C)], NOW)
+    goodbyes = [Goodbye("app", A, "one"), Goodbye("app", B, "other"), Goodbye("app", C, "any"), Goodbye("no", A)]
+    assert await db.tx(remove_executors, goodbyes, NOW) == [True, False, True, False]
+    assert await addresses(db, group) == (B,)
+
+
+async def test_a_thousand_leave_in_one_transaction(db: Database) -> None:
+    group = await stored_group(db, "app")
+    many = [f"http://10.0.{number // 250}.{number % 250}:9999" for number in range(1200)]
+    await db.tx(record_beats, [Beat("app", address, "one") for address in many], NOW)
+    assert len(await addresses(db, group)) == 1200
+    assert all(await db.tx(remove_executors, [Goodbye("app", address) for address in many[:1000]], NOW))
+    assert await addresses(db, group) == tuple(sorted(many[1000:]))
+    overdue = await db.read(list_overdue, NOW + 1)
+    assert len(await db.tx(remove_silent, overdue, NOW)) == 200
+    assert await addresses(db, group) == ()
+
+
+# --- looking ---
+
+
+async def test_executors_come_in_pages(db: Database) -> None:
+    await db.tx(record_beats, [Beat(app, address) for app in ("b", "a") for address in (C, A, B)], NOW)
+    seen: list[tuple[str, str]] = []
+    while page := await db.read(list_executors, after=seen[-1] if seen else None, limit=2):
+        assert len(page) <= 2
+        seen += [(entry.app_name, entry.address) for entry in page]
+    assert seen == [(app, address) for app in ("a", "b") for address in (A, B, C)]
+    assert [one.address for one in await db.read(list_executors, "b", after=("b", A), limit=1)] == [B]
+
+
+async def test_apps_without_a_group_are_seen(db: Database) -> None:
+    await stored_group(db, "app")
+    await db.tx(record_beats, [Beat("app", A), Beat("zoo", A), Beat("stray", A)], NOW)
+    await db.tx(record_beats, [Beat("stray", B)], NOW + 7)
+    assert await db.read(list_unclaimed) == [Unclaimed("stray", 2, NOW + 7), Unclaimed("zoo", 1, NOW)]
+    assert await db.read(list_unclaimed, after="stray", limit=5) == [Unclaimed("zoo", 1, NOW)]
+    await stored_group(db, "zoo")
+    assert [one.app_name for one in await db.read(list_unclaimed)] == ["stray"]

@@ -299,3 +299,16 @@ class TestHeaders:
     )
     def test_who_is_of_another_make(self, headers: dict[str, str], foreign: bool) -> None:
         assert is_foreign(headers) is foreign
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+@pytest.mark.parametrize("extensions", [frozenset(), frozenset({Extension.RESEND}), ALL])
+def test_a_trigger_is_sent_ahead_only_where_its_start_is_held_back(
+    dialect: Dialect, extensions: frozenset[str]
+) -> None:
+    ahead = RunRequest(job_id=1, log_id=2, start_in=500)
+    if dialect in (Dialect.AUTO, Dialect.ORTH) and Extension.NOT_BEFORE in extensions:
+        assert json.loads(run_body(ahead, dialect, extensions)[1])["startIn"] == 500
+    else:
+        with pytest.raises(Invalid, match="not sent ahead"):
+            run_body(ahead, dialect, extensions)

@@ -277,3 +277,39 @@ async def test_it_is_the_link_the_coordinator_is_given() -> None:
     await calls.close()
     with pytest.raises(AssertionError, match="open"):
         await link.beat("http://127.0.0.1:1", token="")
+
+
+MANY = [RunRequest(job_id=1, log_id=n, executor_handler="h") for n in range(1, 4)]
+TAKES_BATCHES = frozenset({Extension.BATCH_RUN, Extension.RESEND})
+
+
+class TestManyAtOnce:
+    async def run_all(self, calls: ExecutorCalls, address: str) -> list[int | None]:
+        answers = await calls.run_all(address, MANY, token="t", app_name="app", extensions=TAKES_BATCHES)
+        return [None if answer is None else answer.code for answer in answers]
+
+    async def test_each_is_answered_by_its_id(self, calls: ExecutorCalls) -> None:
+        replies = [{"logId": 3, "code": 200}, {"logId": 1, "code": 500, "msg": "no"}]
+        with Peer(answering({"replies": replies})) as executor:
+            assert await self.run_all(calls, executor.address) == [500, None, 200]
+        (request,) = executor.requests
+        assert request.path == "/runs"
+        assert request.headers["orth-access-token"] == "t"
+        body = request.json()
+        assert isinstance(body, dict)
+        assert [one["logId"] for one in body["requests"]] == [1, 2, 3]
+
+    @pytest.mark.parametrize("status", [400, 401, 404, 413, 503])
+    async def test_what_is_turned_away_at_the_door_was_taken_by_nobody(self, calls: ExecutorCalls, status: int) -> None:
+        with Peer(lambda exchange: exchange.respond(b'{"code": 500, "msg": "no"}', status)) as executor:
+            assert await self.run_all(calls, executor.address) == [500, 500, 500]
+
+    @pytest.mark.parametrize(("status", "body"), [(500, b'{"code": 500}'), (200, b'{"code": 500}'), (200, b"nonsense")])
+    async def test_what_failed_inside_is_unknown(self, calls: ExecutorCalls, status: int, body: bytes) -> None:
+        with Peer(lambda exchange: exchange.respond(body, status)) as executor:
+            assert await self.run_all(calls, executor.address) == [None, None, None]
+
+    async def test_an_executor_that_takes_only_single_ones_is_not_sent_a_batch(self, calls: ExecutorCalls) -> None:
+        with Peer(answering()) as executor, pytest.raises(Invalid):
+            await calls.run_all(executor.address, MANY, token="t", extensions=frozenset())
+        assert executor.requests == []

@@ -8,7 +8,8 @@ modules of their own, imported when they are called, and those import what they 
 * ``failures`` — how an error becomes one line and an exit code
 * ``options`` and ``starting`` — what commands share: common options, settings, log, failpoints
 * ``log_setup`` — the process log
-* ``up``, ``server``, ``executor``, ``config``, ``db`` — the commands
+* ``api_client``, ``sign_ins`` and ``output`` — for commands that call a coordinator: its API, as whom, what is shown
+* ``up``, ``server``, ``executor``, ``job``, ``exec``, ``login``, ``config``, ``db`` — the commands
 """
 
 from orth.cli.frame import main

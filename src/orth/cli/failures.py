@@ -6,7 +6,7 @@
 import sys
 import traceback
 
-from orth.errors import BadSettings, Conflict, Forbidden, NotFound, OrthError, Unauthenticated, Unavailable
+from orth.errors import ApiProblem, BadSettings, Conflict, Forbidden, NotFound, OrthError, Unauthenticated, Unavailable
 
 _EXIT_CODES: tuple[tuple[type[OrthError], int], ...] = (
     (BadSettings, 2),
@@ -16,6 +16,7 @@ _EXIT_CODES: tuple[tuple[type[OrthError], int], ...] = (
     (Conflict, 5),
     (Unavailable, 6),
 )
+_EXIT_CODES_OF_ANSWERS = {404: 3, 401: 4, 403: 4, 409: 5, 412: 5, 502: 6, 503: 6, 504: 6}
 
 
 def report(error: Exception, *, debug: bool) -> int:
@@ -28,6 +29,8 @@ def report(error: Exception, *, debug: bool) -> int:
 
 
 def exit_code(error: Exception) -> int:
+    if isinstance(error, ApiProblem):
+        return _EXIT_CODES_OF_ANSWERS.get(error.status, 1)
     return next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), 1)
 
 

@@ -3,6 +3,7 @@
 import os
 from difflib import get_close_matches
 from importlib import import_module
+from keyword import iskeyword
 from typing import NamedTuple
 
 import click
@@ -23,6 +24,11 @@ SUBCOMMANDS = {
     "server": Subcommand("orth.cli.server", "Run a coordinator."),
     "executor": Subcommand("orth.cli.executor", "Run an executor for the jobs of a file or module."),
     "run": Subcommand("orth.cli.run", "Carry out one handler here, without a coordinator."),
+    "job": Subcommand("orth.cli.job", "Look after jobs and trigger them."),
+    "exec": Subcommand("orth.cli.exec", "Look at executions."),
+    "login": Subcommand("orth.cli.login", "Sign in to a coordinator and remember it."),
+    "logout": Subcommand("orth.cli.login", "Forget the sign-in of a coordinator."),
+    "import": Subcommand("orth.cli.import_xxl_job", "Take over the jobs of another scheduler."),
     "config": Subcommand("orth.cli.config", "Show and check settings."),
     "db": Subcommand("orth.cli.db", "Look after the database."),
 }
@@ -30,7 +36,9 @@ ALIASES = {"agent": "executor"}
 
 
 class LazyGroup(click.Group):
-    """A group that knows its subcommands from ``SUBCOMMANDS``; the attribute has the name of the command."""
+    """A group that knows its subcommands from ``SUBCOMMANDS``; the attribute has the name of the command, with an
+    underscore after it if Python has that name for itself.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(SUBCOMMANDS)
@@ -39,7 +47,8 @@ class LazyGroup(click.Group):
         name = ALIASES.get(cmd_name, cmd_name)
         if name not in SUBCOMMANDS:
             return None
-        command = getattr(import_module(SUBCOMMANDS[name].module), name)
+        attribute = f"{name}_" if iskeyword(name) else name
+        command = getattr(import_module(SUBCOMMANDS[name].module), attribute)
         assert isinstance(command, click.Command), name
         return command
 

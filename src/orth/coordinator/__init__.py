@@ -6,10 +6,15 @@ The walk of an execution on this side of the network, in the order of the files:
 Executions, the ledger of
    decisions and the advanced schedule are one leader transaction: a fire is planned once, or not at all.
 2. ``triggering`` is the one door in. Whatever the cause, an execution begins there as a row; nobody else inserts one.
+   A broadcast is one row per address, and ``broadcasts`` knows when the last of them has ended. ``batches`` opens a
+   span of a schedule, a few fires at a time. ``references`` says what a job and a trigger may refer to.
 3. ``routing`` (pure) chooses an address. 4. ``dispatch`` takes opened executions, writes down whom each will be sent
-to, sends, and stores the answer. An answer
+to, sends, and stores the answer. Inside it, ``claiming`` addresses a batch in one transaction, ``choosing`` asks
+   executors where the strategy wants that, ``posting`` has a queue and a circuit ``breaker`` for each of them,
+   ``sending`` is the exchange itself, and ``settling`` draws the conclusions: yes, no, elsewhere, or later. An answer
    that is lost makes the execution *unknown*, never failed: ``unknowns`` then asks the same process again, under the
-   same id, until it knows or the bound has passed.
+   same id, until it knows or the bound has passed. ``why`` (pure) tells the story of an execution from what all of
+   them wrote down.
 
 … the network, the executor, the network …
 

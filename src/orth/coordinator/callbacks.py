@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from orth import failpoints
 from orth.clock import Clock
 from orth.coordinator.facts import StrayResults
-from orth.coordinator.finishing import Finished, finish, tell
+from orth.coordinator.finishing import Finished, finish, may_lead_on, tell
 from orth.domain.executions import SUCCESS
 from orth.events import Events
 from orth.loop import Loop
@@ -23,11 +23,12 @@ from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 class Callbacks:
     """Takes results from executors."""
 
-    def __init__(self, db: Database, clock: Clock, events: Events, wakes: Sequence[Loop]) -> None:
+    def __init__(self, db: Database, clock: Clock, events: Events, *, wakes: Sequence[Loop], batches: Loop) -> None:
         self._db = db
         self._clock = clock
         self._events = events
         self._wakes = wakes
+        self._batches = batches
 
     async def take(self, items: Sequence[CallbackItem | Malformed]) -> list[CallbackVerdict]:
         """Apply results; what became of each, in order. Nothing was applied if this raises."""
@@ -38,9 +39,11 @@ class Callbacks:
         if failpoints.armed:
             failpoints.hit("callbacks.committed")
         tell(self._events, finished)
-        if finished:
-            for loop in self._wakes:  # a retry may wait for dispatch, a delay may have begun
+        if any(map(may_lead_on, finished)):
+            for loop in self._wakes:  # a retry or a child may wait for dispatch, a delay may have begun
                 loop.wake()
+        if any(one.execution.batch_id is not None for one in finished):
+            self._batches.wake()  # there is room for the next one
         verdicts = _verdicts(items, {one.execution.id for one in finished}, known)
         self._tell_strays(verdicts)
         return verdicts

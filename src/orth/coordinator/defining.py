@@ -8,11 +8,14 @@ import json
 from dataclasses import replace
 from difflib import get_close_matches
 
+from orth.coordinator.broadcasts import is_broadcast
 from orth.coordinator.due import restarted
 from orth.coordinator.planning import given_up, schedule_of
-from orth.coordinator.triggering import Request, open_requested
+from orth.coordinator.references import check_addresses, check_not_referred, check_references, handler_of
+from orth.coordinator.triggering import Request, open_requested, opened_before
+from orth.coordinator.withdrawing import withdraw
+from orth.domain import reasons
 from orth.domain.jobs import Group, Job, ScheduleType
-from orth.domain.nodes import normal_address
 from orth.domain.schedules import Schedule, parse_schedule
 from orth.errors import Conflict, Invalid, NotFound, OrthError
 from orth.store.calendars import calendars_by_id
@@ -44,6 +47,7 @@ def edit_group(connection: Connection, group: Group, now: int) -> None:
 def define(connection: Connection, job: Job, now: int, allow_unknown_handler: bool) -> int:
     """Store a new job, stopped; its id."""
     _checked_schedule(connection, job, now)
+    check_references(connection, job)
     if not allow_unknown_handler:
         _check_handler(connection, job)
     return create_job(connection, job, now)
@@ -51,18 +55,23 @@ def define(connection: Connection, job: Job, now: int, allow_unknown_handler: bo
 
 def edit(connection: Connection, stored: Job, edited: Job, now: int, allow_unknown_handler: bool) -> None:
     """Write ``edited`` over ``stored``. A started job whose timing changed waits for the next fire of the new
-    schedule.
+    schedule; what was planned ahead by the old definition and not sent is planned again.
     """
     schedule = _schedule(connection, edited)
     retimed = _timing(stored) != _timing(edited)
     if retimed:  # a job whose last fire is over may still be renamed
         schedule.check_future(now)
+    check_references(connection, edited, stored)
     if not allow_unknown_handler and _performer(stored) != _performer(edited):
         _check_handler(connection, edited)
-    if stored.trigger_status and retimed:
+    again = _withdraw(connection, stored, schedule, now, reasons.JOB_CHANGED)
+    started = stored.trigger_status or bool(again)
+    if started and retimed:
         _give_up(connection, stored, now, "the schedule was changed before this fire was planned")
         edited = _stopped(edited) if edited.schedule_type is ScheduleType.NONE else restarted(edited, schedule, now)
-    replace_job(connection, edited, now, standing=retimed)
+    elif again:
+        edited = _waiting_for(edited, schedule, again[0])
+    replace_job(connection, edited, now, standing=retimed or bool(again))
 
 
 def start_job(connection: Connection, job_id: int, now: int) -> None:
@@ -80,16 +89,21 @@ def start_job(connection: Connection, job_id: int, now: int) -> None:
 
 
 def stop_job(connection: Connection, job_id: int, now: int) -> None:
-    """Plan no further fires of a job. What was due and not yet planned is written down as skipped."""
+    """Plan no further fires of a job. What was due and not yet planned is written down as skipped; what was planned
+    ahead is taken back.
+    """
     stored = hold_job(connection, job_id)
+    _withdraw(connection, stored, None, now, reasons.JOB_STOPPED)
     if stored.trigger_status:
         _give_up(connection, stored, now, "the job was stopped before this fire was planned")
         replace_job(connection, _stopped(stored), now, standing=True)
 
 
 def remove_job(connection: Connection, job_id: int, now: int) -> None:
-    """Delete a job that has no open executions."""
+    """Delete a job that has no open executions and that no other job needs."""
     stored = hold_job(connection, job_id)
+    check_not_referred(connection, stored)
+    _withdraw(connection, stored, None, now, reasons.DELETED)
     _give_up(connection, stored, now, "the job was deleted before this fire was planned")
     delete_job(connection, job_id)
 
@@ -97,17 +111,34 @@ def remove_job(connection: Connection, job_id: int, now: int) -> None:
 def trigger_job(connection: Connection, job_id: int, asked: Request, now: int) -> list[int]:
     """Open what was asked for; the ids, the same ones when it was asked for before."""
     stored = get_job(connection, job_id)
-    if asked.addresses:
-        _check_addresses(connection, stored, asked.addresses)
-    opened = open_requested(connection, stored, asked, now)
-    if opened is None:
-        raise Invalid("This Idempotency-Key was used with another body.", hint="Use a new key for a new request.")
+    if is_broadcast(stored):
+        hold_job(connection, job_id)  # of two equal requests at once, the second must see the shards of the first
+    opened = opened_before(connection, job_id, asked)
+    if not opened:
+        check_addresses(connection, stored, asked.addresses)
+        opened = open_requested(connection, stored, asked, now)
     return opened
 
 
 def with_schedule(connection: Connection, job_id: int) -> tuple[Job, Schedule]:
     stored = get_job(connection, job_id)
     return stored, _schedule(connection, stored)
+
+
+def _withdraw(connection: Connection, stored: Job, following: Schedule | None, now: int, reason_code: str) -> list[int]:
+    """Take back what was planned ahead; the fires to plan again, if the job goes on."""
+    try:
+        schedule = _schedule(connection, stored)
+    except OrthError:
+        schedule = None
+    return withdraw(connection, stored, schedule, following, now, reason_code)
+
+
+def _waiting_for(job: Job, schedule: Schedule, fire: int) -> Job:
+    """``job`` as it was before ``fire`` and what follows was planned."""
+    last = schedule.previous_before(fire) or 0
+    due = schedule.due_at(fire)
+    return replace(job, trigger_status=True, trigger_last_time=last, trigger_next_time=fire, due_time=due)
 
 
 def _give_up(connection: Connection, stored: Job, now: int, reason: str) -> None:
@@ -124,25 +155,11 @@ def _timing(job: Job) -> tuple[object, ...]:
 
 
 def _performer(job: Job) -> tuple[object, ...]:
-    return (job.job_group, job.executor_handler)
+    return (job.job_group, job.executor_handler, job.super_task_id)
 
 
 def _stopped(job: Job) -> Job:
     return replace(job, trigger_status=False, trigger_last_time=0, trigger_next_time=0, due_time=0)
-
-
-def _check_addresses(connection: Connection, job: Job, addresses: tuple[str, ...]) -> None:
-    """Only addresses that are registered or written into the group: a trigger must not make us call strangers."""
-    group = get_group(connection, job.job_group)
-    known = {normal_address(address) for address in group.addresses}
-    known |= {normal_address(entry.address) for entry in list_executors(connection, group.app_name)}
-    strangers = [address for address in addresses if address not in known]
-    if strangers:
-        raise Invalid(
-            f"{strangers[0]} is not an executor of {group.app_name}.",
-            hint=f"Known: {', '.join(sorted(known)) or 'none'}.",
-            field="address_list",
-        )
 
 
 def _schedule(connection: Connection, job: Job) -> Schedule:
@@ -168,11 +185,12 @@ def _check_handler(connection: Connection, job: Job) -> None:
     if not online or len(said) < len(online):
         return
     known = sorted({handler["name"] for text in said for handler in json.loads(text)["handlers"]})
-    if job.executor_handler not in known:
-        near = get_close_matches(job.executor_handler, known, 1)
+    wanted = handler_of(connection, job)
+    if wanted not in known:
+        near = get_close_matches(wanted, known, 1)
         hint = f"Did you mean {near[0]}? " if near else ""
         raise Invalid(
-            f"No executor of {group.app_name} has a handler {job.executor_handler!r}.",
+            f"No executor of {group.app_name} has a handler {wanted!r}.",
             hint=f"{hint}Known: {', '.join(known) or 'none'}. To save it anyway: ?allow_unknown_handler=true",
             field="executor_handler",
         )

@@ -1,69 +1,54 @@
 """[4] The Dispatch loop: opened executions go out, answers come in, both in batches.
 
-A turn stores the answers that have arrived, then claims as many opened executions as may be in flight. Claiming
-writes down the chosen address *before* anything is sent, so a successor knows whom to ask. Sending happens outside
-the turn, one task per execution: a slow peer holds up nothing but its own. An answer that cannot be stored (the
-database is away) is kept and stored by a later turn.
+A turn stores the answers that have arrived, then claims opened executions, as many as there is room for. Claiming
+writes down the chosen address *before* anything is sent, so a successor knows whom to ask. Everything slow happens
+outside the turn: ``choosing`` asks executors, ``posting`` has a queue for each of them, and an answer that cannot be
+stored (the database is away) is kept and stored by a later turn.
+
+Executions planned ahead of their time are offered once, when they appear, to executors that hold a trigger until it may
+start; the others are sent when they are due, and the loop wakes for that instant.
 
 What happens to lost answers is in ``unknowns``.
 """
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from orth import failpoints
 from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
-from orth.coordinator.facts import DispatchesDoubted, DispatchUnknown, ExecutionDispatched
-from orth.coordinator.finishing import Finished, finish, tell
-from orth.coordinator.routing import Question, route
-from orth.domain.executions import FAILURE, SUCCESS, Execution
-from orth.domain.jobs import Group, Job, RouteStrategy
-from orth.domain.nodes import ExecutorEntry, normal_address
-from orth.errors import OrthError
+from orth.coordinator.choosing import Choice, Choosing
+from orth.coordinator.claiming import Outlook
+from orth.coordinator.facts import DispatchesDoubted, DispatchUnknown, ExecutionDispatched, ExecutionRerouted
+from orth.coordinator.finishing import tell
+from orth.coordinator.letters import Answer, Letter, Outcome
+from orth.coordinator.posting import HELD_LIMIT, Limits, Posting
+from orth.coordinator.reach import Reach
+from orth.coordinator.sending import Sending
+from orth.coordinator.settling import Office, Settled, claim, settle
+from orth.domain import reasons
 from orth.events import Events
 from orth.store.database import Connection, Database
-from orth.store.executions import (
-    Assignment,
-    Ending,
-    assign_executions,
-    doubt_earlier_dispatches,
-    record_accepted,
-    record_unknown,
-    take_opened,
-)
-from orth.store.groups import groups_by_id
-from orth.store.jobs import draw_route_numbers, jobs_by_id
-from orth.store.registry import list_executors
-from orth.wire.executor_calls import AnswerUnknown, ExecutorLink
-from orth.wire.messages import RunRequest
+from orth.store.dispatching import doubt_earlier_dispatches, next_due, take_ahead, take_due
+from orth.store.notes import Note, add_notes
+from orth.wire.executor_calls import ExecutorLink
 
 _IDLE_PAUSE = 1.0  # planning, triggers and answers wake the loop; this finds what other nodes opened
+_LAST_TURNS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """A claimed execution with what is needed to send it."""
+class _Claimed:
+    """What one claim found."""
 
-    execution: Execution
-    job: Job
-    app_name: str
-    address: str
-    incarnation: str | None
-    extensions: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What an executor said, or that nobody knows."""
-
-    letter: Letter
-    taken: bool
-    unknown: bool
-    message: str
+    settled: Settled
+    looked_at: int
+    ahead_after: int
+    next_due: int | None
 
 
 class Dispatch(LeaderLoop):
@@ -74,206 +59,185 @@ class Dispatch(LeaderLoop):
         db: Database,
         election: Election,
         link: ExecutorLink,
+        reach: Reach,
         clock: Clock,
         events: Events,
         *,
+        node_id: str,
         token: str,
         batch: int,
-        in_flight: int,
+        limits: Limits,
+        longest_wait: timedelta,
         chance: random.Random | None = None,
     ) -> None:
         super().__init__(election, clock, events, chance=chance)
         self._db = db
-        self._link = link
-        self._token = token
+        self._node_id = node_id
+        self._reach = reach
         self._batch = batch
-        self._in_flight = in_flight
-        self._sending: set[asyncio.Task[None]] = set()
+        self._longest_wait = int(longest_wait.total_seconds() * 1000)
+        self._choosing = Choosing(link, reach, clock, token)
+        self._asking: set[asyncio.Task[None]] = set()
         self._answers: list[Answer] = []
+        self._choices: list[Choice] = []
+        self._sent: dict[str, tuple[int, int]] = {}
+        """By executor, its last beat that was seen and how much was sent since: what LEAST_LOADED adds to the load it
+        announced."""
         self._doubted_in: int | None = None
         self._bug: BaseException | None = None
+        self._ahead_after = 0
+        sending = Sending(link, reach, clock, token)
+        self.posting = Posting(sending, clock, events, limits, still_leads=self._still_leads, done=self._take_answers)
 
     async def lead(self, term: Term) -> float:
-        if self._bug is not None:
-            raise self._bug  # a bug in a sending task is a crash of this loop: loud, and mended by the next term
+        bug = self.posting.bug or self._bug
+        if bug is not None:
+            raise bug  # a bug in a sending task is a crash of this loop: loud, and mended by the next term
         await self._doubt_once(term)
-        await self._store_answers(term)
-        room = min(self._batch, self._in_flight - len(self._sending))
+        await self._settle(term)
+        room = min(self._batch, HELD_LIMIT - len(self._asking) - sum(self.posting.standing().held.values()))
         if room <= 0:
             return _IDLE_PAUSE  # an answer will wake us
-        letters, failed = await self._db.leader_tx(term.epoch, self._claim, term.epoch, room)
-        if failpoints.armed and letters:
+        claimed = await self._db.leader_tx(term.epoch, self._claim, self._office(term), room)
+        if failpoints.armed and claimed.settled.letters:
             failpoints.hit("dispatch.claimed")
-        tell(self.events, failed)
-        for letter in letters:
-            task = asyncio.create_task(self._send(letter))
-            self._sending.add(task)
-            task.add_done_callback(self._sent)
-        return 0.0 if len(letters) + len(failed) == room else _IDLE_PAUSE
+        self._ahead_after = claimed.ahead_after
+        self._count_sent(claimed.settled)
+        self._go_on(claimed.settled)
+        return 0.0 if claimed.looked_at >= room else self._pause_until(claimed.next_due)
 
-    def _sent(self, task: asyncio.Task[None]) -> None:
-        self._sending.discard(task)
+    async def all_answered(self) -> None:
+        """Wait until nothing is asked or on its way."""
+        while self._asking or self.posting.busy:
+            if self._asking:
+                await asyncio.wait(self._asking)
+            await self.posting.answered()
+
+    async def forget(self) -> None:
+        """Drop everything unstored, as a kill would."""
+        for task in self._asking:
+            task.cancel()
+        await asyncio.gather(*self._asking, return_exceptions=True)
+        await self.posting.cancel()
+        self._answers.clear()
+        self._choices.clear()
+
+    async def drain(self) -> None:
+        """Hand back what is not sent, wait for what is, and store the answers; used when the node stops."""
+        for _ in range(_LAST_TURNS):
+            self.posting.withdraw()
+            await self.all_answered()
+            term = self.election.term
+            if term is None or not (self._answers or self._choices):
+                return
+            await self._settle(term, closing=True)
+
+    def _claim(self, connection: Connection, office: Office, room: int) -> _Claimed:
+        now = self.clock.now()
+        due = take_due(connection, now, room)
+        ahead = take_ahead(connection, now, self._ahead_after, room - len(due)) if len(due) < room else []
+        settled = Settled([], [])
+        if due or ahead:
+            settled = claim(connection, [*due, *ahead], office, now)
+        looked_at = len(due) + len(ahead)
+        waiting_for = next_due(connection, now) if looked_at < room else None
+        return _Claimed(settled, looked_at, ahead[-1].id if ahead else self._ahead_after, waiting_for)
+
+    async def _settle(self, term: Term, *, closing: bool = False) -> None:
+        """Store what has arrived, and send on what it leads to."""
+        answers, choices = self._answers[:], self._choices[:]
+        if not answers and not choices:
+            return
+        # An earlier term's doubts and refusals are its successor's business by now; only a yes is true for ever.
+        told = [one for one in answers if one.letter.epoch == term.epoch or one.outcome is Outcome.TAKEN]
+        chosen = [choice for choice in choices if choice.letter.epoch == term.epoch]
+        settled: Settled = await self._db.leader_tx(
+            term.epoch, settle, told, chosen, self._office(term, closing=closing), self.clock.now()
+        )
+        if failpoints.armed:
+            failpoints.hit("dispatch.recorded")
+        del self._answers[: len(answers)]
+        del self._choices[: len(choices)]
+        self._choosing.settled([answer.letter for answer in answers])
+        going = {letter.execution.id for letter in settled.letters}
+        self._choosing.settled([choice.letter for choice in choices if choice.letter.execution.id not in going])
+        self._tell(told, settled)
+        self._go_on(settled)
+
+    def _go_on(self, settled: Settled) -> None:
+        """After the commit: tell what ended, and send or ask."""
+        tell(self.events, settled.finished)
+        for letter in settled.letters:
+            if letter.asks:
+                task = asyncio.create_task(self._choose(letter))
+                self._asking.add(task)
+                task.add_done_callback(self._asked)
+        self.posting.put(letter for letter in settled.letters if not letter.asks)
+
+    async def _choose(self, letter: Letter) -> None:
+        choice = await self._choosing.choose(letter)
+        if isinstance(choice, Answer):
+            self._answers.append(choice)
+        elif choice.letter.peer == letter.peer:  # committed already
+            self.posting.put([choice.letter])
+            return
+        else:
+            self._choices.append(choice)
+        self.wake()
+
+    def _asked(self, task: asyncio.Task[None]) -> None:
+        self._asking.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self._bug = task.exception()
             self.wake()
 
-    async def all_answered(self) -> None:
-        """Wait until nothing is on its way."""
-        while self._sending:
-            await asyncio.wait(self._sending)
-
-    async def forget(self) -> None:
-        """Drop everything unstored, as a kill would."""
-        for task in self._sending:
-            task.cancel()
-        await asyncio.gather(*self._sending, return_exceptions=True)
-        self._answers.clear()
-
-    async def drain(self) -> None:
-        """Wait for what is on its way and store the answers; used when the node stops."""
-        await self.all_answered()
-        term = self.election.term
-        if term is not None:
-            await self._store_answers(term)
-
-    async def _doubt_once(self, term: Term) -> None:
-        if self._doubted_in != term.epoch:
-            count = await self._db.leader_tx(term.epoch, doubt_earlier_dispatches, term.epoch, self.clock.now())
-            self._doubted_in = term.epoch
-            if count:
-                self.events.emit(DispatchesDoubted(count))
-
-    def _claim(self, connection: Connection, epoch: int, room: int) -> tuple[list[Letter], list[Finished]]:
-        now = self.clock.now()
-        opened = take_opened(connection, room)
-        if not opened:
-            return [], []
-        jobs = jobs_by_id(connection, {execution.job_id for execution in opened})
-        groups = groups_by_id(connection, {execution.job_group for execution in opened})
-        known = {(entry.app_name, normal_address(entry.address)): entry for entry in list_executors(connection)}
-        numbers = _route_numbers(connection, opened, jobs)
-        letters: list[Letter] = []
-        endings: list[Ending] = []
-        for execution in opened:
-            written = _address(execution, jobs, groups, known, numbers, self._chance.randrange)
-            if isinstance(written, Letter):
-                letters.append(written)
-            else:
-                endings.append(Ending(execution_id=execution.id, trigger_code=FAILURE, trigger_msg=written))
-        assign_executions(connection, [_assignment(letter) for letter in letters], epoch, now)
-        return letters, finish(connection, endings, now)
-
-    async def _send(self, letter: Letter) -> None:
-        self._answers.append(await ask_to_run(self._link, letter, self._token, again=False))
-        if failpoints.armed:
+    def _take_answers(self, answers: Sequence[Answer]) -> None:
+        if failpoints.armed and answers:
             failpoints.hit("dispatch.sent")
+        self._answers.extend(answers)
         self.wake()
 
-    async def _store_answers(self, term: Term) -> None:
-        answers = self._answers[:]
-        if not answers:
+    async def _doubt_once(self, term: Term) -> None:
+        if self._doubted_in == term.epoch:
             return
-        finished = await self._db.leader_tx(term.epoch, store_answers, answers, self.clock.now())
-        if failpoints.armed:
-            failpoints.hit("dispatch.recorded")
-        del self._answers[: len(answers)]
-        tell(self.events, finished)
-        tell_answers(self.events, answers)
+        self._ahead_after = 0
+        count = await self._db.leader_tx(term.epoch, self._doubt, term.epoch, self.clock.now())
+        self._doubted_in = term.epoch
+        if count:
+            self.events.emit(DispatchesDoubted(count))
 
+    def _doubt(self, connection: Connection, epoch: int, now: int) -> int:
+        ids = doubt_earlier_dispatches(connection, epoch, now, reasons.LEADER_CHANGED)
+        text = "The coordinator that was sending it lost the lead before it stored an answer."
+        notes = [Note(one, reasons.LEADER_CHANGED, text) for one in ids]
+        add_notes(connection, notes, self._node_id, now)
+        return len(ids)
 
-async def ask_to_run(link: ExecutorLink, letter: Letter, token: str, *, again: bool) -> Answer:
-    """Send one execution and say what is known afterwards."""
-    request = _run_request(letter, again)
-    try:
-        reply = await link.run(
-            letter.address, request, token=token, app_name=letter.app_name, extensions=letter.extensions
-        )
-    except AnswerUnknown as lost:
-        return Answer(letter, taken=False, unknown=True, message=str(lost))
-    except OrthError as unsent:
-        return Answer(letter, taken=False, unknown=again, message=str(unsent))
-    if reply.code == SUCCESS:
-        return Answer(letter, taken=True, unknown=False, message=reply.msg or "")
-    return Answer(letter, taken=False, unknown=False, message=f"{letter.address} refused: {reply.msg or reply.code}")
+    def _office(self, term: Term, *, closing: bool = False) -> Office:
+        outlook = Outlook(self._reach.avoid, self._chance.randrange, self.posting.standing(), dict(self._sent))
+        return Office(self._node_id, term.epoch, self._longest_wait, outlook, closing)
 
+    def _still_leads(self, epoch: int) -> bool:
+        term = self.election.term
+        return term is not None and term.epoch == epoch
 
-def store_answers(connection: Connection, answers: Sequence[Answer], now: int) -> list[Finished]:
-    """Write what the executors said; the executions that ended by it."""
-    record_accepted(connection, [a.letter.execution.id for a in answers if a.taken], now)
-    record_unknown(connection, [(a.letter.execution.id, a.message) for a in answers if a.unknown], now)
-    refused = [
-        Ending(execution_id=a.letter.execution.id, trigger_code=FAILURE, trigger_msg=a.message)
-        for a in answers
-        if not a.taken and not a.unknown
-    ]
-    return finish(connection, refused, now)
+    def _count_sent(self, settled: Settled) -> None:
+        for letter in settled.letters:
+            beat = settled.beats[letter.peer.key]
+            seen, sent = self._sent.get(letter.peer.key, (beat, 0))
+            self._sent[letter.peer.key] = (beat, sent + 1 if seen == beat else 1)
+        if len(self._sent) > HELD_LIMIT:
+            self._sent.clear()  # simplest bound; the next beats say it again
 
+    def _pause_until(self, due: int | None) -> float:
+        return _IDLE_PAUSE if due is None else max(0.0, min(_IDLE_PAUSE, (due - self.clock.now()) / 1000))
 
-def tell_answers(events: Events, answers: Sequence[Answer]) -> None:
-    for answer in answers:
-        execution = answer.letter.execution
-        if answer.taken:
-            events.emit(ExecutionDispatched(execution.id, execution.job_id, answer.letter.address))
-        elif answer.unknown:
-            events.emit(DispatchUnknown(execution.id, answer.letter.address, answer.message))
-
-
-def _address(
-    execution: Execution,
-    jobs: Mapping[int, Job],
-    groups: Mapping[int, Group],
-    known: Mapping[tuple[str, str], ExecutorEntry],
-    numbers: dict[int, int],
-    pick: Callable[[int], int],
-) -> Letter | str:
-    """The letter for an execution, or why there is none."""
-    job, group = jobs.get(execution.job_id), groups.get(execution.job_group)
-    if job is None or group is None:
-        return "The job or its group was deleted before this execution was sent."
-    number = numbers.get(job.id, 0)
-    numbers[job.id] = number + 1
-    addresses = execution.addresses or group.addresses
-    address = route(job.executor_route_strategy, Question(job.id, addresses, number, pick))
-    if address is None:
-        return (
-            f'No executor is registered for app "{group.app_name}". '
-            f"Start one (orth executor FILE --app-name {group.app_name}) or give the group addresses."
-        )
-    entry = known.get((group.app_name, normal_address(address)))
-    incarnation = entry.incarnation if entry else None
-    return Letter(execution, job, group.app_name, address, incarnation, entry.extensions if entry else frozenset())
-
-
-def _route_numbers(connection: Connection, opened: Sequence[Execution], jobs: Mapping[int, Job]) -> dict[int, int]:
-    wanted: dict[int, int] = {}
-    for execution in opened:
-        job = jobs.get(execution.job_id)
-        if job is not None and job.executor_route_strategy is RouteStrategy.ROUND:
-            wanted[job.id] = wanted.get(job.id, 0) + 1
-    return draw_route_numbers(connection, wanted) if wanted else {}
-
-
-def _assignment(letter: Letter) -> Assignment:
-    message = f"routed to {letter.address} ({letter.job.executor_route_strategy})"
-    return Assignment(letter.execution.id, letter.address, letter.incarnation, message)
-
-
-def _run_request(letter: Letter, again: bool) -> RunRequest:
-    execution, job = letter.execution, letter.job
-    return RunRequest(
-        job_id=job.id,
-        executor_handler=execution.executor_handler,
-        executor_params=execution.executor_param,
-        executor_block_strategy=job.executor_block_strategy,
-        executor_timeout=job.executor_timeout,
-        executor_concurrency=job.executor_concurrency,
-        log_id=execution.id,
-        log_date_time=execution.trigger_time,
-        glue_type=job.glue_type,
-        glue_source=job.glue_source,
-        glue_updatetime=job.glue_updatetime,
-        broadcast_index=execution.shard_index,
-        broadcast_total=execution.shard_total,
-        schedule_time=execution.schedule_time,
-        resend_to=letter.incarnation if again else None,
-    )
+    def _tell(self, answers: Sequence[Answer], settled: Settled) -> None:
+        for answer in answers:
+            execution, address = answer.letter.execution, answer.letter.peer.address
+            if answer.outcome is Outcome.TAKEN:
+                self.events.emit(ExecutionDispatched(execution.id, execution.job_id, address))
+            elif answer.outcome is Outcome.UNKNOWN:
+                self.events.emit(DispatchUnknown(execution.id, address, answer.message))
+        for letter, reason in settled.rerouted:
+            self.events.emit(ExecutionRerouted(letter.execution.id, letter.peer.address, reason))

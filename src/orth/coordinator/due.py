@@ -1,7 +1,9 @@
 """[1] The DueJobs loop: claim due jobs, plan each, open its executions; one leader transaction a batch.
 
-The pause runs to the next due time, so an idle coordinator does almost nothing and a fire is late only by the work
-itself. A local edit wakes the loop; an edit on another node is noticed within ``_LONGEST_PAUSE``.
+With ``plan_ahead`` a fire is decided before it is due, and its execution carries the instant before which it must not
+start: what the work takes, and what sending takes, is over by then. The loop turns when half of the window is left for
+the next fire, so that fires that follow closely share a transaction, and it knows no grid: it sleeps exactly until
+then. A local edit wakes it; an edit on another node is noticed within ``_LONGEST_PAUSE``.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +15,6 @@ from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import JobQuarantined, JobsPlanned
 from orth.coordinator.planning import Bounds, Plan, plan, schedule_of
 from orth.coordinator.triggering import open_planned
-from orth.domain.calendars import Calendar
 from orth.domain.fires import FireDecision
 from orth.domain.jobs import Job
 from orth.domain.schedules import Schedule
@@ -23,10 +24,10 @@ from orth.loop import Loop
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection, Database
 from orth.store.fires import record_fires
-from orth.store.jobs import Move, claim_due_jobs, move_jobs, next_due_time
+from orth.store.jobs import Move, Upcoming, claim_due_jobs, move_jobs, upcoming_jobs
 
 _LONGEST_PAUSE = 1.0
-_REMEMBERED = 20_000
+_WHILE_EDITED = 0.02  # what could have been claimed and was not is in somebody else's hands, for a moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +38,7 @@ class _Pass:
     runs: int
     skipped: int
     quarantined: tuple[tuple[int, str], ...]
-    next_due: int | None
-
-
-class Schedules:
-    """Parsed schedules by job and version: an expression is parsed once per edit, not once per fire."""
-
-    def __init__(self) -> None:
-        self._parsed: dict[int, tuple[int, Calendar | None, Schedule]] = {}
-
-    def of(self, job: Job, calendar: Calendar | None) -> Schedule:
-        known = self._parsed.get(job.id)
-        if known is not None and known[0] == job.version and known[1] == calendar:
-            return known[2]
-        if len(self._parsed) >= _REMEMBERED:
-            self._parsed.clear()  # simplest bound; refilling costs microseconds per job
-        schedule = schedule_of(job, calendar)
-        self._parsed[job.id] = (job.version, calendar, schedule)
-        return schedule
+    upcoming: Upcoming
 
 
 class DueJobs(LeaderLoop):
@@ -76,7 +60,6 @@ class DueJobs(LeaderLoop):
         self._bounds = bounds
         self._batch = batch
         self._dispatch = dispatch
-        self._schedules = Schedules()
 
     async def lead(self, term: Term) -> float:
         now = self.clock.now()
@@ -90,19 +73,18 @@ class DueJobs(LeaderLoop):
             self.events.emit(JobsPlanned(done.claimed, done.runs, done.skipped))
         if done.runs:
             self._dispatch.wake()
-        if done.next_due is None:
-            return _LONGEST_PAUSE
-        return min(_LONGEST_PAUSE, max(0.0, (done.next_due - self.clock.now()) / 1000))
+        return _pause(done, self.clock.now(), self._bounds.ahead)
 
     def _plan_batch(self, connection: Connection, epoch: int, now: int) -> _Pass:
-        jobs = claim_due_jobs(connection, now, self._batch)
+        ahead = self._bounds.ahead
+        jobs = claim_due_jobs(connection, now, self._batch, ahead)
         calendars = calendars_by_id(connection, {job.calendar_id for job in jobs if job.calendar_id is not None})
         plans: list[tuple[Job, Plan]] = []
         quarantined: list[tuple[int, str]] = []
         for job in jobs:
             try:
                 calendar = calendars.get(job.calendar_id) if job.calendar_id is not None else None
-                plans.append((job, plan(job, self._schedules.of(job, calendar), now, self._bounds)))
+                plans.append((job, plan(job, schedule_of(job, calendar), now, self._bounds)))
             except OrthError as error:
                 quarantined.append((job.id, str(error)))
                 plans.append((job, _quarantine(job, str(error))))
@@ -116,7 +98,17 @@ class DueJobs(LeaderLoop):
         if failpoints.armed and plans:
             failpoints.hit("due.written")
         skipped = sum(decision.decision != "run" for decision in decisions)
-        return _Pass(len(jobs), len(planned), skipped, tuple(quarantined), next_due_time(connection))
+        return _Pass(len(jobs), len(planned), skipped, tuple(quarantined), upcoming_jobs(connection, now, ahead))
+
+
+def _pause(done: _Pass, now: int, ahead: int) -> float:
+    """How long there is nothing to plan."""
+    if done.upcoming.plannable is not None:
+        return 0.0 if done.claimed else _WHILE_EDITED
+    moments = [] if done.upcoming.on_time is None else [done.upcoming.on_time]
+    if done.upcoming.beyond is not None:
+        moments.append(done.upcoming.beyond - ahead // 2)
+    return min([_LONGEST_PAUSE, *(max(0, moment - now) / 1000 for moment in moments)])
 
 
 def _move(job: Job, its: Plan) -> Move:

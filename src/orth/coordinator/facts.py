@@ -37,6 +37,18 @@ class ExecutionDispatched(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutionRecalled(Event):
+    """An executor was asked to drop what had been sent to it ahead of time."""
+
+    level = logging.INFO
+    sentence = "execution {execution_id} of job {job_id} recalled from {address} ({reason})"
+    execution_id: int
+    job_id: int
+    address: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class DispatchUnknown(Event):
     """Nobody knows whether the executor has it; it will be asked."""
 
@@ -57,6 +69,33 @@ class DispatchesDoubted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutionRerouted(Event):
+    """The first address was surely not reached, so another one was chosen."""
+
+    sentence = "execution {execution_id} goes to {address} instead: {reason}"
+    execution_id: int
+    address: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitOpened(Event):
+    """Triggers do not get through to an executor: it gets none for a while."""
+
+    level = logging.WARNING
+    sentence = "{address} is left alone for a while after {failures} failures in a row: {reason}"
+    address: str
+    failures: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitClosed(Event):
+    sentence = "{address} takes triggers again"
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionFinished(Event):
     execution_id: int
     job_id: int
@@ -74,6 +113,21 @@ class ExecutionFinished(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class BatchEnded(Event):
+    """A batch opens nothing more: done, or cancelled with the reason."""
+
+    batch_id: int
+    job_id: int
+    state: str
+    opened: int
+    reason: str
+
+    def __str__(self) -> str:
+        because = f": {self.reason}" if self.reason else ""
+        return f"batch {self.batch_id} of job {self.job_id} {self.state}, {self.opened} opened{because}"
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutorJoined(Event):
     sentence = "executor {address} joined {app_name}"
     app_name: str
@@ -86,6 +140,45 @@ class ExecutorLeft(Event):
     app_name: str
     address: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorRestarted(Event):
+    """Another process answers at a known address: what the earlier one had in memory is gone."""
+
+    sentence = "executor {address} of {app_name} was restarted: {earlier} became {incarnation}"
+    app_name: str
+    address: str
+    earlier: str
+    incarnation: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorSuspected(Event):
+    """A call failed. Routing avoids the address until a probe or a beat clears it."""
+
+    level = logging.WARNING
+    sentence = "{address} is suspect: {reason}"
+    address: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorUnreachable(Event):
+    """A probe has confirmed a suspicion."""
+
+    level = logging.WARNING
+    sentence = "{address} cannot be reached: {reason}"
+    address: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorReachable(Event):
+    """A suspicion is cleared."""
+
+    sentence = "{address} can be reached again"
+    address: str
 
 
 @dataclass(frozen=True, slots=True)

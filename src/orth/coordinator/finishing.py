@@ -4,20 +4,34 @@ The status change is guarded by the store; only who wins it draws the consequenc
 result delivered twice, a late report and a race between two reporters all have one effect.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from orth import failpoints
-from orth.coordinator.aftermath import RunAgain, WaitAgain, follow_up
+from orth.coordinator.aftermath import (
+    FollowUp,
+    LeaveChildren,
+    RunAgain,
+    StartChildren,
+    WaitAgain,
+    follow_up,
+    tried_again,
+)
+from orth.coordinator.broadcasts import completed
 from orth.coordinator.facts import ExecutionFinished
 from orth.coordinator.planning import schedule_of
-from orth.coordinator.triggering import open_retry
+from orth.coordinator.triggering import open_children, open_retries
+from orth.domain import reasons
 from orth.domain.executions import SUCCESS, Execution, Status, tag
-from orth.domain.jobs import Job
+from orth.domain.jobs import Job, ScheduleType
 from orth.events import Events
 from orth.store.database import Connection
 from orth.store.executions import Ending, end_executions
 from orth.store.jobs import jobs_by_id, wait_again
+from orth.store.notes import Note, add_notes
+
+_NOBODY = ""
+"""Who writes notes about consequences: they follow from the end itself, whichever node stored it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +42,44 @@ class Finished:
     job: Job | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Consequence:
+    """One follow-up, with whose it is."""
+
+    job: Job
+    execution: Execution
+    follow_up: FollowUp
+
+
 def finish(connection: Connection, endings: Sequence[Ending], now: int) -> list[Finished]:
     """End executions and do what follows; those this call ended."""
     won = end_executions(connection, endings, now)
+    if not won:
+        return []
     jobs = jobs_by_id(connection, {execution.job_id for execution in won})
-    finished = [Finished(execution, jobs.get(execution.job_id)) for execution in won]
-    for one in finished:
-        if one.job is not None:  # a deleted job has no consequences
-            _draw_consequences(connection, one.job, one.execution, now)
-    if failpoints.armed and finished:
+    # A deleted job has no consequences; its shards are counted all the same.
+    over = completed(connection, (one for one in won if one.job_id not in jobs or not tried_again(one)))
+    _draw(
+        connection,
+        [
+            _Consequence(jobs[one.job_id], one, following)
+            for one in won
+            if one.job_id in jobs
+            for following in follow_up(jobs[one.job_id], one, over.get(one.id))
+        ],
+        now,
+    )
+    if failpoints.armed:
         failpoints.hit("finishing.written")
-    return finished
+    return [Finished(execution, jobs.get(execution.job_id)) for execution in won]
+
+
+def may_lead_on(one: Finished) -> bool:
+    """Whether its end may have opened something or begun a delay. Most ends do neither, and wake nobody."""
+    if one.job is None:
+        return False
+    follows = one.job.child_job_ids or one.job.schedule_type is ScheduleType.FIX_DELAY
+    return bool(follows) or one.execution.status is not Status.SUCCESS
 
 
 def tell(events: Events, finished: Sequence[Finished]) -> None:
@@ -64,13 +105,50 @@ def _first_line(message: str | None) -> str:
     return next(iter((message or "").strip().splitlines()), "")[:200]
 
 
-def _draw_consequences(connection: Connection, job: Job, execution: Execution, now: int) -> None:
-    for consequence in follow_up(job, execution):
-        match consequence:
-            case RunAgain():
-                open_retry(connection, job, execution, consequence, now)
+def _draw(connection: Connection, consequences: Iterable[_Consequence], now: int) -> None:
+    """Carry out consequences; those of one kind together, however many executions ended at once."""
+    retries: list[tuple[Job, Execution, RunAgain]] = []
+    starts: list[tuple[Execution, StartChildren]] = []
+    notes: list[Note] = []
+    for one in consequences:
+        match one.follow_up:
+            case RunAgain() as again:
+                retries.append((one.job, one.execution, again))
             case WaitAgain(last_fire):
-                schedule = schedule_of(job)
-                following = schedule.next_after(now)
-                assert following is not None  # a delay always has an end
-                wait_again(connection, job.id, last_fire, following, schedule.due_at(following))
+                _wait_again(connection, one.job, last_fire, now)
+            case StartChildren() as start:
+                starts.append((one.execution, start))
+            case LeaveChildren() as left:
+                notes.append(_left_note(one.execution, left))
+    if retries:
+        open_retries(connection, retries, now)
+    if starts:
+        notes += _start_children(connection, starts, now)
+    if notes:
+        add_notes(connection, notes, _NOBODY, now)
+
+
+def _wait_again(connection: Connection, job: Job, last_fire: int, now: int) -> None:
+    schedule = schedule_of(job)
+    following = schedule.next_after(now)
+    assert following is not None  # a delay always has an end
+    wait_again(connection, job.id, last_fire, following, schedule.due_at(following))
+
+
+def _start_children(connection: Connection, starts: Sequence[tuple[Execution, StartChildren]], now: int) -> list[Note]:
+    """Open the children that exist; notes about the others."""
+    jobs = jobs_by_id(connection, {child for _parent, start in starts for child in start.children})
+    wanted = [(child, parent, start.key) for parent, start in starts for child in start.children]
+    open_children(connection, [(jobs[child], parent, key) for child, parent, key in wanted if child in jobs], now)
+    return [
+        Note(parent.id, reasons.CHILD_MISSING, f"Job {child} should follow, but there is no such job.")
+        for child, parent, _key in wanted
+        if child not in jobs
+    ]
+
+
+def _left_note(execution: Execution, left: LeaveChildren) -> Note:
+    listed = ", ".join(map(str, left.children))
+    shards = left.succeeded + left.failed
+    message = f"Job {listed} was not started: {left.failed} of {shards} shards of the broadcast did not succeed."
+    return Note(execution.id, reasons.CHILDREN_NOT_STARTED, message)

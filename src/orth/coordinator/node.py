@@ -6,7 +6,7 @@ import random
 import secrets
 import socket
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from orth.clock import Clock, SystemClock
 from orth.cluster.alone import AliveLocks
 from orth.cluster.election import Election, Node
+from orth.coordinator.batches import Batches
 from orth.coordinator.callbacks import Callbacks
 from orth.coordinator.dispatch import Dispatch
 from orth.coordinator.due import DueJobs
@@ -31,9 +32,14 @@ from orth.coordinator.http.app import build_app
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.lost import LostExecutions
 from orth.coordinator.planning import Bounds
+from orth.coordinator.posting import Limits
+from orth.coordinator.probing import Probing, Watching
+from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Registrations, RegistryMonitor
+from orth.coordinator.roster import Roster
 from orth.coordinator.signing import Signing
 from orth.coordinator.unknowns import Unknowns
+from orth.coordinator.withdrawing import Recalls
 from orth.errors import OrthError
 from orth.events import Events, to_log
 from orth.loop import Loop, run_loops
@@ -44,10 +50,12 @@ from orth.store.engines import is_sqlite
 from orth.store.leases import Lease
 from orth.store.migrating import check_schema, upgrade
 from orth.wire.executor_calls import ExecutorCalls, ExecutorLink
+from orth.wire.watch_lines import affordable
 
 log = logging.getLogger("orth.coordinator")
 
 _KEEP_ALIVE = 75
+_SPARE_CONNECTIONS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,10 @@ class Surroundings:
     signing_secret: str
     locks: AliveLocks | None = None
     chance: random.Random = field(default_factory=random.Random)
+    probe_link: ExecutorLink | None = None
+    """Another way to the executors, with shorter patience, so that probes do not wait behind triggers."""
+    watch_limit: int = 0
+    """Executors that may be watched by open connections; none where the network is not a real one."""
 
 
 class Coordinator:
@@ -72,6 +84,28 @@ class Coordinator:
     def __init__(self, given: Surroundings) -> None:
         own, clock, events, db = given.settings.coordinator, given.clock, given.events, given.db
         self.given = given
+        registry = given.settings.registry
+        self.reach = Reach(clock, events)
+        self.roster = Roster(clock, dead_after=registry.dead_after.total_seconds())
+        self.probing = Probing(
+            db,
+            given.node.id,
+            given.probe_link or given.link,
+            clock,
+            events,
+            reach=self.reach,
+            roster=self.roster,
+            watching=_watching(given),
+        )
+        self.registrations = Registrations(
+            db,
+            clock,
+            events,
+            roster=self.roster,
+            reach=self.reach,
+            clock_offset=self.probing.clock_offset,
+            named=lambda incarnation, ids: self.unknowns.named(incarnation, ids),
+        )
         self.election = Election(
             db,
             given.node,
@@ -86,11 +120,14 @@ class Coordinator:
             db,
             self.election,
             given.link,
+            self.reach,
             clock,
             events,
+            node_id=given.node.id,
             token=given.access_token,
             batch=own.dispatch_batch,
-            in_flight=own.dispatch_in_flight,
+            limits=_limits(given.settings),
+            longest_wait=own.unknown_bound,
             chance=given.chance,
         )
         self.due = DueJobs(
@@ -106,23 +143,42 @@ class Coordinator:
             db,
             self.election,
             given.link,
+            self.reach,
             clock,
             events,
+            node_id=given.node.id,
             token=given.access_token,
             bound=own.unknown_bound,
             lost_after=own.lost_after,
         )
-        self.lost = LostExecutions(db, self.election, clock, events, every=own.lost_scan, lost_after=own.lost_after)
-        registry = given.settings.registry
-        self.monitor = RegistryMonitor(
-            db, self.election, clock, events, every=registry.monitor, dead_after=registry.dead_after
+        self.lost = LostExecutions(
+            db,
+            self.election,
+            given.link,
+            clock,
+            events,
+            token=given.access_token,
+            every=own.lost_scan,
+            lost_after=own.lost_after,
         )
-        self.registrations = Registrations(db, clock, events)
-        self.callbacks = Callbacks(db, clock, events, wakes=(self.dispatch, self.due))
+        self.monitor = RegistryMonitor(
+            db,
+            self.election,
+            clock,
+            events,
+            every=registry.monitor,
+            beat=registry.heartbeat,
+            dead_after=registry.dead_after,
+            store_failed=lambda: self.registrations.failed_at,
+        )
+        self.recalls = Recalls(db, given.link, clock, events, token=given.access_token)
+        self.batches = Batches(db, self.election, clock, events, dispatch=self.dispatch)
+        self.callbacks = Callbacks(db, clock, events, wakes=(self.dispatch, self.due), batches=self.batches)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        return (self.election, self.due, self.dispatch, self.unknowns, self.lost, self.monitor)
+        leading = (self.due, self.dispatch, self.batches, self.unknowns, self.lost, self.monitor, self.probing)
+        return (self.election, *leading, self.recalls)
 
     def app(self) -> FastAPI:
         """The HTTP side of this node."""
@@ -133,6 +189,7 @@ class Coordinator:
         )
         return build_app(
             Tools(
+                node_id=given.node.id,
                 db=given.db,
                 clock=given.clock,
                 events=given.events,
@@ -140,11 +197,14 @@ class Coordinator:
                 election=self.election,
                 callbacks=self.callbacks,
                 registrations=self.registrations,
+                roster=self.roster,
+                reach=self.reach,
                 link=given.link,
                 signing=signing,
                 access_token=given.access_token,
-                planning=(self.due,),
+                planning=(self.due, self.recalls),
                 dispatching=(self.dispatch,),
+                batches=self.batches,
             )
         )
 
@@ -156,6 +216,7 @@ class Coordinator:
         """After the loops have ended: store the last answers and give up the lead, so that the next one starts at
         once.
         """
+        await self.probing.close()
         await self.dispatch.drain()
         await self.election.resign()
 
@@ -184,9 +245,14 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
         password = await ensure_admin(db, settings, clock.now())
         if password is not None:
             _print_once(password)
-        async with ExecutorCalls(timeout=settings.coordinator.dispatch_timeout.total_seconds()) as link:
+        async with (
+            _calls(settings) as link,
+            ExecutorCalls(timeout=settings.registry.probe_timeout.total_seconds()) as probe_link,
+        ):
             secret = await signing_secret(db, clock.now())
-            coordinator = Coordinator(Surroundings(settings, node, db, link, clock, events, token, secret, locks))
+            given = Surroundings(settings, node, db, link, clock, events, token, secret, locks)
+            watch_limit = affordable(settings.registry.watch_limit)
+            coordinator = Coordinator(replace(given, probe_link=probe_link, watch_limit=watch_limit))
             host, port = listening.getsockname()[:2]
             events.emit(CoordinatorReady(node.id, f"http://{host}:{port}", db.url.render_as_string()))
             await _run(coordinator, listening)
@@ -213,6 +279,16 @@ async def _run(coordinator: Coordinator, listening: socket.socket) -> None:
         server.should_exit = True
 
 
+def _calls(settings: Settings) -> ExecutorCalls:
+    """The way to the executors, with a few connections more than triggers may use: somebody may read a log."""
+    own = settings.coordinator
+    return ExecutorCalls(
+        timeout=own.dispatch_timeout.total_seconds(),
+        connections=own.dispatch_in_flight + _SPARE_CONNECTIONS,
+        per_executor=own.dispatch_per_executor + _SPARE_CONNECTIONS,
+    )
+
+
 def _locks(db: Database, node: Node) -> AliveLocks | None:
     if not is_sqlite(db.url) or db.url.database is None:
         return None
@@ -230,12 +306,36 @@ def _patience(lease: timedelta) -> float:
     return min(8.0, lease.total_seconds() * 0.8)
 
 
+def _watching(given: Surroundings) -> Watching:
+    own = given.settings.registry
+    return Watching(
+        token=given.access_token,
+        every=own.probe_every,
+        rate=own.probe_rate,
+        beat=own.heartbeat,
+        timeout=own.probe_timeout,
+        silence=own.watch_timeout,
+        limit=given.watch_limit,
+    )
+
+
+def _limits(settings: Settings) -> Limits:
+    own = settings.coordinator
+    return Limits(
+        in_flight=own.dispatch_in_flight,
+        per_executor=own.dispatch_per_executor,
+        breaker_after=own.breaker_failures,
+        breaker_pause=own.breaker_pause.total_seconds(),
+    )
+
+
 def _bounds(settings: Settings) -> Bounds:
     own = settings.coordinator
     return Bounds(
         misfire_threshold=int(own.misfire_threshold.total_seconds() * 1000),
         catch_up_limit=own.catch_up_limit,
         catch_up_age=int(own.catch_up_age.total_seconds() * 1000),
+        ahead=int(own.plan_ahead.total_seconds() * 1000),
     )
 
 

@@ -3,6 +3,9 @@
 Fires are *on time* within the misfire threshold and *missed* beyond it. Every fire on time runs. What happens to
 missed ones is the job's misfire strategy, within bounds by count and age; what does not run is written down with its
 reason. A span of missed fires is found by jumping to its end, never by walking through it.
+
+Fires that become due within the window ahead are decided as well, where the schedule allows it (``PLANNED_AHEAD``).
+Such a run carries the instant before which it must not start.
 """
 
 from collections.abc import Iterator
@@ -10,7 +13,7 @@ from dataclasses import dataclass
 
 from orth.domain.calendars import Calendar
 from orth.domain.fires import Decision, FireDecision
-from orth.domain.jobs import CAUSE_OF_SCHEDULE, Job, MisfireStrategy, ScheduleType, TriggerCause
+from orth.domain.jobs import CAUSE_OF_SCHEDULE, PLANNED_AHEAD, Job, MisfireStrategy, ScheduleType, TriggerCause
 from orth.domain.schedules import Schedule, parse_schedule
 
 # Missed fires are counted up to here for the ledger; beyond, "many" says enough.
@@ -19,19 +22,21 @@ _COUNTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of catching up, in milliseconds and fires."""
+    """Limits of catching up and of looking ahead, in milliseconds and fires."""
 
     misfire_threshold: int
     catch_up_limit: int
     catch_up_age: int
+    ahead: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """A fire that runs now."""
+    """A fire that runs: now, or not before the instant it is due."""
 
     fire_time: int
     cause: TriggerCause
+    not_before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,9 @@ def schedule_of(job: Job, calendar: Calendar | None = None) -> Schedule:
 
 
 def plan(job: Job, schedule: Schedule, now: int, bounds: Bounds) -> Plan:
-    """Decide about every fire of ``job`` that is due at ``now``."""
+    """Decide about every fire of ``job`` that is due at ``now`` or, if it may be, within the window ahead."""
     on_time_from = now - bounds.misfire_threshold
+    horizon = now + bounds.ahead if job.schedule_type in PLANNED_AHEAD else now
     runs: list[PlannedRun] = []
     decisions: list[FireDecision] = []
     fire: int | None = job.trigger_next_time
@@ -74,11 +80,11 @@ def plan(job: Job, schedule: Schedule, now: int, bounds: Bounds) -> Plan:
             decisions.append(decision)
             runs.extend([run] if run is not None else [])
         fire = schedule.next_after(last) if schedule.repeats_by_clock else None
-    while fire is not None and schedule.due_at(fire) <= now and len(decisions) < bounds.catch_up_limit:
+    while fire is not None and (due := schedule.due_at(fire)) <= horizon and len(decisions) < bounds.catch_up_limit:
         decision = _on_time(job, schedule, fire)
         decisions.append(decision)
         if decision.decision == "run":
-            runs.append(PlannedRun(fire, CAUSE_OF_SCHEDULE[job.schedule_type]))
+            runs.append(PlannedRun(fire, CAUSE_OF_SCHEDULE[job.schedule_type], due if due > now else None))
         last = fire
         fire = schedule.next_after(fire) if schedule.repeats_by_clock else None
     return _advanced(job, schedule, now, tuple(runs), tuple(decisions), last, fire)

@@ -1,47 +1,169 @@
-"""The list of executors, kept honest: beats come in, stale ones go out.
+"""The list of executors, kept honest: beats come in, silent ones go out.
 
 A beat is stored before it is answered: if the database cannot take it, the executor learns so and tries another
-coordinator.
+coordinator. Beats that come together share a transaction. Whether or not it can be stored, a beat was heard: the
+roster and the opinion about its address (``reach``) follow it.
+
+Who is silent is removed by the leader, but never for a silence that may be ours. Beats that could not be stored look
+like silence, and so does a clock that was set. Therefore the leader goes by two signs: the stored time of the last beat
+is old enough, *and* it has watched that very time stay the same for a whole beat interval, on its own monotonic clock,
+since its term began and since the database last failed it. Everybody who lives has beaten by then.
 """
 
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from itertools import groupby
 
 from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
-from orth.coordinator.facts import ExecutorJoined, ExecutorLeft
+from orth.coordinator.facts import ExecutorJoined, ExecutorLeft, ExecutorRestarted
+from orth.coordinator.reach import Reach
+from orth.coordinator.roster import SLACK, Roster
+from orth.domain.nodes import ExecutorEntry
+from orth.errors import StoreUnavailable
 from orth.events import Events
-from orth.store.database import Database
-from orth.store.registry import Beat, record_beat, remove_executor, remove_stale
+from orth.store.database import Connection, Database
+from orth.store.gathering import Gathering
+from orth.store.reachability import drop_old_doubts
+from orth.store.registry import (
+    Arrival,
+    Beat,
+    Goodbye,
+    list_overdue,
+    record_beats,
+    remove_executors,
+    remove_silent,
+)
 from orth.wire.messages import Extension, RegistryRequest
+
+BEATS_WAITING = 20_000
+DOUBTS_KEPT = timedelta(minutes=30)
+
+ClockOffset = Callable[[str], int | None]
+Named = Callable[[str, Sequence[int]], None]
+"""Hears which executions a process says it has."""
 
 
 class Registrations:
     """Takes beats and good-byes; any node does."""
 
-    def __init__(self, db: Database, clock: Clock, events: Events) -> None:
-        self._db = db
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        events: Events,
+        *,
+        roster: Roster,
+        reach: Reach,
+        clock_offset: ClockOffset = lambda _address: None,
+        named: Named = lambda _incarnation, _ids: None,
+    ) -> None:
         self._clock = clock
         self._events = events
+        self._roster = roster
+        self._reach = reach
+        self._clock_offset = clock_offset
+        self._named = named
+        self._gathering: Gathering[Beat | Goodbye, Arrival | bool] = Gathering(db, self._record, waiting=BEATS_WAITING)
+        self.failed_at = float("-inf")
+        """When a beat last could not be stored, on the monotonic clock."""
 
     async def beat(self, request: RegistryRequest) -> None:
-        said = request.orth
-        beat = Beat(
-            request.registry_key,
-            request.registry_value,
-            incarnation=said.incarnation if said else None,
-            extensions=frozenset(said.extensions) & set(Extension) if said else frozenset(),
-            version=said.version if said else None,
-            handlers=said.model_dump_json(include={"handlers"}, by_alias=False) if said else None,
-        )
-        if await self._db.tx(record_beat, beat, self._clock.now()):
+        beat = _beat(request, self._clock_offset(request.registry_value))
+        digest = _digest(beat)
+        self._roster.heard(beat.app_name, beat.address)
+        self._reach.heard(beat.address)
+        if request.orth is not None:
+            self._named(request.orth.incarnation, (*request.orth.running, *request.orth.unacknowledged))
+        beat = _beside(beat, self._roster.last_stored(beat.app_name, beat.address, digest))
+        arrival = await self._put(beat)
+        assert isinstance(arrival, Arrival)
+        self._roster.stored(_entry(beat, arrival.at), digest, arrival.row)
+        if arrival.joined:
             self._events.emit(ExecutorJoined(beat.app_name, beat.address))
+        elif arrival.earlier is not None:
+            named = beat.incarnation or "one that does not say who it is"
+            self._events.emit(ExecutorRestarted(beat.app_name, beat.address, arrival.earlier, named))
 
     async def leave(self, request: RegistryRequest) -> None:
         app_name, address = request.registry_key, request.registry_value
         incarnation = request.orth.incarnation if request.orth else None
-        if await self._db.tx(remove_executor, app_name, address, self._clock.now(), incarnation):
+        if await self._put(Goodbye(app_name, address, incarnation)):
+            self._roster.left(app_name, address)
             self._events.emit(ExecutorLeft(app_name, address, "it said good-bye"))
+
+    async def _put(self, item: Beat | Goodbye) -> Arrival | bool:
+        try:
+            return await self._gathering.put(item)
+        except StoreUnavailable:
+            self.failed_at = self._clock.monotonic()
+            raise
+
+    def _record(self, connection: Connection, items: Sequence[Beat | Goodbye]) -> list[Arrival | bool]:
+        """In their order: who comes back after a good-bye is there, and who leaves after a beat is not."""
+        now = self._clock.now()
+        results: list[Arrival | bool] = []
+        for kind, some in groupby(items, type):
+            if kind is Beat:
+                results += record_beats(connection, [one for one in some if isinstance(one, Beat)], now)
+            else:
+                results += remove_executors(connection, [one for one in some if isinstance(one, Goodbye)], now)
+        return results
+
+
+def _beat(request: RegistryRequest, clock_offset: int | None) -> Beat:
+    said = request.orth
+    if said is None:
+        return Beat(request.registry_key, request.registry_value)
+    return Beat(
+        request.registry_key,
+        request.registry_value,
+        incarnation=said.incarnation,
+        extensions=frozenset(said.extensions) & set(Extension),
+        version=said.version,
+        handlers=said.model_dump_json(include={"handlers"}, by_alias=False),
+        labels=json.dumps(said.labels, sort_keys=True) if said.labels else None,
+        load=min(said.load.running + said.load.queued, _LARGEST_LOAD) if said.load else None,
+        clock_offset=clock_offset,
+    )
+
+
+_LARGEST_LOAD = 2**31 - 1
+_OFFSET_MOVED = 5  # milliseconds; the network alone makes as much of a difference from one measurement to the next
+
+
+def _beside(beat: Beat, last: tuple[ExecutorEntry, int | None] | None) -> Beat:
+    """The beat with what is known of the one before it."""
+    if last is None:
+        return beat
+    entry, row = last
+    offset, was = beat.clock_offset, entry.clock_offset
+    if offset is not None and was is not None and abs(offset - was) < _OFFSET_MOVED:
+        offset = was
+    moved = (beat.load, offset) != (entry.load, was)
+    return replace(beat, repeated=True, row=row, moved=moved, clock_offset=offset)
+
+
+def _digest(beat: Beat) -> int:
+    """Of what a process announces once and repeats; never 0."""
+    return hash((beat.incarnation, beat.extensions, beat.version, beat.handlers, beat.labels)) or 1
+
+
+def _entry(beat: Beat, now: int) -> ExecutorEntry:
+    return ExecutorEntry(
+        beat.app_name,
+        beat.address,
+        now,
+        beat.incarnation,
+        beat.extensions,
+        version=beat.version,
+        load=beat.load,
+        labels=json.loads(beat.labels) if beat.labels else {},
+        clock_offset=beat.clock_offset,
+    )
 
 
 class RegistryMonitor(LeaderLoop):
@@ -55,17 +177,56 @@ class RegistryMonitor(LeaderLoop):
         events: Events,
         *,
         every: timedelta,
+        beat: timedelta,
         dead_after: timedelta,
+        store_failed: Callable[[], float] = lambda: float("-inf"),
     ) -> None:
         super().__init__(election, clock, events)
         self._db = db
         self._every = every.total_seconds()
-        self._dead_after = dead_after
+        self._grace = beat.total_seconds() * SLACK
+        self._dead_after = dead_after.total_seconds()
+        self._store_failed = store_failed
+        self._watched: dict[tuple[str, str, int], float] = {}
+        """Overdue beats, and since when each has been the last one: on the monotonic clock, within this term."""
+        self._epoch: int | None = None
 
     async def lead(self, term: Term) -> float:
-        now = self.clock.now()
-        before = now - int(self._dead_after.total_seconds() * 1000)
-        for entry in await self._db.leader_tx(term.epoch, remove_stale, before, now):
-            silent = (now - entry.last_beat) / 1000
-            self.events.emit(ExecutorLeft(entry.app_name, entry.address, f"no beat for {silent:.0f} s"))
-        return self._every
+        if self._epoch != term.epoch:
+            self._epoch = term.epoch
+            self._watched.clear()
+        try:
+            return await self._look(term)
+        except StoreUnavailable:
+            self._watched.clear()
+            raise
+
+    async def _look(self, term: Term) -> float:
+        now, here = self.clock.now(), self.clock.monotonic()
+        overdue = await self._db.read(list_overdue, now - int(self._grace * 1000))
+        waits = [(entry, self._wait(entry, now, here)) for entry in overdue]
+        self._watched = {_beat_of(entry): self._watched_since(entry, here) for entry in overdue}
+        silent = [entry for entry, wait in waits if wait <= 0]
+        for entry in await self._db.leader_tx(term.epoch, _clean, silent, now):
+            told = f"no beat for {(now - entry.last_beat) / 1000:.0f} s"
+            self.events.emit(ExecutorLeft(entry.app_name, entry.address, told))
+        return max(1.0, min([self._every, *(wait for _entry, wait in waits if wait > 0)]))
+
+    def _wait(self, entry: ExecutorEntry, now: int, here: float) -> float:
+        """Seconds until this silence is long enough, if it lasts."""
+        return max(
+            self._dead_after - (now - entry.last_beat) / 1000,
+            self._grace - (here - self._watched_since(entry, here)),
+        )
+
+    def _watched_since(self, entry: ExecutorEntry, here: float) -> float:
+        return max(self._watched.get(_beat_of(entry), here), min(here, self._store_failed()))
+
+
+def _beat_of(entry: ExecutorEntry) -> tuple[str, str, int]:
+    return (entry.app_name, entry.address, entry.last_beat)
+
+
+def _clean(connection: Connection, silent: Sequence[ExecutorEntry], now: int) -> list[ExecutorEntry]:
+    drop_old_doubts(connection, now - int(DOUBTS_KEPT.total_seconds() * 1000))
+    return remove_silent(connection, silent, now)

@@ -1,13 +1,38 @@
-"""Which address an execution goes to: pure. Chance and the shared counter are arguments."""
+"""[3] Which address an execution goes to: pure. What was used before, how busy each is, and chance are arguments.
+
+The list is what may be chosen from: the group's addresses, or those given with the trigger, without any that this
+coordinator cannot reach or that lack the job's labels (``eligible``). Its order is the group's, sorted. FAILOVER and
+BUSYOVER ask the addresses in that order before they settle; here they name the first one, and ``choosing`` asks.
+SHARDING_BROADCAST has been turned into one execution for each address when it was opened, so its list has one entry.
+"""
 
 import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from orth.domain.jobs import RouteStrategy
+from orth.domain.selectors import Selector
 
 _VIRTUAL_NODES = 100
+_RINGS = 64
+"""Rings that are kept: one costs a tenth of a second for a thousand addresses."""
+
+ASKING = frozenset({RouteStrategy.FAILOVER, RouteStrategy.BUSYOVER})
+"""Strategies that ask before they send."""
+COUNTING = frozenset({RouteStrategy.ROUND})
+"""Strategies that need the number of the execution among those of its job."""
+LOOKING_BACK = frozenset({RouteStrategy.LEAST_FREQUENTLY_USED, RouteStrategy.LEAST_RECENTLY_USED})
+"""Strategies that need to know what was used before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How often a job's executions went to an address, and the number of the last that did."""
+
+    uses: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +43,8 @@ class Question:
     addresses: Sequence[str]
     number: int
     pick: Callable[[int], int]  # pick(n): any of 0..n-1
+    memory: Mapping[str, Use] = field(default_factory=dict)
+    load: Mapping[str, int] = field(default_factory=dict)
 
 
 def route(strategy: RouteStrategy, question: Question) -> str | None:
@@ -27,19 +54,11 @@ def route(strategy: RouteStrategy, question: Question) -> str | None:
     return _STRATEGIES[strategy](question)
 
 
-def available(strategy: RouteStrategy) -> bool:
-    """Whether ``route`` knows this strategy."""
-    return strategy in _STRATEGIES
-
-
-def _consistent_hash(question: Question) -> str:
-    ring = sorted(
-        (ring_hash(f"SHARD-{address}-NODE-{i}"), address)
-        for address in question.addresses
-        for i in range(_VIRTUAL_NODES)
-    )
-    position = bisect_left(ring, (ring_hash(str(question.job_id)), ""))
-    return ring[position % len(ring)][1]
+def eligible(addresses: Sequence[str], selector: Selector, labels: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    """Those whose labels satisfy the selector, in their order. An address nobody announced has no labels."""
+    if not selector.conditions:
+        return tuple(addresses)
+    return tuple(address for address in addresses if selector.admits(labels.get(address.rstrip("/"), {})))
 
 
 def ring_hash(key: str) -> int:
@@ -47,10 +66,60 @@ def ring_hash(key: str) -> int:
     return int.from_bytes(hashlib.md5(key.encode(), usedforsecurity=False).digest()[:4], "little")
 
 
+@lru_cache(maxsize=_RINGS)
+def _ring(addresses: tuple[str, ...]) -> tuple[list[int], list[str]]:
+    points = sorted(
+        (ring_hash(f"SHARD-{address}-NODE-{node}"), address) for address in addresses for node in range(_VIRTUAL_NODES)
+    )
+    return [point for point, _address in points], [address for _point, address in points]
+
+
+def _consistent_hash(question: Question) -> str:
+    points, addresses = _ring(tuple(question.addresses))
+    return addresses[bisect_left(points, ring_hash(str(question.job_id))) % len(addresses)]
+
+
+def _least_frequently_used(question: Question) -> str:
+    """The fewest uses; of equals the one not used for longest. A newcomer begins where the least used one stands,
+    because it would otherwise get everything until it had caught up.
+    """
+    known = [question.memory[address].uses for address in question.addresses if address in question.memory]
+    newcomer = Use(min(known, default=0), -1)
+
+    def rank(address: str) -> tuple[int, int]:
+        use = question.memory.get(address, newcomer)
+        return use.uses, use.last
+
+    return min(question.addresses, key=rank)
+
+
+def _least_recently_used(question: Question) -> str:
+    """The one whose last use is longest ago; first those never used."""
+    never = Use(0, -1)
+    return min(question.addresses, key=lambda address: question.memory.get(address, never).last)
+
+
+def _least_loaded(question: Question) -> str:
+    """The one with the least to do: what it announced and what was sent since. One that does not say counts as idle but
+    for what was sent.
+    """
+    return min(question.addresses, key=lambda address: question.load.get(address, 0))
+
+
+def _first(question: Question) -> str:
+    return question.addresses[0]
+
+
 _STRATEGIES: Mapping[RouteStrategy, Callable[[Question], str]] = {
-    RouteStrategy.FIRST: lambda q: q.addresses[0],
+    RouteStrategy.FIRST: _first,
     RouteStrategy.LAST: lambda q: q.addresses[-1],
     RouteStrategy.ROUND: lambda q: q.addresses[q.number % len(q.addresses)],
     RouteStrategy.RANDOM: lambda q: q.addresses[q.pick(len(q.addresses))],
     RouteStrategy.CONSISTENT_HASH: _consistent_hash,
+    RouteStrategy.LEAST_FREQUENTLY_USED: _least_frequently_used,
+    RouteStrategy.LEAST_RECENTLY_USED: _least_recently_used,
+    RouteStrategy.LEAST_LOADED: _least_loaded,
+    RouteStrategy.FAILOVER: _first,
+    RouteStrategy.BUSYOVER: _first,
+    RouteStrategy.SHARDING_BROADCAST: _first,
 }

@@ -1,20 +1,32 @@
 """The one door in: whatever the cause, an execution begins here, as a row.
 
-Each cause has a key, and a key opens its executions once: ``fire:<instant>`` for a planned fire, ``key:<…>`` for what
-a caller calls the same request, ``retry:<execution>`` for another attempt. Doing any of it twice changes nothing.
+Each cause has a key, and a key opens its executions once:
+
+* ``fire:<instant>`` a planned fire, on time or made up for
+* ``key:<…>`` what a caller calls the same request
+* ``retry:<execution>`` another attempt
+* ``parent:<execution>`` a child of what succeeded, ``parent:broadcast:<id>`` a child of a whole broadcast
+* ``batch:<id>:<instant>`` a logical time of a batch
+
+Doing any of it twice changes nothing. Two things are decided for all of them alike: a job with a super task runs that
+one's handler, and a job that broadcasts opens one execution for each address.
 """
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orth.coordinator.aftermath import RunAgain
+from orth.coordinator.broadcasts import in_shards
 from orth.coordinator.planning import PlannedRun
+from orth.domain.batches import Batch
 from orth.domain.executions import Execution
 from orth.domain.jobs import Job, TriggerCause
+from orth.errors import Invalid
 from orth.store.database import Connection
 from orth.store.executions import Opening, ids_of_trigger, open_executions, request_digest_of
+from orth.store.jobs import jobs_by_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,55 +39,125 @@ class Request:
     addresses: tuple[str, ...] = ()
 
     @property
+    def trigger_key(self) -> str:
+        return f"key:{self.key}"
+
+    @property
     def digest(self) -> str:
         """What was asked for, in short: the same key with another digest is another request."""
-        asked = json.dumps([self.param, self.addresses])
-        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+        return digest_of(self.param, self.addresses)
+
+
+def digest_of(*asked: object) -> str:
+    """A request in short, to tell a repeated one from another under the same key."""
+    return hashlib.sha256(json.dumps(asked).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def check_same_request(stored: str | None, digest: str) -> None:
+    """Refuse a key that was used for something else."""
+    if stored != digest:
+        raise Invalid("This Idempotency-Key was used with another body.", hint="Use a new key for a new request.")
 
 
 def open_planned(connection: Connection, planned: Sequence[tuple[Job, PlannedRun]], now: int) -> None:
     """Open the executions of planned fires."""
-    openings = [
-        _opening(job, run.cause, f"fire:{run.fire_time}", run.fire_time, job.executor_param) for job, run in planned
-    ]
-    open_executions(connection, openings, now)
-
-
-def open_requested(connection: Connection, job: Job, request: Request, now: int) -> list[int] | None:
-    """Open what somebody asked for, or find it when they asked before; the ids, or None when the key was used for
-    something else.
-    """
-    param = job.executor_param if request.param is None else request.param
-    key = f"key:{request.key}"
-    opening = _opening(job, request.cause, key, None, param, addresses=request.addresses)
-    open_executions(connection, [replace(opening, request_digest=request.digest)], now)
-    opened = ids_of_trigger(connection, job.id, key)
-    return opened if request_digest_of(connection, opened[0]) == request.digest else None
-
-
-def open_retry(connection: Connection, job: Job, ended: Execution, again: RunAgain, now: int) -> None:
-    """Open the next attempt at what ``ended`` was to do, with the same parameter, logical time and shard."""
-    opening = Opening(
-        job_id=job.id,
-        job_group=job.job_group,
-        job_version=job.version,
-        cause=TriggerCause.RETRY,
-        trigger_key=f"retry:{ended.id}",
-        schedule_time=ended.schedule_time,
-        executor_handler=job.executor_handler,
-        executor_param=ended.executor_param,
-        retries_left=again.retries_left,
-        attempt=again.attempt,
-        origin_id=ended.id,
-        addresses=ended.addresses,
-        shard_index=ended.shard_index,
-        shard_total=ended.shard_total,
+    _open(
+        connection,
+        [
+            _opening(job, run.cause, f"fire:{run.fire_time}", run.fire_time, not_before=run.not_before)
+            for job, run in planned
+        ],
+        {job.id: job for job, _run in planned},
+        now,
     )
-    open_executions(connection, [opening], now)
+
+
+def open_requested(connection: Connection, job: Job, request: Request, now: int) -> list[int]:
+    """Open what somebody asked for, or find it when they asked before; the ids."""
+    opening = _opening(job, request.cause, request.trigger_key, None, request.param, addresses=request.addresses)
+    _open(connection, [replace(opening, request_digest=request.digest)], {job.id: job}, now)
+    return opened_before(connection, job.id, request)
+
+
+def opened_before(connection: Connection, job_id: int, request: Request) -> list[int]:
+    """What the same request has opened; ``Invalid`` when its key was used for another."""
+    opened = ids_of_trigger(connection, job_id, request.trigger_key)
+    if opened:
+        check_same_request(request_digest_of(connection, opened[0]), request.digest)
+    return opened
+
+
+def open_retries(connection: Connection, ended: Sequence[tuple[Job, Execution, RunAgain]], now: int) -> None:
+    """Open the next attempt at what each was to do, with the same parameter, logical time and shard."""
+    openings = [
+        replace(
+            _opening(job, TriggerCause.RETRY, f"retry:{before.id}", before.schedule_time, before.executor_param),
+            retries_left=again.retries_left,
+            attempt=again.attempt,
+            origin_id=before.id,
+            addresses=before.addresses,
+            shard_index=before.shard_index,
+            shard_total=before.shard_total,
+            batch_id=before.batch_id,
+            broadcast_id=before.broadcast_id,
+        )
+        for job, before, again in ended
+    ]
+    jobs = {job.id: job for job, _before, _again in ended}
+    open_executions(connection, _with_super_handlers(connection, openings, jobs), now)
+
+
+def open_children(connection: Connection, children: Sequence[tuple[Job, Execution, str]], now: int) -> None:
+    """Open child jobs of what has succeeded, each under its key, with the logical time of the parent."""
+    openings = [
+        replace(_opening(child, TriggerCause.PARENT, key, parent.schedule_time), origin_id=parent.id)
+        for child, parent, key in children
+    ]
+    _open(connection, openings, {child.id: child for child, _parent, _key in children}, now)
+
+
+def open_batch(connection: Connection, job: Job, batch: Batch, instants: Iterable[int], now: int) -> None:
+    """Open logical times of a batch."""
+    openings = [
+        replace(
+            _opening(job, TriggerCause.BATCH, f"batch:{batch.id}:{instant}", instant, batch.executor_param),
+            addresses=batch.addresses,
+            batch_id=batch.id,
+        )
+        for instant in instants
+    ]
+    _open(connection, openings, {job.id: job}, now)
+
+
+def _open(connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job], now: int) -> None:
+    with_handlers = _with_super_handlers(connection, openings, jobs)
+    open_executions(connection, in_shards(connection, with_handlers, jobs), now)
+
+
+def _with_super_handlers(
+    connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job]
+) -> Sequence[Opening]:
+    """``openings`` with the handlers of super tasks. Where one is missing dispatch ends the execution and says so."""
+    wanted = {job.super_id for job in jobs.values() if job.super_id is not None}
+    if not wanted:
+        return openings
+    supers = jobs_by_id(connection, wanted)
+    handlers = {job.id: supers[job.super_id].executor_handler for job in jobs.values() if job.super_id in supers}
+    return [
+        replace(opening, executor_handler=handlers.get(opening.job_id, opening.executor_handler))
+        for opening in openings
+    ]
 
 
 def _opening(
-    job: Job, cause: TriggerCause, key: str, schedule_time: int | None, param: str, *, addresses: tuple[str, ...] = ()
+    job: Job,
+    cause: TriggerCause,
+    key: str,
+    schedule_time: int | None,
+    param: str | None = None,  # None: the job's own
+    *,
+    addresses: tuple[str, ...] = (),
+    not_before: int | None = None,
 ) -> Opening:
     return Opening(
         job_id=job.id,
@@ -85,7 +167,8 @@ def _opening(
         trigger_key=key,
         schedule_time=schedule_time,
         executor_handler=job.executor_handler,
-        executor_param=param,
+        executor_param=job.executor_param if param is None else param,
         retries_left=job.executor_fail_retry_count,
         addresses=addresses,
+        not_before=not_before,
     )

@@ -1,32 +1,58 @@
 """[4] again: the Unknowns loop asks about executions whose answer was lost.
 
-Only a process that announced it may be asked again under the same id, because it remembers the ids it has taken; and
-only the very incarnation that was asked first, because its successor remembers nothing. For the others we wait for
-the result, up to the bound.
+Four ways to know. A process that announced it recognises a repeated trigger by its id, so it is asked again, many
+executions in one request; and only the very incarnation that was asked first, because its successor remembers nothing.
+A beat names what runs and waits at its sender. An executor of another make is asked whether the job is idle there: if
+it is, twice in a row and not right after the doubt arose, it does not have the execution. And a result settles
+everything, at any time.
+
+What cannot be known ends when its bound has passed. It is never sent to anybody else.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
-from orth.coordinator.dispatch import Answer, Letter, ask_to_run, store_answers, tell_answers
+from orth.coordinator.facts import ExecutionDispatched
 from orth.coordinator.finishing import Finished, finish, tell
+from orth.coordinator.letters import Answer, Letter, Outcome, Peer
+from orth.coordinator.reach import Reach
+from orth.coordinator.sending import Sending
+from orth.domain import reasons
 from orth.domain.executions import FAILURE, Execution
+from orth.domain.jobs import Group, Job
 from orth.domain.nodes import ExecutorEntry, normal_address
+from orth.errors import OrthError
 from orth.events import Events
 from orth.store.database import Connection, Database
-from orth.store.executions import Ending, list_unknown
+from orth.store.dispatching import list_unknown, record_accepted
+from orth.store.executions import Ending
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
+from orth.store.notes import Note, add_notes
 from orth.store.registry import list_executors
 from orth.wire.executor_calls import ExecutorLink
-from orth.wire.messages import Extension
+from orth.wire.messages import BATCH_LIMIT, Extension
 
-_BATCH = 100
+_BATCH = 1_000
 _PAUSE = 1.0
+_IDLE_AFTER = 10_000
+"""Milliseconds of doubt before idleness counts: the trigger or its result may still be on its way."""
+_IDLE_TWICE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """An execution nobody is sure about."""
+
+    letter: Letter
+    since: int
+    replaced: bool
+    """Whether another process has registered at the address since."""
 
 
 class Unknowns(LeaderLoop):
@@ -37,9 +63,11 @@ class Unknowns(LeaderLoop):
         db: Database,
         election: Election,
         link: ExecutorLink,
+        reach: Reach,
         clock: Clock,
         events: Events,
         *,
+        node_id: str,
         token: str,
         bound: timedelta,
         lost_after: timedelta,
@@ -47,70 +75,161 @@ class Unknowns(LeaderLoop):
         super().__init__(election, clock, events)
         self._db = db
         self._link = link
+        self._sending = Sending(link, reach, clock, token)
+        self._node_id = node_id
         self._token = token
         self._bound = int(bound.total_seconds() * 1000)
         self._lost_after = int(lost_after.total_seconds() * 1000)
+        self._after = 0
+        self._idle: dict[int, int] = {}
+        """How many times in a row the job of an execution was found idle."""
+        self._doubted: dict[int, Doubt] = {}
+        self._named: dict[int, Doubt] = {}
+
+    def named(self, incarnation: str, ids: Collection[int]) -> None:
+        """A beat of this process names executions that it has."""
+        for one in ids:
+            doubt = self._doubted.get(one)
+            if doubt is not None and doubt.letter.peer.incarnation == incarnation:
+                self._named[one] = doubt
+                self.wake()
 
     async def lead(self, term: Term) -> float:
-        doubts, orphans = await self._db.read(_doubts)
-        late = [one for one, since in orphans if self.clock.now() - since >= self._bound]
-        if late:
-            tell(self.events, await self._db.leader_tx(term.epoch, _end_orphans, late, self.clock.now()))
-        if not doubts:
-            return _PAUSE
-        answers = await asyncio.gather(*(self._resolve(letter, since) for letter, since in doubts))
-        known = [answer for answer in answers if not answer.unknown]
-        if known:
-            finished: list[Finished] = await self._db.leader_tx(term.epoch, store_answers, known, self.clock.now())
-            tell(self.events, finished)
-            tell_answers(self.events, known)
-        return _PAUSE
+        doubts, orphans = await self._db.read(_doubts, self._after)
+        more = len(doubts) + len(orphans) >= _BATCH
+        self._after = max([*(one.letter.execution.id for one in doubts), *(one for one, _ in orphans)]) if more else 0
+        self._doubted = {doubt.letter.execution.id: doubt for doubt in doubts}
+        now = self.clock.now()
+        answers = [answer for answers in await asyncio.gather(*self._questions(doubts, now)) for answer in answers]
+        self._idle = {one: count for one, count in self._idle.items() if one in self._doubted or more}
+        late = [one for one, since in orphans if now - since >= self._bound]
+        if answers or late:
+            finished = await self._db.leader_tx(term.epoch, self._store, answers, late, self.clock.now())
+            self._tell(answers, finished)
+        return 0.0 if more and answers else _PAUSE
 
-    async def _resolve(self, letter: Letter, since: int) -> Answer:
-        may_ask = Extension.RESEND in letter.extensions and letter.incarnation is not None
-        if may_ask:
-            answer = await ask_to_run(self._link, letter, self._token, again=True)
-        else:
-            answer = Answer(letter, taken=False, unknown=True, message="this executor cannot be asked")
-        bound = self._bound if may_ask else self._lost_after
-        if answer.unknown and self.clock.now() - since >= bound:
-            given_up = f"No answer from {letter.address} for {bound // 1000} s, so nobody knows whether it ran."
-            return Answer(letter, taken=False, unknown=False, message=f"{given_up} Last: {answer.message}")
-        return answer
+    def _questions(self, doubts: Sequence[Doubt], now: int) -> Iterator["asyncio.Future[list[Answer]]"]:
+        """One question for each executor that can be asked, one for each execution elsewhere."""
+        by_peer: dict[Peer, list[Doubt]] = {}
+        for doubt in doubts:
+            peer, one = doubt.letter.peer, doubt.letter.execution.id
+            if one in self._named:
+                del self._named[one]
+                yield asyncio.ensure_future(_known(doubt, f"A beat of {peer.address} names it."))
+            elif peer.can_be_asked:
+                by_peer.setdefault(peer, []).append(doubt)
+            else:
+                yield asyncio.ensure_future(self._look(doubt, now))
+        for asked in by_peer.values():
+            yield asyncio.ensure_future(self._ask(asked, now))
+
+    async def _ask(self, doubts: Sequence[Doubt], now: int) -> list[Answer]:
+        """Send again to the process that may have it."""
+        size = BATCH_LIMIT if doubts[0].letter.peer.takes_batches else 1
+        settled: list[Answer] = []
+        for start in range(0, len(doubts), size):
+            asked = doubts[start : start + size]
+            answers = await self._sending.send([doubt.letter for doubt in asked], again=True)
+            for doubt, answer in zip(asked, answers, strict=True):
+                if answer.outcome is Outcome.REFUSED:
+                    code = reasons.EXECUTOR_RESTARTED if doubt.replaced else reasons.SURELY_NOT_THERE
+                    settled.append(Answer(doubt.letter, Outcome.REFUSED, answer.message, code))
+                elif answer.outcome is Outcome.TAKEN:
+                    settled.append(answer)
+                else:
+                    settled += self._given_up(doubt, self._bound, answer.message, now)
+            if all(answer.outcome is Outcome.UNKNOWN for answer in answers):
+                for doubt in doubts[start + size :]:  # it does not answer: asking about the rest would only take time
+                    settled += self._given_up(doubt, self._bound, answers[0].message, now)
+                break
+        return settled
+
+    async def _look(self, doubt: Doubt, now: int) -> list[Answer]:
+        """Ask an executor that cannot be asked about an execution whether it does anything for the job at all."""
+        letter, one = doubt.letter, doubt.letter.execution.id
+        if now - doubt.since >= _IDLE_AFTER:
+            self._idle[one] = self._idle.get(one, 0) + 1 if await self._is_idle(letter) else 0
+            if self._idle[one] >= _IDLE_TWICE:
+                idle = f"Job {letter.job.id} is idle at {letter.peer.address}, so this execution is not there."
+                return [Answer(letter, Outcome.REFUSED, idle, reasons.SURELY_NOT_THERE)]
+        bound = letter.job.lost_after * 1000 or self._lost_after
+        return self._given_up(doubt, bound, "this executor cannot be asked", now)
+
+    async def _is_idle(self, letter: Letter) -> bool:
+        peer = letter.peer
+        try:
+            reply = await self._link.idle_beat(
+                peer.address, letter.job.id, token=self._token, app_name=peer.app_name, dialect=peer.dialect
+            )
+        except OrthError:
+            return False
+        return reply.ok
+
+    def _given_up(self, doubt: Doubt, bound: int, last: str, now: int) -> list[Answer]:
+        if now - doubt.since < bound:
+            return []
+        address = doubt.letter.peer.address
+        message = f"No answer from {address} for {bound // 1000} s, so nobody knows whether it ran. Last: {last}"
+        return [Answer(doubt.letter, Outcome.REFUSED, message, reasons.NEVER_RESOLVED)]
+
+    def _store(
+        self, connection: Connection, answers: Sequence[Answer], orphans: Sequence[int], now: int
+    ) -> list[Finished]:
+        taken = [answer for answer in answers if answer.outcome is Outcome.TAKEN]
+        gone = [answer for answer in answers if answer.outcome is not Outcome.TAKEN]
+        record_accepted(connection, [answer.letter.execution.id for answer in taken], now)
+        notes = [Note(a.letter.execution.id, reasons.TAKEN_AFTER_ALL, a.message or "It has it.") for a in taken]
+        notes += [Note(a.letter.execution.id, a.code, a.message) for a in gone]
+        add_notes(connection, notes, self._node_id, now)
+        deleted = "The job or its group was deleted while nobody knew whether the executor had this execution."
+        endings = [_ending(a.letter.execution.id, a.code, a.message) for a in gone]
+        return finish(connection, [*endings, *(_ending(one, reasons.DELETED, deleted) for one in orphans)], now)
+
+    def _tell(self, answers: Sequence[Answer], finished: Sequence[Finished]) -> None:
+        tell(self.events, finished)
+        for answer in answers:
+            if answer.outcome is Outcome.TAKEN:
+                execution = answer.letter.execution
+                self.events.emit(ExecutionDispatched(execution.id, execution.job_id, answer.letter.peer.address))
 
 
-def _end_orphans(connection: Connection, ids: Sequence[int], now: int) -> list[Finished]:
-    why = "The job or its group was deleted while nobody knew whether the executor had this execution."
-    return finish(connection, [Ending(execution_id=one, trigger_code=FAILURE, trigger_msg=why) for one in ids], now)
+async def _known(doubt: Doubt, message: str) -> list[Answer]:
+    return [Answer(doubt.letter, Outcome.TAKEN, message)]
 
 
-def _doubts(connection: Connection) -> tuple[list[tuple[Letter, int]], list[tuple[int, int]]]:
-    """What can be asked about, and what has lost its job or group; each with the instant the doubt began."""
-    doubts = list_unknown(connection, _BATCH)
-    jobs = jobs_by_id(connection, {execution.job_id for execution, _since in doubts})
-    groups = groups_by_id(connection, {execution.job_group for execution, _since in doubts})
-    known = list_executors(connection)
-    letters: list[tuple[Letter, int]] = []
+def _ending(execution_id: int, code: str, message: str) -> Ending:
+    return Ending(execution_id=execution_id, trigger_code=FAILURE, trigger_msg=message, reason_code=code)
+
+
+def _doubts(connection: Connection, after: int) -> tuple[list[Doubt], list[tuple[int, int]]]:
+    """What can be asked about, and what has lost its job or group; the latter with the instant the doubt began."""
+    unknown = list_unknown(connection, _BATCH, after)
+    jobs = jobs_by_id(connection, {execution.job_id for execution, _since in unknown})
+    supers = {job.super_task_id for job in jobs.values()} - jobs.keys() - {0}
+    sources = jobs | (jobs_by_id(connection, supers) if supers else {})
+    groups = groups_by_id(connection, {execution.job_group for execution, _since in unknown})
+    known = {group.app_name: _by_address(list_executors(connection, group.app_name)) for group in groups.values()}
+    doubts: list[Doubt] = []
     orphans: list[tuple[int, int]] = []
-    for execution, since in doubts:
+    for execution, since in unknown:
         job, group = jobs.get(execution.job_id), groups.get(execution.job_group)
         if job is None or group is None or execution.executor_address is None:
             orphans.append((execution.id, since))
             continue
-        extensions = _extensions(execution, group.app_name, known)
-        letters.append(
-            (
-                Letter(execution, job, group.app_name, execution.executor_address, execution.incarnation, extensions),
-                since,
-            )
-        )
-    return letters, orphans
+        entry = known[group.app_name].get(normal_address(execution.executor_address))
+        doubts.append(_doubt(execution, since, job, sources.get(job.super_task_id, job), group, entry))
+    return doubts, orphans
 
 
-def _extensions(execution: Execution, app_name: str, known: Sequence[ExecutorEntry]) -> frozenset[str]:
-    address = normal_address(execution.executor_address or "")
-    for entry in known:
-        if entry.app_name == app_name and normal_address(entry.address) == address:
-            return entry.extensions
-    # It has left the registry. One that has an incarnation is ours, and ours can be asked.
-    return frozenset({Extension.RESEND}) if execution.incarnation else frozenset()
+def _doubt(execution: Execution, since: int, job: Job, source: Job, group: Group, entry: ExecutorEntry | None) -> Doubt:
+    # One that has left the registry but has an incarnation is ours, and ours can be asked.
+    left = frozenset({Extension.RESEND}) if execution.incarnation else frozenset[str]()
+    extensions = left if entry is None else entry.extensions
+    address = execution.executor_address or ""
+    peer = Peer(address, group.app_name, execution.incarnation, frozenset(map(str, extensions)), group.dialect)
+    replaced = entry is not None and entry.incarnation not in (None, execution.incarnation)
+    return Doubt(Letter(execution, job, source, peer), since, replaced)
+
+
+def _by_address(entries: Sequence[ExecutorEntry]) -> dict[str, ExecutorEntry]:
+    return {normal_address(entry.address): entry for entry in entries}

@@ -17,6 +17,7 @@ ASKED = "asked"
 PLANNED = "planned"
 HANDED_BACK = "handed_back"
 NOT_SENT = "not_sent"
+NO_CONNECTION = "no_connection"
 REFUSED = "refused"
 REROUTED = "rerouted"
 UNKNOWN_ANSWER = "unknown_answer"
@@ -47,6 +48,7 @@ REASONS: Mapping[str, str] = {
     PLANNED: "It waits for the instant before which it must not start.",
     HANDED_BACK: "The coordinator that was to send it stopped; the next one sends it.",
     NOT_SENT: "The connection was refused: the executor surely did not get it.",
+    NO_CONNECTION: "There was no connection in time: the executor surely did not get it.",
     REFUSED: "The executor answered and did not take it.",
     REROUTED: "After a refused connection another address was chosen.",
     UNKNOWN_ANSWER: "The answer was lost: the executor may have it. It is asked, never replaced.",

@@ -1,4 +1,4 @@
-"""Executions: opening, dispatching, ending and finding them.
+"""Executions: opening, ending and finding them. What happens between is in ``dispatching``.
 
 Every change names the phase it expects. A row that has ended matches none of them, so it is never changed again;
 ``end_executions`` tells which rows it won, and only the winner draws consequences.
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, select
 
 from orth.domain.executions import (
     FAILURE,
@@ -27,7 +27,7 @@ from orth.domain.executions import (
     status_of,
 )
 from orth.domain.jobs import TriggerCause
-from orth.store.engines import insert_new, locked
+from orth.store.engines import among, insert_new, locked, update_many
 from orth.store.tables import executions, ownership
 
 _IDS_PER_STATEMENT = 500
@@ -56,16 +56,7 @@ class Opening:
     shard_total: int = 1
     not_before: int | None = None
     batch_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """The address chosen for an opened execution."""
-
-    execution_id: int
-    address: str
-    incarnation: str | None
-    message: str
+    broadcast_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +86,15 @@ def ids_of_trigger(connection: Connection, job_id: int, trigger_key: str) -> lis
     return sorted(row.id for row in rows)
 
 
+def opened_keys(connection: Connection, triggers: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
+    """Which of these causes, each a job and a key, have opened something."""
+    jobs, keys = {job_id for job_id, _key in triggers}, {key for _job_id, key in triggers}
+    statement = select(executions.c.job_id, executions.c.trigger_key).where(
+        executions.c.job_id.in_(jobs), executions.c.trigger_key.in_(keys)
+    )
+    return {(row.job_id, row.trigger_key) for row in connection.execute(statement)} & set(triggers)
+
+
 def request_digest_of(connection: Connection, execution_id: int) -> str | None:
     """What the caller who opened it asked for, in short."""
     digest: str | None = connection.execute(
@@ -103,86 +103,10 @@ def request_digest_of(connection: Connection, execution_id: int) -> str | None:
     return digest
 
 
-def take_opened(connection: Connection, limit: int) -> list[Execution]:
-    """The oldest executions that wait for dispatch, locked until the transaction ends."""
-    waiting = select(executions).where(executions.c.phase == Phase.OPENED).order_by(executions.c.id).limit(limit)
-    return [_execution(row) for row in connection.execute(locked(waiting, connection, skip=True))]
-
-
-def assign_executions(connection: Connection, assignments: Sequence[Assignment], epoch: int, now: int) -> None:
-    """Write down whom each will be sent to, before anything is sent: whoever takes over knows whom to ask."""
-    statement = (
-        update(executions)
-        .where(executions.c.id == bindparam("b_id"), executions.c.phase == Phase.OPENED)
-        .values(
-            phase=Phase.DISPATCHING,
-            phase_time=now,
-            epoch=epoch,
-            executor_address=bindparam("b_address"),
-            incarnation=bindparam("b_incarnation"),
-            trigger_msg=bindparam("b_msg"),
-        )
-    )
-    _many(
-        connection,
-        statement,
-        [
-            {
-                "b_id": a.execution_id,
-                "b_address": a.address,
-                "b_incarnation": a.incarnation,
-                "b_msg": _stored(a.message),
-            }
-            for a in assignments
-        ],
-    )
-
-
-def record_accepted(connection: Connection, ids: Sequence[int], now: int) -> None:
-    """The executor said yes. A callback may have been faster: an ended row stays as it is."""
-    statement = (
-        update(executions)
-        .where(
-            executions.c.id == bindparam("b_id"),
-            or_(executions.c.phase == Phase.DISPATCHING, executions.c.phase == Phase.UNKNOWN),
-        )
-        .values(phase=Phase.DISPATCHED, phase_time=now, trigger_code=SUCCESS)
-    )
-    _many(connection, statement, [{"b_id": one} for one in ids])
-
-
-def record_unknown(connection: Connection, doubts: Sequence[tuple[int, str]], now: int) -> None:
-    """The answer was lost: the executor may have it or not, and somebody has to ask."""
-    statement = (
-        update(executions)
-        .where(executions.c.id == bindparam("b_id"), executions.c.phase == Phase.DISPATCHING)
-        .values(phase=Phase.UNKNOWN, phase_time=now, trigger_msg=bindparam("b_msg"))
-    )
-    _many(connection, statement, [{"b_id": one, "b_msg": _stored(message)} for one, message in doubts])
-
-
-def doubt_earlier_dispatches(connection: Connection, epoch: int, now: int) -> int:
-    """Turn what an earlier term was sending when it ended into *unknown*; how many there were."""
-    done = connection.execute(
-        update(executions)
-        .where(executions.c.phase == Phase.DISPATCHING, executions.c.epoch < epoch)
-        .values(phase=Phase.UNKNOWN, phase_time=now)
-    )
-    return done.rowcount
-
-
-def list_unknown(connection: Connection, limit: int) -> list[tuple[Execution, int]]:
-    """Executions nobody is sure about, oldest first, each with the instant the doubt began."""
-    rows = connection.execute(
-        select(executions).where(executions.c.phase == Phase.UNKNOWN).order_by(executions.c.id).limit(limit)
-    )
-    return [(_execution(row), row.phase_time) for row in rows]
-
-
 def list_taken(connection: Connection, after: int, limit: int) -> list[Execution]:
     """Executions that an executor has, in order of id, those after ``after``."""
     taken = select(executions).where(executions.c.phase.in_(TAKEN_PHASES), executions.c.id > after)
-    return [_execution(row) for row in connection.execute(taken.order_by(executions.c.id).limit(limit))]
+    return [execution_of(row) for row in connection.execute(taken.order_by(executions.c.id).limit(limit))]
 
 
 def end_executions(connection: Connection, endings: Sequence[Ending], now: int) -> list[Execution]:
@@ -196,50 +120,38 @@ def end_executions(connection: Connection, endings: Sequence[Ending], now: int) 
     for ids in _chunks(
         sorted(wanted)
     ):  # in order of id, so that two such transactions never wait for each other in a ring
-        still_open = select(executions).where(executions.c.id.in_(ids), executions.c.phase.in_(OPEN_PHASES))
+        still_open = select(executions).where(
+            among(connection, executions.c.id, ids), executions.c.phase.in_(OPEN_PHASES)
+        )
         rows = connection.execute(locked(still_open.order_by(executions.c.id), connection)).all()
         values = [(row, _ending_values(row, wanted[row.id], now)) for row in rows]
         admitted = [(row, value) for row, value in values if _may_end(row, value)]
-        _many(connection, _END, [value for _row, value in admitted])
-        won.extend(_execution(row, value) for row, value in admitted)
+        ended = [{"id": row.id, **value} for row, value in admitted]
+        update_many(connection, executions, ("id",), ended, executions.c.phase != Phase.ENDED)
+        won.extend(execution_of(row, value) for row, value in admitted)
     return won
 
 
 def _may_end(row: Row[Any], value: dict[str, Any]) -> bool:
     """Whether the row's status may become the new one: what an executor has taken cannot have failed to be sent."""
-    new = status_of(value["b_trigger_code"], value["b_handle_code"])
+    new = status_of(value["trigger_code"], value["handle_code"])
     return new in MAY_BECOME[status_of(row.trigger_code, row.handle_code)]
-
-
-_END = (
-    update(executions)
-    .where(executions.c.id == bindparam("b_id"), executions.c.phase != Phase.ENDED)
-    .values(
-        phase=Phase.ENDED,
-        phase_time=bindparam("b_now"),
-        trigger_code=bindparam("b_trigger_code"),
-        trigger_msg=bindparam("b_trigger_msg"),
-        handle_code=bindparam("b_handle_code"),
-        handle_msg=bindparam("b_handle_msg"),
-        handle_time=bindparam("b_now"),
-        start_time=bindparam("b_start"),
-        reason_code=bindparam("b_reason"),
-    )
-)
 
 
 def sent_ids(connection: Connection, ids: Iterable[int]) -> set[int]:
     """Which of these ids are executions that were, or may have been, sent to an executor; open or ended."""
     found: set[int] = set()
     for chunk in _chunks(sorted(set(ids))):
-        sent = select(executions.c.id).where(executions.c.id.in_(chunk), executions.c.phase != Phase.OPENED)
+        sent = select(executions.c.id).where(
+            among(connection, executions.c.id, chunk), executions.c.phase != Phase.OPENED
+        )
         found.update(row.id for row in connection.execute(sent))
     return found
 
 
 def find_execution(connection: Connection, execution_id: int) -> Execution | None:
     row = connection.execute(_with_owner().where(executions.c.id == execution_id)).one_or_none()
-    return None if row is None else _execution(row)
+    return None if row is None else execution_of(row)
 
 
 def list_executions(
@@ -250,6 +162,7 @@ def list_executions(
     job_id: int | None = None,
     status: Status | None = None,
     since: int | None = None,
+    batch_id: int | None = None,
 ) -> list[Execution]:
     """Executions newest first, those with an id below ``before``."""
     statement = _with_owner().order_by(executions.c.id.desc()).limit(limit)
@@ -259,9 +172,11 @@ def list_executions(
         statement = statement.where(executions.c.job_id == job_id)
     if since is not None:
         statement = statement.where(executions.c.trigger_time >= since)
+    if batch_id is not None:
+        statement = statement.where(executions.c.batch_id == batch_id)
     if status is not None:
         statement = statement.where(_STATUS_IS[status])
-    return [_execution(row) for row in connection.execute(statement)]
+    return [execution_of(row) for row in connection.execute(statement)]
 
 
 _STATUS_IS: dict[Status, ColumnElement[bool]] = {
@@ -305,6 +220,7 @@ def _opened_row(opening: Opening, now: int) -> dict[str, Any]:
         "epoch": 0,
         "not_before": opening.not_before,
         "batch_id": opening.batch_id,
+        "broadcast_id": opening.broadcast_id,
     }
 
 
@@ -315,39 +231,36 @@ def _ending_values(row: Row[Any], ending: Ending, now: int) -> dict[str, Any]:
     if handle_code < 0 or (trigger_code == SUCCESS and handle_code == NOT_YET):
         handle_code = FAILURE  # an end without a usable code is a failure, never an open row
     return {
-        "b_id": row.id,
-        "b_now": now,
-        "b_trigger_code": trigger_code,
-        "b_trigger_msg": row.trigger_msg if ending.trigger_msg is None else _stored(ending.trigger_msg),
-        "b_handle_code": handle_code,
-        "b_handle_msg": row.handle_msg if ending.handle_msg is None else _stored(ending.handle_msg),
-        "b_start": row.start_time if ending.start_time is None else ending.start_time,
-        "b_reason": ending.reason_code or row.reason_code,
+        "phase": Phase.ENDED,
+        "phase_time": now,
+        "trigger_code": trigger_code,
+        "trigger_msg": row.trigger_msg if ending.trigger_msg is None else stored_message(ending.trigger_msg),
+        "handle_code": handle_code,
+        "handle_msg": row.handle_msg if ending.handle_msg is None else stored_message(ending.handle_msg),
+        "handle_time": now,
+        "start_time": row.start_time if ending.start_time is None else ending.start_time,
+        "reason_code": ending.reason_code or (row.recalled if handle_code != SUCCESS else None) or row.reason_code,
     }
 
 
-def _execution(row: Row[Any], ended: dict[str, Any] | None = None) -> Execution:
-    fields = {
-        "trigger_code": row.trigger_code,
-        "handle_code": row.handle_code,
-        "phase": Phase(row.phase),
-        "start_time": row.start_time,
-        "handle_time": row.handle_time,
-        "trigger_msg": row.trigger_msg,
-        "handle_msg": row.handle_msg,
-        "reason_code": row.reason_code,
-    }
-    if ended is not None:
-        fields |= {
-            "trigger_code": ended["b_trigger_code"],
-            "handle_code": ended["b_handle_code"],
-            "phase": Phase.ENDED,
-            "start_time": ended["b_start"],
-            "handle_time": ended["b_now"],
-            "trigger_msg": ended["b_trigger_msg"],
-            "handle_msg": ended["b_handle_msg"],
-            "reason_code": ended["b_reason"],
-        }
+_CHANGING = (
+    "phase",
+    "phase_time",
+    "trigger_code",
+    "trigger_msg",
+    "handle_code",
+    "handle_msg",
+    "handle_time",
+    "start_time",
+    "reason_code",
+)
+
+
+def execution_of(row: Row[Any], ended: dict[str, Any] | None = None) -> Execution:
+    """A row of the table, or what it became when it was ``ended``."""
+    fields = {name: getattr(row, name) for name in _CHANGING} | (ended or {})
+    fields["phase"] = Phase(fields["phase"])
+    del fields["phase_time"]
     return Execution(
         id=row.id,
         job_id=row.job_id,
@@ -368,6 +281,7 @@ def _execution(row: Row[Any], ended: dict[str, Any] | None = None) -> Execution:
         trigger_key=row.trigger_key,
         not_before=row.not_before,
         batch_id=row.batch_id,
+        broadcast_id=row.broadcast_id,
         **fields,
     )
 
@@ -378,17 +292,13 @@ def _with_owner() -> Any:
     return select(executions, owner).select_from(joined)
 
 
-def _many(connection: Connection, statement: Any, rows: Sequence[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(statement, list(rows))
-
-
 def _chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
     for start in range(0, len(ids), _IDS_PER_STATEMENT):
         yield ids[start : start + _IDS_PER_STATEMENT]
 
 
-def _stored(message: str) -> str:
+def stored_message(message: str) -> str:
+    """``message`` as every database takes it."""
     # PostgreSQL cannot store NUL, and half a surrogate pair is no text anywhere.
     clean = message.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode()
     return cut(clean, STORED_MESSAGE_LIMIT)

@@ -1,8 +1,9 @@
 """The fire ledger: what was decided about every due fire, so that silence is never an answer."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
 from orth.domain.fires import FireDecision
 from orth.store.engines import insert_new
@@ -31,13 +32,22 @@ def record_fires(connection: Connection, entries: Sequence[FireDecision], epoch:
     insert_new(connection, fires, rows)
 
 
+def fire_of(connection: Connection, job_id: int, fire_time: int) -> FireDecision | None:
+    """What was decided about one fire, if the ledger still has it."""
+    row = connection.execute(
+        select(fires).where(fires.c.job_id == job_id, fires.c.fire_time == fire_time)
+    ).one_or_none()
+    return None if row is None else _decision(row)
+
+
 def list_fires(connection: Connection, job_id: int, limit: int, before: int | None = None) -> list[FireDecision]:
     """Decisions about a job, newest first, those of fires before ``before``."""
     statement = select(fires).where(fires.c.job_id == job_id)
     if before is not None:
         statement = statement.where(fires.c.fire_time < before)
     rows = connection.execute(statement.order_by(fires.c.fire_time.desc()).limit(limit))
-    return [
-        FireDecision(row.job_id, row.fire_time, row.last_time, row.fires, row.decision, row.reason, row.job_version)
-        for row in rows
-    ]
+    return [_decision(row) for row in rows]
+
+
+def _decision(row: Row[Any]) -> FireDecision:
+    return FireDecision(row.job_id, row.fire_time, row.last_time, row.fires, row.decision, row.reason, row.job_version)

@@ -43,6 +43,11 @@ def groups_by_id(connection: Connection, ids: set[int]) -> dict[int, Group]:
     return {row.id: _group(row) for row in rows}
 
 
+def find_group(connection: Connection, app_name: str) -> Group | None:
+    row = connection.execute(select(groups).where(groups.c.app_name == app_name)).one_or_none()
+    return None if row is None else _group(row)
+
+
 def list_groups(connection: Connection, after: int, limit: int) -> list[Group]:
     """Groups in order of id, those after ``after``."""
     rows = connection.execute(select(groups).where(groups.c.id > after).order_by(groups.c.id).limit(limit))
@@ -73,6 +78,12 @@ def delete_group(connection: Connection, group_id: int) -> None:
         raise Conflict(f"Group {group_id} has an execution that has not ended.", hint="Wait for it, then delete it.")
     if connection.execute(delete(groups).where(groups.c.id == group_id)).rowcount == 0:
         raise NotFound("group", group_id)
+
+
+def manual_addresses(connection: Connection) -> dict[str, str]:
+    """The addresses people wrote into lists, each with the app name of such a group."""
+    rows = connection.execute(select(groups).where(groups.c.address_type == int(AddressType.MANUAL)))
+    return {address: row.app_name for row in rows for address in _group(row).addresses}
 
 
 def automatic_addresses(connection: Connection) -> dict[str, tuple[str, ...]]:

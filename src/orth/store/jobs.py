@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, select, update
+from sqlalchemy import Connection, Row, delete, exists, func, literal, not_, or_, select, update
 
 from orth.domain.jobs import (
+    PLANNED_AHEAD,
     BlockStrategy,
     DstPolicy,
     GlueType,
@@ -16,7 +17,8 @@ from orth.domain.jobs import (
     ScheduleType,
 )
 from orth.errors import Conflict, NotFound
-from orth.store.engines import insert_returning_id, locked, share_locked
+from orth.store.engines import among, insert_returning_id, locked, share_locked, update_many
+from orth.store.routes import forget_routes
 from orth.store.tables import executions, groups, jobs
 
 RUNNING = 1
@@ -52,7 +54,7 @@ def get_job(connection: Connection, job_id: int) -> Job:
 
 
 def jobs_by_id(connection: Connection, ids: Iterable[int]) -> dict[int, Job]:
-    rows = connection.execute(select(jobs).where(jobs.c.id.in_(set(ids))))
+    rows = connection.execute(select(jobs).where(among(connection, jobs.c.id, set(ids))))
     return {row.id: _job(row) for row in rows}
 
 
@@ -70,6 +72,25 @@ def hold_job(connection: Connection, job_id: int) -> Job:
     if row is None:
         raise NotFound("job", job_id)
     return _job(row)
+
+
+def hold_referred(connection: Connection, ids: Iterable[int]) -> dict[int, Job]:
+    """Those of these jobs that exist, kept from being changed or removed until the transaction ends."""
+    rows = select(jobs).where(jobs.c.id.in_(set(ids))).order_by(jobs.c.id)
+    return {row.id: _job(row) for row in connection.execute(share_locked(rows, connection))}
+
+
+def parents_of(connection: Connection, job_id: int) -> list[int]:
+    """Jobs that name ``job_id`` among their children."""
+    named = (literal(",") + jobs.c.child_jobid + ",").contains(f",{job_id},")
+    rows = connection.execute(select(jobs.c.id).where(jobs.c.child_jobid != "", named).order_by(jobs.c.id))
+    return [row.id for row in rows]
+
+
+def sub_tasks_of(connection: Connection, job_id: int) -> list[int]:
+    """Jobs that run the handler of ``job_id``."""
+    named = select(jobs.c.id).where(jobs.c.super_task_id == job_id, jobs.c.id != job_id).order_by(jobs.c.id)
+    return [row.id for row in connection.execute(named)]
 
 
 def replace_job(connection: Connection, job: Job, now: int, *, standing: bool = False) -> Job:
@@ -101,57 +122,61 @@ def delete_job(connection: Connection, job_id: int) -> None:
         )
     if connection.execute(delete(jobs).where(jobs.c.id == job_id)).rowcount == 0:
         raise NotFound("job", job_id)
+    forget_routes(connection, job_id)
 
 
-def claim_due_jobs(connection: Connection, now: int, limit: int) -> list[Job]:
-    """Running jobs that are due, oldest first, locked until the transaction ends; jobs being edited are left for the
-    next pass.
+def claim_due_jobs(connection: Connection, now: int, limit: int, ahead: int = 0) -> list[Job]:
+    """Running jobs that are due, or become due within ``ahead`` milliseconds if they may be planned so early; the most
+    urgent first, locked until the transaction ends. Jobs being edited are left for the next pass.
     """
     due = (
         select(jobs)
-        .where(jobs.c.trigger_status == RUNNING, jobs.c.due_time > 0, jobs.c.due_time <= now)
+        .where(jobs.c.trigger_status == RUNNING, jobs.c.due_time > 0, jobs.c.due_time <= now + ahead)
         .order_by(jobs.c.due_time)
         .limit(limit)
     )
+    if ahead:
+        due = due.where(or_(jobs.c.due_time <= now, jobs.c.schedule_type.in_(PLANNED_AHEAD)))
     return [_job(row) for row in connection.execute(locked(due, connection, skip=True))]
 
 
-def next_due_time(connection: Connection) -> int | None:
-    """When the next running job is due."""
-    due: int | None = connection.execute(
-        select(func.min(jobs.c.due_time)).where(jobs.c.trigger_status == RUNNING, jobs.c.due_time > 0)
-    ).scalar()
-    return due
+@dataclass(frozen=True, slots=True)
+class Upcoming:
+    """The earliest due times of running jobs, each None if there is none: of those that may be planned now, of those
+    inside the window that must not be planned before they are due, and of those beyond it.
+    """
+
+    plannable: int | None
+    on_time: int | None
+    beyond: int | None
+
+
+def upcoming_jobs(connection: Connection, now: int, ahead: int = 0) -> Upcoming:
+    """What is due next, seen from ``now``."""
+    waiting = select(func.min(jobs.c.due_time)).where(jobs.c.trigger_status == RUNNING, jobs.c.due_time > 0)
+    inside = waiting.where(jobs.c.due_time <= now + ahead)
+    early = or_(jobs.c.due_time <= now, jobs.c.schedule_type.in_(PLANNED_AHEAD))
+    return Upcoming(
+        connection.execute(inside.where(early)).scalar(),
+        connection.execute(inside.where(not_(early))).scalar() if ahead else None,
+        connection.execute(waiting.where(jobs.c.due_time > now + ahead)).scalar(),
+    )
 
 
 def move_jobs(connection: Connection, moves: Sequence[Move]) -> None:
     """Advance schedules after planning. A job edited meanwhile (another version) keeps what the edit wrote."""
-    if not moves:
-        return
-    statement = (
-        update(jobs)
-        .where(jobs.c.id == bindparam("b_id"), jobs.c.version == bindparam("b_version"))
-        .values(
-            trigger_last_time=bindparam("b_last"),
-            trigger_next_time=bindparam("b_next"),
-            due_time=bindparam("b_due"),
-            trigger_status=bindparam("b_status"),
-        )
-    )
-    connection.execute(
-        statement,
-        [
-            {
-                "b_id": move.job_id,
-                "b_version": move.version,
-                "b_last": move.last_fire,
-                "b_next": move.next_fire,
-                "b_due": move.due_time,
-                "b_status": RUNNING if move.running else STOPPED,
-            }
-            for move in moves
-        ],
-    )
+    rows = [
+        {
+            "id": move.job_id,
+            "version": move.version,
+            "trigger_last_time": move.last_fire,
+            "trigger_next_time": move.next_fire,
+            "due_time": move.due_time,
+            "trigger_status": RUNNING if move.running else STOPPED,
+        }
+        for move in moves
+    ]
+    update_many(connection, jobs, ("id", "version"), rows)
 
 
 def wait_again(connection: Connection, job_id: int, last_fire: int, next_fire: int, due_time: int) -> bool:
@@ -170,22 +195,6 @@ def wait_again(connection: Connection, job_id: int, last_fire: int, next_fire: i
         .values(trigger_next_time=next_fire, due_time=due_time)
     )
     return done.rowcount == 1
-
-
-def draw_route_numbers(connection: Connection, wanted: dict[int, int]) -> dict[int, int]:
-    """For each job the first of ``wanted[job]`` consecutive numbers, never given to anybody else: what ROUND counts
-    with.
-    """
-    first: dict[int, int] = {}
-    rows = locked(
-        select(jobs.c.id, jobs.c.route_counter).where(jobs.c.id.in_(set(wanted))).order_by(jobs.c.id), connection
-    )
-    for row in connection.execute(rows).all():
-        first[row.id] = row.route_counter
-        connection.execute(
-            update(jobs).where(jobs.c.id == row.id).values(route_counter=row.route_counter + wanted[row.id])
-        )
-    return first
 
 
 def _hold_group(connection: Connection, group_id: int) -> None:

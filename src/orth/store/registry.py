@@ -3,19 +3,28 @@
 One row per ``(registry_group, registry_key, registry_value)``: the app name and the address of one process. A beat is
 an upsert; a group's address list is refreshed in the same transaction whenever the set of addresses changes, so
 routing never waits for a monitor.
+
+Thousands of executors beat at once, so the verbs take many at a time and touch as little as they can: what a process
+announced when it started is written once, and after that a beat writes its time.
 """
 
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import Any
 
-from sqlalchemy import Connection, delete, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, func, or_, select, update
 
 from orth.domain.nodes import ExecutorEntry
-from orth.store.engines import upsert
+from orth.store.engines import among, locked, update_many, upsert
 from orth.store.groups import automatic_addresses, hold_automatic_group, set_automatic_addresses
-from orth.store.tables import registry
+from orth.store.tables import groups, registry
 
 EXECUTOR = "EXECUTOR"
 _KEYS = ("registry_group", "registry_key", "registry_value")
+_CHUNK = 500  # values in one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,71 +37,197 @@ class Beat:
     extensions: frozenset[str] = frozenset()
     version: str | None = None
     handlers: str | None = None
+    labels: str | None = None
+    load: int | None = None
+    clock_offset: int | None = None
+    repeated: bool = False
+    """Whether this process has announced the same before: then only what changes from beat to beat is written."""
+    row: int | None = None
+    """The row of a repeated beat, when it is known: then it need not be looked for."""
+    moved: bool = True
+    """Whether load or clock offset differ from what is in that row."""
 
 
-def record_beat(connection: Connection, beat: Beat, now: int) -> bool:
-    """Store a beat; True when this address is new to the app or another incarnation than before."""
-    known = connection.execute(
-        select(registry.c.incarnation).where(
-            registry.c.registry_group == EXECUTOR,
-            registry.c.registry_key == beat.app_name,
-            registry.c.registry_value == beat.address,
-        )
-    ).one_or_none()
-    row = {
-        "registry_group": EXECUTOR,
-        "registry_key": beat.app_name,
-        "registry_value": beat.address,
-        "update_time": now,
-        "incarnation": beat.incarnation,
-        "extensions": ",".join(sorted(beat.extensions)),
-        "version": beat.version,
-        "handlers": beat.handlers,
-    }
-    upsert(connection, registry, row, _KEYS)
-    if known is None:
-        refresh_addresses(connection, beat.app_name, now)
-    return known is None or known.incarnation != beat.incarnation
+@dataclass(frozen=True, slots=True)
+class Goodbye:
+    """An executor leaves. One that says who it is speaks for itself alone: its successor on the same address stays."""
+
+    app_name: str
+    address: str
+    incarnation: str | None = None
 
 
-def remove_executor(
-    connection: Connection, app_name: str, address: str, now: int, incarnation: str | None = None
-) -> bool:
-    """Forget an executor that said good-bye; False when it was not known.
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What a beat was to the registry."""
 
-    One that says who it is speaks for itself alone: its successor on the same address stays.
-    """
-    statement = delete(registry).where(
-        registry.c.registry_group == EXECUTOR,
-        registry.c.registry_key == app_name,
-        registry.c.registry_value == address,
-    )
-    if incarnation is not None:
-        statement = statement.where(or_(registry.c.incarnation.is_(None), registry.c.incarnation == incarnation))
-    gone = connection.execute(statement)
-    if gone.rowcount:
+    at: int
+    """The time that was stored for it."""
+    joined: bool
+    """Nobody was known at this address of the app."""
+    row: int | None = None
+    """Where it is stored, if that was seen."""
+    earlier: str | None = None
+    """The incarnation that was known there and is another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unclaimed:
+    """Executors whose app name has no group: nobody can give them work."""
+
+    app_name: str
+    executors: int
+    last_beat: int
+
+
+# --- beats and good-byes ----------------------------------------------------------------------------------------------
+
+
+def record_beats(connection: Connection, beats: Sequence[Beat], now: int) -> list[Arrival]:
+    """Store beats, the last of an address being the one that counts; what each was, in their order."""
+    by_key = {(beat.app_name, beat.address): beat for beat in beats}
+    found = {key: beat for key, beat in by_key.items() if beat.row is not None}
+    if not _write_found(connection, list(found.values()), now):
+        found = {}
+    sought = {key: beat for key, beat in by_key.items() if key not in found}
+    known = {(row.registry_key, row.registry_value): row for row in _held(connection, sought)}
+    whole = [beat for key, beat in sought.items() if not _is_repetition(beat, known.get(key))]
+    again = [(known[key], beat) for key, beat in sought.items() if _is_repetition(beat, known.get(key))]
+    _write_whole(connection, whole, known, now)
+    _write_again(connection, again, now)
+    for app_name in sorted({app_name for app_name, address in sought if (app_name, address) not in known}):
         refresh_addresses(connection, app_name, now)
-    return gone.rowcount > 0
+    return [
+        Arrival(now, joined=False, row=beat.row) if key in found else _arrival(beat, known.get(key), now)
+        for key, beat in (((beat.app_name, beat.address), beat) for beat in beats)
+    ]
 
 
-def remove_stale(connection: Connection, before: int, now: int) -> list[ExecutorEntry]:
-    """Forget executors whose last beat is older than ``before``; those removed."""
-    stale = [entry for entry in list_executors(connection) if entry.last_beat < before]
-    removed = [entry for entry in stale if _forget(connection, entry)]
+def remove_executors(connection: Connection, goodbyes: Sequence[Goodbye], now: int) -> list[bool]:
+    """Forget executors that said good-bye; whether each was known."""
+    by_key = {(goodbye.app_name, goodbye.address): goodbye for goodbye in goodbyes}
+    gone = {
+        (row.registry_key, row.registry_value): row.id
+        for row in _held(connection, by_key)
+        if _speaks_for(by_key[row.registry_key, row.registry_value], row.incarnation)
+    }
+    _delete(connection, gone.values())
+    for app_name in sorted({app_name for app_name, _address in gone}):
+        refresh_addresses(connection, app_name, now)
+    return [(goodbye.app_name, goodbye.address) in gone for goodbye in goodbyes]
+
+
+def _held(connection: Connection, keys: Iterable[tuple[str, str]]) -> Iterator[Row[Any]]:
+    """The rows of ``keys`` that exist, locked in an order that is the same for everybody."""
+    by_app: dict[str, list[str]] = {}
+    for app_name, address in sorted(keys):
+        by_app.setdefault(app_name, []).append(address)
+    columns = ("id", "registry_key", "registry_value", "update_time", "incarnation", "since", "load", "clock_offset")
+    for app_name, addresses in by_app.items():
+        for chunk in _chunks(addresses):
+            rows = select(*(registry.c[name] for name in columns)).where(
+                registry.c.registry_group == EXECUTOR,
+                registry.c.registry_key == app_name,
+                among(connection, registry.c.registry_value, chunk),
+            )
+            yield from connection.execute(locked(rows.order_by(registry.c.registry_value), connection))
+
+
+def _is_repetition(beat: Beat, row: Row[Any] | None) -> bool:
+    return beat.repeated and row is not None and row.incarnation == beat.incarnation
+
+
+def _speaks_for(goodbye: Goodbye, incarnation: str | None) -> bool:
+    return goodbye.incarnation is None or incarnation in (None, goodbye.incarnation)
+
+
+def _arrival(beat: Beat, row: Row[Any] | None, now: int) -> Arrival:
+    if row is None:
+        return Arrival(now, joined=True)
+    replaced = row.incarnation is not None and row.incarnation != beat.incarnation
+    return Arrival(now, joined=False, row=row.id, earlier=row.incarnation if replaced else None)
+
+
+def _write_whole(
+    connection: Connection, beats: Sequence[Beat], known: Mapping[tuple[str, str], Row[Any]], now: int
+) -> None:
+    rows = []
+    for beat in beats:
+        row = known.get((beat.app_name, beat.address))
+        goes_on = row is not None and row.incarnation == beat.incarnation and row.since
+        rows.append(
+            {
+                "registry_group": EXECUTOR,
+                "registry_key": beat.app_name,
+                "registry_value": beat.address,
+                "update_time": now,
+                "incarnation": beat.incarnation,
+                "extensions": ",".join(sorted(beat.extensions)),
+                "version": beat.version,
+                "handlers": beat.handlers,
+                "since": row.since if row is not None and goes_on else now,
+                "load": beat.load,
+                "labels": beat.labels,
+                "clock_offset": beat.clock_offset,
+            }
+        )
+    upsert(connection, registry, rows, _KEYS)
+
+
+def _write_found(connection: Connection, beats: Sequence[Beat], now: int) -> bool:
+    """Write beats whose rows are known; False when one of those rows is there no more, so that all must be sought."""
+    complete = _write_times(connection, sorted({beat.row for beat in beats if beat.row is not None}), now)
+    if complete:
+        _write_signs(connection, [(beat.row, beat) for beat in beats if beat.moved])
+    return complete
+
+
+def _write_again(connection: Connection, again: Sequence[tuple[Row[Any], Beat]], now: int) -> None:
+    _write_times(connection, [row.id for row, _beat in again], now)
+    stored = [(row, (row.load, row.clock_offset), beat) for row, beat in again]
+    _write_signs(connection, [(row.id, beat) for row, was, beat in stored if was != (beat.load, beat.clock_offset)])
+
+
+def _write_times(connection: Connection, rows: Sequence[int], now: int) -> bool:
+    """Write the time into ``rows``; whether all of them were there."""
+    written = 0
+    for chunk in _chunks(rows):
+        here = among(connection, registry.c.id, chunk)
+        written += connection.execute(update(registry).where(here).values(update_time=now)).rowcount
+    return written == len(rows)
+
+
+def _write_signs(connection: Connection, beats: Sequence[tuple[int | None, Beat]]) -> None:
+    rows = [{"id": row, "load": beat.load, "clock_offset": beat.clock_offset} for row, beat in beats]
+    update_many(connection, registry, ("id",), rows)
+
+
+# --- silence ----------------------------------------------------------------------------------------------------------
+
+
+def list_overdue(connection: Connection, before: int) -> list[ExecutorEntry]:
+    """Executors whose last beat is older than ``before``."""
+    return _entries(connection, registry.c.update_time < before)
+
+
+def remove_silent(connection: Connection, silent: Sequence[ExecutorEntry], now: int) -> list[ExecutorEntry]:
+    """Forget those of ``silent`` that have not beaten since; those removed. Afterwards every list is right again."""
+    by_key = {(entry.app_name, entry.address): entry for entry in silent}
+    removed = []
+    ids = []
+    for row in _held(connection, by_key):
+        entry = by_key[row.registry_key, row.registry_value]
+        if row.update_time == entry.last_beat:  # a beat that came meanwhile keeps it
+            removed.append(entry)
+            ids.append(row.id)
+    _delete(connection, ids)
     _mend_addresses(connection, now)
     return removed
 
 
-def _forget(connection: Connection, entry: ExecutorEntry) -> bool:
-    gone = connection.execute(
-        delete(registry).where(
-            registry.c.registry_group == EXECUTOR,
-            registry.c.registry_key == entry.app_name,
-            registry.c.registry_value == entry.address,
-            registry.c.update_time == entry.last_beat,  # a beat that came meanwhile keeps it
-        )
-    )
-    return gone.rowcount > 0
+def _delete(connection: Connection, ids: Iterable[int]) -> None:
+    for chunk in _chunks(ids):
+        connection.execute(delete(registry).where(among(connection, registry.c.id, chunk)))
 
 
 def _mend_addresses(connection: Connection, now: int) -> None:
@@ -100,45 +235,93 @@ def _mend_addresses(connection: Connection, now: int) -> None:
     not to be seen, when its executor came.
     """
     present: dict[str, set[str]] = {}
-    for entry in list_executors(connection):
-        present.setdefault(entry.app_name, set()).add(entry.address)
+    rows = select(registry.c.registry_key, registry.c.registry_value).where(registry.c.registry_group == EXECUTOR)
+    for app_name, address in connection.execute(rows):
+        present.setdefault(app_name, set()).add(address)
     for app_name, addresses in sorted(automatic_addresses(connection).items()):
         if set(addresses) != present.get(app_name, set()):
             refresh_addresses(connection, app_name, now)
 
 
-def list_executors(connection: Connection, app_name: str | None = None) -> list[ExecutorEntry]:
-    """All known executors (of one app), in order of app name and address."""
-    statement = select(
-        registry.c.registry_key,
-        registry.c.registry_value,
-        registry.c.update_time,
-        registry.c.incarnation,
-        registry.c.extensions,
-    ).where(registry.c.registry_group == EXECUTOR)
-    if app_name is not None:
-        statement = statement.where(registry.c.registry_key == app_name)
-    rows = connection.execute(statement.order_by(registry.c.registry_key, registry.c.registry_value))
-    return [
-        ExecutorEntry(
-            row.registry_key,
-            row.registry_value,
-            row.update_time,
-            row.incarnation,
-            frozenset(part for part in row.extensions.split(",") if part),
+# --- looking ----------------------------------------------------------------------------------------------------------
+
+
+def list_executors(
+    connection: Connection,
+    app_name: str | None = None,
+    *,
+    after: tuple[str, str] | None = None,
+    limit: int | None = None,
+) -> list[ExecutorEntry]:
+    """Known executors (of one app), in order of app name and address; those ``after`` one, and not more than
+    ``limit``.
+    """
+    conditions = [] if app_name is None else [registry.c.registry_key == app_name]
+    if after is not None:
+        key, value = registry.c.registry_key, registry.c.registry_value
+        conditions.append(or_(key > after[0], and_(key == after[0], value > after[1])))
+    return _entries(connection, *conditions, limit=limit)
+
+
+def _entries(connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None) -> list[ExecutorEntry]:
+    rows = connection.execute(
+        select(
+            registry.c.registry_key,
+            registry.c.registry_value,
+            registry.c.update_time,
+            registry.c.incarnation,
+            registry.c.extensions,
+            registry.c.version,
+            registry.c.since,
+            registry.c.load,
+            registry.c.labels,
+            registry.c.clock_offset,
         )
-        for row in rows
+        .where(registry.c.registry_group == EXECUTOR, *conditions)
+        .order_by(registry.c.registry_key, registry.c.registry_value)
+        .limit(limit)
+    )
+    return [
+        ExecutorEntry(name, address, at, who, _extensions(extensions), version, since, load, _labels(labels), offset)
+        for name, address, at, who, extensions, version, since, load, labels, offset in rows
     ]
 
 
+@lru_cache(maxsize=256)  # thousands of executors announce the same few
+def _extensions(text: str) -> frozenset[str]:
+    return frozenset(part for part in text.split(",") if part)
+
+
+@lru_cache(maxsize=1024)
+def _labels(text: str | None) -> Mapping[str, str]:
+    return json.loads(text) if text else {}
+
+
+def list_unclaimed(connection: Connection, *, after: str = "", limit: int | None = None) -> list[Unclaimed]:
+    """App names that have executors and no group, in order: those after ``after``."""
+    rows = connection.execute(
+        select(registry.c.registry_key, func.count(), func.max(registry.c.update_time))
+        .where(
+            registry.c.registry_group == EXECUTOR,
+            registry.c.registry_key > after,
+            ~exists().where(groups.c.app_name == registry.c.registry_key),
+        )
+        .group_by(registry.c.registry_key)
+        .order_by(registry.c.registry_key)
+        .limit(limit)
+    )
+    return [Unclaimed(app_name, count, last_beat) for app_name, count, last_beat in rows]
+
+
 def announced_handlers(connection: Connection, app_name: str) -> list[str]:
-    """What the executors of an app announced about their handlers: one JSON text per process that did."""
+    """What the executors of an app announced about their handlers: JSON texts, each once."""
     rows = connection.execute(
         select(registry.c.handlers)
         .where(
             registry.c.registry_group == EXECUTOR, registry.c.registry_key == app_name, registry.c.handlers.is_not(None)
         )
-        .order_by(registry.c.registry_value)
+        .group_by(registry.c.handlers)
+        .order_by(func.min(registry.c.registry_value))
     )
     return [row.handlers for row in rows]
 
@@ -147,5 +330,13 @@ def refresh_addresses(connection: Connection, app_name: str, now: int) -> None:
     """Let the group of ``app_name``, if there is one and it is automatic, list what the registry knows."""
     # Locked before looking: of two executors that come at once, the second to get here sees the first.
     if hold_automatic_group(connection, app_name):
-        addresses = sorted(entry.address for entry in list_executors(connection, app_name))
-        set_automatic_addresses(connection, app_name, addresses, now)
+        rows = select(registry.c.registry_value).where(
+            registry.c.registry_group == EXECUTOR, registry.c.registry_key == app_name
+        )
+        set_automatic_addresses(connection, app_name, sorted(connection.scalars(rows)), now)
+
+
+def _chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
+    rest = iter(values)
+    while chunk := list(islice(rest, _CHUNK)):
+        yield chunk

@@ -104,7 +104,6 @@ jobs = _table(
     Column("calendar_id", BigInteger),
     Column("misfire_strategy", String(50), nullable=False),
     Column("executor_route_strategy", String(50), nullable=False),
-    Column("route_counter", BigInteger, nullable=False, default=0),
     Column("executor_handler", String(255), nullable=False),
     Column("executor_param", LongText, nullable=False),
     Column("executor_block_strategy", String(50), nullable=False),
@@ -162,7 +161,9 @@ executions = _table(
     Column("epoch", BigInteger, nullable=False),  # the term that last dispatched it
     Column("reason_code", String(32)),  # why it ended, waits or was not taken, in a word
     Column("not_before", Instant),  # planned ahead: must not start earlier
+    Column("recalled", String(32)),  # sent ahead and no longer wanted: the reason, in a word
     Column("batch_id", BigInteger),
+    Column("broadcast_id", BigInteger),  # the broadcast it is a shard of
     UniqueConstraint("job_id", "trigger_key", "shard_index", name="uq_log_trigger"),
     Index("ix_log_phase", "phase", "id"),
     Index("ix_log_job", "job_id", "id"),
@@ -182,7 +183,7 @@ notes = _table(
     Index("ix_note_execution", "execution_id", "id"),
 )
 
-# Where the executions of a job went, for the strategies that look back.
+# Where the executions of a job went, for the strategies that look back. The row without an address counts them.
 routes = _table(
     "orth_route",
     Column("job_id", BigInteger, primary_key=True, autoincrement=False),
@@ -202,6 +203,16 @@ reachability = _table(
     Column("reason", String(255), nullable=False),
 )
 
+# The shards of a broadcast that have ended for good are counted here; the row goes with the last of them.
+broadcasts = _table(
+    "orth_broadcast",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("job_id", BigInteger, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("succeeded", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+)
+
 batches = _table(
     "orth_batch",
     Column("id", BigId, primary_key=True, autoincrement=True),
@@ -215,6 +226,9 @@ batches = _table(
     Column("opened", Integer, nullable=False),
     Column("at_once", Integer, nullable=False),  # executions of it that may be open together
     Column("executor_param", LongText),  # null = the job's own
+    Column("address_list", String(1000)),
+    Column("skip_done", SmallInteger, nullable=False),  # leave out what has run or runs
+    Column("timing", String(64), nullable=False),  # a digest of the schedule its fires were counted with
     Column("state", String(10), nullable=False),
     Column("reason", String(255), nullable=False),
     Column("actor", String(64), nullable=False),

@@ -24,7 +24,9 @@ def find_user(connection: Connection, username: str) -> User | None:
     return None if row is None else User(row.id, row.username, row.password, row.password_version, row.role)
 
 
-def add_user(connection: Connection, username: str, password_hash: str, role: str, now: int) -> bool:
+def add_user(
+    connection: Connection, username: str, password_hash: str, role: str, now: int, *, permission: str = ""
+) -> bool:
     """Store a new user; False when the name exists, whose password then stays as it is."""
     if find_user(connection, username) is not None:
         return False
@@ -33,7 +35,7 @@ def add_user(connection: Connection, username: str, password_hash: str, role: st
         "password": password_hash,
         "password_version": 1,
         "role": role,
-        "permission": "",
+        "permission": permission,
         "created_at": now,
         "update_time": now,
     }

@@ -3,7 +3,8 @@
 import asyncio
 import random
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -35,7 +36,10 @@ _TURNS_AT_ONE_INSTANT = 2000
 
 
 class Cluster:
-    """A cluster a test turns: ``async with Cluster(tmp_path, handlers) as cluster``."""
+    """A cluster a test turns: ``async with Cluster(tmp_path, handlers) as cluster``.
+
+    Fires are planned when they are due, unless ``plan_ahead`` seconds are given.
+    """
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class Cluster:
         executors: int = 1,
         store_url: str | None = None,
         settings: Settings | None = None,
+        plan_ahead: float = 0.0,
         seed: int = 0,
     ) -> None:
         self.folder = folder
@@ -53,7 +58,7 @@ class Cluster:
         self.clock = ManualClock()
         self.recorder = Recorder()
         self.events = Events(self.recorder)
-        self.settings = settings or Settings()
+        self.settings = _planning(settings or Settings(), plan_ahead)
         self.chance = random.Random(seed)
         self.store_url = store_url or f"sqlite:///{folder / 'orth.db'}"
         self.coordinators: list[Coordinator] = []
@@ -79,6 +84,7 @@ class Cluster:
             await asyncio.to_thread(executor.threads.drain, 1.0)
             executor.close()
         for coordinator in self.coordinators:
+            await coordinator.probing.close()
             await coordinator.dispatch.drain()
         for db in self._databases:
             db.close()
@@ -110,7 +116,7 @@ class Cluster:
         self.network.coordinators.append(coordinator)
         return coordinator
 
-    def add_executor(self, *, at: Runtime | None = None) -> Runtime:
+    def add_executor(self, *, at: Runtime | None = None, labels: Mapping[str, str] | None = None) -> Runtime:
         """A new executor process; ``at`` another one's address and folder, it is that one's successor."""
         self._started += 1
         address = at.address if at else f"http://executor-{self._started}:9999"
@@ -120,6 +126,7 @@ class Cluster:
             access_token=TOKEN,
             data_dir=folder,
             logs_dir=folder / "logs",
+            labels=labels or {},
         )
         runtime = Runtime(
             self.handlers,
@@ -140,6 +147,7 @@ class Cluster:
         self.coordinators.remove(coordinator)
         self.network.coordinators.remove(coordinator)
         await coordinator.dispatch.forget()
+        await coordinator.probing.close()
 
     def kill_executor(self, executor: Runtime) -> None:
         """End an executor without a word."""
@@ -175,8 +183,9 @@ class Cluster:
         """Wait, in real time, until requests have been answered and handlers have ended."""
         for coordinator in self.coordinators:
             await coordinator.dispatch.all_answered()
+            await coordinator.probing.all_answered()
         for executor in self.executors:
-            idle = await asyncio.to_thread(executor.join_idle, _HANDLERS_MAY_TAKE)
+            idle = await asyncio.to_thread(executor.join_idle, _HANDLERS_MAY_TAKE, held=False)
             assert idle, "a handler has not ended; a cluster turned by hand needs handlers that do"
 
     def _loops(self) -> Sequence[Loop]:
@@ -202,11 +211,16 @@ class Cluster:
 
     async def trigger(self, job: Job, param: str | None = None) -> int:
         """Trigger a job by hand; the id of its execution."""
-        asked = Request(TriggerCause.MANUAL, secrets.token_hex(8), param)
-        (execution_id,) = await self.db.tx(trigger_job, job.id, asked, self.clock.now())
+        (execution_id,) = await self.trigger_all(job, param)
+        return execution_id
+
+    async def trigger_all(self, job: Job, param: str | None = None, addresses: Sequence[str] = ()) -> list[int]:
+        """Trigger a job by hand; the ids of its executions, of which a broadcast has several."""
+        asked = Request(TriggerCause.MANUAL, secrets.token_hex(8), param, tuple(addresses))
+        opened = await self.db.tx(trigger_job, job.id, asked, self.clock.now())
         for coordinator in self.coordinators:
             coordinator.dispatch.wake()
-        return execution_id
+        return opened
 
     async def execution(self, execution_id: int) -> Execution:
         found = await self.db.read(find_execution, execution_id)
@@ -217,3 +231,8 @@ class Cluster:
         """All executions of a job, oldest first."""
         found = await self.db.read(list_executions, before=None, limit=10_000, job_id=job.id)
         return found[::-1]
+
+
+def _planning(settings: Settings, ahead: float) -> Settings:
+    own = settings.coordinator.model_copy(update={"plan_ahead": timedelta(seconds=ahead)})
+    return settings.model_copy(update={"coordinator": own})

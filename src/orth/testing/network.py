@@ -8,8 +8,17 @@ from typing import Any, TypeVar
 from orth.coordinator.node import Coordinator
 from orth.errors import Unavailable
 from orth.executor.runtime import Runtime
-from orth.wire.dialects import Dialect, auth_headers, kill_body, log_body, read_log_page, read_reply, run_body
-from orth.wire.executor_calls import AnswerUnknown, NotSent
+from orth.wire.dialects import (
+    Dialect,
+    auth_headers,
+    kill_body,
+    log_body,
+    read_log_page,
+    read_reply,
+    run_body,
+    runs_body,
+)
+from orth.wire.executor_calls import AnswerUnknown, NotSent, read_batch
 from orth.wire.messages import (
     CallbackItem,
     CallbackVerdict,
@@ -17,6 +26,7 @@ from orth.wire.messages import (
     LogRequest,
     RegistryRequest,
     Reply,
+    RunAnswer,
     RunRequest,
 )
 
@@ -46,6 +56,10 @@ class Network:
 
     async def deliver(self, address: str, path: str, body: bytes, headers: dict[str, str]) -> Reply:
         """Hand a request to the executor at ``address``, subject to the state of its line."""
+        return read_reply(*await self.exchange(address, path, body, headers))
+
+    async def exchange(self, address: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+        """The same, with the answer as it came."""
         line = self.lines.get(address, Line.UP)
         runtime = self.executors.get(address)
         if line is Line.REFUSED or runtime is None:
@@ -55,7 +69,7 @@ class Network:
         status, answer = await asyncio.to_thread(runtime.handle, path, body, headers)
         if line is Line.LOST_ANSWERS:
             raise AnswerUnknown(f"{address}: no answer.")
-        return read_reply(status, answer)
+        return status, answer
 
 
 class ExecutorEnd:
@@ -76,6 +90,19 @@ class ExecutorEnd:
     ) -> Reply:
         path, body = run_body(request, dialect, extensions)
         return await self._network.deliver(address, path, body, auth_headers(token, dialect, app_name))
+
+    async def run_all(
+        self,
+        address: str,
+        requests: Sequence[RunRequest],
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = frozenset(),
+    ) -> list[RunAnswer | None]:
+        path, body = runs_body(requests, extensions)
+        headers = auth_headers(token, Dialect.ORTH, app_name)
+        return read_batch(*await self._network.exchange(address, path, body, headers), requests)
 
     async def beat(self, address: str, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO) -> Reply:
         return await self._network.deliver(address, "/beat", b"{}", auth_headers(token, dialect, app_name))

@@ -10,6 +10,7 @@ An answer that did arrive is a ``Reply``, and its code decides. A redirect is no
 what was registered, and a request with a token in it goes nowhere else.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace, TracebackType
 from typing import Protocol, Self
@@ -27,15 +28,18 @@ from orth.wire.dialects import (
     log_body,
     read_log_page,
     read_reply,
+    read_run_answers,
     run_body,
+    runs_body,
 )
-from orth.wire.messages import BODY_LIMIT, LogPage, LogRequest, Reply, RunRequest, checked_address
+from orth.wire.messages import BODY_LIMIT, LogPage, LogRequest, Reply, RunAnswer, RunRequest, checked_address
 
 LOG_REPLY_LIMIT = 16 * 1024 * 1024
 """Bytes of a page of log: foreign executors send everything up to the end of the file."""
 
 _NO_EXTENSIONS: frozenset[str] = frozenset()
 _GATEWAY_FAILED = (502, 504)
+_DOOR_FULL = 503
 _KEEP_ALIVE = 3.0
 """Seconds a connection waits for its next use. Less than any server's own limit: a server that closes the connection
 just as the next trigger is written would leave that trigger unknown."""
@@ -66,6 +70,16 @@ class ExecutorLink(Protocol):
         extensions: frozenset[str] = _NO_EXTENSIONS,
         dialect: Dialect = Dialect.AUTO,
     ) -> Reply: ...
+
+    async def run_all(
+        self,
+        address: str,
+        requests: Sequence[RunRequest],
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = _NO_EXTENSIONS,
+    ) -> list[RunAnswer | None]: ...
 
     async def beat(self, address: str, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO) -> Reply: ...
 
@@ -150,6 +164,20 @@ class ExecutorCalls:
         path, body = run_body(request, dialect, extensions)
         return await self._call(address, path, body, auth_headers(token, dialect, app_name))
 
+    async def run_all(
+        self,
+        address: str,
+        requests: Sequence[RunRequest],
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = _NO_EXTENSIONS,
+    ) -> list[RunAnswer | None]:
+        """Hand over many executions in one request; the answer to each, None where there is none."""
+        path, body = runs_body(requests, extensions)
+        status, answer = await self._exchange(address, path, body, auth_headers(token, Dialect.ORTH, app_name))
+        return read_batch(status, answer, requests)
+
     async def beat(self, address: str, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO) -> Reply:
         """Is the process there? The body is an empty object: some executors fail on an empty body."""
         return await self._call(address, "/beat", b"{}", auth_headers(token, dialect, app_name))
@@ -188,6 +216,11 @@ class ExecutorCalls:
     async def _call(
         self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int = BODY_LIMIT
     ) -> Reply:
+        return read_reply(*await self._exchange(address, path, body, headers, limit))
+
+    async def _exchange(
+        self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int = BODY_LIMIT
+    ) -> tuple[int, bytes]:
         assert self._session is not None, "open() comes first"
         url = URL(checked_address(address) + path, encoded=True)
         passage = _Passage()
@@ -201,7 +234,17 @@ class ExecutorCalls:
             raise failure(f"{url}: {_cause(error, self._timeout)}.") from error
         if status in _GATEWAY_FAILED:
             raise AnswerUnknown(f"{url}: a gateway answered HTTP {status}.")
-        return read_reply(status, answer)
+        return status, answer
+
+
+def read_batch(status: int, answer: bytes, requests: Sequence[RunRequest]) -> list[RunAnswer | None]:
+    """The answer to each trigger of a batch. One that was turned away at the door is a no to all; one that failed
+    inside may have been carried out in part, so nothing is known about any of it.
+    """
+    reply = read_reply(status, answer)
+    if 400 <= status < 500 or status == _DOOR_FULL:
+        return [RunAnswer(log_id=request.log_id, code=reply.code, msg=reply.msg) for request in requests]
+    return read_run_answers(reply, requests)
 
 
 async def _note_connection(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: object) -> None:

@@ -28,7 +28,7 @@ from orth.serving import Server, loop_factory
 from orth.settings import Settings
 from orth.settings.sections import CoordinatorSection
 from orth.store.database import Database, open_database
-from orth.store.executions import Assignment, assign_executions, record_accepted
+from orth.store.dispatching import Assignment, assign_executions, record_accepted
 from orth.store.migrating import upgrade
 from orth.store.tables import metadata
 from orth.store.users import add_user

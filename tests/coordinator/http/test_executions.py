@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from orth.domain import reasons
+from orth.store.dispatching import record_unknown
+from orth.store.notes import Note, add_notes
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 from tests.wire.peers import Exchange, Peer, answering, refusing
 
@@ -25,6 +28,39 @@ def end(site: Site, execution_id: int) -> None:
     site.executor().post("/api/callback", [{"logId": execution_id, "handleCode": 200}]).envelope()
 
 
+def test_the_story_of_an_execution(site: Site, admin: Caller) -> None:
+    execution_id = site.execution(site.job())
+    told = admin.get(f"{EXECUTIONS}/{execution_id}/why").json
+    assert told == {
+        "id": execution_id,
+        "status": "init",
+        "tag": "Init 0/0",
+        "phase": "opened",
+        "reason_code": None,
+        "summary": "It waits to be sent: the leader takes it within a second, if there is one.",
+        "steps": [
+            {"at": "2026-01-30T10:00:00.000Z", "code": "api", "text": "It was triggered through the API."},
+        ],
+        "next": "It waits to be sent: the leader takes it within a second, if there is one.",
+    }
+    site.sent(execution_id, "http://10.0.0.7:9999")
+    site.tx(record_unknown, [(execution_id, "no answer")], site.clock.now(), reasons.UNKNOWN_ANSWER)
+    note = Note(execution_id, reasons.UNKNOWN_ANSWER, "http://10.0.0.7:9999: no answer within 3 s.")
+    site.tx(add_notes, [note], "node", site.clock.now())
+    doubted = admin.get(f"{EXECUTIONS}/{execution_id}/why").json
+    assert [step["code"] for step in doubted["steps"]] == ["api", "routed", "unknown_answer"]
+    assert doubted["steps"][1] == {"at": None, "code": "routed", "text": "http://10.0.0.7:9999 was chosen by ROUND."}
+    assert doubted["reason_code"] == "unknown_answer"
+    assert "2026-01-30T10:10:00.000Z" in doubted["next"]
+    end(site, execution_id)
+    assert admin.get(f"{EXECUTIONS}/{execution_id}/why").json["summary"] == "It ended well."
+
+
+def test_there_is_no_story_of_what_does_not_exist(admin: Caller, stranger: Caller) -> None:
+    admin.get(f"{EXECUTIONS}/404/why").problem(404)
+    stranger.get(f"{EXECUTIONS}/404/why").problem(401)
+
+
 def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: Caller) -> None:
     job_id = site.job(executor_param="own", executor_fail_retry_count=2)
     execution_id = site.execution(job_id)
@@ -35,7 +71,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "id": execution_id,
         "job_id": job_id,
         "job_group": group,
-        "cause": "manual",
+        "cause": "api",
         "trigger_code": 0,
         "handle_code": 0,
         "status": "init",
@@ -54,6 +90,9 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "executor_fail_retry_count": 2,
         "trigger_msg": None,
         "handle_msg": None,
+        "reason_code": None,
+        "not_before": None,
+        "batch_id": None,
         "owner_node": None,
     }
     site.dispatched(execution_id, "http://10.0.0.1:9999")
@@ -136,10 +175,13 @@ def test_a_page_of_log_comes_through_as_it_is(site: Site, admin: Caller) -> None
 
 @pytest.mark.parametrize("key", ["isEnd", "end"])
 @pytest.mark.parametrize("ended", [True, False])
-def test_the_end_is_where_the_executor_says(site: Site, admin: Caller, key: str, ended: bool) -> None:
+def test_the_end_is_where_the_executor_says_once_the_execution_is_over(
+    site: Site, admin: Caller, key: str, ended: bool
+) -> None:
     with Peer(answering(lines(1, 2, "one\ntwo", end=ended, key=key))) as peer:
         execution_id = taken_by(site, peer.address)
-        assert admin.get(f"{EXECUTIONS}/{execution_id}/log").json["end"] is ended
+        # A foreign executor calls every end of the file the end, also while the handler still writes.
+        assert admin.get(f"{EXECUTIONS}/{execution_id}/log").json["end"] is False
         end(site, execution_id)
         # More lines may come as long as lines come, though the execution is over.
         assert admin.get(f"{EXECUTIONS}/{execution_id}/log").json["end"] is ended
@@ -159,7 +201,11 @@ def test_nothing_new_is_the_end_only_when_the_execution_is_over(
 
 def test_the_note_of_an_executor_without_the_log_comes_with_the_end(site: Site, admin: Caller) -> None:
     with Peer(answering(lines(1, 0, "it was cleaned up", end=True))) as peer:
-        shown = admin.get(f"{EXECUTIONS}/{taken_by(site, peer.address)}/log").json
+        execution_id = taken_by(site, peer.address)
+        waiting = admin.get(f"{EXECUTIONS}/{execution_id}/log").json
+        end(site, execution_id)
+        shown = admin.get(f"{EXECUTIONS}/{execution_id}/log").json
+    assert waiting == {"from_line": 1, "to_line": 0, "content": "", "end": False}
     assert shown == {"from_line": 1, "to_line": 0, "content": "it was cleaned up", "end": True}
 
 

@@ -22,6 +22,7 @@ def test_a_group_is_made_read_edited_and_deleted(admin: Caller) -> None:
         "title": "Demo",
         "address_type": 0,
         "address_list": [],
+        "dialect": "auto",
     }
     manual = {"app_name": "demo", "address_type": 1, "address_list": "http://b:2/, http://a:1"}
     edited = admin.call("PUT", where, manual)
@@ -43,6 +44,14 @@ def test_an_app_name_stays(site: Site, admin: Caller) -> None:
     group_id = site.group("first")
     admin.call("PUT", f"{GROUPS}/{group_id}", {"app_name": "second"}).problem(409)
     assert admin.get(f"{GROUPS}/{group_id}").json["app_name"] == "first"
+
+
+def test_the_dialect_of_a_group_is_chosen_and_an_edit_of_it_is_an_edit(site: Site, admin: Caller) -> None:
+    where = f"{GROUPS}/{site.group()}"
+    before = admin.get(where).headers["etag"]
+    chosen = admin.call("PUT", where, {"app_name": "demo", "dialect": "xxl35"})
+    assert (chosen.json["dialect"], admin.get(where).json["dialect"]) == ("xxl35", "xxl35")
+    assert chosen.headers["etag"] != before
 
 
 def test_a_group_with_jobs_stays(site: Site, admin: Caller) -> None:
@@ -136,6 +145,8 @@ ADDRESS_LIST = "address_list"
         ({"address_type": 1, "address_list": [f"http://a/{n:0200}" for n in range(400)]}, ADDRESS_LIST),
         ({"address_type": 1, "address_list": [1]}, "address_list.0"),
         ({"address_type": 1, "address_list": {"a": 1}}, ADDRESS_LIST),
+        ({"dialect": "xxl36"}, "dialect"),
+        ({"dialect": None}, "dialect"),
         ({"id": 7}, "id"),
         ({"owner": "me"}, "owner"),
     ],

@@ -19,7 +19,7 @@ def test_a_trigger_opens_one_execution(site: Site, admin: Caller) -> None:
         assert answer.status == 202
         (execution_id,) = answer.json["execution_ids"]
         shown = admin.get(f"/api/v1/executions/{execution_id}").json
-        assert (shown["job_id"], shown["cause"], shown["executor_param"]) == (job_id, "manual", param)
+        assert (shown["job_id"], shown["cause"], shown["executor_param"]) == (job_id, "api", param)
         assert (shown["status"], shown["phase"], shown["schedule_time"]) == ("init", "opened", None)
 
 
@@ -151,3 +151,42 @@ def test_the_longest_key_is_kept_whole(site: Site, admin: Caller) -> None:
     where = f"/api/v1/jobs/{site.job()}/trigger"
     keys = ["a" * 127 + last for last in "xy"]
     assert len({tuple(admin.post(where, {}, Idempotency_Key=key).json["execution_ids"]) for key in keys}) == 2
+
+
+@pytest.mark.parametrize(
+    ("client", "cause"),
+    [("console", "manual"), ("cli", "manual"), ("curl", "api"), ("", "api"), ("CLI", "api"), (None, "api")],
+)
+def test_who_calls_is_a_person_or_a_program(site: Site, admin: Caller, client: str | None, cause: str) -> None:
+    headers = {} if client is None else {"Orth_Client": client}
+    (execution_id,) = admin.post(f"/api/v1/jobs/{site.job()}/trigger", {}, **headers).json["execution_ids"]
+    assert admin.get(f"/api/v1/executions/{execution_id}").json["cause"] == cause
+
+
+def test_a_broadcast_opens_a_shard_for_every_address(site: Site, admin: Caller, executor: Caller) -> None:
+    addresses = [f"http://10.0.0.{n}:9999" for n in (1, 2, 3)]
+    for address in addresses:
+        executor.post("/api/registry", {"registryKey": "demo", "registryValue": address}).envelope()
+    job_id = site.job(executor_route_strategy="SHARDING_BROADCAST")
+    where = f"/api/v1/jobs/{job_id}/trigger"
+    ids = admin.post(where, {}, Idempotency_Key="k").json["execution_ids"]
+    shards = [admin.get(f"/api/v1/executions/{one}").json for one in ids]
+    assert [(one["shard_index"], one["shard_total"]) for one in shards] == [(0, 3), (1, 3), (2, 3)]
+    executor.post("/api/registryRemove", {"registryKey": "demo", "registryValue": addresses[0]}).envelope()
+    assert admin.post(where, {}, Idempotency_Key="k").json["execution_ids"] == ids
+    named = admin.post(where, {"address_list": addresses[1]}).json["execution_ids"]
+    assert len(named) == 1
+    assert len(admin.post(where, {"address_list": addresses[1:]}).json["execution_ids"]) == 2
+
+
+def test_a_repeated_request_is_answered_though_its_address_has_left(
+    site: Site, admin: Caller, executor: Caller
+) -> None:
+    beat = {"registryKey": "demo", "registryValue": "http://10.0.0.1:9999"}
+    executor.post("/api/registry", beat).envelope()
+    where = f"/api/v1/jobs/{site.job()}/trigger"
+    body = {"address_list": ["http://10.0.0.1:9999"]}
+    first = admin.post(where, body, Idempotency_Key="k")
+    executor.post("/api/registryRemove", beat).envelope()
+    assert admin.post(where, body, Idempotency_Key="k").json == first.json
+    admin.post(where, body, Idempotency_Key="new").problem(422)

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import JSONResponse
 
-from orth.coordinator.http import auth, executions, executors, groups, jobs
+from orth.coordinator.http import auth, batches, calendars, executions, executors, groups, jobs
 from orth.coordinator.http.auth import ToolsHere, signed_in
 from orth.coordinator.http.from_executors import executor_routes
 from orth.coordinator.http.limits import BodyLimit
@@ -45,7 +45,7 @@ def build_app(tools: Tools) -> FastAPI:
     app.include_router(health)
     app.include_router(auth.router)
     closed = APIRouter(dependencies=[Depends(signed_in)])
-    for resource in (groups.router, jobs.router, executions.router, executors.router):
+    for resource in (groups.router, jobs.router, batches.router, executions.router, executors.router, calendars.router):
         closed.include_router(resource)
 
     @closed.get("/api/openapi.json", include_in_schema=False)
@@ -53,7 +53,7 @@ def build_app(tools: Tools) -> FastAPI:
         return JSONResponse(_document(app))
 
     app.include_router(closed)
-    app.router.routes.extend(executor_routes())
+    app.router.routes[:0] = executor_routes()  # first, for they are called most: routes are tried in their order
     handle_problems(app)
     app.add_middleware(BodyLimit, limit=tools.settings.coordinator.max_body)
     app.add_middleware(Bugs)

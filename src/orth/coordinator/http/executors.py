@@ -1,86 +1,227 @@
-"""Executors as the registry knows them, and calendars jobs may name."""
+"""Executors as the registry knows them, and as each coordinator reaches them.
 
-from typing import Annotated, Any
+While the database is away the list comes from the memory of this coordinator, and says so.
+"""
 
-from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from orth.clock import iso
+from orth.coordinator.defining import define_group
 from orth.coordinator.http.auth import ToolsHere
-from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
-from orth.coordinator.http.texts import Line
-from orth.domain.calendars import Calendar
-from orth.domain.nodes import Liveness, liveness
-from orth.store.calendars import create_calendar, list_calendars
-from orth.store.registry import list_executors
+from orth.coordinator.http.groups import GroupShown, show_group
+from orth.coordinator.http.paging import Limit, LongCursor, after_text, cursor_of
+from orth.coordinator.http.texts import AppName, Line
+from orth.coordinator.http.tools import Tools
+from orth.domain.jobs import AddressType, Group
+from orth.domain.nodes import ExecutorEntry, Liveness, Reachability, liveness, normal_address
+from orth.errors import Conflict, NotFound, StoreUnavailable
+from orth.store.database import Connection
+from orth.store.groups import find_group
+from orth.store.reachability import Doubt, list_doubts
+from orth.store.registry import list_executors, list_unclaimed
 
-router = APIRouter(prefix="/api/v1", tags=["executors"])
+router = APIRouter(prefix="/api/v1/executors", tags=["executors"])
+
+_GROUP_NAME = TypeAdapter(AppName)
+
+
+class ReachShown(BaseModel):
+    """What one coordinator finds when it calls this executor."""
+
+    node: str
+    state: Reachability
+    since: str | None = None
+    checked_at: str | None = None
+    reason: str = ""
 
 
 class ExecutorShown(BaseModel):
     app_name: str
     address: str
-    state: Liveness
+    state: Liveness = Field(description="What the age of its last beat says.")
     last_beat: str
-    incarnation: str | None
+    since: str | None = Field(description="When this process was first heard of.")
+    incarnation: str | None = Field(description="Null for a foreign executor, which does not say.")
+    version: str | None
     extensions: list[str]
+    labels: dict[str, str]
+    load: int | None = Field(description="What runs and waits there, as it said with its last beat.")
+    clock_offset: int | None = Field(description="Milliseconds its clock is ahead of its coordinator's.")
+    reachability: list[ReachShown] = Field(
+        description="As the coordinator that answers finds it, and those others that have a doubt."
+    )
 
 
 class ExecutorList(BaseModel):
     items: list[ExecutorShown]
     next_cursor: str | None = None
+    from_memory: bool = Field(False, description="Whether the database was away, so that this may be out of date.")
 
 
-class CalendarBody(BaseModel):
-    """A calendar: allowed weekdays (1 = Monday), dates added and dates taken out."""
+class UnclaimedShown(BaseModel):
+    """Executors that no group has: nobody can give them work."""
 
+    app_name: str
+    executors: int
+    last_beat: str
+    adoptable: bool = Field(description="Whether a group may bear this name.")
+
+
+class UnclaimedList(BaseModel):
+    items: list[UnclaimedShown]
+    next_cursor: str | None = None
+
+
+class Adoption(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    name: Line = Field(min_length=1, max_length=64)
-    definition: dict[str, Any]
+    title: Line = Field("", max_length=64)
 
 
-class CalendarShown(BaseModel):
-    id: int
-    name: str
-    definition: dict[str, Any]
+@router.get("")
+async def executors(
+    tools: ToolsHere,
+    app_name: Annotated[Line | None, Query(max_length=64)] = None,
+    removed: Annotated[bool, Query(description="Those that were removed for their silence lately instead.")] = False,
+    limit: Limit = 50,
+    cursor: LongCursor = None,
+) -> ExecutorList:
+    """Every executor that beats, with what its beats say and who reaches it."""
+    after = after_text(cursor, 2)
+    place = (after[0], after[1]) if after else None
+    if removed:
+        gone = _page_of(tools.roster.removed(), app_name, place, limit)
+        return _list(tools, gone, [], limit, removed=True)
+    try:
+        rows, doubts = await tools.db.read(_executors, app_name, place, limit + 1)
+    except StoreUnavailable:
+        remembered = [entry for entry, _silence in tools.roster.entries()]
+        return _list(tools, _page_of(remembered, app_name, place, limit), [], limit, from_memory=True)
+    return _list(tools, rows, doubts, limit)
 
 
-@router.get("/executors")
-async def executors(tools: ToolsHere, app_name: Annotated[Line | None, Query(max_length=64)] = None) -> ExecutorList:
-    """Every executor that beats, with what its beats say."""
-    registry = tools.settings.registry
-    beat, dead = (int(span.total_seconds() * 1000) for span in (registry.heartbeat, registry.dead_after))
-    now = tools.clock.now()
-    rows = await tools.db.read(list_executors, app_name)
-    return ExecutorList(
+@router.get("/unclaimed")
+async def unclaimed(tools: ToolsHere, limit: Limit = 50, cursor: LongCursor = None) -> UnclaimedList:
+    """App names under which executors registered, and which no group has."""
+    (after,) = after_text(cursor, 1) or ("",)
+    rows = await tools.db.read(list_unclaimed, after=after, limit=limit + 1)
+    return UnclaimedList(
         items=[
-            ExecutorShown(
+            UnclaimedShown(
                 app_name=row.app_name,
-                address=row.address,
-                state=liveness(now - row.last_beat, beat, dead),
+                executors=row.executors,
                 last_beat=iso(row.last_beat),
-                incarnation=row.incarnation,
-                extensions=sorted(row.extensions),
+                adoptable=_may_be_a_group(row.app_name),
             )
-            for row in rows
-        ]
+            for row in rows[:limit]
+        ],
+        next_cursor=cursor_of(rows[limit - 1].app_name) if len(rows) > limit else None,
     )
 
 
-@router.get("/calendars", tags=["calendars"])
-async def calendars(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[CalendarShown]:
-    rows = await tools.db.read(list_calendars, position(cursor) or 0, limit + 1)
-    return Page[CalendarShown].model_validate(page(rows, limit, lambda row: row[0], _calendar_shown))
+@router.post("/unclaimed/{app_name}/adopt", status_code=201)
+async def adopt(
+    app_name: Annotated[AppName, Path()], tools: ToolsHere, response: Response, body: Adoption | None = None
+) -> GroupShown:
+    """Make a group for executors that have none; it has their addresses at once."""
+    title = body.title if body else ""
+    group = Group(0, app_name, title or app_name, AddressType.AUTO, ())
+    group_id = await tools.db.tx(_adopt, group, tools.clock.now())
+    response.headers["Location"] = f"/api/v1/groups/{group_id}"
+    return await show_group(tools, group_id, response)
 
 
-@router.post("/calendars", status_code=201, tags=["calendars"])
-async def add_calendar(body: CalendarBody, tools: ToolsHere) -> CalendarShown:
-    calendar = Calendar.parse(body.definition)
-    calendar_id = await tools.db.tx(create_calendar, body.name, calendar, tools.clock.now())
-    return CalendarShown(id=calendar_id, name=body.name, definition=calendar.to_dict())
+def _executors(
+    connection: Connection, app_name: str | None, after: tuple[str, str] | None, limit: int
+) -> tuple[list[ExecutorEntry], list[Doubt]]:
+    return list_executors(connection, app_name, after=after, limit=limit), list_doubts(connection)
 
 
-def _calendar_shown(row: tuple[int, str, Calendar]) -> dict[str, Any]:
-    calendar_id, name, calendar = row
-    return {"id": calendar_id, "name": name, "definition": calendar.to_dict()}
+def _page_of(
+    entries: list[ExecutorEntry], app_name: str | None, after: tuple[str, str] | None, limit: int
+) -> list[ExecutorEntry]:
+    chosen = [entry for entry in entries if app_name is None or entry.app_name == app_name]
+    return [entry for entry in chosen if after is None or (entry.app_name, entry.address) > after][: limit + 1]
+
+
+def _list(
+    tools: Tools,
+    rows: list[ExecutorEntry],
+    doubts: list[Doubt],
+    limit: int,
+    *,
+    removed: bool = False,
+    from_memory: bool = False,
+) -> ExecutorList:
+    theirs: dict[str, list[Doubt]] = {}
+    for doubt in doubts:
+        if doubt.node_id != tools.node_id:
+            theirs.setdefault(doubt.address, []).append(doubt)
+    last = rows[limit - 1] if len(rows) > limit else None
+    return ExecutorList(
+        items=[_shown(tools, row, theirs.get(normal_address(row.address), []), removed) for row in rows[:limit]],
+        next_cursor=cursor_of(last.app_name, last.address) if last else None,
+        from_memory=from_memory,
+    )
+
+
+def _shown(tools: Tools, row: ExecutorEntry, doubts: list[Doubt], removed: bool) -> ExecutorShown:
+    registry = tools.settings.registry
+    beat, dead = (int(span.total_seconds() * 1000) for span in (registry.heartbeat, registry.dead_after))
+    age = tools.clock.now() - row.last_beat
+    return ExecutorShown(
+        app_name=row.app_name,
+        address=row.address,
+        state=Liveness.REMOVED if removed else liveness(age, beat, dead),
+        last_beat=iso(row.last_beat),
+        since=iso(row.since) if row.since else None,
+        incarnation=row.incarnation,
+        version=row.version,
+        extensions=sorted(row.extensions),
+        labels=dict(row.labels),
+        load=row.load,
+        clock_offset=row.clock_offset,
+        reachability=[] if removed else [_seen_from_here(tools, row.address), *map(_seen_by, doubts)],
+    )
+
+
+def _seen_from_here(tools: Tools, address: str) -> ReachShown:
+    sight = tools.reach.sight(address)
+    if sight is None:
+        return ReachShown(node=tools.node_id, state=Reachability.UNTRIED)
+    return ReachShown(
+        node=tools.node_id,
+        state=sight.state,
+        since=iso(sight.since),
+        checked_at=iso(sight.checked_at),
+        reason=sight.reason,
+    )
+
+
+def _seen_by(doubt: Doubt) -> ReachShown:
+    return ReachShown(
+        node=doubt.node_id,
+        state=doubt.state,
+        since=iso(doubt.since),
+        checked_at=iso(doubt.checked_at),
+        reason=doubt.reason,
+    )
+
+
+def _adopt(connection: Connection, group: Group, now: int) -> int:
+    if find_group(connection, group.app_name) is not None:
+        raise Conflict(f"The executors of {group.app_name!r} have a group already.", hint="Use that one.")
+    if not list_executors(connection, group.app_name, limit=1):
+        raise NotFound("executor of app", group.app_name)
+    return define_group(connection, group, now)
+
+
+def _may_be_a_group(app_name: str) -> bool:
+    try:
+        _GROUP_NAME.validate_python(app_name)
+    except ValidationError:
+        return False
+    return True

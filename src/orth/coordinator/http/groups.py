@@ -13,7 +13,7 @@ from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import AppName, Line, listed_address
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.http.versions import IfMatch, check_match
-from orth.domain.jobs import AddressType, Group
+from orth.domain.jobs import AddressType, Group, GroupDialect
 from orth.store.database import Connection
 from orth.store.groups import delete_group, get_group, list_groups
 from orth.store.registry import announced_handlers
@@ -34,6 +34,7 @@ class GroupBody(BaseModel):
     title: Line = Field("", max_length=64)
     address_type: AddressType = AddressType.AUTO
     address_list: list[str] = Field(default_factory=list, max_length=1000)
+    dialect: GroupDialect = Field(GroupDialect.AUTO, description="How its executors are spoken to.")
 
     @field_validator("address_list", mode="before")
     @classmethod
@@ -57,7 +58,14 @@ class GroupBody(BaseModel):
         return self
 
     def group(self, group_id: int = 0) -> Group:
-        return Group(group_id, self.app_name, self.title or self.app_name, self.address_type, tuple(self.address_list))
+        return Group(
+            group_id,
+            self.app_name,
+            self.title or self.app_name,
+            self.address_type,
+            tuple(self.address_list),
+            self.dialect,
+        )
 
 
 class GroupShown(BaseModel):
@@ -66,6 +74,7 @@ class GroupShown(BaseModel):
     title: str
     address_type: int
     address_list: list[str]
+    dialect: GroupDialect
 
 
 class HandlerShown(BaseModel):
@@ -97,12 +106,12 @@ async def groups(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> 
 async def create(body: GroupBody, tools: ToolsHere, response: Response) -> GroupShown:
     group_id = await tools.db.tx(define_group, body.group(), tools.clock.now())
     response.headers["Location"] = f"/api/v1/groups/{group_id}"
-    return await _show(tools, group_id, response)
+    return await show_group(tools, group_id, response)
 
 
 @router.get("/{group_id}")
 async def group(group_id: GroupId, tools: ToolsHere, response: Response) -> GroupShown:
-    return await _show(tools, group_id, response)
+    return await show_group(tools, group_id, response)
 
 
 @router.get("/{group_id}/handlers")
@@ -117,7 +126,7 @@ async def replace(
     group_id: GroupId, body: GroupBody, tools: ToolsHere, response: Response, if_match: IfMatch = None
 ) -> GroupShown:
     await tools.db.tx(_edit, body.group(group_id), if_match, tools.clock.now())
-    return await _show(tools, group_id, response)
+    return await show_group(tools, group_id, response)
 
 
 @router.delete("/{group_id}", status_code=204)
@@ -125,7 +134,8 @@ async def delete(group_id: GroupId, tools: ToolsHere, if_match: IfMatch = None) 
     await tools.db.tx(_delete, group_id, if_match)
 
 
-async def _show(tools: Tools, group_id: int, response: Response) -> GroupShown:
+async def show_group(tools: Tools, group_id: int, response: Response) -> GroupShown:
+    """The group as it is stored, with its tag."""
     stored = await tools.db.read(get_group, group_id)
     response.headers["ETag"] = _etag(stored)
     return GroupShown(**_shown(stored))
@@ -133,7 +143,7 @@ async def _show(tools: Tools, group_id: int, response: Response) -> GroupShown:
 
 def _etag(group: Group) -> str:
     """A tag of what people write: the addresses an automatic group follows are not an edit."""
-    written = [group.title, int(group.address_type)]
+    written = [group.title, int(group.address_type), group.dialect]
     if group.address_type is AddressType.MANUAL:
         written += group.addresses
     return f'"{sha256(json.dumps(written).encode()).hexdigest()[:16]}"'
@@ -162,4 +172,5 @@ def _shown(group: Group) -> dict[str, Any]:
         "title": group.title,
         "address_type": int(group.address_type),
         "address_list": list(group.addresses),
+        "dialect": group.dialect,
     }

@@ -4,11 +4,19 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationInfo,
+    field_validator,
+)
 
 from orth.clock import iso
 from orth.coordinator.http.texts import Line, Prose
-from orth.coordinator.routing import available
 from orth.domain.jobs import (
     ALIASES,
     BlockStrategy,
@@ -19,8 +27,12 @@ from orth.domain.jobs import (
     RouteStrategy,
     ScheduleType,
 )
+from orth.domain.selectors import SELECTOR_LIMIT, parse_selector
+from orth.errors import Invalid
 
 E = TypeVar("E", bound=StrEnum)
+
+_CHILDREN = 20  # each id may have ten digits, and the column holds 255 characters
 
 
 def _by_alias(value: object) -> object:
@@ -52,21 +64,65 @@ class JobBody(BaseModel):
     calendar_id: StrictInt | None = Field(None, ge=1, le=2**31 - 1)
     misfire_strategy: Misfire = MisfireStrategy.DO_NOTHING
     executor_route_strategy: Route = RouteStrategy.ROUND
-    executor_handler: Line = Field(min_length=1, max_length=255)
+    label_selector: Line = Field(
+        "", max_length=SELECTOR_LIMIT, description="Which executors of the group may run it: zone=eu,tier!=spot,gpu."
+    )
+    super_task_id: StrictInt = Field(
+        0, ge=0, le=2**31 - 1, description="Id of a job whose handler this one runs; 0 or its own id: none."
+    )
+    executor_handler: Line = Field(
+        "", max_length=255, validate_default=True, description="Must be said unless a super task has one."
+    )
     executor_param: Prose = Field("", max_length=65_535)
     executor_block_strategy: Block = BlockStrategy.SERIAL_EXECUTION
     executor_concurrency: StrictInt = Field(1, ge=1, le=64)
     executor_timeout: StrictInt = Field(0, ge=0, le=7 * 86_400, description="Seconds; 0 = no limit.")
     executor_fail_retry_count: StrictInt = Field(0, ge=0, le=100)
+    lost_after: StrictInt = Field(
+        0, ge=0, le=7 * 86_400, description="Seconds after which it is lost when its executor is; 0 = the setting."
+    )
     glue_type: Glue = GlueType.BEAN
+    child_jobid: list[StrictInt] = Field(
+        default_factory=list,
+        max_length=_CHILDREN,
+        description="Ids of jobs that are triggered when this one has succeeded; also as a text with commas.",
+    )
+    child_per_shard: StrictBool = Field(
+        False, description="Of a broadcast: trigger them for each shard that succeeded, not once when all have."
+    )
 
-    @field_validator("executor_route_strategy")
+    @field_validator("label_selector")
     @classmethod
-    def _route_known(cls, value: RouteStrategy) -> RouteStrategy:
-        if not available(value):
-            known = ", ".join(strategy for strategy in RouteStrategy if available(strategy))
-            raise ValueError(f"{value} is not available in this version; use one of {known}")
+    def _selector_readable(cls, value: str) -> str:
+        try:
+            parse_selector(value)
+        except Invalid as error:
+            raise ValueError(str(error)) from None
         return value
+
+    @field_validator("executor_handler")
+    @classmethod
+    def _handler_named(cls, value: str, info: ValidationInfo) -> str:
+        if not value and not info.data.get("super_task_id"):
+            raise ValueError("must name a handler, unless super_task_id names a job that has one")
+        return value
+
+    @field_validator("child_jobid", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        parts = [part.strip() for part in value.split(",") if part.strip()]
+        if not all(part.isascii() and part.isdigit() and len(part) < 11 for part in parts):
+            raise ValueError("must be ids of jobs with commas between them")
+        return [int(part) for part in parts]
+
+    @field_validator("child_jobid")
+    @classmethod
+    def _each_once(cls, value: list[int]) -> list[int]:
+        if not all(1 <= child <= 2**31 - 1 for child in value):
+            raise ValueError("must be ids of jobs")
+        return list(dict.fromkeys(value))
 
     @field_validator("glue_type")
     @classmethod
@@ -78,7 +134,7 @@ class JobBody(BaseModel):
     def job(self, default_timezone: str) -> Job:
         """The definition this describes, not started."""
         values = {**self.model_dump(), "timezone": self.timezone or default_timezone}
-        return Job(id=0, **values)
+        return Job(id=0, child_job_ids=tuple(values.pop("child_jobid")), **values)
 
     def edited(self, job: Job) -> Job:
         """``job`` with this written over it."""
@@ -89,11 +145,6 @@ class JobBody(BaseModel):
             version=job.version,
             glue_source=job.glue_source,
             glue_updatetime=job.glue_updatetime,
-            child_job_ids=job.child_job_ids,
-            child_per_shard=job.child_per_shard,
-            super_task_id=job.super_task_id,
-            label_selector=job.label_selector,
-            lost_after=job.lost_after,
             trigger_status=job.trigger_status,
             trigger_last_time=job.trigger_last_time,
             trigger_next_time=job.trigger_next_time,
@@ -117,21 +168,25 @@ class JobShown(BaseModel):
     calendar_id: int | None
     misfire_strategy: MisfireStrategy
     executor_route_strategy: RouteStrategy
+    label_selector: str
+    super_task_id: int
     executor_handler: str
     executor_param: str
     executor_block_strategy: BlockStrategy
     executor_concurrency: int
     executor_timeout: int
     executor_fail_retry_count: int
+    lost_after: int
     glue_type: GlueType
+    child_jobid: list[int]
+    child_per_shard: bool
     trigger_status: int
     trigger_last_time: str | None
     trigger_next_time: str | None
 
 
 def shown(job: Job) -> dict[str, Any]:
-    values = {name: getattr(job, name) for name in JobShown.model_fields}
-    return values | {
+    return _values(job, JobShown) | {
         "trigger_status": int(job.trigger_status),
         "trigger_last_time": iso(job.trigger_last_time) if job.trigger_last_time else None,
         "trigger_next_time": iso(job.trigger_next_time) if job.trigger_next_time else None,
@@ -140,4 +195,9 @@ def shown(job: Job) -> dict[str, Any]:
 
 def body_of(job: Job) -> dict[str, Any]:
     """The writable fields of ``job``, for patching."""
-    return {name: getattr(job, name) for name in JobBody.model_fields}
+    return _values(job, JobBody)
+
+
+def _values(job: Job, model: type[BaseModel]) -> dict[str, Any]:
+    renamed = {"child_jobid": list(job.child_job_ids)}
+    return {name: renamed[name] if name in renamed else getattr(job, name) for name in model.model_fields}

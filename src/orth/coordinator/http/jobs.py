@@ -27,9 +27,14 @@ from orth.store.jobs import get_job, hold_job, list_jobs
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
 JobId = Annotated[int, Path(ge=1, le=2**31 - 1)]
+IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=128)]
+Client = Annotated[
+    str | None, Header(alias="Orth-Client", max_length=64, description="console or cli when a person is calling.")
+]
 AllowUnknown = Annotated[bool, Query(description="Accept a handler no executor has announced yet.")]
 
 _ADDRESSES_LIMIT = 1000
+_PEOPLE = ("console", "cli")
 
 
 class TriggerBody(BaseModel):
@@ -145,8 +150,9 @@ async def start(job_id: JobId, tools: ToolsHere, response: Response) -> JobShown
 
 @router.post("/{job_id}/stop")
 async def stop(job_id: JobId, tools: ToolsHere, response: Response) -> JobShown:
-    """Plan no further fires. What is open already goes on."""
+    """Plan no further fires and take back what is not due yet. What has begun goes on."""
     await tools.db.tx(stop_job, job_id, tools.clock.now())
+    _wake(tools)
     return await _show(tools, job_id, response)
 
 
@@ -155,12 +161,15 @@ async def trigger(
     job_id: JobId,
     tools: ToolsHere,
     body: TriggerBody | None = None,
-    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=128)] = None,
+    idempotency_key: IdempotencyKey = None,
+    orth_client: Client = None,
 ) -> Triggered:
-    """Run the job now, once. The same ``Idempotency-Key`` with the same body is the same execution."""
+    """Run the job now, once; a broadcast on every address. The same ``Idempotency-Key`` with the same body is the same
+    trigger.
+    """
     body = body or TriggerBody()
     asked = TriggerRequest(
-        TriggerCause.MANUAL,  # the caller is a person: only people can sign in
+        TriggerCause.MANUAL if orth_client in _PEOPLE else TriggerCause.API,
         idempotency_key or secrets.token_hex(16),
         body.executor_param,
         tuple(body.address_list),

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import json
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -15,6 +16,7 @@ T = TypeVar("T")
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]
 Cursor = Annotated[str | None, Query(max_length=100, description="next_cursor of the page before.")]
+LongCursor = Annotated[str | None, Query(max_length=1000, description="next_cursor of the page before.")]
 
 _LARGEST_KEY = 2**63 - 1  # what a database can compare with
 
@@ -37,6 +39,25 @@ def position(cursor: str | None) -> int | None:
     if text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= _LARGEST_KEY:
         return int(text)
     return _refuse()
+
+
+def cursor_of(*texts: str) -> str:
+    """A cursor that stands for ``texts``."""
+    return base64.urlsafe_b64encode(json.dumps(texts, ensure_ascii=False).encode()).decode().rstrip("=")
+
+
+def after_text(cursor: str | None, count: int) -> list[str] | None:
+    """The texts that a cursor made by ``cursor_of`` stands for; there must be ``count`` of them."""
+    if cursor is None:
+        return None
+    try:
+        texts = json.loads(base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode())
+    except (ValueError, binascii.Error, RecursionError):
+        texts = None
+    storable = isinstance(texts, list) and all(isinstance(text, str) and text.isprintable() for text in texts)
+    if not storable or len(texts) != count:
+        _refuse()
+    return list(texts)
 
 
 def page(rows: Sequence[T], limit: int, key: Callable[[T], int], shown: Callable[[T], Any]) -> dict[str, Any]:

@@ -9,13 +9,16 @@ from fastapi import Request
 from orth.clock import Clock
 from orth.cluster.election import Election
 from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Registrations
+from orth.coordinator.roster import Roster
 from orth.coordinator.signing import Signing
 from orth.errors import TooBusy
 from orth.events import Events
 from orth.loop import Loop
 from orth.settings import Settings
 from orth.store.database import Database
+from orth.store.users import User
 from orth.wire.executor_calls import ExecutorLink
 
 
@@ -46,10 +49,30 @@ class Gate:
         self._places.release()
 
 
+class RememberedUsers:
+    """Who signed-in callers were when the database was last asked, for the minutes in which it cannot be."""
+
+    def __init__(self, *, seconds: float = 300.0, limit: int = 1000) -> None:
+        self._seconds = seconds
+        self._limit = limit
+        self._users: dict[str, tuple[User, float]] = {}
+
+    def note(self, user: User, now: float) -> None:
+        self._users.pop(user.username, None)
+        self._users[user.username] = (user, now)
+        if len(self._users) > self._limit:
+            del self._users[next(iter(self._users))]
+
+    def find(self, username: str, now: float) -> User | None:
+        user, seen = self._users.get(username, (None, now))
+        return user if now - seen < self._seconds else None
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """The parts of a coordinator its HTTP side needs."""
 
+    node_id: str
     db: Database
     clock: Clock
     events: Events
@@ -57,6 +80,8 @@ class Tools:
     election: Election
     callbacks: Callbacks
     registrations: Registrations
+    roster: Roster
+    reach: Reach
     link: ExecutorLink
     signing: Signing
     access_token: str
@@ -64,7 +89,10 @@ class Tools:
     """Loops to wake when a schedule changed."""
     dispatching: Sequence[Loop]
     """Loops to wake when an execution was opened."""
+    batches: Loop
+    """The loop to wake when a batch was stored."""
     logins: Gate = field(default_factory=Gate)
+    users: RememberedUsers = field(default_factory=RememberedUsers)
 
 
 def tools_of(request: Request) -> Tools:

@@ -40,6 +40,11 @@ def add_column(table: str, column: sa.Column[Any]) -> None:
     op.add_column(table, column)
 
 
+def drop_column(table: str, column: str) -> None:
+    if column in {known["name"] for known in sa.inspect(op.get_bind()).get_columns(table)}:
+        op.drop_column(table, column)
+
+
 def lengthen_text(table: str, column: str) -> None:
     """Let a nullable text hold what ``LongText`` holds; only MySQL and MariaDB have shorter ones."""
     if op.get_bind().dialect.name in ("mysql", "mariadb"):

@@ -2,7 +2,15 @@
 
 import sqlalchemy as sa
 
-from orth.store.migrations.steps import BigId, LongText, add_column, create_index, create_table, lengthen_text
+from orth.store.migrations.steps import (
+    BigId,
+    LongText,
+    add_column,
+    create_index,
+    create_table,
+    drop_column,
+    lengthen_text,
+)
 
 revision = "0002"
 down_revision = "0001"
@@ -15,12 +23,15 @@ def upgrade() -> None:
     add_column("orth_job_registry", sa.Column("load", sa.Integer()))
     add_column("orth_job_registry", sa.Column("labels", sa.Text()))
     add_column("orth_job_registry", sa.Column("clock_offset", sa.Integer()))
+    drop_column("orth_job_info", "route_counter")  # orth_route counts
     add_column("orth_job_info", sa.Column("label_selector", sa.String(255)))
     add_column("orth_job_info", sa.Column("child_per_shard", sa.SmallInteger(), nullable=False, server_default="0"))
     add_column("orth_job_info", sa.Column("lost_after", sa.Integer(), nullable=False, server_default="0"))
     add_column("orth_job_log", sa.Column("reason_code", sa.String(32)))
     add_column("orth_job_log", sa.Column("not_before", sa.BigInteger()))
+    add_column("orth_job_log", sa.Column("recalled", sa.String(32)))
     add_column("orth_job_log", sa.Column("batch_id", sa.BigInteger()))
+    add_column("orth_job_log", sa.Column("broadcast_id", sa.BigInteger()))
     create_index("ix_log_batch", "orth_job_log", ["batch_id", "phase"])
     _create_tables()
 
@@ -53,6 +64,14 @@ def _create_tables() -> None:
         sa.Column("reason", sa.String(255), nullable=False),
     )
     create_table(
+        "orth_broadcast",
+        sa.Column("id", BigId, primary_key=True, autoincrement=True),
+        sa.Column("job_id", sa.BigInteger(), nullable=False),
+        sa.Column("total", sa.Integer(), nullable=False),
+        sa.Column("succeeded", sa.Integer(), nullable=False),
+        sa.Column("failed", sa.Integer(), nullable=False),
+    )
+    create_table(
         "orth_batch",
         sa.Column("id", BigId, primary_key=True, autoincrement=True),
         sa.Column("job_id", sa.BigInteger(), nullable=False),
@@ -65,6 +84,9 @@ def _create_tables() -> None:
         sa.Column("opened", sa.Integer(), nullable=False),
         sa.Column("at_once", sa.Integer(), nullable=False),
         sa.Column("executor_param", LongText),
+        sa.Column("address_list", sa.String(1000)),
+        sa.Column("skip_done", sa.SmallInteger(), nullable=False),
+        sa.Column("timing", sa.String(64), nullable=False),
         sa.Column("state", sa.String(10), nullable=False),
         sa.Column("reason", sa.String(255), nullable=False),
         sa.Column("actor", sa.String(64), nullable=False),

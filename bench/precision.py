@@ -1,0 +1,198 @@
+"""How late handlers start, on PostgreSQL, with one coordinator and two executors: ``python bench/precision.py``.
+
+Lateness is the start of the handler, which it takes itself, minus the instant the fire is due. Every fire must have
+exactly one start, one execution and one decision in the ledger; anything else fails the run, whatever the figures.
+
+Three loads, each for ``--minutes`` (the bars are for 5): 1,000 jobs every second with their phases spread over the
+second; 1,000 jobs every second, all due at the same instant; 10,000 jobs every 10 s, all due at the same instant. The
+second is compared with taskiq's scheduler, worker and Redis, measured before it in the same run. Its intervals are whole
+seconds and it does not say what it had scheduled, so its figure is the gap between two starts of a schedule minus the
+period, which is smaller than a lateness.
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from _site import Site, site, wait_for
+from _taskiq import NotMeasured, taskiq_starts
+from sqlalchemy import func, select, update
+
+from orth.coordinator.defining import define_group
+from orth.coordinator.planning import schedule_of
+from orth.domain.executions import SUCCESS, Phase
+from orth.domain.jobs import AddressType, Group, Job, RouteStrategy, ScheduleType
+from orth.store.database import Connection
+from orth.store.groups import list_groups
+from orth.store.jobs import create_job
+from orth.store.tables import executions, fires, jobs
+
+_LEAD = 4_000
+_APP = "bench-app"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """So many jobs, each every ``period`` ms, spread over ``jitter`` ms; the bar is on a percentile, in ms."""
+
+    name: str
+    jobs: int
+    period: int
+    jitter: int
+    percentile: float
+    bar: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of one load. ``wrong`` names fires that have not exactly one start, one execution and one decision."""
+
+    lateness: list[float]
+    wrong: list[str]
+
+    def at(self, percentile: float) -> float:
+        return at(self.lateness, percentile)
+
+
+def at(values: list[float], percentile: float) -> float:
+    """The value below which ``percentile`` percent lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percentile / 100))]
+
+
+def measured(here: Site, load: Load, seconds: int) -> Figures:
+    """Run a load and look at what became of every fire."""
+    began = -(-(time.time_ns() // 1_000_000 + _LEAD + load.jobs) // load.period) * load.period
+    until = began + max(1, seconds * 1000 // load.period) * load.period
+    defined = _define(here, load, began)
+    wait_for("the time", lambda: time.time_ns() // 1_000_000 >= until, seconds + 120)
+    wait_for("the last fire", lambda: _planned(here, until), 300)
+    with here.db.engine.begin() as connection:
+        connection.execute(update(jobs).values(trigger_status=0))
+    wait_for("the last result", lambda: not _open(here), 300)
+    due = {
+        (job.id, fire): schedule_of(job).due_at(fire) for job in defined for fire in range(began, until, load.period)
+    }
+    starts = [(job, fire, start) for job, fire, start in here.record() if (job, fire) in due]
+    lateness = [start / 1e6 - due[job, fire] for job, fire, start in starts]
+    return Figures(lateness, _wrong(here, due, Counter((job, fire) for job, fire, _start in starts), lateness))
+
+
+def _define(here: Site, load: Load, began: int) -> list[Job]:
+    def define(connection: Connection) -> list[Job]:
+        known = {group.app_name: group.id for group in list_groups(connection, 0, 100)}
+        group = known.get(_APP) or define_group(connection, Group(0, _APP, _APP, AddressType.AUTO, ()), began)
+        made = []
+        for number in range(load.jobs):
+            job = Job(
+                id=0,
+                job_group=group,
+                job_desc=f"{load.name} {number}",
+                schedule_type=ScheduleType.FIX_RATE,
+                schedule_conf=f"{load.period}ms",
+                jitter=load.jitter,
+                executor_handler="note",
+                executor_route_strategy=RouteStrategy.CONSISTENT_HASH,  # a job's thread is kept where it is
+                trigger_status=True,
+                trigger_next_time=began,
+                due_time=began,
+            )
+            made.append(replace(job, id=create_job(connection, job, began)))
+        return made
+
+    with here.db.engine.begin() as connection:
+        return define(connection)
+
+
+def _planned(here: Site, until: int) -> bool:
+    """Whether every fire before ``until`` is decided, however late that is."""
+    with here.db.engine.begin() as connection:
+        waiting = select(func.min(jobs.c.trigger_next_time)).where(jobs.c.trigger_status == 1)
+        return int(connection.execute(waiting).scalar_one()) >= until
+
+
+def _open(here: Site) -> int:
+    with here.db.engine.begin() as connection:
+        waiting = select(func.count()).select_from(executions).where(executions.c.phase != Phase.ENDED)
+        return int(connection.execute(waiting).scalar_one())
+
+
+def _wrong(
+    here: Site, due: dict[tuple[int, int], int], starts: Counter[tuple[int, int]], lateness: list[float]
+) -> list[str]:
+    with here.db.engine.begin() as connection:
+        opened = connection.execute(select(executions.c.job_id, executions.c.schedule_time, executions.c.handle_code))
+        codes: dict[tuple[int, int], list[int]] = {}
+        for job, fire, code in opened:
+            codes.setdefault((job, fire), []).append(code)
+        decided = {
+            (row.job_id, row.fire_time)
+            for row in connection.execute(select(fires.c.job_id, fires.c.fire_time).where(fires.c.decision == "run"))
+        }
+    wrong = [
+        f"job {job} at {fire}: {starts[job, fire]} starts, executions {codes.get((job, fire))}"
+        for job, fire in due
+        if starts[job, fire] != 1 or codes.get((job, fire)) != [SUCCESS] or (job, fire) not in decided
+    ]
+    return wrong + [f"started {-late:.3f} ms early" for late in lateness if late < 0]
+
+
+def taskiq_gaps(seconds: int) -> list[float]:
+    """How far the gaps between two starts of a schedule are from a second, in ms."""
+    gaps: list[float] = []
+    for starts in taskiq_starts(1000, seconds).values():
+        gaps += [(later - earlier) / 1e6 - 1000 for earlier, later in pairwise(sorted(starts))]
+    return gaps
+
+
+def told(name: str, values: list[float]) -> str:
+    return f"{name}: p50 {at(values, 50):.1f}, p99 {at(values, 99):.1f}, max {max(values):.1f} ms of {len(values)} starts"
+
+
+def reference(seconds: int) -> float | None:
+    """The 99th percentile of the other side, or None where it cannot be measured."""
+    try:
+        gaps = taskiq_gaps(seconds)
+    except NotMeasured as reason:
+        print(f"taskiq not measured: {reason}", flush=True)
+        return None
+    print(told("taskiq, 1,000 at one instant, gap - period", gaps), flush=True)
+    return at(gaps, 99)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--quick", action="store_true", help="a few seconds and a tenth of the jobs; no bars")
+    parser.add_argument("--no-reference", action="store_true", help="without taskiq")
+    parser.add_argument("--only", choices=("spread", "instant", "crowd"), action="append")
+    chosen = parser.parse_args()
+    seconds, part = (4, 10) if chosen.quick else (round(chosen.minutes * 60), 1)
+    bar = None if chosen.no_reference or chosen.quick else reference(min(seconds, 60))
+    loads = {
+        "spread": Load("1,000/s, phases spread", 1000 // part, 1000, 999, 99, 100.0),
+        "instant": Load("1,000 at one instant", 1000 // part, 1000, 0, 99, bar),
+        "crowd": Load("10,000 at one instant", 10_000 // part, 10_000 // part, 0, 100, 4000.0),
+    }
+    failed = False
+    with site() as here:
+        for key, load in loads.items():
+            if chosen.only and key not in chosen.only:
+                continue
+            figures = measured(here, load, seconds)
+            print(told(load.name, figures.lateness), flush=True)
+            for line in figures.wrong[:10]:
+                print(f"  wrong: {line}", flush=True)
+            found = figures.at(load.percentile)
+            missed = load.bar is not None and not chosen.quick and found > load.bar
+            if missed:
+                print(f"  bar missed: {found:.1f} ms, wanted at most {load.bar:.1f}", flush=True)
+            failed = failed or missed or bool(figures.wrong)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

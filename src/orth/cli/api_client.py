@@ -1,0 +1,183 @@
+"""The admin API, as commands call it.
+
+A command takes the server and the credentials with one decorator and talks in paths::
+
+    @exec_.command()
+    @api_options
+    @output_option
+    def describe(api: ApiChoice, output: str, execution_id: int) -> None:
+        with api.client() as client:
+            found = client.get(f"/api/v1/executions/{execution_id}")
+
+The server is ``--server``, else ``ORTH_SERVER``, else the first of ``executor.coordinators`` in the settings. The
+credential is ``ORTH_TOKEN``, else what ``orth login`` stored for that server (``sign_ins``); a stored one that has run
+out is refreshed once and stored again. A problem the API answers with becomes an ``ApiProblem``, whose status decides
+the exit code; a server that cannot be reached is ``Unavailable``.
+
+Everything heavy is imported when a request is made: this module is loaded by every command that uses it, and those
+answer ``--help``.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from orth.cli.options import config_option
+from orth.cli.sign_ins import SignIn, SignIns
+from orth.cli.starting import settings_of
+from orth.errors import ApiProblem, Invalid, Unavailable
+
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_TIMEOUT = 30.0
+_PAGE = 200
+_REFRESH_PATH = "/api/v1/auth/refresh"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiChoice:
+    """Which server a command was told to talk to."""
+
+    server: str | None
+    config: Path | None
+
+    @property
+    def url(self) -> str:
+        """The base URL, from the option, the environment or the settings."""
+        chosen = self.server or os.environ.get("ORTH_SERVER")
+        if chosen is None:
+            chosen = settings_of({}, self.config).executor.coordinators[0]
+        if not chosen.startswith(("http://", "https://")):
+            raise Invalid(f"{chosen} is not a server.", hint="It looks like http://127.0.0.1:5080.")
+        return chosen.rstrip("/")
+
+    def client(self) -> "ApiClient":
+        """A client of that server with the credentials there are."""
+        sign_ins = SignIns.of_environment(os.environ)
+        return ApiClient(self.url, token=os.environ.get("ORTH_TOKEN"), sign_ins=sign_ins)
+
+
+def api_options(command: _F) -> _F:
+    """The options of every command that calls the API; the command gets them as ``api``."""
+
+    @click.option("--server", metavar="URL", help="Coordinator.  [default: $ORTH_SERVER, else the settings]")
+    @config_option
+    @functools.wraps(command)
+    def with_api(*arguments: Any, server: str | None, config: Path | None, **named: Any) -> Any:
+        return command(*arguments, api=ApiChoice(server, config), **named)
+
+    return with_api  # type: ignore[return-value]  # click passes by name; the wrapped command takes one more
+
+
+class ApiClient(AbstractContextManager["ApiClient"]):
+    """One server, for the length of one command."""
+
+    def __init__(self, url: str, *, token: str | None = None, sign_ins: SignIns | None = None) -> None:
+        import urllib3
+
+        self.url = url
+        self._sign_ins = sign_ins
+        self._sign_in = sign_ins.find(url) if sign_ins is not None and token is None else None
+        self._token = token if self._sign_in is None else self._sign_in.access_token
+        self._pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=_TIMEOUT))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.clear()
+
+    def get(self, path: str, **query: object) -> Any:
+        """The body of a GET; parameters that are None are left out."""
+        return self.call("GET", path, query=query)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: object = None,
+        query: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """The body of the answer, or None when it has none."""
+        answer = self._request(method, path, body, query, headers)
+        if answer.status == 401 and self._refreshed():
+            answer = self._request(method, path, body, query, headers)
+        return _content(answer)
+
+    def items(self, path: str, *, limit: int | None = None, **query: object) -> Iterator[dict[str, Any]]:
+        """The items of a list, page after page; ``limit`` of them at most."""
+        cursor: str | None = None
+        while limit is None or limit > 0:
+            size = _PAGE if limit is None else min(limit, _PAGE)
+            page = self.get(path, limit=size, cursor=cursor, **query)
+            yield from page["items"]
+            limit = None if limit is None else limit - len(page["items"])
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: object,
+        query: Mapping[str, object] | None,
+        headers: Mapping[str, str] | None,
+    ) -> "BaseHTTPResponse":
+        from urllib.parse import urlencode
+
+        import urllib3
+
+        asked = urlencode({name: value for name, value in (query or {}).items() if value is not None})
+        sent = {"Accept": "application/json", "User-Agent": "orth-cli", **(headers or {})}
+        if self._token is not None:
+            sent["Authorization"] = f"Bearer {self._token}"
+        target = f"{self.url}{path}?{asked}" if asked else f"{self.url}{path}"
+        try:
+            return self._pool.request(method, target, json=body, headers=sent, redirect=False)
+        except urllib3.exceptions.HTTPError as error:
+            raise Unavailable(
+                f"{self.url} does not answer: {error}.",
+                hint="Is a coordinator running there? --server chooses another.",
+            ) from None
+
+    def _refreshed(self) -> bool:
+        """Whether a stored sign-in that had run out is good again."""
+        old = self._sign_in
+        if old is None or self._sign_ins is None:
+            return False
+        self._sign_in = self._token = None  # one attempt; the old token must not be shown to the refresh itself
+        answer = self._request("POST", _REFRESH_PATH, {"refresh_token": old.refresh_token}, None, None)
+        if answer.status != 200:
+            return False
+        session = _content(answer)
+        new = SignIn(old.username, session["access_token"], session["refresh_token"])
+        self._sign_ins.keep(self.url, new)
+        self._token = new.access_token
+        return True
+
+
+def _content(answer: "BaseHTTPResponse") -> Any:
+    import json
+
+    try:
+        content = json.loads(answer.data) if answer.data else None
+    except ValueError:
+        content = None
+    if 200 <= answer.status < 300:
+        return content
+    told: dict[str, Any] = content if isinstance(content, dict) else {}
+    hint = told.get("hint")
+    if answer.status == 401 and "orth login" not in str(hint):
+        hint = "Sign in with: orth login (or set ORTH_TOKEN)."
+    raise ApiProblem(answer.status, str(told.get("detail") or f"The server answered HTTP {answer.status}."), hint=hint)

@@ -1,0 +1,210 @@
+"""``orth job``: list jobs, start and stop them, trigger them now or for a span of their past."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from orth.cli.api_client import ApiChoice, ApiClient, api_options
+from orth.cli.output import output_option, show_list, show_one
+
+_AS_A_PERSON = {"Orth-Client": "cli"}
+_PREVIEWED = 5  # of the fires at each end of a span
+
+
+@click.group()
+def job() -> None:
+    """Look after jobs and trigger them."""
+
+
+@job.command(name="list")
+@click.option("--group", "job_group", type=int, metavar="ID", help="Only those of this group.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="How many.")
+@output_option
+@api_options
+def list_(api: ApiChoice, job_group: int | None, limit: int, output: str) -> None:
+    """List jobs."""
+    with api.client() as client:
+        found = list(client.items("/api/v1/jobs", limit=limit, job_group=job_group))
+    show_list(
+        found,
+        output,
+        {
+            "id": lambda one: one["id"],
+            "name": lambda one: one["job_desc"],
+            "group": lambda one: one["job_group"],
+            "schedule": _schedule,
+            "state": lambda one: "started" if one["trigger_status"] else "stopped",
+            "next": lambda one: one["trigger_next_time"],
+        },
+    )
+
+
+@job.command()
+@click.argument("job_id", type=int)
+@output_option
+@api_options
+def show(api: ApiChoice, job_id: int, output: str) -> None:
+    """Show one job."""
+    with api.client() as client:
+        show_one(client.get(f"/api/v1/jobs/{job_id}"), output, _described)
+
+
+@job.command()
+@click.argument("job_id", type=int)
+@output_option
+@api_options
+def start(api: ApiChoice, job_id: int, output: str) -> None:
+    """Let a job fire by its schedule."""
+    with api.client() as client:
+        show_one(client.call("POST", f"/api/v1/jobs/{job_id}/start"), output, _described)
+
+
+@job.command()
+@click.argument("job_id", type=int)
+@output_option
+@api_options
+def stop(api: ApiChoice, job_id: int, output: str) -> None:
+    """Plan no further fires of a job; what is open goes on."""
+    with api.client() as client:
+        show_one(client.call("POST", f"/api/v1/jobs/{job_id}/stop"), output, _described)
+
+
+@job.command(name="next")
+@click.argument("job_id", type=int)
+@click.option("-n", "count", type=click.IntRange(1, 100), default=10, show_default=True, help="How many fires.")
+@output_option
+@api_options
+def next_(api: ApiChoice, job_id: int, count: int, output: str) -> None:
+    """Show when a job fires next."""
+    with api.client() as client:
+        found = client.get(f"/api/v1/jobs/{job_id}/next", n=count)
+    fires = [{"id": fire["fire_time"], **fire} for fire in found["items"]]
+    show_list(
+        fires if output in ("table", "name") else found["items"],
+        output,
+        {"fire": lambda fire: fire["fire_time"], "due": lambda fire: fire["due_time"], "skipped": _skipped},
+    )
+
+
+@job.command()
+@click.argument("job_id", type=int)
+@click.option("--param", metavar="TEXT", help="Parameter for this once.  [default: the job's]")
+@click.option("--address", "addresses", multiple=True, metavar="URL", help="Executor to use; may be given again.")
+@click.option("--key", metavar="KEY", help="Idempotency key: the same one is the same trigger.")
+@output_option
+@api_options
+def trigger(
+    api: ApiChoice, job_id: int, param: str | None, addresses: tuple[str, ...], key: str | None, output: str
+) -> None:
+    """Run a job now; a broadcast on every address."""
+    body = _body(executor_param=param, address_list=list(addresses) or None)
+    with api.client() as client:
+        opened = client.call("POST", f"/api/v1/jobs/{job_id}/trigger", body=body, headers=_headers(key))
+    executions = [{"id": one} for one in opened["execution_ids"]]
+    if output in ("table", "name"):
+        show_list(executions, output, {"execution": lambda one: one["id"]})
+    else:
+        show_one(opened, output, _nothing)
+
+
+@job.command()
+@click.argument("job_id", type=int)
+@click.option(
+    "--from", "start", required=True, metavar="INSTANT", help="First instant; local times are in the job's zone."
+)
+@click.option("--to", "end", required=True, metavar="INSTANT", help="Instant after the last.")
+@click.option("--at-once", type=click.IntRange(1, 1000), default=1, show_default=True, help="Fires open together.")
+@click.option("--param", metavar="TEXT", help="Parameter of all of them.  [default: the job's]")
+@click.option("--skip-done", is_flag=True, help="Leave out fires that have succeeded or are running.")
+@click.option("--max", "most", type=click.IntRange(min=1), metavar="N", help="Refuse a span with more fires than this.")
+@click.option("--dry-run", is_flag=True, help="Only show what would run.")
+@click.option("--key", metavar="KEY", help="Idempotency key: the same one is the same batch.")
+@output_option
+@api_options
+def backfill(
+    api: ApiChoice,
+    job_id: int,
+    start: str,
+    end: str,
+    at_once: int,
+    param: str | None,
+    skip_done: bool,
+    most: int | None,
+    dry_run: bool,
+    key: str | None,
+    output: str,
+) -> None:
+    """Run every fire of a job's schedule between two instants, oldest first."""
+    body = _body(start=start, end=end, at_once=at_once, executor_param=param, skip_done=skip_done, max=most)
+    with api.client() as client:
+        if dry_run:
+            found = client.call("POST", f"/api/v1/jobs/{job_id}/trigger-batch", body={**body, "preview": True})
+            show_one({"id": found["count"], **found} if output == "name" else found, output, _previewed)
+        else:
+            show_one(_started(client, job_id, body, key), output, _batch)
+
+
+def _started(client: ApiClient, job_id: int, body: dict[str, Any], key: str | None) -> dict[str, Any]:
+    begun = client.call("POST", f"/api/v1/jobs/{job_id}/trigger-batch", body=body, headers=_headers(key))
+    found: dict[str, Any] = client.get(f"/api/v1/batches/{begun['batch_id']}")
+    return found
+
+
+def _body(**fields: object) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _headers(key: str | None) -> dict[str, str]:
+    return _AS_A_PERSON if key is None else {**_AS_A_PERSON, "Idempotency-Key": key}
+
+
+def _schedule(one: dict[str, Any]) -> str:
+    return f"{one['schedule_type']} {one['schedule_conf']}".strip()
+
+
+def _skipped(fire: dict[str, Any]) -> str | None:
+    reason: str | None = fire["skipped"]
+    return reason
+
+
+def _nothing(_one: object) -> Iterator[tuple[str, str]]:
+    yield from ()
+
+
+def _described(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "Job", f"{one['id']}   {one['job_desc']}"
+    yield "State", "started" if one["trigger_status"] else "stopped"
+    yield "Schedule", f"{_schedule(one)} ({one['timezone']})"
+    yield "Next", one["trigger_next_time"] or "-"
+    yield "Last", one["trigger_last_time"] or "-"
+    yield "Group", str(one["job_group"])
+    handler = f"{one['executor_handler']} {one['executor_param']}".strip() or "-"
+    yield "Handler", f"that of job {one['super_task_id']}" if one["super_task_id"] not in (0, one["id"]) else handler
+    yield "Route", one["executor_route_strategy"]
+    yield "Block", one["executor_block_strategy"]
+    yield "Retries", str(one["executor_fail_retry_count"])
+    if one["child_jobid"]:
+        yield "Children", ", ".join(map(str, one["child_jobid"]))
+
+
+def _previewed(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "Span", f"{found['start']} to {found['end']}"
+    yield "Fires", str(found["count"])
+    if found["refused"]:
+        yield "Skipped", f"{found['refused']} by the calendar"
+    if found["done"]:
+        yield "Done", str(found["done"])
+    if found["count"]:
+        shown = found["first"] if found["count"] <= 2 * _PREVIEWED else found["first"][:_PREVIEWED]
+        yield "First", "\n".join(shown[: 2 * _PREVIEWED])
+        if found["count"] > 2 * _PREVIEWED:
+            yield "Last", "\n".join(found["last"][-_PREVIEWED:])
+
+
+def _batch(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "Batch", f"{one['id']}   job {one['job_id']}"
+    yield "State", one["state"] + (f": {one['reason']}" if one["reason"] else "")
+    yield "Span", f"{one['start_time']} to {one['end_time']}"
+    yield "Opened", f"{one['opened']} of {one['total']} fires, {one['at_once']} at once"
+    yield "Executions", f"{one['running']} running, {one['succeeded']} succeeded, {one['failed']} failed"

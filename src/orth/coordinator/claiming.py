@@ -1,0 +1,266 @@
+"""Which executions are sent, and to whom: the part of dispatch that happens inside a transaction.
+
+``Routes`` reads once what a batch of executions needs (jobs, groups, executors, what was used before), addresses them
+one after the other with ``routing``, and writes the memory back. It decides one of four things about an execution: a
+``Letter``; a ``Refusal``, which ends it; a ``Wait``, because its executor must not or cannot take it now; or ``None``,
+when it may start only later and its executor would not hold it.
+
+A unit may be repeated by the database, so nothing here changes anything outside its connection.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from orth.coordinator.letters import Letter, Peer, may_be_held
+from orth.coordinator.posting import Standing, room_for
+from orth.coordinator.routing import ASKING, COUNTING, LOOKING_BACK, Question, Use, eligible, route
+from orth.domain import reasons
+from orth.domain.executions import Execution
+from orth.domain.jobs import Group, Job, RouteStrategy
+from orth.domain.nodes import ExecutorEntry, normal_address
+from orth.domain.selectors import parse_selector
+from orth.errors import Invalid
+from orth.store.database import Connection
+from orth.store.groups import groups_by_id
+from orth.store.jobs import jobs_by_id
+from orth.store.registry import list_executors
+from orth.store.routes import Memory, keep_route_memory, keep_route_numbers, route_memory, route_numbers
+
+_LOOK_AGAIN = 1_000  # ms; an executor that was full or left alone is often neither by then
+_NAMED = 3
+"""Addresses named in a message; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an execution cannot be sent to anybody."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why an execution is not sent yet, and when to look again."""
+
+    code: str
+    message: str
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What this coordinator knows beside the database, as it was when the transaction began."""
+
+    avoid: Callable[[Sequence[str]], tuple[str, ...]]
+    pick: Callable[[int], int]
+    standing: Standing = field(default_factory=Standing)
+    sent: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """By ``Peer.key``, the time of the last beat that was seen and what was sent there since."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """An execution with what it belongs to."""
+
+    execution: Execution
+    job: Job
+    source: Job
+    group: Group
+    epoch: int
+    tried: tuple[str, ...]
+
+
+class Routes:
+    """Addresses the executions of one transaction."""
+
+    def __init__(self, connection: Connection, executions: Sequence[Execution], outlook: Outlook, now: int) -> None:
+        self._connection = connection
+        self._outlook = outlook
+        self._now = now
+        self._jobs = jobs_by_id(connection, {execution.job_id for execution in executions})
+        supers = {job.super_task_id for job in self._jobs.values() if _has_super(job)} - self._jobs.keys()
+        self._sources = self._jobs | (jobs_by_id(connection, supers) if supers else {})
+        self._groups = groups_by_id(connection, {execution.job_group for execution in executions})
+        self._entries = {
+            group.app_name: _by_address(list_executors(connection, group.app_name)) for group in self._groups.values()
+        }
+        self._peers: dict[tuple[str, str], Peer] = {}
+        self._lists: dict[tuple[int, str], tuple[str, ...] | Refusal] = {}
+        self._usable: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._before = _Remembered.read(connection, self._jobs.values())
+        self._remembered = self._before.copy()
+        self._held = Counter(outlook.standing.held)
+        self._total = self._held.total()
+        self._given: Counter[str] = Counter()
+
+    def save(self) -> None:
+        """Write what the strategies remember."""
+        keep_route_numbers(self._connection, self._remembered.numbers, self._before.numbers)
+        keep_route_memory(self._connection, self._remembered.uses, self._before.uses)
+
+    def beat_of(self, peer: Peer) -> int:
+        """The time of the last beat of ``peer``, or 0."""
+        entry = self._entries.get(peer.app_name, {}).get(peer.key)
+        return entry.last_beat if entry else 0
+
+    def address(self, execution: Execution, epoch: int, tried: tuple[str, ...] = ()) -> Letter | Refusal | Wait | None:
+        """What to do with an execution; ``tried`` are addresses that did not get it."""
+        job, group = self._jobs.get(execution.job_id), self._groups.get(execution.job_group)
+        if job is None or group is None:
+            return Refusal(reasons.DELETED, "The job or its group was deleted before this execution was sent.")
+        source = self._sources.get(job.super_task_id) if _has_super(job) else job
+        if source is None:
+            missing = f"The job runs the handler of job {job.super_task_id}, which does not exist."
+            return Refusal(reasons.SUPER_TASK_MISSING, f"{missing} Choose another super task.")
+        listed = execution.addresses or self._listed(job, group)
+        if isinstance(listed, Refusal):
+            return listed
+        if tried:
+            listed = tuple(address for address in listed if normal_address(address) not in tried)
+        if not listed:
+            return Refusal(reasons.NOT_SENT, f"None of these could be reached: {_some(tried)}.")
+        usable = self._worth_trying(listed)
+        if not usable:
+            message = f"{_some(listed)} failed too often and is left alone for a while."
+            return Wait(reasons.CIRCUIT_OPEN, message, self._now + _LOOK_AGAIN)
+        return self._letter(_Case(execution, job, source, group, epoch, tried), usable)
+
+    def _letter(self, case: _Case, usable: tuple[str, ...]) -> Letter | Wait | None:
+        execution, job, strategy = case.execution, case.job, case.job.executor_route_strategy
+        chosen = route(strategy, self._question(job, usable, case.group.app_name))
+        assert chosen is not None, "somebody is usable"
+        peer = self._peer(case.group, chosen)
+        ahead = execution.not_before is not None and execution.not_before > self._now
+        # Who is idle now may not be idle then.
+        if ahead and (strategy is RouteStrategy.BUSYOVER or not may_be_held(job, peer)):
+            return None
+        if room_for(peer.key, peer.can_be_asked, self._outlook.standing, self._held, self._total) <= 0:
+            return Wait(reasons.PEER_FULL, f"{peer.address} has enough to take.", self._now + _LOOK_AGAIN)
+        self._count(job, peer)
+        asks = strategy in ASKING
+        others = tuple(self._peer(case.group, address) for address in usable if address != chosen) if asks else ()
+        return Letter(execution, job, case.source, peer, case.epoch, asks, others, case.tried)
+
+    def _listed(self, job: Job, group: Group) -> tuple[str, ...] | Refusal:
+        """The group's addresses that the job may use, whatever their state."""
+        key = (group.id, job.label_selector)
+        if key not in self._lists:
+            self._lists[key] = self._selected(job, group)
+        return self._lists[key]
+
+    def _selected(self, job: Job, group: Group) -> tuple[str, ...] | Refusal:
+        if not group.addresses:
+            return Refusal(
+                reasons.NO_EXECUTOR,
+                f'No executor is registered for app "{group.app_name}". '
+                f"Start one (orth executor FILE --app-name {group.app_name}) or give the group addresses.",
+            )
+        try:
+            selector = parse_selector(job.label_selector)
+        except Invalid as error:
+            return Refusal(reasons.BAD_SELECTOR, str(error))
+        labels = {address: entry.labels for address, entry in self._entries[group.app_name].items()}
+        return eligible(group.addresses, selector, labels) or Refusal(
+            reasons.NO_MATCHING_EXECUTOR,
+            f'None of the {len(group.addresses)} executors of app "{group.app_name}" has the labels '
+            f"{job.label_selector!r}. Start one that has, or change the job's label_selector.",
+        )
+
+    def _worth_trying(self, listed: tuple[str, ...]) -> tuple[str, ...]:
+        """Without those that cannot be reached or are left alone."""
+        if listed not in self._usable:
+            usable = self._outlook.avoid(listed)
+            if self._outlook.standing.open:
+                usable = tuple(address for address in usable if not self._left_alone(normal_address(address)))
+            self._usable[listed] = usable
+        return self._usable[listed]
+
+    def _left_alone(self, key: str) -> bool:
+        """Whether its circuit is open, and the process there still the one that failed."""
+        failed = self._outlook.standing.open
+        entries = (here[key] for here in self._entries.values() if key in here)
+        return key in failed and all(entry.incarnation == failed[key] for entry in entries)
+
+    def _question(self, job: Job, usable: tuple[str, ...], app_name: str) -> Question:
+        memory: Mapping[str, Use] = {}
+        if job.executor_route_strategy in LOOKING_BACK:
+            uses = self._remembered.uses.get(job.id, {})
+            memory = {address: Use(*uses[address]) for address in usable if address in uses}
+        least_loaded = job.executor_route_strategy is RouteStrategy.LEAST_LOADED
+        load = self._load(app_name, usable) if least_loaded else {}
+        number = self._remembered.numbers.get(job.id, 0)
+        return Question(job.id, usable, number, self._outlook.pick, memory, load)
+
+    def _load(self, app_name: str, addresses: Sequence[str]) -> dict[str, int]:
+        """What each announced with its last beat, and what was sent since."""
+        here = self._entries.get(app_name, {})
+        loads: dict[str, int] = {}
+        for address in addresses:
+            key = normal_address(address)
+            entry = here.get(key)
+            seen, sent = self._outlook.sent.get(key, (0, 0))
+            announced, beat = (entry.load or 0, entry.last_beat) if entry is not None else (0, 0)
+            loads[address] = announced + (sent if beat == seen else 0) + self._given[key]
+        return loads
+
+    def _count(self, job: Job, peer: Peer) -> None:
+        """Remember that an execution of ``job`` goes to ``peer``."""
+        self._held[peer.key] += 1
+        self._given[peer.key] += 1
+        self._total += 1
+        if job.executor_route_strategy in COUNTING:
+            self._remembered.count(job.id)
+        elif job.executor_route_strategy in LOOKING_BACK:
+            group = self._groups.get(job.job_group)
+            self._remembered.use(job.id, peer.address, frozenset(group.addresses) if group else frozenset())
+
+    def _peer(self, group: Group, address: str) -> Peer:
+        key = (group.app_name, address)
+        if key not in self._peers:
+            entry = self._entries[group.app_name].get(normal_address(address))
+            incarnation, extensions = (entry.incarnation, entry.extensions) if entry else (None, frozenset[str]())
+            self._peers[key] = Peer(address, group.app_name, incarnation, extensions, group.dialect)
+        return self._peers[key]
+
+
+@dataclass(slots=True)
+class _Remembered:
+    """What the strategies know about the past of each job."""
+
+    numbers: dict[int, int]
+    uses: Memory
+
+    @classmethod
+    def read(cls, connection: Connection, jobs: Iterable[Job]) -> "_Remembered":
+        listed = list(jobs)
+        counting = [job.id for job in listed if job.executor_route_strategy in COUNTING]
+        looking_back = [job.id for job in listed if job.executor_route_strategy in LOOKING_BACK]
+        return cls(route_numbers(connection, counting), route_memory(connection, looking_back))
+
+    def copy(self) -> "_Remembered":
+        return _Remembered(dict(self.numbers), {job: dict(uses) for job, uses in self.uses.items()})
+
+    def count(self, job_id: int) -> None:
+        self.numbers[job_id] = self.numbers.get(job_id, 0) + 1
+
+    def use(self, job_id: int, address: str, listed: frozenset[str]) -> None:
+        """Note a use and forget addresses that are ``listed`` no more."""
+        kept = {one: use for one, use in self.uses.get(job_id, {}).items() if one in listed}
+        fewest = min((use[0] for use in kept.values()), default=0)
+        number = 1 + max((use[1] for use in kept.values()), default=0)
+        self.uses[job_id] = kept | {address: (kept.get(address, (fewest, 0))[0] + 1, number)}
+
+
+def _has_super(job: Job) -> bool:
+    return job.super_task_id not in (0, job.id)
+
+
+def _by_address(entries: Iterable[ExecutorEntry]) -> dict[str, ExecutorEntry]:
+    return {normal_address(entry.address): entry for entry in entries}
+
+
+def _some(addresses: Sequence[str]) -> str:
+    more = f" and {len(addresses) - _NAMED} more" if len(addresses) > _NAMED else ""
+    return ", ".join(addresses[:_NAMED]) + more

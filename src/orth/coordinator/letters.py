@@ -1,0 +1,111 @@
+"""What dispatch carries: a claimed execution addressed to an executor, and what became of it."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from orth.domain.executions import Execution
+from orth.domain.jobs import SENT_AHEAD, GroupDialect, Job, RouteStrategy
+from orth.domain.nodes import normal_address
+from orth.wire.messages import Extension, RunRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """An executor as the registry describes it. One that nobody announced has neither incarnation nor extensions."""
+
+    address: str
+    app_name: str
+    incarnation: str | None = None
+    extensions: frozenset[str] = frozenset()
+    dialect: GroupDialect = GroupDialect.AUTO
+
+    @property
+    def key(self) -> str:
+        """Its address as everybody compares it."""
+        return normal_address(self.address)
+
+    @property
+    def takes_batches(self) -> bool:
+        ours = self.dialect in (GroupDialect.AUTO, GroupDialect.ORTH)
+        return ours and Extension.BATCH_RUN in self.extensions
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether it recognises a repeated trigger, so that asking again cannot run anything twice."""
+        ours = self.dialect in (GroupDialect.AUTO, GroupDialect.ORTH)
+        return ours and self.incarnation is not None and Extension.RESEND in self.extensions
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A claimed execution with what is needed to send it. ``source`` is the job whose handler it runs: its own or that
+    of its super task.
+    """
+
+    execution: Execution
+    job: Job
+    source: Job
+    peer: Peer
+    epoch: int = 0
+    asks: bool = False
+    """Whether the executors are to be asked first: ``peer``, then the ``others``."""
+    others: tuple[Peer, ...] = ()
+    tried: tuple[str, ...] = ()
+    """Addresses that surely did not get it."""
+
+    @property
+    def names_one_address(self) -> bool:
+        """Whether it belongs to one executor and to no other: a shard, or an address somebody chose."""
+        shard = self.job.executor_route_strategy is RouteStrategy.SHARDING_BROADCAST or self.execution.shard_total > 1
+        return shard or len(self.execution.addresses) == 1
+
+
+class Outcome(Enum):
+    """What is known after a letter was sent, or was not."""
+
+    TAKEN = "the executor has it"
+    REFUSED = "the executor answered and does not have it"
+    NOT_SENT = "no connection: the executor surely does not have it"
+    WITHDRAWN = "never tried: its executor failed too often meanwhile"
+    UNKNOWN = "the executor may have it"
+    NOBODY = "nobody who was asked would do"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a letter. ``code`` is a reason, unless it was taken."""
+
+    letter: Letter
+    outcome: Outcome
+    message: str
+    code: str = ""
+
+
+def may_be_held(job: Job, peer: Peer) -> bool:
+    """Whether the executor would hold the trigger until it may start, so that it may be sent ahead of time."""
+    ours = peer.dialect in (GroupDialect.AUTO, GroupDialect.ORTH)
+    return ours and Extension.NOT_BEFORE in peer.extensions and job.executor_block_strategy in SENT_AHEAD
+
+
+def run_request(letter: Letter, now: int, *, again: bool) -> RunRequest:
+    """The trigger. ``again``: it may have arrived before, so only the same process may take it."""
+    execution, job, source = letter.execution, letter.job, letter.source
+    ahead = (execution.not_before or 0) - now
+    return RunRequest(
+        job_id=job.id,
+        executor_handler=execution.executor_handler,
+        executor_params=execution.executor_param,
+        executor_block_strategy=job.executor_block_strategy,
+        executor_timeout=job.executor_timeout,
+        executor_concurrency=job.executor_concurrency,
+        log_id=execution.id,
+        log_date_time=execution.trigger_time,
+        glue_type=source.glue_type,
+        glue_source=source.glue_source,
+        glue_updatetime=source.glue_updatetime,
+        broadcast_index=execution.shard_index,
+        broadcast_total=execution.shard_total,
+        schedule_time=execution.schedule_time,
+        resend_to=letter.peer.incarnation if again else None,
+        start_in=ahead if ahead > 0 and may_be_held(job, letter.peer) else None,
+    )

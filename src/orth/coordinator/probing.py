@@ -1,0 +1,325 @@
+"""The Probing loop: which executors this coordinator can reach. Every coordinator does it, not only the leader.
+
+Calling every executor every second would find a dead one within a second, and would cost as much as all the work at
+some thousands of them. So:
+
+* **Our executors are watched.** Each has an open, idle connection (``orth.wire.watch_lines``). A process that ends has
+  it closed by its system: it is suspect at once, and called to make sure. A machine that is gone is noticed by the
+  system's own keep-alive, within ``registry.watch_timeout``. ``/health`` is asked over the
+  connection once a minute, which finds a process that is there and does not move.
+* **The others are called.** A foreign executor may serve one connection at a time, and one that is kept open would
+  shut out everybody else. It is called (``/beat``) every ``registry.probe_every``, and so are those beyond
+  ``registry.watch_limit``; with more of them than ``registry.probe_rate`` per second, each less often.
+* **Doubts are settled.** Whoever is suspect, or overdue with its beat, is called every ``registry.probe_every`` until
+  it answers. After a minute of it the pauses grow, to ten seconds.
+
+What is found goes to ``reach``. Doubts are stored when they arise and when they end, for people and for the other
+coordinators to see; with the database away they wait.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from orth.clock import Clock
+from orth.coordinator.agenda import Agenda, Pace, Target
+from orth.coordinator.reach import Reach, Sight
+from orth.coordinator.roster import SLACK, Roster
+from orth.domain.nodes import ExecutorEntry, normal_address
+from orth.errors import OrthError, StoreUnavailable
+from orth.events import Events
+from orth.loop import Loop
+from orth.store.database import Connection, Database
+from orth.store.groups import manual_addresses
+from orth.store.reachability import Doubt, clear_doubts, save_doubts
+from orth.store.registry import list_executors
+from orth.wire.executor_calls import ExecutorLink
+from orth.wire.watch_lines import WatchLines
+
+_LOOK_EVERY = 5.0  # what other coordinators stored is known here after that; what came here, at once
+_LOOKED_AT = 500  # entries per second of looking, at most: with very many, what others stored is known later
+_RENEW_DOUBTS = 600.0
+_SHORT_LIFE = 5.0
+_SHORT_LIVES = 3
+_UNLISTED_FOR = 600.0
+_STORE_AGAIN = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How executors are probed."""
+
+    token: str
+    every: timedelta
+    rate: int
+    beat: timedelta
+    timeout: timedelta
+    silence: timedelta
+    limit: int
+    """Open connections, at most; 0 where there are no sockets to open."""
+
+
+class Probing(Loop):
+    """Calls executors and tells ``reach`` how it went."""
+
+    def __init__(
+        self,
+        db: Database,
+        node_id: str,
+        link: ExecutorLink,
+        clock: Clock,
+        events: Events,
+        *,
+        reach: Reach,
+        roster: Roster,
+        watching: Watching,
+    ) -> None:
+        super().__init__(clock, events)
+        self._db = db
+        self._node_id = node_id
+        self._link = link
+        self._reach = reach
+        self._roster = roster
+        self._watching = watching
+        self._pace = Pace(watching.every.total_seconds(), watching.rate)
+        self._lines = WatchLines(
+            token=watching.token,
+            clock=clock,
+            timeout=watching.timeout.total_seconds(),
+            silence=watching.silence.total_seconds(),
+            ended=self._line_ended,
+        )
+        self._agenda = Agenda()
+        self._offsets: dict[str, int] = {}
+        self._overdue: set[str] = set()
+        self._manual: Mapping[str, str] = {}
+        self._calls: set[asyncio.Task[None]] = set()
+        self._storing: asyncio.Task[None] | None = None
+        self._bug: BaseException | None = None
+        self._allowed, self._counted = float(watching.rate), clock.monotonic()
+        self._next_look = self._renewed = self._store_from = clock.monotonic()
+        self._began = False
+        reach.wakes.append(self)
+        roster.wakes.append(self)
+
+    def clock_offset(self, address: str) -> int | None:
+        """Milliseconds by which the executor's clock was ahead of ours when it was last asked."""
+        return self._offsets.get(normal_address(address))
+
+    async def turn(self) -> float:
+        if self._bug is not None:
+            raise self._bug  # a bug in a task is a crash of this loop
+        now = self.clock.monotonic()
+        self._take_news(now)
+        self._take_questions(now)
+        self._call_due(now)
+        if self._storing is None and now >= self._store_from and (now >= self._next_look or self._reach.unsaved):
+            self._storing = asyncio.create_task(self._look_and_save(now))
+            self._storing.add_done_callback(self._stored)
+        return self._pause(now)
+
+    async def all_answered(self) -> None:
+        """Wait until no call is under way, and no look at the database."""
+        while running := [*self._calls, *([self._storing] if self._storing else [])]:
+            await asyncio.wait(running)
+
+    async def close(self) -> None:
+        """Stop calling, and let go of every connection."""
+        running = [*self._calls, *([self._storing] if self._storing else [])]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        self._lines.close()
+
+    # --- whom to call
+
+    def _take_news(self, now: float) -> None:
+        """Who came, went or was restarted, says the roster."""
+        if not self._roster.news:
+            return
+        for address in self._roster.news:
+            entry = self._roster.at(address)
+            if entry is not None:
+                self._expect(address, entry.app_name, entry.incarnation is not None, now)
+            elif address not in self._manual:
+                self._forget(address)
+        self._roster.news.clear()
+
+    def _expect(self, address: str, app_name: str, ours: bool, now: float) -> None:
+        target = self._agenda.targets.get(address)
+        if target is None:
+            at_once = ours and self._watching.limit > 0  # the others in their turn
+            self._agenda.put(address, Target(app_name, ours), now if at_once else now + self._rest(address))
+        else:
+            target.app_name, target.ours, target.listed, target.short_lives = app_name, ours, True, 0
+
+    def _forget(self, address: str) -> None:
+        self._agenda.drop(address)
+        self._lines.drop(address)
+        self._offsets.pop(address, None)
+        self._reach.forget(address)
+
+    def _take_questions(self, now: float) -> None:
+        """Somebody doubts an address, or has heard of one that was thought unreachable."""
+        for address in self._reach.questions:
+            if address in self._agenda.targets:
+                self._agenda.schedule(address, now)
+            else:  # one that a trigger named
+                self._agenda.put(address, Target("", ours=False, listed=False), now)
+        self._reach.questions.clear()
+
+    # --- calling
+
+    def _call_due(self, now: float) -> None:
+        rate = self._pace.rate
+        self._allowed = min(float(rate), self._allowed + (now - self._counted) * rate)
+        self._counted = now
+        while self._allowed >= 1 and (address := self._agenda.take(now)) is not None:
+            self._allowed -= 1
+            task = asyncio.create_task(self._call(address))
+            self._calls.add(task)
+            task.add_done_callback(self._called)
+
+    async def _call(self, address: str) -> None:
+        target = self._agenda.targets[address]
+        try:
+            if self._may_watch(address, target):
+                await self._ask(address, target)
+            else:
+                await self._link.beat(address, token=self._watching.token, app_name=target.app_name)
+                self._reach.answered(address)
+        except OrthError as error:
+            self._reach.failed(address, error, probed=True)
+        if not target.listed and self._reach.sight(address) is not None:
+            self._forget_unlisted(address)
+        self._agenda.done(address, self.clock.monotonic() + self._rest(address))
+
+    async def _ask(self, address: str, target: Target) -> None:
+        if address not in self._lines:
+            target.opened = self.clock.monotonic()
+        health = await self._lines.ask(address)
+        if health.clock_offset is not None:
+            self._offsets[address] = health.clock_offset
+        if address not in self._agenda.targets:
+            self._lines.drop(address)  # it left meanwhile
+        elif health.well:
+            self._reach.answered(address)
+        else:
+            self._reach.silent(address, f"it answers, and says: {health.status}", probed=True)
+
+    def _may_watch(self, address: str, target: Target) -> bool:
+        if not target.ours or target.short_lives >= _SHORT_LIVES:
+            return False
+        return address in self._lines or len(self._lines) < self._watching.limit
+
+    def _line_ended(self, address: str, silent: bool) -> None:
+        target = self._agenda.targets.get(address)
+        if target is None:
+            return
+        lived = self.clock.monotonic() - target.opened
+        target.short_lives = target.short_lives + 1 if lived < _SHORT_LIFE else 0
+        if target.short_lives < _SHORT_LIVES:
+            self._reach.silent(address, "nothing came from its machine" if silent else "its connection was closed")
+
+    def _forget_unlisted(self, address: str) -> None:
+        """An address that no list has is probed until it answers, or for as long as a list would keep it."""
+        sight = self._reach.sight(address)
+        assert sight is not None
+        settled = address not in self._reach.suspects()
+        if settled or self.clock.now() - sight.since > _UNLISTED_FOR * 1000:
+            self._forget(address)
+
+    def _rest(self, address: str) -> float:
+        return self._pace.pause(
+            self._reach.sight(address),
+            self.clock.now(),
+            watched=address in self._lines,
+            overdue=address in self._overdue,
+            unwatched=len(self._agenda.targets) - len(self._lines),
+        )
+
+    # --- remembering
+
+    async def _look_and_save(self, now: float) -> None:
+        """Agree with the database on who is there, and on what is doubted here."""
+        looking = now >= self._next_look
+        if looking:
+            self._next_look = now + max(_LOOK_EVERY, len(self._roster) / _LOOKED_AT)
+        try:
+            if not self._began:  # an earlier process of this name may have left some
+                await self._db.tx(clear_doubts, self._node_id)
+                self._began = True
+            await self._save(now)
+            if looking:
+                self._roster.begin_look()
+                entries, manual = await self._db.read(_listed)
+                self._roster.follow(entries)
+                self._follow_manual(manual)
+                self._mind_overdue()
+        except StoreUnavailable:  # told by those who can do nothing without it; here the memory goes on
+            self._store_from = self.clock.monotonic() + _STORE_AGAIN
+
+    async def _save(self, now: float) -> None:
+        if now - self._renewed >= _RENEW_DOUBTS:
+            self._renewed = now
+            self._reach.doubt_again()
+        changed = dict(self._reach.unsaved)
+        if changed:
+            await self._db.tx(_write, self._node_id, changed)
+            for address, sight in changed.items():
+                if self._reach.unsaved.get(address) is sight:
+                    self._reach.unsaved.pop(address, None)
+
+    def _follow_manual(self, manual: Mapping[str, str]) -> None:
+        now = self.clock.monotonic()
+        before, self._manual = self._manual, manual
+        for address, app_name in manual.items():
+            if self._roster.at(address) is None:
+                self._expect(address, app_name, False, now)
+        for address in before.keys() - manual.keys():
+            if self._roster.at(address) is None:
+                self._forget(address)
+
+    def _mind_overdue(self) -> None:
+        now, before = self.clock.monotonic(), self._overdue
+        self._overdue = self._roster.overdue(self._watching.beat.total_seconds() * SLACK)
+        for address in self._overdue - before:
+            if address in self._agenda.targets:
+                self._agenda.schedule(address, now)
+
+    def _stored(self, task: asyncio.Task[None]) -> None:
+        self._storing = None
+        self._note_bug(task)
+
+    def _called(self, task: asyncio.Task[None]) -> None:
+        self._calls.discard(task)
+        self._note_bug(task)
+
+    def _note_bug(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self._bug = task.exception()
+        self.wake()
+
+    def _pause(self, now: float) -> float:
+        due = self._agenda.next_due()
+        if due is not None and self._allowed < 1:
+            due = max(due, now + (1 - self._allowed) / self._pace.rate)
+        look = self._next_look if not self._reach.unsaved else now
+        soonest = max(look, self._store_from) if self._storing is None else now + _LOOK_EVERY
+        return max(0.0, min(soonest, due if due is not None else soonest) - now)
+
+
+def _listed(connection: Connection) -> tuple[list[ExecutorEntry], dict[str, str]]:
+    manual = {normal_address(address): app_name for address, app_name in manual_addresses(connection).items()}
+    return list_executors(connection), manual
+
+
+def _write(connection: Connection, node_id: str, changed: Mapping[str, Sight | None]) -> None:
+    clear_doubts(connection, node_id, [address for address, sight in changed.items() if sight is None])
+    doubts = [
+        Doubt(node_id, address, sight.state, sight.since, sight.checked_at, sight.reason)
+        for address, sight in changed.items()
+        if sight is not None
+    ]
+    save_doubts(connection, doubts)

@@ -1,0 +1,158 @@
+"""Which executors answer, as this coordinator finds it: an opinion, held in memory, about addresses.
+
+A beat says that an executor lives; it does not say that we reach it. So whoever calls one tells here how it went, and
+routing asks here before it chooses. One failed call is enough to be avoided: another executor is as good, and being
+wrong costs one probe. A probe (``probing``) confirms or clears the suspicion at once.
+
+* ``refused``: nobody is there, and that is certain. * ``silent``: no answer in time; it may be slow, or cut off.
+* ``answered``: whatever it said, it is there.
+
+Were nobody left, everybody is worth trying: a coordinator that is cut off itself must not conclude that the world has
+ended. Nothing here decides about an execution; it only decides whom *not* to choose.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from orth.clock import Clock
+from orth.coordinator.facts import ExecutorReachable, ExecutorSuspected, ExecutorUnreachable
+from orth.domain.nodes import Reachability, normal_address
+from orth.errors import OrthError
+from orth.events import Event, Events
+from orth.loop import Loop
+from orth.wire.executor_calls import NotSent
+
+_AVOIDED = (Reachability.SUSPECT, Reachability.UNREACHABLE)
+_REASON_LIMIT = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What was found at an address."""
+
+    state: Reachability
+    since: int
+    checked_at: int
+    reason: str = ""
+    refused: bool = False
+    """Nobody was there: a beat, which may have been sent before, does not clear that. Only an answer does."""
+
+
+class Reach:
+    """What this coordinator knows about addresses. For one event loop; no call waits."""
+
+    def __init__(self, clock: Clock, events: Events) -> None:
+        self._clock = clock
+        self._events = events
+        self._sights: dict[str, Sight] = {}
+        self._avoided: set[str] = set()
+        self.unsaved: dict[str, Sight | None] = {}
+        """Doubts that are not stored yet; None where a stored one is over."""
+        self.questions: set[str] = set()
+        """Addresses that should be probed now: newly doubted ones, and unreachable ones that were heard."""
+        self.wakes: list[Loop] = []
+        """Loops to wake when there is something to probe."""
+
+    def avoid(self, addresses: Sequence[str]) -> tuple[str, ...]:
+        """Those worth sending to, in their order; all of them when none would be left."""
+        if not self._avoided:
+            return tuple(addresses)
+        good = tuple(address for address in addresses if address.rstrip("/") not in self._avoided)
+        return good or tuple(addresses)
+
+    def state(self, address: str) -> Reachability:
+        sight = self._sights.get(normal_address(address))
+        return sight.state if sight else Reachability.UNTRIED
+
+    def sight(self, address: str) -> Sight | None:
+        return self._sights.get(normal_address(address))
+
+    def refused(self, address: str, reason: str, *, probed: bool = False) -> None:
+        """A call was refused: the executor is not there. ``probed`` when the call was made to find that out."""
+        self._doubt(address, reason, refused=True, probed=probed)
+
+    def silent(self, address: str, reason: str, *, probed: bool = False) -> None:
+        """A call was not answered in time."""
+        self._doubt(address, reason, refused=False, probed=probed)
+
+    def failed(self, address: str, error: OrthError, *, probed: bool = False) -> None:
+        """A call raised ``error``: silence, unless it surely found nobody."""
+        nobody = isinstance(error, NotSent) and not isinstance(error.__cause__, TimeoutError)
+        self._doubt(address, error.message, refused=nobody, probed=probed)
+
+    def answered(self, address: str) -> None:
+        """It is there, whatever it said."""
+        address, now = normal_address(address), self._clock.now()
+        was = self._sights.get(address)
+        if was is not None and was.state is Reachability.REACHABLE:
+            self._sights[address] = replace(was, checked_at=now)
+            return
+        self._set(address, Sight(Reachability.REACHABLE, now, now))
+        if was is not None and was.state in _AVOIDED:
+            self._events.emit(ExecutorReachable(address))
+
+    def heard(self, address: str) -> None:
+        """A beat came from there.
+
+        That clears a mere suspicion of silence. Where a probe found nothing, or nobody, only a probe clears it, and is
+        made at once: an executor that can reach us is not always one that we can reach.
+        """
+        sight = self.sight(address)
+        if sight is None or sight.state not in _AVOIDED:
+            return
+        if sight.state is Reachability.SUSPECT and not sight.refused:
+            self.answered(address)
+        else:
+            self._ask_about(normal_address(address))
+
+    def suspects(self) -> tuple[str, ...]:
+        """Addresses that are avoided, and so worth a probe."""
+        return tuple(self._avoided)
+
+    def doubt_again(self) -> None:
+        """Let every doubt be stored anew: it still holds."""
+        for address in self._avoided:
+            self._sights[address] = self.unsaved[address] = replace(self._sights[address])
+
+    def known(self) -> tuple[str, ...]:
+        """Every address there is an opinion about."""
+        return tuple(self._sights)
+
+    def forget(self, address: str) -> None:
+        """It is nobody's address any more."""
+        address = normal_address(address)
+        self._sights.pop(address, None)
+        if address in self._avoided:
+            self._avoided.discard(address)
+            self.unsaved[address] = None
+
+    def _doubt(self, address: str, reason: str, *, refused: bool, probed: bool) -> None:
+        address, now = normal_address(address), self._clock.now()
+        reason = reason[:_REASON_LIMIT]
+        was = self._sights.get(address)
+        known = was is not None and was.state in _AVOIDED
+        state = Reachability.UNREACHABLE if known and probed else Reachability.SUSPECT
+        if was is not None and (was.state is state or was.state is Reachability.UNREACHABLE):
+            self._sights[address] = replace(was, checked_at=now, reason=reason, refused=refused)
+            return
+        self._set(address, Sight(state, now, now, reason, refused))
+        fact: Event = ExecutorSuspected(address, reason)
+        if state is Reachability.UNREACHABLE:
+            fact = ExecutorUnreachable(address, reason)
+        self._events.emit(fact)
+        if not probed:
+            self._ask_about(address)
+
+    def _set(self, address: str, sight: Sight) -> None:
+        self._sights[address] = sight
+        if sight.state in _AVOIDED:
+            self._avoided.add(address)
+            self.unsaved[address] = sight
+        elif address in self._avoided:
+            self._avoided.discard(address)
+            self.unsaved[address] = None
+
+    def _ask_about(self, address: str) -> None:
+        self.questions.add(address)
+        for loop in self.wakes:
+            loop.wake()

@@ -1,0 +1,149 @@
+"""The registry as this coordinator last knew it, in memory.
+
+The database has the truth; this is the copy that is left while it is away. It follows every beat that arrives here,
+also one that could not be stored, and every look at the database. Ages are measured on this process's own clock: how
+long *it* has not heard anything, whatever the clocks of others say.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from orth.clock import Clock
+from orth.domain.nodes import ExecutorEntry, normal_address
+from orth.loop import Loop
+
+Key = tuple[str, str]
+
+SLACK = 1.1
+"""How much later than its interval a beat may come, as a factor: one in flight is not a missed one."""
+_REMEMBER_REMOVED = 600.0
+_REMOVED_LIMIT = 1000
+
+
+@dataclass(slots=True)
+class _Place:
+    entry: ExecutorEntry
+    heard: float
+    announced: int = 0
+    """A digest of what it announced, once that is stored."""
+    row: int | None = None
+    """Where it is stored, once that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """An executor that fell silent and was taken out, and when this coordinator noticed."""
+
+    entry: ExecutorEntry
+    noticed: float
+
+
+class Roster:
+    """Who is there, as far as this coordinator knows. For one event loop."""
+
+    def __init__(self, clock: Clock, *, dead_after: float) -> None:
+        self._clock = clock
+        self._dead_after = dead_after
+        self._places: dict[Key, _Place] = {}
+        self._removed: dict[Key, Removed] = {}
+        self._touched: set[Key] = set()
+        self._keys_at: dict[str, set[Key]] = {}
+        self.news: set[str] = set()
+        """Addresses that came, went or were restarted since somebody last looked."""
+        self.wakes: list[Loop] = []
+        """Loops to wake when there is news."""
+
+    def heard(self, app_name: str, address: str) -> None:
+        """A beat arrived, whether or not it can be stored. Who is not known yet becomes so when it is."""
+        place = self._places.get((app_name, address))
+        if place is not None:
+            place.heard = self._clock.monotonic()
+
+    def stored(self, entry: ExecutorEntry, announced: int, row: int | None = None) -> None:
+        """A beat was stored, in ``row``; ``announced`` is a digest of what came with it."""
+        key = (entry.app_name, entry.address)
+        before = self._places.get(key)
+        self._touched.add(key)
+        self._places[key] = _Place(entry, self._clock.monotonic(), announced, row)
+        self._keys_at.setdefault(normal_address(entry.address), set()).add(key)
+        self._removed.pop(key, None)
+        if before is None or before.entry.incarnation != entry.incarnation:
+            self._tell(entry.address)
+
+    def left(self, app_name: str, address: str) -> None:
+        """It said good-bye."""
+        self._touched.add((app_name, address))
+        if self._places.pop((app_name, address), None) is not None:
+            self._tell(address)
+
+    def last_stored(self, app_name: str, address: str, announced: int) -> tuple[ExecutorEntry, int | None] | None:
+        """This executor as its last beat was stored here, and in which row, if it announced the same then."""
+        place = self._places.get((app_name, address))
+        return (place.entry, place.row) if place is not None and place.announced == announced else None
+
+    def begin_look(self) -> None:
+        """The database is about to be read: what changes from here on is newer than what will be found."""
+        self._touched.clear()
+
+    def follow(self, stored: Iterable[ExecutorEntry]) -> None:
+        """Agree with what the database had at the last ``begin_look``."""
+        here, wall = self._clock.monotonic(), self._clock.now()
+        found = {key: self._places[key] for key in self._touched if key in self._places}
+        for entry in stored:
+            key = (entry.app_name, entry.address)
+            if key in self._touched:
+                continue
+            before = self._places.get(key)
+            if before is None:
+                found[key] = _Place(entry, here - max(0, wall - entry.last_beat) / 1000)
+            elif before.entry.last_beat == entry.last_beat:
+                found[key] = before
+            else:
+                same = before.entry.incarnation == entry.incarnation
+                found[key] = _Place(entry, here, before.announced if same else 0, before.row if same else None)
+            if before is None or before.entry.incarnation != entry.incarnation:
+                self._tell(entry.address)
+        self._note_gone(found, here)
+        self._places = found
+        self._keys_at = {}
+        for key, place in found.items():
+            self._keys_at.setdefault(normal_address(place.entry.address), set()).add(key)
+
+    def _note_gone(self, found: dict[Key, _Place], here: float) -> None:
+        for key, place in self._places.items():
+            if key in found:
+                self._removed.pop(key, None)
+                continue
+            self._tell(place.entry.address)
+            if here - place.heard >= self._dead_after:
+                self._removed[key] = Removed(place.entry, here)
+        kept = [(key, one) for key, one in self._removed.items() if here - one.noticed < _REMEMBER_REMOVED]
+        self._removed = dict(kept[-_REMOVED_LIMIT:])
+
+    def entries(self) -> list[tuple[ExecutorEntry, float]]:
+        """Everybody, with the seconds since they were heard, in order of app name and address."""
+        here = self._clock.monotonic()
+        return [(place.entry, here - place.heard) for _key, place in sorted(self._places.items())]
+
+    def removed(self) -> list[ExecutorEntry]:
+        """Those who fell silent and were taken out lately, in order of app name and address."""
+        here = self._clock.monotonic()
+        return [one.entry for _key, one in sorted(self._removed.items()) if here - one.noticed < _REMEMBER_REMOVED]
+
+    def at(self, address: str) -> ExecutorEntry | None:
+        """Who is at ``address``; of several apps there, the one heard last."""
+        here = [self._places[key] for key in self._keys_at.get(address, ()) if key in self._places]
+        return max(here, key=lambda place: place.heard).entry if here else None
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def overdue(self, after: float) -> set[str]:
+        """Addresses not heard of for more than ``after`` seconds."""
+        since = self._clock.monotonic() - after
+        return {normal_address(place.entry.address) for place in self._places.values() if place.heard < since}
+
+    def _tell(self, address: str) -> None:
+        self.news.add(normal_address(address))
+        for loop in self.wakes:
+            loop.wake()

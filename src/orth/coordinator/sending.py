@@ -1,0 +1,93 @@
+"""The exchange itself: letters go out in one request, and each gets its answer.
+
+What a failure means is decided here once. No connection: surely not sent. Anything else after a connection was there:
+unknown. A batch that was answered as a whole instead of item by item is unknown as well, because part of it may have
+been taken before something went wrong.
+"""
+
+from collections.abc import Sequence
+
+from orth.clock import Clock
+from orth.coordinator.letters import Answer, Letter, Outcome, run_request
+from orth.coordinator.reach import Reach
+from orth.domain import reasons
+from orth.domain.executions import SUCCESS
+from orth.domain.jobs import BlockStrategy
+from orth.errors import Invalid, OrthError
+from orth.wire.executor_calls import AnswerUnknown, ExecutorLink, NotSent
+
+_DISCARDS = ("DISCARD_LATER", "Discard Later")
+"""How executors of all makes name the strategy when they refuse by it."""
+
+
+class Sending:
+    """Sends letters to one executor at a time and tells ``reach`` how it went."""
+
+    def __init__(self, link: ExecutorLink, reach: Reach, clock: Clock, token: str) -> None:
+        self._link = link
+        self._reach = reach
+        self._clock = clock
+        self._token = token
+
+    async def send(self, letters: Sequence[Letter], *, again: bool = False) -> list[Answer]:
+        """Send letters that go to the same executor; what is known about each afterwards, in order.
+
+        ``again``: they may have arrived before. Then a failure to send leaves everything as unknown as it was.
+        """
+        address = letters[0].peer.address
+        try:
+            answers = await (self._one(letters[0], again) if len(letters) == 1 else self._batch(letters, again))
+        except NotSent as error:
+            self._reach.failed(address, error)
+            code = reasons.NO_CONNECTION if isinstance(error.__cause__, TimeoutError) else reasons.NOT_SENT
+            return _all(letters, Outcome.UNKNOWN if again else Outcome.NOT_SENT, error.message, code)
+        except AnswerUnknown as error:
+            self._reach.failed(address, error)
+            return _all(letters, Outcome.UNKNOWN, error.message, reasons.UNKNOWN_ANSWER)
+        except OrthError as error:
+            code = reasons.ADDRESS_REFUSED if isinstance(error, Invalid) else reasons.REFUSED
+            return _all(letters, Outcome.UNKNOWN if again else Outcome.REFUSED, str(error), code)
+        self._reach.answered(address)
+        return answers
+
+    async def _one(self, letter: Letter, again: bool) -> list[Answer]:
+        peer = letter.peer
+        reply = await self._link.run(
+            peer.address,
+            run_request(letter, self._clock.now(), again=again),
+            token=self._token,
+            app_name=peer.app_name,
+            extensions=peer.extensions,
+            dialect=peer.dialect,
+        )
+        return [_answer(letter, reply.code, reply.msg)]
+
+    async def _batch(self, letters: Sequence[Letter], again: bool) -> list[Answer]:
+        peer, now = letters[0].peer, self._clock.now()
+        replies = await self._link.run_all(
+            peer.address,
+            [run_request(letter, now, again=again) for letter in letters],
+            token=self._token,
+            app_name=peer.app_name,
+            extensions=peer.extensions,
+        )
+        silent = f"{peer.address} answered the batch without a word about this one."
+        return [
+            _answer(letter, reply.code, reply.msg)
+            if reply is not None
+            else Answer(letter, Outcome.UNKNOWN, silent, reasons.UNKNOWN_ANSWER)
+            for letter, reply in zip(letters, replies, strict=True)
+        ]
+
+
+def _answer(letter: Letter, code: int, said: str | None) -> Answer:
+    if code == SUCCESS:
+        return Answer(letter, Outcome.TAKEN, said or "")
+    message = f"{letter.peer.address} refused: {said or code}"
+    discards = letter.job.executor_block_strategy is BlockStrategy.DISCARD_LATER
+    discarded = discards and any(word in message for word in _DISCARDS)
+    return Answer(letter, Outcome.REFUSED, message, reasons.DISCARDED if discarded else reasons.REFUSED)
+
+
+def _all(letters: Sequence[Letter], outcome: Outcome, message: str, code: str) -> list[Answer]:
+    return [Answer(letter, outcome, message, code) for letter in letters]

@@ -1,0 +1,185 @@
+"""What follows from an executor's answer, inside a transaction.
+
+A yes and a doubt are written down; a no ends the execution. What surely was not sent goes to another address, at most
+``_ATTEMPTS`` in all, unless it belongs to one executor alone; if nobody else is left it ends. What was withdrawn
+because its executor keeps failing goes elsewhere or waits, and ends when it has waited too long. Each leaves a note.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from orth.coordinator.choosing import Choice
+from orth.coordinator.claiming import Outlook, Refusal, Routes, Wait
+from orth.coordinator.finishing import Finished, finish
+from orth.coordinator.letters import Answer, Letter, Outcome
+from orth.domain import reasons
+from orth.domain.executions import FAILURE, Execution
+from orth.store.database import Connection
+from orth.store.dispatching import (
+    Assignment,
+    assign_executions,
+    put_back,
+    reassign_executions,
+    record_accepted,
+    record_unknown,
+)
+from orth.store.executions import Ending
+from orth.store.notes import Note, add_notes
+
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """Who writes, in which term, and for how long an execution may wait for an executor that is left alone."""
+
+    node_id: str
+    epoch: int
+    longest_wait: int
+    outlook: Outlook
+    closing: bool = False
+    """Nothing is sent any more: what is unsent goes back to wait for the next coordinator."""
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What a transaction decided: collected first, written at the end."""
+
+    letters: list[Letter] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    waits: dict[tuple[int, str], list[int]] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+
+    def end(self, execution: Execution, code: str, message: str) -> None:
+        self.endings.append(
+            Ending(execution_id=execution.id, trigger_code=FAILURE, trigger_msg=message, reason_code=code)
+        )
+
+    def note(self, execution: Execution, code: str, message: str) -> None:
+        self.notes.append(Note(execution.id, code, message))
+
+    def wait(self, execution: Execution, wait: Wait) -> None:
+        self.waits.setdefault((wait.until, wait.code), []).append(execution.id)
+        if execution.reason_code != wait.code:  # said once, however often it is looked at
+            self.note(execution, wait.code, wait.message)
+
+    def take(self, execution: Execution, decided: Letter | Refusal | Wait, office: Office, now: int) -> None:
+        """Sort one decision."""
+        match decided:
+            case Letter():
+                self.letters.append(decided)
+            case Refusal(code, message):
+                self.end(execution, code, message)
+            case Wait(code, message) if code == reasons.CIRCUIT_OPEN and _waited(execution, now) > office.longest_wait:
+                self.end(execution, code, f"{message} It has waited {office.longest_wait // 1000} s for that to end.")
+            case Wait():
+                self.wait(execution, decided)
+
+    def write(self, connection: Connection, office: Office, now: int) -> list[Finished]:
+        """Store all but the letters, whose assignment depends on where they come from."""
+        for (until, code), ids in self.waits.items():
+            put_back(connection, ids, until, code, office.epoch, now)
+        finished = finish(connection, self.endings, now)
+        add_notes(connection, self.notes, office.node_id, now)
+        return finished
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What came of a batch of answers: what has ended, and what is to be sent."""
+
+    finished: list[Finished]
+    letters: list[Letter]
+    rerouted: list[tuple[Letter, str]] = field(default_factory=list)
+    beats: dict[str, int] = field(default_factory=dict)
+
+
+def claim(connection: Connection, opened: Sequence[Execution], office: Office, now: int) -> Settled:
+    """Address opened executions and commit to it."""
+    routes = Routes(connection, opened, office.outlook, now)
+    verdicts = Verdicts()
+    for execution in opened:
+        decided = routes.address(execution, office.epoch)
+        if decided is not None:
+            verdicts.take(execution, decided, office, now)
+    routes.save()
+    assign_executions(connection, [assignment(letter) for letter in verdicts.letters], office.epoch, now)
+    finished = verdicts.write(connection, office, now)
+    beats = {letter.peer.key: routes.beat_of(letter.peer) for letter in verdicts.letters}
+    return Settled(finished, verdicts.letters, beats=beats)
+
+
+def settle(
+    connection: Connection, answers: Sequence[Answer], choices: Sequence[Choice], office: Office, now: int
+) -> Settled:
+    """Write what the executors said and commit to the next addresses."""
+    by_outcome: dict[Outcome, list[Answer]] = {outcome: [] for outcome in Outcome}
+    for answer in answers:
+        by_outcome[answer.outcome].append(answer)
+    verdicts = Verdicts()
+    record_accepted(connection, [answer.letter.execution.id for answer in by_outcome[Outcome.TAKEN]], now)
+    doubts = by_outcome[Outcome.UNKNOWN]
+    record_unknown(connection, [(one.letter.execution.id, one.message) for one in doubts], now, reasons.UNKNOWN_ANSWER)
+    for answer in (*doubts, *by_outcome[Outcome.REFUSED], *by_outcome[Outcome.NOBODY]):
+        verdicts.note(answer.letter.execution, answer.code, answer.message)
+    for answer in (*by_outcome[Outcome.REFUSED], *by_outcome[Outcome.NOBODY]):
+        verdicts.end(answer.letter.execution, answer.code, answer.message)
+    unsent = (*by_outcome[Outcome.NOT_SENT], *by_outcome[Outcome.WITHDRAWN])
+    rerouted: list[tuple[Letter, str]] = []
+    if office.closing:
+        _hand_back([*(one.letter for one in unsent), *(one.letter for one in choices)], verdicts, now)
+        choices = ()
+    elif unsent:
+        rerouted = _reroute(connection, unsent, verdicts, office, now)
+    for choice in choices:
+        verdicts.note(choice.letter.execution, reasons.ASKED, f"{choice.letter.peer.address}, because {choice.heard}")
+    moved = [*(choice.letter for choice in choices), *verdicts.letters]
+    still = reassign_executions(connection, [assignment(letter) for letter in moved], office.epoch, now)
+    finished = verdicts.write(connection, office, now)
+    return Settled(finished, [letter for letter in moved if letter.execution.id in still], rerouted)
+
+
+def _reroute(
+    connection: Connection, unsent: Sequence[Answer], verdicts: Verdicts, office: Office, now: int
+) -> list[tuple[Letter, str]]:
+    """Find another address for what was not sent; those found, each with the reason."""
+    routes = Routes(connection, [answer.letter.execution for answer in unsent], office.outlook, now)
+    rerouted: list[tuple[Letter, str]] = []
+    for answer in unsent:
+        letter, execution = answer.letter, answer.letter.execution
+        if answer.outcome is Outcome.NOT_SENT:
+            verdicts.note(execution, answer.code, answer.message)
+            letter = replace(letter, tried=(*letter.tried, letter.peer.key))
+        if answer.outcome is Outcome.NOT_SENT and (letter.names_one_address or len(letter.tried) >= _ATTEMPTS):
+            verdicts.end(execution, answer.code, answer.message)
+            continue
+        decided = routes.address(execution, office.epoch, letter.tried)
+        match decided:
+            case None:  # it may start only later: it waits like any other
+                verdicts.wait(execution, Wait(reasons.PLANNED, answer.message, execution.not_before or now))
+            case Refusal(reasons.NOT_SENT):
+                verdicts.end(execution, answer.code, answer.message)
+            case Letter():
+                verdicts.take(execution, decided, office, now)
+                verdicts.note(execution, reasons.REROUTED, f"{decided.peer.address} instead of {letter.peer.address}")
+                rerouted.append((decided, answer.message))
+            case _:
+                verdicts.take(execution, decided, office, now)
+    routes.save()
+    return rerouted
+
+
+def _hand_back(letters: Iterable[Letter], verdicts: Verdicts, now: int) -> None:
+    for letter in letters:
+        until = max(now, letter.execution.not_before or 0)
+        wait = Wait(reasons.HANDED_BACK, "The coordinator that was to send it stopped.", until)
+        verdicts.wait(letter.execution, wait)
+
+
+def assignment(letter: Letter) -> Assignment:
+    message = f"routed to {letter.peer.address} ({letter.job.executor_route_strategy})"
+    return Assignment(letter.execution.id, letter.peer.address, letter.peer.incarnation, message)
+
+
+def _waited(execution: Execution, now: int) -> int:
+    return now - execution.trigger_time

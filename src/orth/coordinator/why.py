@@ -1,0 +1,168 @@
+"""Why an execution is where it is, told in order: pure.
+
+The cause and what the ledger decided, whom routing chose, what happened beyond the ordinary, where it stands, and what
+happens next. The ordinary way leaves no notes, so most explanations are three lines long.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from orth.clock import iso
+from orth.domain import reasons
+from orth.domain.executions import Execution, Phase, Status
+from orth.domain.fires import FireDecision
+from orth.domain.jobs import Job, TriggerCause
+from orth.domain.reasons import REASONS
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that happened. ``at`` is None where the time was not kept."""
+
+    code: str
+    text: str
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """The bounds that decide what happens next, in seconds."""
+
+    answer: float
+    unknown: float
+    lost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known about an execution. ``notes`` are in order; ``job`` is None when it was deleted."""
+
+    execution: Execution
+    job: Job | None
+    fire: FireDecision | None
+    notes: Sequence[Step]
+    next_attempt: int | None = None
+    """The execution that tries again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The whole story. ``summary`` is its last line in one sentence; ``next`` what to expect."""
+
+    summary: str
+    steps: tuple[Step, ...]
+    next: str
+
+
+_CAUSES = {
+    TriggerCause.CRON: "Its cron schedule fired",
+    TriggerCause.FIXED_RATE: "Its fixed rate fired",
+    TriggerCause.FIXED_DELAY: "Its delay after the previous execution was over",
+    TriggerCause.AT: "Its instant came",
+    TriggerCause.MANUAL: "Somebody triggered it by hand",
+    TriggerCause.API: "It was triggered through the API",
+    TriggerCause.PARENT: "A parent job ended well",
+    TriggerCause.RETRY: "An earlier attempt did not succeed",
+    TriggerCause.MISFIRE: "A missed fire was made up for",
+    TriggerCause.BATCH: "It is part of a batch",
+}
+
+
+def explain(record: Record, patience: Patience, now: int) -> Explanation:
+    """Tell the story of an execution as it stands at ``now``."""
+    steps = (*_origin(record), *_route(record), *record.notes, *_ending(record.execution))
+    following = _next(record, patience, now)
+    execution = record.execution
+    if execution.phase is not Phase.ENDED:
+        return Explanation(following, steps, following)
+    if execution.status is Status.SUCCESS:
+        return Explanation("It ended well.", steps, following)
+    told = execution.trigger_msg if execution.status is Status.TRIGGER_FAILED else execution.handle_msg
+    meaning = REASONS.get(execution.reason_code or "", "")
+    return Explanation(_first_line(told) or meaning or "It failed without a word.", steps, following)
+
+
+def _origin(record: Record) -> Iterator[Step]:
+    execution, fire = record.execution, record.fire
+    text = _CAUSES[execution.cause]
+    kind, _, origin = execution.trigger_key.partition(":")
+    if kind == "retry":
+        text += f": this is attempt {execution.attempt}, after execution {origin}"
+    if execution.batch_id is not None:
+        text += f" (batch {execution.batch_id})"
+    if execution.schedule_time is not None:
+        text += f", for {iso(execution.schedule_time)}"
+    yield Step(execution.cause, f"{text}.", execution.trigger_time)
+    if fire is not None:
+        spelled = f"The fire ledger says {fire.decision}" + (f": {fire.reason}" if fire.reason else "")
+        yield Step(f"fire_{fire.decision}", f"{spelled.rstrip('.')}.", execution.trigger_time)
+
+
+def _route(record: Record) -> Iterator[Step]:
+    execution, job = record.execution, record.job
+    if execution.executor_address is None:
+        return
+    by = f" by {job.executor_route_strategy}" if job is not None else ""
+    among = f" among {len(execution.addresses)} given with the trigger" if execution.addresses else ""
+    shard = f" for shard {execution.shard_index} of {execution.shard_total}" if execution.shard_total > 1 else ""
+    yield Step("routed", f"{execution.executor_address} was chosen{by}{among}{shard}.")
+
+
+def _ending(execution: Execution) -> Iterator[Step]:
+    if execution.phase is not Phase.ENDED:
+        return
+    told = execution.trigger_msg if execution.status is Status.TRIGGER_FAILED else execution.handle_msg
+    text = _first_line(told) or REASONS.get(execution.reason_code or "", "")
+    yield Step(execution.reason_code or execution.status, text or "It ended.", execution.handle_time)
+
+
+def _next(record: Record, patience: Patience, now: int) -> str:
+    execution = record.execution
+    match execution.phase:
+        case Phase.OPENED:
+            return _waiting(execution, patience, now)
+        case Phase.DISPATCHING:
+            return f"It is on its way; {execution.executor_address} has {patience.answer:g} s to answer."
+        case Phase.UNKNOWN:
+            return _doubted(record, patience)
+        case Phase.ENDED if record.next_attempt is not None:
+            return f"Execution {record.next_attempt} tries again."
+        case Phase.ENDED:
+            return "Nothing: it has ended."
+        case _:
+            lost = (record.job.lost_after if record.job else 0) or patience.lost
+            return (
+                f"{execution.executor_address} has it and will report how it ends; "
+                f"should that executor be gone for {lost:g} s, it ends as lost."
+            )
+
+
+def _waiting(execution: Execution, patience: Patience, now: int) -> str:
+    due = execution.not_before
+    if execution.reason_code == reasons.CIRCUIT_OPEN:
+        until = iso(execution.trigger_time + int(patience.unknown * 1000))
+        return f"{REASONS[reasons.CIRCUIT_OPEN]} It is looked at again every second and fails after {until}."
+    if execution.reason_code == reasons.PEER_FULL:
+        return f"{REASONS[reasons.PEER_FULL]} It is looked at again every second."
+    if due is not None and due > now:
+        return f"It is sent when it is due, at {iso(due)}, or earlier to an executor that holds it until then."
+    return "It waits to be sent: the leader takes it within a second, if there is one."
+
+
+def _doubted(record: Record, patience: Patience) -> str:
+    execution = record.execution
+    doubts = (reasons.UNKNOWN_ANSWER, reasons.LEADER_CHANGED)
+    since = next((step.at for step in reversed(record.notes) if step.code in doubts and step.at is not None), None)
+    asked = execution.incarnation is not None
+    bound = patience.unknown if asked else (record.job.lost_after if record.job else 0) or patience.lost
+    until = f"until {iso(since + int(bound * 1000))}" if since is not None else f"for {bound:g} s"
+    if asked:
+        return f"{execution.executor_address} is asked again every second {until}; then it counts as failed."
+    return (
+        f"{execution.executor_address} cannot be asked about it. Its result is awaited {until}, "
+        "unless the executor says meanwhile that the job is idle there."
+    )
+
+
+def _first_line(text: str | None) -> str:
+    return next(iter((text or "").strip().splitlines()), "")

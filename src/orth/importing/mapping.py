@@ -1,0 +1,312 @@
+"""From a row of xxl-job to a definition of ours.
+
+The words are mostly the same, so most fields are copied. Where xxl-job allows what we do not, the definition is kept
+and the difference noted: an expression that never fires again costs a job its schedule, not its existence. Only a job
+that could not run at all (no group, no handler, a kind of source nobody knows) is refused.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from pydantic import ValidationError
+
+from orth.coordinator.http.groups import GroupBody
+from orth.domain.jobs import (
+    ALIASES,
+    AddressType,
+    BlockStrategy,
+    GlueType,
+    Group,
+    GroupDialect,
+    Job,
+    MisfireStrategy,
+    RouteStrategy,
+    ScheduleType,
+)
+from orth.domain.schedules import parse_schedule
+from orth.errors import InvalidSchedule
+from orth.importing.exports import Export, Row
+from orth.importing.fields import Fields, Unusable, shown
+from orth.store.glue_versions import GlueVersion
+from orth.wire.messages import GLUE_SOURCE_LIMIT, HANDLER_NAME_LIMIT, PARAMS_LIMIT
+
+_NAME_LIMIT = 255
+_CONF_LIMIT = 255
+_AUTHOR_LIMIT = 64
+_REMARK_LIMIT = 128
+_TITLE_LIMIT = 64
+_USERNAME_LIMIT = 50
+_LONGEST_TIMEOUT = 7 * 86_400
+_MOST_RETRIES = 100
+_MOST_AT_ONCE = 64
+_ADMINISTRATOR = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a thing is over there."""
+
+    kind: str  # group | job | user
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Something that cannot be taken over."""
+
+    origin: Origin
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MappedGroup:
+    origin: Origin
+    group: Group
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MappedJob:
+    """A job with the ids of over there: of its group, its children and its super task (0: it runs its own)."""
+
+    origin: Origin
+    job: Job
+    group: int
+    app_name: str  # where the export itself says it; empty otherwise
+    children: tuple[int, ...]
+    super_task: int
+    ran: bool
+    versions: tuple[GlueVersion, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MappedUser:
+    origin: Origin
+    username: str
+    role: str
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """Everything that can be taken over, and what cannot."""
+
+    groups: list[MappedGroup] = field(default_factory=list)
+    jobs: list[MappedJob] = field(default_factory=list)
+    users: list[MappedUser] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+
+def mapped(export: Export, timezone: str, now: int) -> Mapped:
+    """``export`` in our words. Local times in it, and its cron expressions, are read in ``timezone``."""
+    result = Mapped()
+    versions = _versions_by_job(export.scripts, timezone)
+    for origin, fields in _each(export.groups, "group", ("app_name", "title", "name"), timezone, result.refused):
+        with _refusing(origin, result.refused):
+            result.groups.append(_group(origin, fields, export.fork))
+    for origin, fields in _each(export.jobs, "job", ("job_desc", "name"), timezone, result.refused):
+        with _refusing(origin, result.refused):
+            result.jobs.append(_job(origin, fields, versions.get(origin.id, ()), timezone, now))
+    for origin, fields in _each(export.users, "user", ("username",), timezone, result.refused):
+        with _refusing(origin, result.refused):
+            result.users.append(_user(origin, fields))
+    return result
+
+
+@contextmanager
+def _refusing(origin: Origin, refused: list[Refused]) -> Iterator[None]:
+    try:
+        yield
+    except Unusable as why:
+        refused.append(Refused(origin, str(why)))
+
+
+def _each(
+    rows: Iterable[Row], kind: str, names: Sequence[str], timezone: str, refused: list[Refused]
+) -> Iterator[tuple[Origin, Fields]]:
+    """Each row with what it is. One without an id gets a negative one, which no reference names; an id that was there
+    before is refused.
+    """
+    seen: set[int] = set()
+    for place, row in enumerate(rows, 1):
+        fields = Fields(row, timezone)
+        try:
+            number, name = fields.number("id"), fields.line(*names, limit=_NAME_LIMIT)
+        except Unusable:  # whoever reads the row next will say so
+            number, name = 0, ""
+        fields.notes.clear()
+        origin = Origin(kind, number or -place, name or f"entry {place}")
+        if origin.id in seen:
+            refused.append(Refused(origin, f"another {kind} has the id {number}"))
+        else:
+            seen.add(origin.id)
+            yield origin, fields
+
+
+# --- groups and users -------------------------------------------------------------------------------------------------
+
+
+def _group(origin: Origin, fields: Fields, fork: bool) -> MappedGroup:
+    title = fields.line("title", "name", limit=_TITLE_LIMIT)
+    manual = fields.number("address_type", 0, 1) == AddressType.MANUAL
+    addresses = [part.strip() for part in fields.text("address_list").split(",") if part.strip()] if manual else []
+    if manual and not addresses:
+        fields.notes.append("it had manual addresses but none was written; they follow the registry now")
+    dialect = GroupDialect.AUTO
+    if "access_token" in fields:
+        dialect = GroupDialect.XXL35
+        fields.notes.append("its own access token was not taken over: executors show that of this cluster")
+    elif fork:
+        dialect = GroupDialect.ORTH
+    try:
+        body = GroupBody(
+            app_name=fields.text("app_name").strip(),
+            title=title,
+            address_type=AddressType.MANUAL if addresses else AddressType.AUTO,
+            address_list=addresses,
+            dialect=dialect,
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "group"
+        raise Unusable(f"{where}: {first['msg'].removeprefix('Value error, ')}") from None
+    return MappedGroup(origin, body.group(), tuple(fields.notes))
+
+
+def _user(origin: Origin, fields: Fields) -> MappedUser:
+    username = fields.exact("username", _USERNAME_LIMIT, one_line=True).strip()
+    if not username:
+        raise Unusable("username is empty")
+    role = "admin" if fields.number("role") == _ADMINISTRATOR else "editor"
+    return MappedUser(origin, username, role, fields.ids("permission"))
+
+
+# --- jobs -------------------------------------------------------------------------------------------------------------
+
+
+def _job(origin: Origin, fields: Fields, versions: tuple[GlueVersion, ...], timezone: str, now: int) -> MappedJob:
+    glue_type = _glue_type(fields)
+    handler = fields.exact("executor_handler", HANDLER_NAME_LIMIT, one_line=True).strip()
+    super_task = fields.number("super_task_id")
+    if glue_type is GlueType.BEAN and not handler and super_task in (0, origin.id):
+        raise Unusable("it names no handler")
+    schedule_type, conf, kept = _schedule(fields, timezone, now)
+    job = Job(
+        id=0,
+        job_group=0,
+        job_desc=fields.line("job_desc", "name", limit=_NAME_LIMIT) or handler or origin.name,
+        author=fields.line("author", limit=_AUTHOR_LIMIT),
+        schedule_type=schedule_type,
+        schedule_conf=conf,
+        timezone=timezone,
+        misfire_strategy=fields.choice("misfire_strategy", MisfireStrategy, MisfireStrategy.DO_NOTHING, {}),
+        executor_route_strategy=fields.choice("executor_route_strategy", RouteStrategy, RouteStrategy.FIRST, ALIASES),
+        executor_handler=handler,
+        executor_param=fields.exact("executor_param", PARAMS_LIMIT),
+        executor_block_strategy=fields.choice(
+            "executor_block_strategy", BlockStrategy, BlockStrategy.SERIAL_EXECUTION, ALIASES
+        ),
+        executor_concurrency=fields.number("executor_concurrency", 1, _MOST_AT_ONCE),
+        executor_timeout=fields.number("executor_timeout", 0, _LONGEST_TIMEOUT),
+        executor_fail_retry_count=fields.number("executor_fail_retry_count", 0, _MOST_RETRIES),
+        glue_type=glue_type,
+        glue_source=fields.exact("glue_source", GLUE_SOURCE_LIMIT),
+        glue_updatetime=fields.instant("glue_updatetime"),
+    )
+    if "alarm_email" in fields and fields.text("alarm_email").strip():
+        fields.notes.append("its alarm addresses were not taken over")
+    return MappedJob(
+        origin,
+        job,
+        group=fields.number("job_group"),
+        app_name=fields.text("app_name").strip(),
+        children=fields.ids("child_jobid"),
+        super_task=0 if super_task == origin.id else super_task,
+        ran=fields.number("trigger_status", 0, 1) == 1 and kept,
+        versions=versions,
+        notes=tuple(fields.notes),
+    )
+
+
+def _glue_type(fields: Fields) -> GlueType:
+    text = fields.text("glue_type").strip().upper() or GlueType.BEAN
+    found = next((known for known in GlueType if known == text), None)
+    if found is None or found is GlueType.GLUE:  # GLUE is ours: Python inside the executor
+        raise Unusable(f"glue_type {shown(text)} is not known")
+    if found is GlueType.GLUE_GROOVY:
+        fields.notes.append("Groovy runs in executors of xxl-job only, not in Orth's")
+    elif found is not GlueType.BEAN:
+        fields.notes.append("its script runs only on executors whose own settings allow scripts")
+    return found
+
+
+def _schedule(fields: Fields, timezone: str, now: int) -> tuple[ScheduleType, str, bool]:
+    """Type and text of the schedule, and whether it fires here as it fired there."""
+    if "schedule_type" in fields:
+        text = fields.text("schedule_type").strip().upper() or ScheduleType.NONE
+        conf = fields.text("schedule_conf").strip()
+    else:  # before 2.3 every job had an expression
+        text, conf = (ScheduleType.CRON, fields.text("job_cron").strip()) if "job_cron" in fields else ("NONE", "")
+    if text == ScheduleType.NONE:
+        return ScheduleType.NONE, "", False
+    complaint = _complaint(text, conf, timezone, now)
+    if complaint is not None:
+        fields.notes.append(f"{complaint}; it was taken over without a schedule")
+        return ScheduleType.NONE, "", False
+    if text == ScheduleType.FIX_DELAY:
+        fields.notes.append("FIX_DELAY never fires in xxl-job and does here, so it was left stopped")
+        return ScheduleType.FIX_DELAY, conf, False
+    return ScheduleType(text), conf, True
+
+
+def _complaint(schedule_type: str, conf: str, timezone: str, now: int) -> str | None:
+    """Why a schedule cannot be kept; None if it can."""
+    if schedule_type not in (ScheduleType.CRON, ScheduleType.FIX_RATE, ScheduleType.FIX_DELAY):
+        return f"schedule_type {shown(schedule_type)} is not known"
+    if len(conf) > _CONF_LIMIT:
+        return f"its schedule has {len(conf):,} characters"
+    if schedule_type == ScheduleType.CRON and len(conf.split()) == 5:
+        # Five fields are Unix cron to us, with other numbers for the days; xxl-job cannot have meant that.
+        return f"{shown(conf)} is not a Quartz expression"
+    try:
+        parse_schedule(ScheduleType(schedule_type), conf, timezone=timezone).check_future(now)
+    except InvalidSchedule as error:
+        return f"{schedule_type} {shown(conf)}: {error.message.rstrip('.')}"
+    return None
+
+
+def _versions_by_job(rows: Sequence[Row], timezone: str) -> Mapping[int, tuple[GlueVersion, ...]]:
+    """The history of scripts. A version that cannot be read is left out: the present one is with its job."""
+    found: dict[int, list[GlueVersion]] = defaultdict(list)
+    for row in rows:
+        fields = Fields(row, timezone)
+        try:
+            version = GlueVersion(
+                _glue_type(fields),
+                fields.exact("glue_source", GLUE_SOURCE_LIMIT),
+                fields.line("glue_remark", limit=_REMARK_LIMIT),
+                fields.instant("update_time", "add_time"),
+            )
+            found[fields.number("job_id")].append(version)
+        except Unusable:
+            continue
+    return {job_id: tuple(versions) for job_id, versions in found.items()}
+
+
+def definition(job: Job) -> Job:
+    """``job`` without what an import does not decide: ids, family, and where it stands in its schedule."""
+    return replace(
+        job,
+        id=0,
+        version=1,
+        child_job_ids=(),
+        super_task_id=0,
+        trigger_status=False,
+        trigger_last_time=0,
+        trigger_next_time=0,
+        due_time=0,
+    )

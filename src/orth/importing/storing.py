@@ -1,0 +1,237 @@
+"""Writing what was mapped: one unit of work, everything or nothing."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+from orth.coordinator.defining import define, define_group, start_job
+from orth.coordinator.first_start import ADMIN
+from orth.domain.jobs import AddressType, Group, Job
+from orth.errors import OrthError
+from orth.importing.families import Notes, children, super_tasks
+from orth.importing.mapping import Mapped, MappedGroup, MappedJob, MappedUser, Origin, definition
+from orth.importing.report import Entry, Fate, Report
+from orth.store.database import Connection
+from orth.store.glue_versions import keep_glue_versions
+from orth.store.groups import list_groups
+from orth.store.jobs import get_job, list_jobs, replace_job
+from orth.store.users import add_user, find_user
+
+NO_PASSWORD = "!"  # noqa: S105  # no hash looks like this, so nobody can sign in with it
+_PAGE = 1000
+_PERMISSION_LIMIT = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the caller decides: to which app the jobs of a group belong, by its id over there (0: every other), and
+    whether jobs that ran go on running.
+    """
+
+    app_names: Mapping[int, str] = field(default_factory=dict)
+    keep_running: bool = False
+
+
+def store(connection: Connection, found: Mapped, wishes: Wishes, now: int) -> Report:
+    """Write everything; what became of each thing."""
+    entries = [Entry(one.origin, Fate.REFUSED, notes=(one.reason,)) for one in found.refused]
+    here = {group.app_name: group for group in _every_group(connection)}
+    groups: dict[int, int] = {}
+    entries += _store_named_groups(connection, wishes.app_names.values(), here, now)
+    for group in found.groups:
+        entry = _store_group(connection, group, here, now)
+        entries.append(entry)
+        groups[group.origin.id] = entry.id
+    apps = {name: group.id for name, group in here.items()}
+    jobs = _JobWriter(connection, _GroupFinder(groups, apps, wishes.app_names), now)
+    entries += jobs.write(found.jobs)
+    started = jobs.start() if wishes.keep_running else 0
+    entries += [_store_user(connection, user, groups, now) for user in found.users]
+    return Report(entries, started)
+
+
+# --- groups -----------------------------------------------------------------------------------------------------------
+
+
+def _every_group(connection: Connection) -> Iterator[Group]:
+    after = 0
+    while page := list_groups(connection, after, _PAGE):
+        yield from page
+        after = page[-1].id
+
+
+def _store_named_groups(
+    connection: Connection, app_names: Iterable[str], here: dict[str, Group], now: int
+) -> list[Entry]:
+    """Create the groups the caller named that are not here; their addresses follow the registry."""
+    entries: list[Entry] = []
+    for place, app_name in enumerate(sorted(set(app_names) - set(here)), 1):
+        group = Group(0, app_name, app_name, AddressType.AUTO, ())
+        group_id = define_group(connection, group, now)
+        here[app_name] = replace(group, id=group_id)
+        entries.append(Entry(Origin("group", -place, app_name), Fate.CREATED, group_id))
+    return entries
+
+
+def _store_group(connection: Connection, found: MappedGroup, here: dict[str, Group], now: int) -> Entry:
+    """Create a group unless its app name is taken, and add it to ``here``."""
+    group = found.group
+    if (present := here.get(group.app_name)) is None:
+        group_id = define_group(connection, group, now)
+        here[group.app_name] = replace(group, id=group_id)
+        return Entry(found.origin, Fate.CREATED, group_id, found.notes)
+    if (present.address_type, present.dialect) == (group.address_type, group.dialect):
+        return Entry(found.origin, Fate.THERE, present.id)
+    return Entry(found.origin, Fate.DIFFERS, present.id, ("address_type or dialect is another here",))
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupFinder:
+    """The group here of a job over there."""
+
+    groups: Mapping[int, int]
+    apps: Mapping[str, int]
+    app_names: Mapping[int, str]
+
+    def find(self, job: MappedJob) -> int | str:
+        """Its id, or why there is none."""
+        if job.group in self.groups and job.group not in self.app_names:
+            return self.groups[job.group]
+        app_name = self.app_names.get(job.group) or job.app_name or self.app_names.get(0)
+        if app_name is None:
+            return f"its group {job.group} was not taken over; say where it belongs with --group {job.group}=APP_NAME"
+        if app_name not in self.apps:
+            return f"there is no group {app_name!r} here"
+        return self.apps[app_name]
+
+
+# --- jobs -------------------------------------------------------------------------------------------------------------
+
+
+class _Known:
+    """The jobs of one group that were here before, each found once at most."""
+
+    def __init__(self, connection: Connection, group_id: int) -> None:
+        self._left: dict[tuple[object, ...], list[Job]] = defaultdict(list)
+        after = 0
+        while page := list_jobs(connection, after, _PAGE, group_id):
+            for job in page:
+                self._left[_namesake(job)].append(job)
+            after = page[-1].id
+
+    def same(self, job: Job) -> Job | None:
+        """The one with this very definition."""
+        candidates = self._left[_namesake(job)]
+        found = next((one for one in candidates if definition(one) == job), None)
+        if found is not None:
+            candidates.remove(found)
+        return found
+
+    def namesake(self, job: Job) -> Job | None:
+        """One that is called so and runs the same, defined otherwise."""
+        candidates = self._left[_namesake(job)]
+        return candidates.pop(0) if candidates else None
+
+
+def _namesake(job: Job) -> tuple[object, ...]:
+    return (job.job_desc, job.executor_handler, job.glue_type)
+
+
+class _JobWriter:
+    """Writes jobs: first those that stand alone, then those that run the handler of another, then who follows whom."""
+
+    def __init__(self, connection: Connection, finder: _GroupFinder, now: int) -> None:
+        self._connection = connection
+        self._finder = finder
+        self._now = now
+        self._entries: dict[Origin, Entry] = {}
+        self._ids: dict[int, int] = {}
+        self._notes: Notes = defaultdict(list)
+        self._new: list[MappedJob] = []
+
+    def write(self, jobs: Sequence[MappedJob]) -> list[Entry]:
+        """Create the jobs that are not here; what became of each."""
+        supers = super_tasks(jobs, self._notes)
+        missing = self._recognised(jobs)
+        for found, job in sorted(missing, key=lambda pair: pair[0].origin.id in supers):
+            self._create(found, job, supers.get(found.origin.id, 0))
+        for one, followers in children(self._new, self._ids, self._notes).items():
+            if followers:
+                whole = replace(get_job(self._connection, self._ids[one]), child_job_ids=followers)
+                replace_job(self._connection, whole, self._now)
+        entries = [self._entries[found.origin] for found in jobs]
+        return [replace(entry, notes=(*entry.notes, *self._notes[entry.origin.id])) for entry in entries]
+
+    def start(self) -> int:
+        """Start the new jobs that ran over there; how many. Their schedules were checked when they were created."""
+        running = [self._ids[found.origin.id] for found in self._new if found.ran]
+        for job_id in running:
+            start_job(self._connection, job_id, self._now)
+        return len(running)
+
+    def _recognised(self, jobs: Sequence[MappedJob]) -> list[tuple[MappedJob, Job]]:
+        """Find out which jobs have no group and which are here already; the others, in their group."""
+        wanted: list[tuple[MappedJob, Job]] = []
+        for found in jobs:
+            group = self._finder.find(found)
+            if isinstance(group, str):
+                self._tell(found, Fate.REFUSED, notes=(group,))
+            else:
+                wanted.append((found, replace(found.job, job_group=group)))
+        known = {job.job_group: _Known(self._connection, job.job_group) for _found, job in wanted}
+        # First all that are the same, so that none of them is taken for a changed version of another.
+        changed: list[tuple[MappedJob, Job]] = []
+        for found, job in wanted:
+            same = known[job.job_group].same(job)
+            if same is None:
+                changed.append((found, job))
+            else:
+                self._tell(found, Fate.THERE, same.id)
+        missing: list[tuple[MappedJob, Job]] = []
+        for found, job in changed:
+            other = known[job.job_group].namesake(job)
+            if other is None:
+                missing.append((found, job))
+            else:
+                self._tell(found, Fate.DIFFERS, other.id, (_differences(other, job),))
+        return missing
+
+    def _create(self, found: MappedJob, job: Job, super_task: int) -> None:
+        if super_task and super_task not in self._ids:
+            self._notes[found.origin.id].append(f"its super task {super_task} was not taken over, so it runs its own")
+        try:
+            whole = replace(job, super_task_id=self._ids.get(super_task, 0))
+            job_id = define(self._connection, whole, self._now, True)
+        except OrthError as error:
+            self._tell(found, Fate.REFUSED, notes=(error.message,))
+            return
+        keep_glue_versions(self._connection, job_id, found.versions)
+        self._new.append(found)
+        self._tell(found, Fate.CREATED, job_id, found.notes)
+
+    def _tell(self, found: MappedJob, fate: Fate, job_id: int = 0, notes: tuple[str, ...] = ()) -> None:
+        self._entries[found.origin] = Entry(found.origin, fate, job_id, notes)
+        if job_id:
+            self._ids[found.origin.id] = job_id
+
+
+def _differences(here: Job, there: Job) -> str:
+    named = [item.name for item in fields(Job) if getattr(definition(here), item.name) != getattr(there, item.name)]
+    return f"differs in {', '.join(named)}"
+
+
+# --- users ------------------------------------------------------------------------------------------------------------
+
+
+def _store_user(connection: Connection, found: MappedUser, groups: Mapping[int, int], now: int) -> Entry:
+    """Create a user who cannot sign in until somebody gives them a password."""
+    if found.username == ADMIN or find_user(connection, found.username) is not None:
+        return Entry(found.origin, Fate.THERE)  # every Orth has its own administrator, with a password of its own
+    allowed = [groups[group] for group in found.groups if groups.get(group)]
+    while len(",".join(map(str, allowed))) > _PERMISSION_LIMIT:
+        allowed.pop()
+    lost = len(found.groups) - len(allowed)
+    notes = [f"{lost} of the groups they may use were not taken over"] if lost else []
+    permission = ",".join(map(str, allowed))
+    add_user(connection, found.username, NO_PASSWORD, found.role, now, permission=permission)
+    return Entry(found.origin, Fate.CREATED, notes=(*notes, "has no password yet"))

@@ -1,0 +1,70 @@
+"""The whole way of an import, from an address or a file to a report."""
+
+import asyncio
+
+from pydantic import TypeAdapter, ValidationError
+
+from orth.clock import Clock
+from orth.coordinator.http.texts import AppName
+from orth.domain.cron.zones import zone_named
+from orth.errors import Invalid
+from orth.importing.exports import read_export
+from orth.importing.fields import shown
+from orth.importing.mapping import Mapped, mapped
+from orth.importing.report import Report
+from orth.importing.storing import Wishes, store
+from orth.store.database import Connection, open_database
+from orth.store.migrating import check_schema
+
+_PATIENCE = 60.0
+
+
+class _NotMeant(Exception):
+    """Ends the transaction of a dry run, with what it would have done."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self.report = report
+
+
+def import_xxl_job(
+    origin: str, store_url: str, *, timezone: str, wishes: Wishes, dry_run: bool, clock: Clock
+) -> Report:
+    """Take over what is at ``origin`` into the store; with ``dry_run`` only say what would happen.
+
+    A dry run is the same transaction, rolled back at its end: what it says is what an import would do.
+    """
+    zone_named(timezone)
+    for app_name in wishes.app_names.values():
+        _check_app_name(app_name)
+    check_schema(store_url)
+    found = mapped(read_export(origin), timezone, clock.now())
+    if not (found.groups or found.jobs or found.users or found.refused):
+        raise Invalid("There is nothing to import: no groups, no jobs, no users.")
+    return asyncio.run(_store(store_url, found, wishes, dry_run, clock.now()))
+
+
+def _check_app_name(app_name: str) -> None:
+    try:
+        TypeAdapter(AppName).validate_python(app_name)
+    except ValidationError:
+        raise Invalid(
+            f"{shown(app_name)} cannot be an app name.",
+            hint="It has 4 to 64 letters, digits, dots, hyphens and underscores.",
+        ) from None
+
+
+async def _store(store_url: str, found: Mapped, wishes: Wishes, dry_run: bool, now: int) -> Report:
+    with open_database(store_url, size=1, patience=_PATIENCE) as db:
+        if not dry_run:
+            return await db.tx(store, found, wishes, now)
+        try:
+            await db.tx(_rehearse, found, wishes, now)
+        except _NotMeant as rehearsed:
+            return rehearsed.report
+    raise AssertionError("a rehearsal always ends in its exception")
+
+
+def _rehearse(connection: Connection, found: Mapped, wishes: Wishes, now: int) -> None:
+    report = store(connection, found, wishes, now)
+    raise _NotMeant(Report(report.entries, report.started, dry_run=True))

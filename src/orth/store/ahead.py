@@ -1,0 +1,94 @@
+"""Executions that were opened before they are due, and taking them back.
+
+What was not sent can be forgotten as if it had never been planned: nobody outside has seen it. What was sent can only
+be *recalled*: the row says so, somebody tells the executor, and whatever the executor answers is how it ends.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlalchemy import Connection, delete, select, update
+
+from orth.domain.executions import OPEN_PHASES, Execution, Phase
+from orth.store.engines import locked
+from orth.store.executions import execution_of
+from orth.store.tables import broadcasts, executions, fires, notes
+
+T = TypeVar("T")
+
+_IDS_PER_STATEMENT = 500
+_LAST_KEY = f"fire:{10**13 - 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """An execution that is being recalled, and why."""
+
+    execution: Execution
+    reason_code: str
+
+
+def hold_fires_after(connection: Connection, job_id: int, instant: int) -> list[Execution]:
+    """The executions of a job's fires after an instant, kept as they are until the transaction ends."""
+    # By the whole unique key, not by the job's history. Instants of these centuries have thirteen digits, so the keys
+    # of fires sort like the fires.
+    rows = select(executions).where(
+        executions.c.job_id == job_id,
+        executions.c.trigger_key > f"fire:{max(instant, 10**12)}",
+        executions.c.trigger_key <= _LAST_KEY,
+    )
+    found = connection.execute(locked(rows.order_by(executions.c.id), connection))
+    return [execution_of(row) for row in found]
+
+
+def forget_fires(connection: Connection, unsent: Sequence[Execution]) -> None:
+    """Remove executions of planned fires that were not sent, all shards of each, with all that was written about
+    them.
+    """
+    for chunk in _chunks(unsent):
+        ids = [execution.id for execution in chunk]
+        connection.execute(delete(notes).where(notes.c.execution_id.in_(ids)))
+        connection.execute(delete(executions).where(executions.c.id.in_(ids), executions.c.phase == Phase.OPENED))
+        shared = {execution.broadcast_id for execution in chunk if execution.broadcast_id is not None}
+        if shared:
+            connection.execute(delete(broadcasts).where(broadcasts.c.id.in_(shared)))
+
+
+def decided_after(connection: Connection, job_id: int, instant: int) -> set[int]:
+    """The fires of a job after an instant that the ledger has a decision about."""
+    return set(
+        connection.scalars(select(fires.c.fire_time).where(fires.c.job_id == job_id, fires.c.fire_time > instant))
+    )
+
+
+def forget_decisions(connection: Connection, job_id: int, fire_times: Iterable[int]) -> None:
+    """Remove what the ledger says about these fires of a job."""
+    for chunk in _chunks(sorted(fire_times)):
+        connection.execute(delete(fires).where(fires.c.job_id == job_id, fires.c.fire_time.in_(chunk)))
+
+
+def recall_executions(connection: Connection, ids: Sequence[int], reason_code: str) -> None:
+    """Mark executions that were sent as no longer wanted; the first reason stands."""
+    for chunk in _chunks(sorted(ids)):
+        connection.execute(
+            update(executions)
+            .where(executions.c.id.in_(chunk), executions.c.phase != Phase.ENDED, executions.c.recalled.is_(None))
+            .values(recalled=reason_code)
+        )
+
+
+def list_recalled(connection: Connection, now: int, limit: int) -> list[Recalled]:
+    """What is being recalled and has not come due."""
+    rows = (
+        select(executions)
+        .where(executions.c.phase.in_(OPEN_PHASES), executions.c.recalled.is_not(None), executions.c.not_before > now)
+        .order_by(executions.c.id)
+        .limit(limit)
+    )
+    return [Recalled(execution_of(row), row.recalled) for row in connection.execute(rows)]
+
+
+def _chunks(items: Sequence[T]) -> Iterable[Sequence[T]]:
+    for start in range(0, len(items), _IDS_PER_STATEMENT):
+        yield items[start : start + _IDS_PER_STATEMENT]

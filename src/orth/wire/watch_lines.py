@@ -1,0 +1,245 @@
+"""Open connections to executors, so that the end of one is noticed when it happens.
+
+A line is one HTTP connection that asks ``/health`` now and then and is idle in between. What it is for is its end. A
+process that dies, however it dies, has its connections closed by its system, and we learn of it within a round trip. A
+machine that disappears closes nothing: there the system sends keep-alive probes on the idle connection and gives up
+after ``silence`` seconds. Neither costs this process anything until it happens; calling thousands of executors every
+second would.
+
+Each answer also tells what time it is over there. The executor read its clock at some moment between our sending and
+our receiving, so half the time in between bounds the error of the offset.
+"""
+
+import asyncio
+import json
+import os
+import resource
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import urlsplit
+
+from httptools import HttpParserError, HttpResponseParser
+
+from orth.clock import Clock
+from orth.wire.dialects import Dialect, auth_headers
+from orth.wire.executor_calls import AnswerUnknown, NotSent
+from orth.wire.messages import SMALL_BODY_LIMIT, checked_address
+
+_OTHER_FILES = 200
+
+Ended = Callable[[str, bool], None]
+"""Called with the address of a line that ended by itself, and whether that was because nothing came from there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What an executor says about itself."""
+
+    status: str
+    incarnation: str | None
+    clock_offset: int | None
+    """Milliseconds its clock is ahead of ours."""
+    clock_error: int
+    """How far that may be off."""
+
+    @property
+    def well(self) -> bool:
+        return self.status == "ok"
+
+
+class WatchLines:
+    """One line for each address that was asked about, until it ends or is dropped. For one event loop."""
+
+    def __init__(self, *, token: str, clock: Clock, timeout: float, silence: float, ended: Ended) -> None:
+        self._token = token
+        self._clock = clock
+        self._timeout = timeout
+        self._silence = silence
+        self._ended = ended
+        self._lines: dict[str, _Line] = {}
+        self._tls: ssl.SSLContext | None = None
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __contains__(self, address: str) -> bool:
+        return address in self._lines
+
+    async def ask(self, address: str) -> Health:
+        """How the executor at ``address`` is, over its line, which is opened if need be and stays.
+
+        ``NotSent`` when there is no connection to be had, ``AnswerUnknown`` when it is not answered.
+        """
+        line = self._lines.get(address)
+        if line is None:
+            line = await self._open(address)
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await line.ask(self._clock)
+        except (TimeoutError, OSError, HttpParserError) as error:
+            self.drop(address)
+            raise AnswerUnknown(f"{address}: {_cause(error, self._timeout)}.") from error
+
+    def drop(self, address: str) -> None:
+        """Close the line to ``address``, if there is one."""
+        line = self._lines.pop(address, None)
+        if line is not None:
+            line.close()
+
+    def close(self) -> None:
+        for address in tuple(self._lines):
+            self.drop(address)
+
+    async def _open(self, address: str) -> "_Line":
+        parts = urlsplit(checked_address(address))
+        secure = parts.scheme == "https"
+        head = _request(parts.netloc, parts.path, auth_headers(self._token, Dialect.ORTH))
+        try:
+            async with asyncio.timeout(self._timeout):
+                _transport, line = await asyncio.get_running_loop().create_connection(
+                    lambda: _Line(address, head, self._over),
+                    parts.hostname or "",
+                    parts.port or (443 if secure else 80),
+                    ssl=self._secured() if secure else None,
+                )
+        except (TimeoutError, OSError) as error:
+            raise NotSent(f"{address}: {_cause(error, self._timeout)}.") from error
+        line.keep_alive(self._silence)
+        self._lines[address] = line
+        return line
+
+    def _over(self, line: "_Line", silent: bool) -> None:
+        if self._lines.get(line.address) is line:
+            del self._lines[line.address]
+            self._ended(line.address, silent)
+
+    def _secured(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+        return self._tls
+
+
+class _Line(asyncio.Protocol):
+    """One connection; at most one request at a time is under way."""
+
+    def __init__(self, address: str, head: bytes, over: Callable[["_Line", bool], None]) -> None:
+        self.address = address
+        self._head = head
+        self._over = over
+        self._transport: asyncio.Transport | None = None
+        self._parser = HttpResponseParser(self)
+        self._body = bytearray()
+        self._answer: asyncio.Future[bytes] | None = None
+
+    async def ask(self, clock: Clock) -> Health:
+        if self._transport is None or self._transport.is_closing() or self._answer is not None:
+            raise ConnectionResetError("the connection has ended, or is in use")
+        self._answer = asyncio.get_running_loop().create_future()
+        sent = clock.now()
+        self._transport.write(self._head)
+        body = await self._answer
+        return _health(body, sent, clock.now())
+
+    def keep_alive(self, silence: float) -> None:
+        """Have the system notice within ``silence`` seconds that the other machine is gone."""
+        given = self._transport.get_extra_info("socket") if self._transport is not None else None
+        if given is None:
+            return
+        idle = max(1, int(silence) // 2)
+        pause = max(1, (int(silence) - idle) // 2)
+        # A second descriptor of the same connection, because uvloop's has no options. Not every system lets these be
+        # chosen; then its own times hold.
+        with suppress(OSError, AttributeError), socket.socket(fileno=os.dup(given.fileno())) as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, idle)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, pause)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 2)
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    # --- what the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but name
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except HttpParserError as error:
+            self._fail(error)
+            self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._fail(exc if isinstance(exc, OSError) else ConnectionResetError("the connection was closed"))
+        self._over(self, isinstance(exc, TimeoutError))
+
+    # --- what the parser calls
+
+    def on_message_begin(self) -> None:
+        self._body.clear()
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+        if len(self._body) > SMALL_BODY_LIMIT:
+            self._fail(ConnectionResetError("the answer is too large"))
+            self.close()
+
+    def on_message_complete(self) -> None:
+        answer, self._answer = self._answer, None
+        if not self._parser.should_keep_alive():
+            self.close()
+        if answer is not None and not answer.done():
+            answer.set_result(bytes(self._body))
+
+    def _fail(self, error: Exception) -> None:
+        answer, self._answer = self._answer, None
+        if answer is not None and not answer.done():
+            answer.set_exception(error)
+
+
+def affordable(wanted: int) -> int:
+    """How many lines, at most ``wanted``, this process has files for; it asks for as many files as it may have.
+
+    At most half of what there is: executors hold connections of their own to us.
+    """
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return wanted if files == resource.RLIM_INFINITY else max(0, min(wanted, (files - _OTHER_FILES) // 2))
+
+
+def _request(host: str, path: str, headers: dict[str, str]) -> bytes:
+    told = {"Host": host, "User-Agent": "orth", "Accept-Encoding": "identity", **headers}
+    lines = [f"GET {path}/health HTTP/1.1", *(f"{name}: {value}" for name, value in told.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+
+
+def _health(body: bytes, sent: int, received: int) -> Health:
+    """What the body says. One that is not ours says nothing, and whoever wrote it is there all the same."""
+    try:
+        said = json.loads(body)
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        return Health("ok", None, None, 0)
+    now, incarnation = said.get("now"), said.get("incarnation")
+    offset = now - (sent + received) // 2 if isinstance(now, int) else None
+    return Health(
+        str(said.get("status", "ok")),
+        incarnation if isinstance(incarnation, str) else None,
+        offset,
+        (received - sent + 1) // 2,
+    )
+
+
+def _cause(error: BaseException, timeout: float) -> str:
+    if isinstance(error, TimeoutError) and not error.errno:
+        return f"no answer within {timeout:g} s"
+    return str(error) or type(error).__name__

@@ -1,0 +1,148 @@
+"""``orth job`` against a served coordinator."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.running import orth as run_orth
+from tests.coordinator.http.live import Site, prepared_database
+
+HOURLY = {"schedule_type": "CRON", "schedule_conf": "0 * * * *"}
+SPAN = ("--from", "2026-01-01", "--to", "2026-01-02")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Site(prepared_database(tmp_path_factory.mktemp("cli") / "orth.db")) as site:
+        yield site
+
+
+class Orth:
+    """The command, signed in to a coordinator with an empty store."""
+
+    def __init__(self, run: Run, site: Site) -> None:
+        self._run = run
+        self.site = site
+        token = site.admin().headers["Authorization"].removeprefix("Bearer ")
+        self.environ = {"ORTH_SERVER": site.url, "ORTH_TOKEN": token}
+
+    def __call__(self, *arguments: str) -> str:
+        result = self._run("job", *arguments, **self.environ)
+        assert result.exit_code == 0, (result.output, result.exception)
+        return result.output
+
+    def json(self, *arguments: str) -> object:
+        return json.loads(self(*arguments, "-o", "json"))
+
+
+@pytest.fixture
+def orth(run: Run, served: Site) -> Orth:
+    served.reset()
+    return Orth(run, served)
+
+
+def test_a_list_in_every_form(orth: Orth) -> None:
+    group = orth.site.group()
+    ids = [orth.site.job(job_group=group, job_desc=name, **HOURLY) for name in ("hourly", "also")]
+    head, first, second = orth("list").splitlines()
+    assert head.split() == ["ID", "NAME", "GROUP", "SCHEDULE", "STATE", "NEXT"]
+    assert first.split() == [str(ids[0]), "hourly", str(group), "CRON", "0", "*", "*", "*", "*", "stopped", "-"]
+    assert "also" in second
+    assert orth("list", "-o", "name").split() == [str(one) for one in ids]
+    shown = orth.json("list", "--limit", "1")
+    assert isinstance(shown, list)
+    assert [one["job_desc"] for one in shown] == ["hourly"]
+    assert "job_desc: hourly" in orth("list", "-o", "yaml")
+    assert orth("list", "--group", str(group + 1), "-o", "name") == ""
+
+
+def test_a_job_is_shown_started_and_stopped(orth: Orth) -> None:
+    group = orth.site.group()
+    child = orth.site.job(job_group=group)
+    job_id = str(orth.site.job(job_group=group, job_desc="hourly", child_jobid=[child], **HOURLY))
+    assert "State     stopped" in orth("show", job_id)
+    assert f"Children  {child}" in orth("show", job_id)
+    assert "State     started" in orth("start", job_id)
+    assert "State     stopped" in orth("stop", job_id)
+    below = str(orth.site.job(job_group=group, executor_handler="", super_task_id=child))
+    assert f"Handler   that of job {child}" in orth("show", below)
+
+
+def test_the_next_fires(orth: Orth) -> None:
+    job_id = str(orth.site.job(**HOURLY))
+    lines = orth("next", job_id, "-n", "2").splitlines()
+    assert len(lines) == 3
+    assert lines[0].split() == ["FIRE", "DUE", "SKIPPED"]
+    shown = orth.json("next", job_id, "-n", "2")
+    assert isinstance(shown, list)
+    assert [fire["fire_time"] for fire in shown] == orth("next", job_id, "-n", "2", "-o", "name").split()
+
+
+def test_a_trigger_is_by_a_person_and_gives_the_ids(orth: Orth) -> None:
+    job_id = str(orth.site.job())
+    first = orth("trigger", job_id, "--param", "given", "--key", "k", "-o", "name").strip()
+    assert orth("trigger", job_id, "--param", "given", "--key", "k", "-o", "name").strip() == first
+    assert orth.json("trigger", job_id, "--param", "given", "--key", "k") == {"execution_ids": [int(first)]}
+    shown = orth.site.admin().get(f"/api/v1/executions/{first}").json
+    assert (shown["cause"], shown["executor_param"]) == ("manual", "given")
+    assert orth("trigger", job_id).split()[0] == "EXECUTION"
+
+
+def test_a_trigger_may_name_executors(orth: Orth) -> None:
+    address = "http://10.0.0.1:9999"
+    orth.site.executor().post("/api/registry", {"registryKey": "demo", "registryValue": address}).envelope()
+    orth("trigger", str(orth.site.job()), "--address", address)
+    (opened,) = orth.site.contents()["orth_job_log"]
+    assert opened["address_list"] == address
+
+
+def test_a_backfill_is_previewed_and_begun(orth: Orth) -> None:
+    job_id = str(orth.site.job(**HOURLY))
+    before = orth.site.contents()
+    preview = orth("backfill", job_id, *SPAN, "--dry-run")
+    assert "Fires  24" in preview
+    assert "First  2026-01-01T00:00:00.000Z" in preview
+    assert preview.rstrip().endswith("2026-01-01T23:00:00.000Z")
+    assert orth("backfill", job_id, *SPAN, "--dry-run", "-o", "name").strip() == "24"
+    short = orth("backfill", job_id, "--from", "2026-01-01", "--to", "2026-01-01T02:00", "--dry-run")
+    assert short.count("Z\n") == 3  # the span and two fires
+    assert orth.site.contents() == before
+    begun = orth("backfill", job_id, *SPAN, "--at-once", "3", "--param", "p", "--skip-done", "--key", "k")
+    assert "Opened      0 of 24 fires, 3 at once" in begun
+    (batch,) = orth.site.contents()["orth_batch"]
+    assert (batch["executor_param"], batch["skip_done"], batch["actor"]) == ("p", 1, "admin")
+    again = ("--at-once", "3", "--param", "p", "--skip-done", "--key", "k", "-o", "name")
+    assert orth("backfill", job_id, *SPAN, *again).strip() == str(batch["id"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("show", "999"), 3, "There is no job 999."),
+        (("show", "nonsense"), 2, "not a valid integer"),
+        (("backfill", "1"), 2, "Missing option '--from'"),
+        (("backfill", "1", *SPAN), 5, "CRON or FIX_RATE"),
+        (("trigger", "1", "--address", "http://evil.example"), 1, "is not an executor of"),
+        (("start", "1"), 5, "has no schedule"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_a_failure_is_a_line_and_an_exit_code(
+    orth: Orth, tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    job_id = str(orth.site.job())
+    given = [job_id if word == "1" else word for word in arguments]
+    done = run_orth("job", *given, cwd=tmp_path, **orth.environ)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert words in done.stderr
+
+
+def test_without_a_credential_or_a_server(orth: Orth, tmp_path: Path) -> None:
+    home = {"ORTH_HOME": str(tmp_path)}
+    refused = run_orth("job", "list", cwd=tmp_path, ORTH_SERVER=orth.site.url, **home)
+    assert (refused.returncode, "orth login" in refused.stderr) == (4, True)
+    unreachable = run_orth("job", "list", cwd=tmp_path, ORTH_SERVER="http://127.0.0.1:1", **home)
+    assert unreachable.returncode == 6

@@ -1,0 +1,79 @@
+"""What follows from an end: pure, so every case is a line."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orth.coordinator.aftermath import FollowUp, LeaveChildren, RunAgain, StartChildren, WaitAgain, follow_up
+from orth.domain import reasons
+from orth.domain.broadcasts import Tally
+from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT, Execution, Phase
+from orth.domain.jobs import Job, ScheduleType, TriggerCause
+
+ALONE = Tally(succeeded=1)
+
+
+def a_job(**changes: Any) -> Job:
+    return replace(Job(id=1, job_group=1, job_desc="j", executor_handler="h"), **changes)
+
+
+def ended(handle_code: int = SUCCESS, trigger_code: int = SUCCESS, **changes: Any) -> Execution:
+    execution = Execution(
+        id=7,
+        job_id=1,
+        job_group=1,
+        cause=TriggerCause.CRON,
+        trigger_code=trigger_code,
+        handle_code=handle_code,
+        phase=Phase.ENDED,
+        schedule_time=1000,
+        trigger_time=1000,
+    )
+    return replace(execution, **changes)
+
+
+CHILDREN = a_job(child_job_ids=(2, 3))
+PER_SHARD = replace(CHILDREN, child_per_shard=True)
+DELAY = a_job(schedule_type=ScheduleType.FIX_DELAY, schedule_conf="5")
+SHARD = ended(broadcast_id=9, shard_total=3)
+BAD_SHARD = ended(FAILURE, broadcast_id=9, shard_total=3)
+
+CASES: list[tuple[str, Job, Execution, Tally | None, list[FollowUp]]] = [
+    ("success alone", a_job(), ended(), ALONE, []),
+    ("failed, no budget", a_job(), ended(FAILURE), Tally(failed=1), []),
+    ("failed, with budget", CHILDREN, ended(FAILURE, retries_left=2, attempt=3), None, [RunAgain(1, 4)]),
+    ("timed out, with budget", a_job(), ended(TIMED_OUT, retries_left=1), None, [RunAgain(0, 2)]),
+    ("not taken, with budget", a_job(), ended(0, FAILURE, retries_left=1), None, [RunAgain(0, 2)]),
+    ("success with budget left", a_job(), ended(retries_left=2), ALONE, []),
+    ("parent", CHILDREN, ended(), ALONE, [StartChildren((2, 3), "parent:7")]),
+    ("failed parent", CHILDREN, ended(FAILURE), Tally(failed=1), []),
+    ("named itself", a_job(child_job_ids=(1, 2)), ended(), ALONE, [StartChildren((2,), "parent:7")]),
+    ("only itself", a_job(child_job_ids=(1,)), ended(), ALONE, []),
+    ("shard, others open", CHILDREN, SHARD, None, []),
+    ("last shard", CHILDREN, SHARD, Tally(3, 0), [StartChildren((2, 3), "parent:broadcast:9")]),
+    ("last shard, one failed", CHILDREN, SHARD, Tally(2, 1), [LeaveChildren((2, 3), 2, 1)]),
+    ("last shard failed", CHILDREN, BAD_SHARD, Tally(2, 1), [LeaveChildren((2, 3), 2, 1)]),
+    ("last shard, no children", a_job(), SHARD, Tally(2, 1), []),
+    ("per shard", PER_SHARD, SHARD, None, [StartChildren((2, 3), "parent:7")]),
+    ("per shard, the last", PER_SHARD, SHARD, Tally(2, 1), [StartChildren((2, 3), "parent:7")]),
+    ("per shard, failed", PER_SHARD, BAD_SHARD, None, []),
+    ("delay", DELAY, ended(), ALONE, [WaitAgain(1000)]),
+    ("delay after failure", DELAY, ended(FAILURE), Tally(failed=1), [WaitAgain(1000)]),
+    ("delay, retried", DELAY, ended(FAILURE, retries_left=1), None, [RunAgain(0, 2)]),
+    ("delay, by hand", DELAY, ended(schedule_time=None), ALONE, []),
+    ("delay, as a child", DELAY, ended(cause=TriggerCause.PARENT), ALONE, []),
+    ("delay, shards open", DELAY, SHARD, None, []),
+    ("delay, last shard", DELAY, SHARD, Tally(2, 1), [WaitAgain(1000)]),
+]
+
+
+@pytest.mark.parametrize(("job", "execution", "whole", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_what_follows(job: Job, execution: Execution, whole: Tally | None, expected: list[FollowUp]) -> None:
+    assert follow_up(job, execution, whole) == expected
+
+
+@pytest.mark.parametrize("code", [reasons.DISCARDED, reasons.SUPER_TASK_MISSING, reasons.DELETED, reasons.JOB_STOPPED])
+def test_what_was_not_wanted_is_not_tried_again(code: str) -> None:
+    execution = ended(0, FAILURE, retries_left=5, reason_code=code)
+    assert follow_up(a_job(), execution, Tally(failed=1)) == []

@@ -1,0 +1,298 @@
+"""Fires decided before they are due: never early, and taken back when the job is stopped, changed or deleted."""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orth.coordinator.defining import edit, remove_job, start_job, stop_job
+from orth.coordinator.facts import ExecutionRecalled, JobQuarantined
+from orth.domain import reasons
+from orth.domain.executions import Phase, Status
+from orth.domain.jobs import BlockStrategy, Job, RouteStrategy, ScheduleType
+from orth.errors import Conflict
+from orth.executor.context import JobContext
+from orth.executor.handlers import Handlers
+from orth.store.ahead import list_recalled
+from orth.store.fires import list_fires
+from orth.store.jobs import get_job
+from orth.testing import Cluster
+from orth.testing.network import Line
+
+EVERY_TEN = {"schedule_type": ScheduleType.FIX_RATE, "schedule_conf": "10s"}
+ON_TIME = {"executor_block_strategy": BlockStrategy.DISCARD_LATER}
+"""Planned ahead, but sent when it is due: so there is something ahead that was not sent."""
+
+
+class Started:
+    """A handler that notes when it began, on the cluster's clock, and for which fire."""
+
+    def __init__(self) -> None:
+        self.app = Handlers("tests")
+        self.cluster: Cluster | None = None
+        self.calls: list[tuple[int, int, str]] = []
+        self._lock = threading.Lock()
+        self.app.job("note")(self._note)
+
+    def _note(self, ctx: JobContext) -> None:
+        assert self.cluster is not None
+        assert ctx.schedule_time is not None
+        with self._lock:
+            self.calls.append((self.cluster.clock.now(), round(ctx.schedule_time.timestamp() * 1000), ctx.param))
+
+    def at(self, cluster: Cluster) -> Cluster:
+        self.cluster = cluster
+        return cluster
+
+    @property
+    def fires(self) -> list[int]:
+        return [fire for _began, fire, _param in self.calls]
+
+
+@pytest.fixture
+def started() -> Started:
+    return Started()
+
+
+async def change(cluster: Cluster, job: Job, **changes: Any) -> None:
+    stored = await cluster.db.read(get_job, job.id)
+    await cluster.db.tx(edit, stored, replace(stored, **changes), cluster.clock.now(), True)
+    wake(cluster)
+
+
+async def stop(cluster: Cluster, job: Job) -> None:
+    await cluster.db.tx(stop_job, job.id, cluster.clock.now())
+    wake(cluster)
+
+
+async def start(cluster: Cluster, job: Job) -> None:
+    await cluster.db.tx(start_job, job.id, cluster.clock.now())
+    wake(cluster)
+
+
+def wake(cluster: Cluster) -> None:
+    """As the API does on the node that was asked."""
+    for coordinator in cluster.coordinators:
+        coordinator.due.wake()
+        coordinator.recalls.wake()
+
+
+async def ledger(cluster: Cluster, job: Job) -> dict[int, str]:
+    return {entry.fire_time: entry.decision for entry in await cluster.db.read(list_fires, job.id, 10_000)}
+
+
+async def test_it_is_opened_and_sent_ahead_and_starts_when_it_is_due(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.advance(seconds=8.9)
+        assert await cluster.executions(job) == []
+        await cluster.advance(seconds=0.7)
+        (one,) = await cluster.executions(job)
+        assert (one.phase, one.not_before, one.schedule_time) == (Phase.DISPATCHED, began + 10_000, began + 10_000)
+        assert began + 9_000 <= one.trigger_time <= began + 9_500, "when it was opened: half of the window was left"
+        await cluster.advance(seconds=0.39)
+        assert started.calls == []
+        await cluster.advance(seconds=10.02)
+        assert [call[:2] for call in started.calls] == [
+            (began + 10_000, began + 10_000),
+            (began + 20_000, began + 20_000),
+        ]
+        assert await ledger(cluster, job) == {began + 10_000: "run", began + 20_000: "run"}
+
+
+async def test_a_rate_in_milliseconds_opens_many_fires_in_one_pass(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=0.5)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", schedule_type=ScheduleType.FIX_RATE, schedule_conf="10ms")
+        await cluster.advance(seconds=1.001)
+        assert started.fires == [began + 10 * n for n in range(1, 101)]
+        assert all(moment == fire for moment, fire, _param in started.calls)
+        opened = {one.trigger_time for one in await cluster.executions(job)}
+        assert len(opened) < 15
+
+
+@pytest.mark.parametrize("sent", [False, True])
+async def test_jitter_moves_the_start_with_the_due_time(tmp_path: Path, started: Started, sent: bool) -> None:
+    more = {} if sent else ON_TIME
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=2.0)) as cluster:
+        job = await cluster.job(executor_handler="note", jitter=5_000, **EVERY_TEN, **more)
+        await cluster.advance(seconds=61)
+        executions = {one.schedule_time: one for one in await cluster.executions(job)}
+        assert len(started.calls) >= 5
+        for moment, fire, _param in started.calls:
+            assert moment == executions[fire].not_before
+            assert 0 <= moment - fire <= 5_000
+
+
+@pytest.mark.parametrize("kind", [ScheduleType.AT, ScheduleType.FIX_DELAY])
+async def test_what_is_not_for_the_clock_to_decide_is_planned_on_time(
+    tmp_path: Path, started: Started, kind: ScheduleType
+) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        began = cluster.clock.now()
+        conf = str(began + 10_000) if kind is ScheduleType.AT else "10s"
+        job = await cluster.job(executor_handler="note", schedule_type=kind, schedule_conf=conf)
+        await cluster.advance(seconds=9.999)
+        assert await cluster.executions(job) == []
+        assert (await cluster.db.read(get_job, job.id)).trigger_status
+        await cluster.advance(seconds=0.002)
+        assert [call[:2] for call in started.calls] == [(began + 10_000, began + 10_000)]
+
+
+async def test_stopped_ahead_and_not_sent_it_is_as_if_never_planned(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", **EVERY_TEN, **ON_TIME)
+        await cluster.advance(seconds=9.7)
+        assert [one.phase for one in await cluster.executions(job)] == [Phase.OPENED]
+        await stop(cluster, job)
+        assert await cluster.executions(job) == []
+        assert await ledger(cluster, job) == {}
+        await cluster.advance(seconds=0.1)
+        await start(cluster, job)
+        await cluster.advance(seconds=1)
+        assert started.fires == [began + 10_000], "started again in time, it has its fire"
+        assert await ledger(cluster, job) == {began + 10_000: "run"}
+
+
+async def test_stopped_after_it_was_sent_it_is_recalled_and_not_tried_again(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", executor_fail_retry_count=3, **EVERY_TEN)
+        await cluster.advance(seconds=9.7)
+        await stop(cluster, job)
+        await cluster.advance(seconds=60)
+        assert started.calls == []
+        (one,) = await cluster.executions(job)
+        assert (one.status, one.reason_code) == (Status.FAILED, reasons.JOB_STOPPED)
+        assert cluster.recorder.all(ExecutionRecalled, execution_id=one.id, reason=reasons.JOB_STOPPED)
+        assert await ledger(cluster, job) == {began + 10_000: "run"}
+
+
+async def test_what_has_begun_is_not_recalled(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        job = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.advance(seconds=10.001)
+        await stop(cluster, job)
+        await cluster.advance(seconds=10)
+        (one,) = await cluster.executions(job)
+        assert (one.status, one.reason_code) == (Status.SUCCESS, None)
+
+
+async def test_a_recall_that_cannot_arrive_changes_nothing(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        job = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.advance(seconds=9.7)
+        cluster.set_line(cluster.executors[0], Line.REFUSED)
+        await stop(cluster, job)
+        await cluster.advance(seconds=2)
+        assert len(started.calls) == 1
+        (one,) = await cluster.executions(job)
+        assert (one.status, one.reason_code) == (Status.SUCCESS, None)
+        assert await cluster.db.read(list_recalled, cluster.clock.now(), 10) == []
+
+
+async def test_an_edit_of_something_else_applies_to_what_was_not_sent(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", executor_param="old", **EVERY_TEN, **ON_TIME)
+        await cluster.advance(seconds=9.7)
+        await change(cluster, job, executor_param="new")
+        await cluster.advance(seconds=11)
+        assert started.calls == [
+            (began + 10_000, began + 10_000, "new"),
+            (began + 20_000, began + 20_000, "new"),
+        ]
+        assert [one.not_before for one in await cluster.executions(job)] == [began + 10_000, began + 20_000]
+
+
+async def test_what_was_sent_goes_on_as_it_was_if_the_new_schedule_has_it_too(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", executor_param="old", **EVERY_TEN)
+        await cluster.advance(seconds=9.7)
+        await change(cluster, job, executor_param="new", schedule_conf="5s")
+        await cluster.advance(seconds=5.4)
+        assert started.calls == [
+            (began + 10_000, began + 10_000, "old"),
+            (began + 15_000, began + 15_000, "new"),
+        ]
+
+
+async def test_what_the_new_schedule_does_not_have_is_recalled(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", executor_fail_retry_count=2, **EVERY_TEN)
+        await cluster.advance(seconds=9.7)
+        await change(cluster, job, schedule_conf="20s")
+        await cluster.advance(seconds=20.4)
+        assert started.fires == [began + 20_000]
+        first, second = await cluster.executions(job)
+        assert (first.status, first.reason_code) == (Status.FAILED, reasons.JOB_CHANGED)
+        assert second.status is Status.SUCCESS
+
+
+async def test_a_job_can_be_deleted_ahead_unless_something_was_sent(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        unsent = await cluster.job(executor_handler="note", **EVERY_TEN, **ON_TIME)
+        sent = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.advance(seconds=9.7)
+        await cluster.db.tx(remove_job, unsent.id, cluster.clock.now())
+        with pytest.raises(Conflict, match="has not ended"):
+            await cluster.db.tx(remove_job, sent.id, cluster.clock.now())
+        await cluster.advance(seconds=1)
+        assert len(started.calls) == 1
+        assert await ledger(cluster, unsent) == {}
+
+
+async def test_a_broadcast_is_taken_back_as_a_whole(tmp_path: Path, started: Started) -> None:
+    more = {"executor_route_strategy": RouteStrategy.SHARDING_BROADCAST}
+    async with started.at(Cluster(tmp_path, started.app, executors=3, plan_ahead=1.0)) as cluster:
+        unsent = await cluster.job(executor_handler="note", **EVERY_TEN, **ON_TIME, **more)
+        sent = await cluster.job(executor_handler="note", **EVERY_TEN, **more)
+        await cluster.advance(seconds=9.7)
+        assert len(await cluster.executions(unsent)) == 3
+        await stop(cluster, unsent)
+        await stop(cluster, sent)
+        await cluster.advance(seconds=5)
+        assert started.calls == []
+        assert await cluster.executions(unsent) == []
+        assert {one.reason_code for one in await cluster.executions(sent)} == {reasons.JOB_STOPPED}
+
+
+@pytest.mark.parametrize("more", [{}, ON_TIME])
+async def test_another_leader_sends_what_was_planned(tmp_path: Path, started: Started, more: dict[str, Any]) -> None:
+    async with started.at(Cluster(tmp_path, started.app, coordinators=2, plan_ahead=60.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(
+            executor_handler="note", schedule_type=ScheduleType.FIX_RATE, schedule_conf="1m", **more
+        )
+        await cluster.advance(seconds=5)
+        leader = next(one for one in cluster.coordinators if one.election.term)
+        await cluster.kill_coordinator(leader)
+        await cluster.advance(seconds=56)
+        assert [call[:2] for call in started.calls] == [(began + 60_000, began + 60_000)]
+        assert (await ledger(cluster, job))[began + 60_000] == "run"
+
+
+async def test_broken_jobs_among_many_stop_nobody(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        jobs = [await cluster.job(executor_handler="note", **EVERY_TEN) for _ in range(300)]
+        broken = jobs[::50]
+        await cluster.db.tx(_break, [job.id for job in broken])
+        await cluster.advance(seconds=10.5)
+        assert len(started.calls) == len(jobs) - len(broken)
+        assert len(cluster.recorder.all(JobQuarantined)) == len(broken)
+        for job in broken:
+            assert set((await ledger(cluster, job)).values()) == {"skipped"}
+
+
+def _break(connection: Any, ids: list[int]) -> None:
+    from sqlalchemy import update
+
+    from orth.store.tables import jobs
+
+    connection.execute(update(jobs).where(jobs.c.id.in_(ids)).values(schedule_conf="never", version=99))

@@ -1,0 +1,111 @@
+"""The story of an execution, from what is stored about it."""
+
+from dataclasses import replace
+
+import pytest
+
+from orth.coordinator.why import Explanation, Patience, Record, Step, explain
+from orth.domain import reasons
+from orth.domain.executions import Execution, Phase
+from orth.domain.fires import FireDecision
+from orth.domain.jobs import Job, RouteStrategy, TriggerCause
+
+NOW = 1_750_000_000_000  # 2025-06-15T15:06:40Z
+PATIENCE = Patience(answer=3, unknown=60, lost=600)
+JOB = Job(id=7, job_group=1, job_desc="nightly", executor_route_strategy=RouteStrategy.FAILOVER)
+OPENED = Execution(
+    id=11,
+    job_id=7,
+    job_group=1,
+    cause=TriggerCause.CRON,
+    trigger_code=0,
+    handle_code=0,
+    phase=Phase.OPENED,
+    schedule_time=NOW - 1_000,
+    trigger_time=NOW,
+    trigger_key=f"fire:{NOW - 1_000}",
+)
+SENT = replace(OPENED, phase=Phase.DISPATCHING, executor_address="http://a:1", incarnation="process-1")
+
+
+def told(execution: Execution, *notes: Step, job: Job | None = JOB, next_attempt: int | None = None) -> Explanation:
+    return explain(Record(execution, job, None, notes, next_attempt), PATIENCE, NOW)
+
+
+def test_the_cause_comes_first_and_then_what_the_ledger_says() -> None:
+    fire = FireDecision(7, NOW - 1_000, NOW - 1_000, 1, "run", "on time", 3)
+    steps = explain(Record(SENT, JOB, fire, ()), PATIENCE, NOW).steps
+    assert [step.code for step in steps] == ["cron", "fire_run", "routed"]
+    assert steps[0].text == "Its cron schedule fired, for 2025-06-15T15:06:39.000Z."
+    assert steps[1].text == "The fire ledger says run: on time."
+    assert steps[2].text == "http://a:1 was chosen by FAILOVER."
+
+
+@pytest.mark.parametrize("cause", TriggerCause)
+def test_every_cause_has_a_sentence(cause: TriggerCause) -> None:
+    first = told(replace(OPENED, cause=cause, trigger_key="key:x")).steps[0]
+    assert first.code == cause
+    assert first.text.endswith(".")
+
+
+def test_a_retry_names_what_it_repeats_and_a_shard_itself() -> None:
+    execution = replace(
+        SENT, cause=TriggerCause.RETRY, trigger_key="retry:5", attempt=2, shard_index=1, shard_total=3, batch_id=9
+    )
+    first, second = told(execution).steps
+    assert "attempt 2, after execution 5 (batch 9)" in first.text
+    assert second.text.endswith("for shard 1 of 3.")
+
+
+def test_notes_stand_between_the_route_and_the_end() -> None:
+    ended = replace(
+        SENT,
+        phase=Phase.ENDED,
+        trigger_code=500,
+        trigger_msg="http://a:1: refused\nmore",
+        handle_time=NOW + 5,
+        reason_code=reasons.NOT_SENT,
+    )
+    story = told(ended, Step(reasons.NOT_SENT, "refused", NOW + 1), Step(reasons.REROUTED, "b", NOW + 2))
+    assert [step.code for step in story.steps] == ["cron", "routed", "not_sent", "rerouted", "not_sent"]
+    assert (story.summary, story.next) == ("http://a:1: refused", "Nothing: it has ended.")
+    assert told(ended, next_attempt=12).next == "Execution 12 tries again."
+
+
+def test_an_ending_without_words_is_explained_by_its_code() -> None:
+    ended = replace(OPENED, phase=Phase.ENDED, trigger_code=500, reason_code=reasons.NO_EXECUTOR)
+    assert told(ended).summary == reasons.REASONS[reasons.NO_EXECUTOR]
+    assert told(replace(ended, reason_code=None)).summary == "It failed without a word."
+    assert told(replace(ended, trigger_code=200, handle_code=200)).summary == "It ended well."
+
+
+@pytest.mark.parametrize(
+    ("execution", "following"),
+    [
+        (OPENED, "It waits to be sent: the leader takes it within a second, if there is one."),
+        (replace(OPENED, not_before=NOW + 2_000), "It is sent when it is due, at 2025-06-15T15:06:42.000Z"),
+        (replace(OPENED, reason_code=reasons.CIRCUIT_OPEN), "fails after 2025-06-15T15:07:40.000Z"),
+        (replace(OPENED, reason_code=reasons.PEER_FULL), "It is looked at again every second."),
+        (SENT, "http://a:1 has 3 s to answer."),
+        (replace(SENT, phase=Phase.RUNNING, trigger_code=200), "should that executor be gone for 600 s"),
+    ],
+)
+def test_what_happens_next(execution: Execution, following: str) -> None:
+    assert following in told(execution).next
+    assert told(execution).summary == told(execution).next
+
+
+def test_a_doubt_says_until_when_somebody_is_asked() -> None:
+    doubt = Step(reasons.UNKNOWN_ANSWER, "no answer", NOW)
+    ours = replace(SENT, phase=Phase.UNKNOWN)
+    assert "asked again every second until 2025-06-15T15:07:40.000Z" in told(ours, doubt).next
+    assert "asked again every second for 60 s" in told(ours).next
+    foreign = replace(ours, incarnation=None)
+    assert "cannot be asked about it" in told(foreign, doubt).next
+    assert "until 2025-06-15T15:16:40.000Z" in told(foreign, doubt).next
+    assert "for 30 s" in told(foreign, job=replace(JOB, lost_after=30)).next
+
+
+def test_a_deleted_job_does_not_stop_the_story() -> None:
+    assert told(SENT, job=None).steps[-1].text == "http://a:1 was chosen."
+    assert "600 s" in told(replace(SENT, phase=Phase.RUNNING, trigger_code=200), job=None).next
