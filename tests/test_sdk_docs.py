@@ -25,7 +25,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_example_has_a_name() -> None:
-    assert set(EXAMPLES) == {"jobs.py", "copying.py", "site.py", "test_jobs.py"}
+    assert set(EXAMPLES) == {"jobs.py", "copying.py", "counting.py", "site.py", "test_jobs.py"}
     assert PAGE.read_text().count("```python") == len(EXAMPLES)
 
 
@@ -37,6 +37,7 @@ def test_every_example_has_a_name() -> None:
         (["copying.py:syncOrders", "batch=100"], 0, "Success 200/200  1000 rows"),
         (["copying.py:report"], 0, "Success 200/200  written"),
         (["site.py:refresh"], 0, "Success 200/200  refreshed"),
+        (["counting.py:count", "step=3"], 0, "Success 200/200  3 so far"),
     ],
 )
 def test_the_examples_run(folder: Path, words: list[str], code: int, last: str) -> None:
