@@ -36,6 +36,12 @@ def pass_time(ran: Rig, clock: HandClock, seconds: float) -> None:
     asyncio.run(ran.runtime.limits.turn())
 
 
+def breathe(ran: Rig, clock: HandClock) -> None:
+    """What is due beyond the first few is let go a moment later."""
+    for _ in range(10):
+        pass_time(ran, clock, 0.002)
+
+
 def test_it_is_announced() -> None:
     assert Extension.NOT_BEFORE in EXTENSIONS
 
@@ -190,6 +196,32 @@ def test_a_drain_that_cannot_wait_so_long_reports_it(ran: Rig, gates: Gates) -> 
     assert ran.runtime.quiet()
 
 
+def test_what_comes_due_during_a_drain_behind_one_that_does_not_end_is_reported_and_not_begun(
+    ran: Rig, gates: Gates, clock: HandClock
+) -> None:
+    assert ran.run(1, "patient").ok
+    gates.wait_for(1)
+    assert ran.run(2, "patient", start_in=1).ok
+    ran.runtime.admission.close()
+    draining = threading.Thread(target=ran.runtime.threads.drain, args=(1.0,))
+    draining.start()
+    pass_time(ran, clock, 0.5)
+    draining.join(30)
+    assert gates.begun == [1]
+    assert {log_id: item.handle_code for log_id, item in ran.waiting().items()} == {1: 500, 2: 500}
+    assert ran.waiting()[2].handle_msg == "Not executed: the executor stopped."
+
+
+def test_a_drain_does_not_wait_for_what_is_far_away(ran: Rig, gates: Gates) -> None:
+    assert ran.run(1, "patient", start_in=3_600_000).ok
+    ran.runtime.admission.close()
+    before = time.monotonic()
+    ran.runtime.threads.drain(60.0)
+    assert time.monotonic() - before < 30
+    assert gates.begun == []
+    assert "before its time had come" in ran.waiting()[1].handle_msg
+
+
 def test_a_thread_with_something_kept_is_not_retired(ran: Rig, gates: Gates, clock: HandClock) -> None:
     gates.let(1)
     assert ran.run(1, "patient", start_in=500_000).ok
@@ -242,10 +274,14 @@ def test_many_timers_are_one(ran: Rig, gates: Gates, clock: HandClock) -> None:
     for log_id in range(50):
         assert ran.run(log_id, "patient", job_id=log_id, start_in=500 + 10 * log_id).ok
     assert len(limits) == 1
-    pass_time(ran, clock, 0.755)
+    pass_time(ran, clock, 0.735)
+    assert ran.runtime.join_idle(10, held=False)
+    assert sorted(gates.begun) == list(range(8))
+    breathe(ran, clock)
     assert ran.runtime.join_idle(10, held=False)
     assert sorted(gates.begun) == list(range(26))
     assert len(limits) == 1
     pass_time(ran, clock, 1.0)
+    breathe(ran, clock)
     assert ran.runtime.join_idle(10)
     assert sorted(gates.begun) == list(range(50))

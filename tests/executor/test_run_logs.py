@@ -216,6 +216,78 @@ def test_remarks_do_not_wait_for_long(logs: RunLogs) -> None:
     assert log.path.read_text().endswith("for hours\n")
 
 
+def test_a_reader_waits_for_the_one_who_is_just_writing_it(logs: RunLogs, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = logs.open(7, NOON)
+    log.remark("ends")
+    log.close()
+    writing, let_go = threading.Event(), threading.Event()
+    real = os.write
+
+    def slow_write(file: int, data: bytes) -> int:
+        writing.set()
+        assert let_go.wait(10)
+        return real(file, data)
+
+    monkeypatch.setattr(os, "write", slow_write)
+    writer = threading.Thread(target=logs.write_ended)
+    writer.start()
+    assert writing.wait(10)
+    pages: list[LogPage] = []
+    reader = threading.Thread(target=lambda: pages.append(logs.read(7, NOON, 1, finished=True)))
+    reader.start()
+    reader.join(0.1)
+    assert pages == [], "whoever is told that the execution has ended must not be shown less than all of it"
+    let_go.set()
+    reader.join(10)
+    writer.join(10)
+    assert pages[0].content.endswith("ends")
+
+
+def test_a_log_that_could_not_be_made_is_tried_again_and_says_what_is_missing(
+    logs: RunLogs, ears: Ears, tmp_path: Path
+) -> None:
+    in_the_way = tmp_path / "2025-06-15"
+    in_the_way.write_text("a file where the day's folder should be")
+    log = logs.open(7, NOON)
+    log.remark("begins")
+    log.write("lost")
+    in_the_way.unlink()
+    log.write("kept")
+    log.close()
+    said = [line.partition(" ")[2] for line in log.path.read_text().splitlines()]
+    assert said == ["… 62 bytes are missing here: they could not be written …", "kept"]
+    assert len(ears.of(LogUnwritable)) == 1
+
+
+def test_a_log_that_could_not_be_made_until_its_end_says_at_least_that(logs: RunLogs, tmp_path: Path) -> None:
+    in_the_way = tmp_path / "2025-06-15"
+    in_the_way.write_text("a file where the day's folder should be")
+    log = logs.open(7, NOON)
+    log.write("lost")
+    in_the_way.unlink()
+    log.close()
+    assert "30 bytes are missing here" in log.path.read_text()
+
+
+def test_a_destructor_that_writes_while_a_line_is_written_holds_up_nobody(
+    logs: RunLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = logs.open(7, NOON)
+    real = os.write
+
+    def collecting(file: int, data: bytes) -> int:
+        monkeypatch.setattr(os, "write", real)
+        log.write("from a destructor")
+        return real(file, data)
+
+    monkeypatch.setattr(os, "write", collecting)
+    writer = threading.Thread(target=log.write, args=("one",), daemon=True)
+    writer.start()
+    writer.join(10)
+    assert not writer.is_alive()
+    assert {line.partition(" ")[2] for line in log.path.read_text().splitlines()} == {"one", "from a destructor"}
+
+
 # --- from the end -----------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,8 @@
 import asyncio
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -246,3 +249,50 @@ def test_the_end_is_told_when_the_result_is_safe(app: Handlers, rig: MakeRig) ->
     ran.result(5, "hello", job_id=9)
     [told] = ran.ears.of(ExecutionFinished)
     assert (told.log_id, told.job_id, told.code) == (5, 9, 200)
+
+
+def test_a_forked_child_writes_to_the_same_log_and_waits_for_nobody(app: Handlers, shop: Shop) -> None:
+    held, let_go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with shop.tools.logs._home.folder._lock, shop.tools.logs.growth._lock:
+            held.set()
+            let_go.wait(20)
+
+    @app.job
+    def fork(ctx: JobContext) -> int:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            ctx.log("the child")
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        ctx.log("the parent")
+        return os.waitstatus_to_exitcode(status)
+
+    @app.job
+    def first(ctx: JobContext) -> None:
+        ctx.log("makes the folder known")
+
+    shop.carry_out(request(1, "first"))
+    holder = threading.Thread(target=hold)
+
+    @app.job
+    def fork_beside(ctx: JobContext) -> int:
+        ctx.log("begun")  # so that the file is open; what the child needs besides, the holder has
+        holder.start()
+        assert held.wait(10)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            ctx.log("the child")
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        let_go.set()
+        return os.waitstatus_to_exitcode(status)
+
+    assert shop.carry_out(request(2, "fork")).handle_msg == "0"
+    lines = [line.partition(" ")[2] for line in shop.text(2).splitlines()]
+    assert [line.partition(" of job")[0] for line in lines[:-1]] == ["--- execution 2", "the child", "the parent"]
+    assert shop.carry_out(request(3, "fork_beside")).handle_msg == "0", "an alarm has ended a child that hung"
+    holder.join(10)

@@ -6,6 +6,7 @@ context asks ``current()``, which is ``None`` outside a job.
 """
 
 import functools
+import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
@@ -246,3 +247,18 @@ def left() -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def _before_fork() -> None:
+    context = current()
+    if context is not None:
+        context.run_log.bring_out()
+
+
+def _in_child() -> None:
+    context = current()
+    if context is not None:
+        context.run_log.part()
+
+
+os.register_at_fork(before=_before_fork, after_in_child=_in_child)

@@ -27,6 +27,8 @@ REMEMBERED = 100_000
 """Ended executions kept in mind, so that a repeated request for one of them is not run again."""
 
 _FORGOTTEN = 1000
+_HELD_ON_STOP = 5.0
+"""Seconds within which a trigger taken ahead must come due to be waited for."""
 _DESTROY_GRACE = 5.0
 _SHORTEST_PAUSE = 0.01
 
@@ -224,19 +226,23 @@ class JobThreads:
         return sum(len(thread.held) for thread in self._threads.values())
 
     def drain(self, seconds: float) -> int:
-        """End everything: what waits at once, what runs or was taken ahead of its time when it is done or after
-        ``seconds``. How many were cut short.
+        """End everything: what waits at once, what runs, or was taken a little ahead of its time, when it is done or
+        after ``seconds``. How many were cut short.
 
         The caller has seen to it that nothing is accepted any more.
         """
+        too_early = "the executor stopped before its time had come"
         with self.lock:
             for thread in self._threads.values():
                 thread.clear_queue("the executor stopped")
+            for accepted in self._held.due_after(min(seconds, _HELD_ON_STOP)):
+                self._threads[accepted.request.job_id].remove(accepted, too_early)
         self.join_idle(seconds)
         with self.lock:
             for thread in self._threads.values():
-                thread.clear_held("the executor stopped before its time had come")
-        threads = self._retire_all()
+                thread.clear_held(too_early)
+                thread.clear_queue("the executor stopped")  # what has come due since
+            threads = self._retire_all()
         cut_short = self._cut_short(f"the executor stopped and waited {seconds:.0f} s for it")
         self._await(lambda: not any(thread.running for thread in threads), self.tools.kill_grace + _DESTROY_GRACE)
         self.join_idle(_DESTROY_GRACE)  # those that ended just now may still be writing their result

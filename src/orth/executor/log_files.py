@@ -57,7 +57,7 @@ class LatestFolder:
     """Makes new logs in the folder that was used last without looking for it again: it is nearly always today's."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._path = ""
         self._handle = -1
         self._prepared = ""
@@ -68,6 +68,10 @@ class LatestFolder:
             with suppress(OSError):  # it is told when a log cannot be made
                 os.makedirs(folder, mode=0o750, exist_ok=True)
                 self._prepared = folder
+
+    def part(self) -> None:
+        """In a forked child."""
+        self._lock = threading.RLock()
 
     def create(self, path: str) -> tuple[int, int]:
         """A file to append to, as ``open_to_append`` gives it; cheaper when there is none at ``path`` yet."""

@@ -4,13 +4,18 @@ What a handler writes is handed to the operating system as soon as it is written
 loses no line that its handler finished, and a reader sees whole lines. Our own remarks (that it begins, how it ended)
 may wait a moment in memory (``Unwritten``). Most executions write nothing themselves, and making a file, which costs
 more than all else they need, is then one step, off the thread of the job, with the whole text in it. They wait no
-longer than until something is written or read, the result is recorded, or ``_LONGEST_WAIT`` has passed.
+longer than until something is written or read, the result is recorded, or ``_LONGEST_WAIT`` has passed. Before a
+handler forks they are written too; the child writes to the same file, under locks of its own.
 
 Every line begins with its time, whatever the text holds: line breaks of every kind begin a new line here, other
 control characters are kept as they are.
 
 A log that cannot be written (a full disk) does not fail its execution: the trouble is told once as ``LogUnwritable``,
-text is dropped while it lasts, and a line in the log says how much was lost once it can be written again.
+text is dropped while it lasts, and a line in the log says how much was lost once it can be written again. It is tried
+again with every line.
+
+The locks here can be taken again by the thread that has them: the garbage collector may run a destructor that prints
+at any step.
 
 A log that has reached its limit says so. From there on only the end of what comes is kept, in memory, and written when
 the log is closed: the traceback and the line that says how the execution ended are what people look for.
@@ -45,6 +50,12 @@ class LogsHome:
         self.folder = LatestFolder()
         self.unwritten = Unwritten()
 
+    def part(self) -> None:
+        """In a forked child: other threads, which are not here, may have had the locks."""
+        self.growth.part()
+        self.folder.part()
+        self.unwritten = Unwritten()
+
 
 class RunLog:
     """The open log of one execution. Safe to write from any thread; after ``close`` lines are dropped."""
@@ -53,15 +64,15 @@ class RunLog:
         self.log_id = log_id
         self._path = path
         self._home = home
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._waiting = b""
         self._size = 0
         self._lost = 0
         self._torn = False
         self._told = False
         self._closed = False
-        self._opened = False
         self._file: int | None = None
+        self._index: LineIndex | None = None
         self._last_words: _LastWords | None = None
         home.growth.opened(path)
 
@@ -90,8 +101,8 @@ class RunLog:
         with self._lock:
             if self._closed:
                 return
-            if self._opened:
-                self._append(data)
+            if self._file is not None:
+                self._append(self._file, data)
                 return
             if not self._waiting:
                 self._home.unwritten.add(self)
@@ -103,10 +114,10 @@ class RunLog:
             if self._closed:
                 return
             self._closed = True
-            if self._opened or not self._waiting:
-                self._finish()
-            else:
+            if self._waiting:
                 self._home.unwritten.ended(self)
+            else:
+                self._finish()
 
     def bring_out(self) -> None:
         """Write what waits in memory."""
@@ -124,41 +135,50 @@ class RunLog:
         lines = "".join([f"{stamp} {piece}\n" for line in text.split("\n") for piece in _pieces(line)])
         return lines.encode("utf-8", "backslashreplace")
 
-    def _bring_out(self, more: bytes) -> None:
-        if self._waiting:
-            self._home.unwritten.forget(self)
-        data, self._waiting = self._waiting + more, b""
-        if not self._opened:
-            self._open()
-        self._append(data)
+    def part(self) -> None:
+        """In a forked child: what waits is the parent's to write."""
+        self._lock = threading.RLock()
+        self._waiting = b""
 
-    def _open(self) -> None:
-        self._opened = True
-        try:
-            self._file, self._size = self._home.folder.create(self._path)
-        except OSError as error:
-            self._tell(error)
-        self._index = LineIndex(self._path, complete=self._size == 0)
-        if self._size > self._home.limit:
-            self._last_words = _LastWords()
+    def _bring_out(self, more: bytes) -> None:
+        waited, self._waiting = self._waiting, b""
+        file = self._opened()
+        if file is None:
+            self._lost += len(waited) + len(more)
+        else:
+            self._append(file, waited + more)
+        if waited:
+            self._home.unwritten.forget(self)  # now: until it is in the file, readers must find it
+
+    def _opened(self) -> int | None:
+        if self._file is None:
+            try:
+                self._file, self._size = self._home.folder.create(self._path)
+            except OSError as error:
+                self._tell(error)
+                return None
+            self._index = LineIndex(self._path, complete=self._size == 0)
+            if self._size > self._home.limit:
+                self._last_words = _LastWords()
+        return self._file
 
     def _finish(self) -> None:
+        if self._file is None and self._lost and (file := self._opened()) is not None:
+            self._hand_over(file, b"")
         self._write_last_words()
         if self._file is not None:
             os.close(self._file)
             self._file = None
         self._home.growth.closed(self._path)
 
-    def _append(self, data: bytes) -> None:
-        if self._file is None:
-            return
+    def _append(self, file: int, data: bytes) -> None:
         limit = self._home.limit
         if self._last_words is None and self._size + len(data) > limit:
             self._last_words = _LastWords()
             note = self._told_apart(f"this log may have {limit} bytes; of the rest only the end will be kept")
-            self._hand_over(self._file, note)
+            self._hand_over(file, note)
         if self._last_words is None:
-            self._hand_over(self._file, data)
+            self._hand_over(file, data)
         else:
             self._last_words.add(data)
 
@@ -185,7 +205,8 @@ class RunLog:
             self._torn = data[:written][-1:] != b"\n" if written else self._torn
             self._tell(error)
         self._size += written
-        self._index.note(data[:written], begin, file)
+        if self._index is not None:
+            self._index.note(data[:written], begin, file)
         self._home.growth.written(self._path, written)
 
     def _told_apart(self, text: str) -> bytes:
@@ -205,23 +226,23 @@ class Unwritten:
     """
 
     def __init__(self) -> None:
-        self._running: dict[RunLog, None] = {}
+        self._waiting: dict[RunLog, None] = {}
         self._ended: deque[RunLog] = deque()
+        """Those among them that are complete."""
         self._starting = threading.Lock()
         self._watched = False
 
     def add(self, log: RunLog) -> None:
-        self._running[log] = None
+        self._waiting[log] = None
         if not self._watched:
             self._watch()
 
     def ended(self, log: RunLog) -> None:
         self._ended.append(log)
-        self._running.pop(log, None)
 
     def forget(self, log: RunLog) -> None:
-        """It is being written."""
-        self._running.pop(log, None)
+        """It is written."""
+        self._waiting.pop(log, None)
 
     def write_ended(self) -> None:
         """Write the logs that are complete."""
@@ -231,7 +252,7 @@ class Unwritten:
 
     def write_those_at(self, path: str) -> None:
         """Write what waits for the file at ``path``, before somebody reads it."""
-        for log in (*tuple(self._running), *tuple(self._ended)):
+        for log in tuple(self._waiting):
             if log.is_at(path):
                 log.bring_out()
 
@@ -249,15 +270,15 @@ class Unwritten:
         """Write what has waited long enough, until nothing waits."""
         pause = threading.Event()
         while self._watched:
-            waiting = tuple(self._running)
+            waiting = tuple(self._waiting)
             pause.wait(_LONGEST_WAIT)
             self.write_ended()
             for log in waiting:
                 log.bring_out()
             with self._starting:
-                self._watched = bool(self._running or self._ended)
+                self._watched = bool(self._waiting)
         # One that came between looking and saying so has seen that it is watched; it is looked for once more.
-        if self._running:
+        if self._waiting:
             self._watch()
 
 
@@ -298,9 +319,14 @@ class Growth:
 
     def __init__(self) -> None:
         self.bytes_written = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._open: set[str] = set()
         self._waiting: dict[str, list[Callable[[], None]]] = {}
+
+    def part(self) -> None:
+        """In a forked child."""
+        self._lock = threading.RLock()
+        self._waiting = {}
 
     def opened(self, path: str) -> None:
         self._open.add(path)

@@ -22,6 +22,7 @@ from orth.errors import Invalid
 from orth.events import Events
 from orth.executor.log_files import STEP, indexed_lines, open_to_read, place_before
 from orth.executor.log_writing import LogsHome, RunLog
+from orth.forked import let_go_in_child
 from orth.wire.messages import LogPage
 
 FILE_LIMIT = 1024 * 1024 * 1024
@@ -46,6 +47,7 @@ class RunLogs:
         self.directory = directory
         self._root = str(directory)
         self._home = LogsHome(clock, events, file_limit)
+        self._keep_in_child = let_go_in_child(self._home.part)
         self.growth = self._home.growth
         self._clock = clock
         self._lock = threading.Lock()
@@ -73,6 +75,7 @@ class RunLogs:
         """Let go of what is kept open between logs; what is asked for later is opened again."""
         self._home.unwritten.write_ended()
         self._home.folder.close()
+        self._keep_in_child()
 
     def read(self, log_id: int, log_time: int, from_line: int, *, finished: bool) -> LogPage:
         """A page from ``from_line`` (the first is 1). Learn whether it is ``finished`` before calling, not after."""

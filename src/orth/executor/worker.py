@@ -66,6 +66,12 @@ class PipedLog(RunLog):
         while data:
             data = data[os.write(1, data) :]
 
+    def bring_out(self) -> None:
+        return
+
+    def part(self) -> None:
+        return
+
     @property
     def closed(self) -> bool:
         return self._ended
