@@ -378,14 +378,20 @@ class TestVerdicts:
         reply = read_reply(200, Reply.success(verdicts_payload(told)).to_bytes())
         assert read_verdicts(reply, self.ITEMS) == [told[1], told[0]]
 
-    @pytest.mark.parametrize("payload", [None, "ok", [], {}, {"verdicts": None}])
+    @pytest.mark.parametrize("payload", [None, "ok", [], {}])
     def test_a_coordinator_of_another_make_means_all(self, payload: object) -> None:
         read = read_verdicts(Reply.success(payload), self.ITEMS)
         assert [(v.log_id, v.verdict) for v in read] == [(1, Verdict.STORED), (2, Verdict.STORED)]
 
     @pytest.mark.parametrize(
         "told",
-        [[], [{"logId": 1, "verdict": "stored"}], [{"logId": 1, "verdict": "stored"}, {"logId": 2, "verdict": "new"}]],
+        [
+            None,
+            "x",
+            [],
+            [{"logId": 1, "verdict": "stored"}],
+            [{"logId": 1, "verdict": "stored"}, {"logId": 2, "verdict": "new"}],
+        ],
     )
-    def test_an_item_without_a_known_verdict_is_sent_again(self, told: list[object]) -> None:
+    def test_an_item_without_a_known_verdict_is_sent_again(self, told: object) -> None:
         assert read_verdicts(Reply.success({"verdicts": told}), self.ITEMS)[1].verdict is Verdict.RETRY

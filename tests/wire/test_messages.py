@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from orth.domain.jobs import BlockStrategy, GlueType
+from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.wire.messages import (
     ADDRESS_LIMIT,
@@ -243,11 +244,25 @@ class TestRegistration:
         written = json.loads(read.model_dump_json(by_alias=True))
         assert Announcement.model_validate(written) == read
 
+    def test_labels_are_what_a_selector_can_ask_for(self) -> None:
+        labels = {"zone": "eu", "example.com/gpu": "a100:2", "empty": ""}
+        announced = Announcement(incarnation="i", labels=labels).labels
+        assert all(parse_selector(f"{key}={value}").admits(announced) for key, value in labels.items())
+
+    @pytest.mark.parametrize(
+        "labels", [{"": "x"}, {"a b": "x"}, {"a=b": "x"}, {"a": "x,y"}, {"a": "x\n"}, {"a": 1}, {"a": "x" * 64}]
+    )
+    def test_other_labels_are_refused(self, labels: dict[str, str]) -> None:
+        with pytest.raises(ValidationError):
+            Announcement(incarnation="i", labels=labels)
+
     def test_an_announcement_has_limits(self) -> None:
         handler = HandlerInfo(name="a")
         assert len(Announcement(incarnation="i", handlers=[handler] * 1000).handlers) == 1000
         with pytest.raises(ValidationError):
             Announcement(incarnation="i", handlers=[handler] * 1001)
+        with pytest.raises(ValidationError):
+            Announcement(incarnation="i", labels={f"label-{number}": "x" for number in range(33)})
         with pytest.raises(ValidationError):
             Announcement(incarnation="")
 

@@ -264,11 +264,11 @@ def read_run_answers(reply: Reply, requests: Sequence[RunRequest]) -> list[RunAn
 
 def read_verdicts(reply: Reply, items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
     """What became of each of ``items``. A coordinator of another make says yes to the batch and means all of it."""
-    told = reply.payload.get("verdicts") if isinstance(reply.payload, dict) else None
-    if not isinstance(told, list):
+    if not isinstance(reply.payload, dict) or "verdicts" not in reply.payload:
         return [CallbackVerdict(log_id=item.log_id, verdict=Verdict.STORED) for item in items]
+    told = reply.payload["verdicts"]
     verdicts: dict[int, Verdict] = {}
-    for entry in told:
+    for entry in told if isinstance(told, list) else ():
         try:
             verdict = CallbackVerdict.model_validate(entry)
         except ValidationError:  # a word of a newer coordinator: ask again rather than forget a result

@@ -1,0 +1,168 @@
+"""Lines to executors on real sockets: what they tell, and that their end is noticed."""
+
+import asyncio
+import json
+import resource
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+
+from orth.clock import SystemClock
+from orth.testing import ManualClock
+from orth.wire.executor_calls import AnswerUnknown, NotSent
+from orth.wire.watch_lines import Health, WatchLines, affordable
+from tests.wire.peers import Exchange, Peer, not_accepting, refusing
+
+
+class Watch:
+    """Lines, and whose end they told."""
+
+    def __init__(self, timeout: float = 5.0) -> None:
+        self.ended: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
+        self.lines = WatchLines(token="the-token", clock=SystemClock(), timeout=timeout, silence=8.0, ended=self._note)
+
+    def _note(self, address: str, silent: bool) -> None:
+        self.ended.put_nowait((address, silent))
+
+    async def next_end(self) -> tuple[str, bool]:
+        async with asyncio.timeout(5):
+            return await self.ended.get()
+
+
+@pytest.fixture
+async def watch() -> AsyncIterator[Watch]:
+    one = Watch()
+    yield one
+    one.lines.close()
+
+
+def healthy(exchange: Exchange) -> None:
+    said = {"status": "ok", "incarnation": "one", "now": SystemClock().now() + 5_000}
+    exchange.respond(json.dumps(said).encode())
+
+
+async def test_an_executor_tells_how_it_is_over_one_connection(watch: Watch) -> None:
+    with Peer(healthy) as peer:
+        for _ in range(3):
+            health = await watch.lines.ask(peer.address)
+            assert health.well
+            assert health.incarnation == "one"
+            assert health.clock_offset is not None
+            assert abs(health.clock_offset - 5_000) <= health.clock_error + 1
+        assert len(peer.connections) == 1
+        assert {request.path for request in peer.requests} == {"/health"}
+        assert peer.requests[0].headers["orth-access-token"] == "the-token"
+        assert peer.address in watch.lines
+        assert len(watch.lines) == 1
+
+
+async def test_the_end_of_a_process_is_told_at_once(watch: Watch) -> None:
+    with Peer(healthy) as peer:
+        await watch.lines.ask(peer.address)
+    assert await watch.next_end() == (peer.address, False)
+    assert peer.address not in watch.lines
+    with pytest.raises(NotSent, match="Connection refused"):
+        await watch.lines.ask(peer.address)
+
+
+async def test_a_reset_is_told_too(watch: Watch) -> None:
+    with Peer(healthy) as peer:
+        await watch.lines.ask(peer.address)
+        sock = peer.connections[0]
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+        sock.shutdown(socket.SHUT_RDWR)
+        assert (await watch.next_end())[0] == peer.address
+
+
+async def test_a_line_that_was_dropped_ends_without_a_word(watch: Watch) -> None:
+    with Peer(healthy) as peer:
+        await watch.lines.ask(peer.address)
+        watch.lines.drop(peer.address)
+        watch.lines.drop("http://10.0.0.1:9999")
+        assert len(watch.lines) == 0
+        await watch.lines.ask(peer.address)  # another connection, whose life is its own
+        assert len(peer.connections) == 2
+        assert watch.ended.empty()
+
+
+async def test_nobody_there_is_surely_nobody(watch: Watch) -> None:
+    with refusing() as address:
+        with pytest.raises(NotSent) as refusal:
+            await watch.lines.ask(address)
+        assert isinstance(refusal.value.__cause__, ConnectionRefusedError)
+
+
+async def test_a_machine_that_does_not_answer_is_silent() -> None:
+    watch = Watch(timeout=0.2)
+    with not_accepting() as address:
+        with pytest.raises(NotSent, match=r"within 0.2 s") as silence:
+            await watch.lines.ask(address)
+        assert isinstance(silence.value.__cause__, TimeoutError)
+
+
+async def test_a_process_that_does_not_move_is_unknown_and_its_line_is_given_up() -> None:
+    watch = Watch(timeout=0.2)
+    with Peer(Exchange.hang) as peer:
+        with pytest.raises(AnswerUnknown, match=r"within 0.2 s"):
+            await watch.lines.ask(peer.address)
+        assert peer.address not in watch.lines
+        assert watch.ended.empty()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "health"),
+    [
+        (lambda e: e.respond(b'{"status": "stopping"}', 503), Health("stopping", None, None, 0)),
+        (lambda e: e.respond(b"<html>", 404), Health("ok", None, None, 0)),
+        (lambda e: e.respond(b'["ok"]'), Health("ok", None, None, 0)),
+        (lambda e: e.respond(b'{"status": "ok", "now": "later", "incarnation": 7}'), Health("ok", None, None, 0)),
+    ],
+    ids=["stopping", "not ours", "a list", "other types"],
+)
+async def test_what_else_may_be_answered(behaviour: object, health: Health) -> None:
+    lines = WatchLines(token="t", clock=ManualClock(), timeout=5, silence=8, ended=lambda *_: None)
+    with Peer(behaviour) as peer:  # type: ignore[arg-type]  # a lambda of the right form
+        assert await lines.ask(peer.address) == health
+        lines.close()
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        lambda e: e.sock.sendall(b"what do you want?\r\n\r\n"),
+        lambda e: e.respond(b"x" * 100_000),
+        Exchange.close,
+        Exchange.reset,
+    ],
+    ids=["not http", "too large", "closed", "reset"],
+)
+async def test_what_is_no_answer(watch: Watch, behaviour: object) -> None:
+    with Peer(behaviour) as peer:  # type: ignore[arg-type]  # as above
+        with pytest.raises(AnswerUnknown):
+            await watch.lines.ask(peer.address)
+        assert peer.address not in watch.lines
+
+
+async def test_a_server_that_closes_after_its_answer_ends_the_line_after_it(watch: Watch) -> None:
+    with Peer(lambda e: e.respond(b'{"status": "ok"}', Connection="close")) as peer:
+        assert (await watch.lines.ask(peer.address)).well
+        assert await watch.next_end() == (peer.address, False)
+
+
+async def test_the_system_is_told_to_notice_a_machine_that_is_gone(watch: Watch) -> None:
+    with Peer(healthy) as peer:
+        await watch.lines.ask(peer.address)
+        (line,) = watch.lines._lines.values()
+        sock = line._transport.get_extra_info("socket")  # type: ignore[union-attr]  # it is open
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        idle, pause, count = (sock.getsockopt(socket.IPPROTO_TCP, option) for option in options)
+        assert idle + pause * count <= 8
+
+
+def test_lines_leave_half_of_the_files_to_others() -> None:
+    assert affordable(0) == 0
+    assert affordable(10) == 10
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    assert files == resource.RLIM_INFINITY or affordable(10 * files) < files / 2
