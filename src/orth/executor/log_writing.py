@@ -231,6 +231,8 @@ class Unwritten:
         """Those among them that are complete."""
         self._starting = threading.Lock()
         self._watched = False
+        self._watcher: threading.Thread | None = None
+        self._hurry = threading.Event()
 
     def add(self, log: RunLog) -> None:
         self._waiting[log] = None
@@ -256,22 +258,32 @@ class Unwritten:
             if log.is_at(path):
                 log.bring_out()
 
+    def close(self) -> None:
+        """Write what waits, and leave no thread behind."""
+        watcher = self._watcher
+        if watcher is not None:
+            self._hurry.set()
+            watcher.join()
+            self._hurry.clear()
+        self.write_ended()
+
     def _watch(self) -> None:
         with self._starting:
             if self._watched:
                 return
             self._watched = True
+            watcher = threading.Thread(target=self._wait, name="orth-logs", daemon=True)
             try:
-                threading.Thread(target=self._wait, name="orth-logs", daemon=True).start()
+                watcher.start()
+                self._watcher = watcher
             except RuntimeError:  # no thread to be had: the end of an execution will see to it
                 self._watched = False
 
     def _wait(self) -> None:
         """Write what has waited long enough, until nothing waits."""
-        pause = threading.Event()
         while self._watched:
             waiting = tuple(self._waiting)
-            pause.wait(_LONGEST_WAIT)
+            self._hurry.wait(_LONGEST_WAIT)
             self.write_ended()
             for log in waiting:
                 log.bring_out()

@@ -73,7 +73,7 @@ class RunLogs:
 
     def close(self) -> None:
         """Let go of what is kept open between logs; what is asked for later is opened again."""
-        self._home.unwritten.write_ended()
+        self._home.unwritten.close()
         self._home.folder.close()
         self._keep_in_child()
 
