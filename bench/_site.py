@@ -12,10 +12,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from orth.store.database import Database, open_database
-from orth.store.migrating import upgrade
 from tests.servers.postgres import PostgresServer
 from tests.servers.processes import free_port
+
+from orth.store.database import Database, open_database
+from orth.store.migrating import upgrade
 
 TOKEN = "token-of-the-benchmark"
 JOBS = Path(__file__).parent / "_precision_jobs.py"
@@ -79,7 +80,7 @@ class Site:
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=2):  # noqa: S310  # loopback
+        with urllib.request.urlopen(url, timeout=2):  # loopback
             return True
     except OSError:
         return False

@@ -3,8 +3,8 @@
 ``taskiq_rate`` is how fast one worker drains a stream. The tasks are in it before the worker starts, and the worker
 itself takes the time between its first task and its last, so that neither its start nor its sender counts.
 
-``taskiq_starts`` is when the tasks of a scheduler start: every schedule has an interval of a second, all of them are due
-at the same instant, and each task takes its time itself.
+``taskiq_starts`` is when the tasks of a scheduler start: every schedule has an interval of a second, all of them are
+due at the same instant, and each task takes its time itself.
 """
 
 import os

@@ -5,9 +5,9 @@ exactly one start, one execution and one decision in the ledger; anything else f
 
 Three loads, each for ``--minutes`` (the bars are for 5): 1,000 jobs every second with their phases spread over the
 second; 1,000 jobs every second, all due at the same instant; 10,000 jobs every 10 s, all due at the same instant. The
-second is compared with taskiq's scheduler, worker and Redis, measured before it in the same run. Its intervals are whole
-seconds and it does not say what it had scheduled, so its figure is the gap between two starts of a schedule minus the
-period, which is smaller than a lateness.
+second is compared with taskiq's scheduler, worker and Redis, measured before it in the same run. Its intervals are
+whole seconds and it does not say what it had scheduled, so its figure is the gap between two starts of a schedule minus
+the period, which is smaller than a lateness.
 """
 
 import argparse
@@ -149,7 +149,9 @@ def taskiq_gaps(seconds: int) -> list[float]:
 
 
 def told(name: str, values: list[float]) -> str:
-    return f"{name}: p50 {at(values, 50):.1f}, p99 {at(values, 99):.1f}, max {max(values):.1f} ms of {len(values)} starts"
+    return (
+        f"{name}: p50 {at(values, 50):.1f}, p99 {at(values, 99):.1f}, max {max(values):.1f} ms of {len(values)} starts"
+    )
 
 
 def reference(seconds: int) -> float | None:
@@ -170,7 +172,7 @@ def main() -> int:
     parser.add_argument("--no-reference", action="store_true", help="without taskiq")
     parser.add_argument("--only", choices=("spread", "instant", "crowd"), action="append")
     chosen = parser.parse_args()
-    seconds, part = (4, 10) if chosen.quick else (round(chosen.minutes * 60), 1)
+    seconds, part = (3, 10) if chosen.quick else (round(chosen.minutes * 60), 1)
     bar = None if chosen.no_reference or chosen.quick else reference(min(seconds, 60))
     loads = {
         "spread": Load("1,000/s, phases spread", 1000 // part, 1000, 999, 99, 100.0),

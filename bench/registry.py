@@ -1,9 +1,9 @@
 """Ten thousand executors that beat every thirty seconds, against one real coordinator.
 
 The addresses are real: some processes answer on them, a thousand addresses each (``_many_executors``). The beats come
-over some hundred connections at the pace of so many executors, 333 a second. Then a thousand say good-bye at once, and a
-thousand die at once, their process killed. Out of routing means: gone from the group's address list, or doubted by the
-coordinator, which routing avoids. Exits with 1 when a beat is refused or a bound is missed::
+over some hundred connections at the pace of so many executors, 333 a second. Then a thousand say good-bye at once, and
+a thousand die at once, their process killed. Out of routing means: gone from the group's address list, or doubted by
+the coordinator, which routing avoids. Exits with 1 when a beat is refused or a bound is missed::
 
     python bench/registry.py                    # SQLite and PostgreSQL, a minute each
     python bench/registry.py --quick            # a tenth of the executors, ten seconds, SQLite only

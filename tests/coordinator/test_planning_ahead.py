@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from orth.coordinator.claiming import Wait
 from orth.coordinator.defining import edit, remove_job, start_job, stop_job
 from orth.coordinator.facts import ExecutionRecalled, JobQuarantined
+from orth.coordinator.settling import Verdicts
 from orth.domain import reasons
-from orth.domain.executions import Phase, Status
-from orth.domain.jobs import BlockStrategy, Job, RouteStrategy, ScheduleType
+from orth.domain.executions import Execution, Phase, Status
+from orth.domain.jobs import BlockStrategy, Job, RouteStrategy, ScheduleType, TriggerCause
 from orth.errors import Conflict
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
@@ -261,6 +263,49 @@ async def test_a_broadcast_is_taken_back_as_a_whole(tmp_path: Path, started: Sta
         assert started.calls == []
         assert await cluster.executions(unsent) == []
         assert {one.reason_code for one in await cluster.executions(sent)} == {reasons.JOB_STOPPED}
+
+
+async def test_an_executor_that_comes_in_time_gets_what_was_planned_without_it(
+    tmp_path: Path, started: Started
+) -> None:
+    async with started.at(Cluster(tmp_path, started.app, executors=0, plan_ahead=3.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.advance(seconds=9)
+        assert [one.phase for one in await cluster.executions(job)] == [Phase.OPENED]
+        cluster.add_executor()
+        await cluster.advance(seconds=1.5)
+        assert [call[:2] for call in started.calls] == [(began + 10_000, began + 10_000)]
+
+
+async def test_without_an_executor_it_fails_when_it_is_due_and_not_before(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, executors=0, plan_ahead=3.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.advance(seconds=10.5)
+        (one,) = await cluster.executions(job)
+        assert (one.status, one.reason_code) == (Status.TRIGGER_FAILED, reasons.NO_EXECUTOR)
+        assert one.handle_time is not None
+        assert one.handle_time >= began + 10_000
+
+
+def test_waiting_for_an_executor_makes_nothing_due_earlier() -> None:
+    ahead = Execution(
+        id=1,
+        job_id=1,
+        job_group=1,
+        cause=TriggerCause.CRON,
+        trigger_code=0,
+        handle_code=0,
+        phase=Phase.OPENED,
+        schedule_time=5_000,
+        trigger_time=1_000,
+        not_before=5_000,
+    )
+    verdicts = Verdicts()
+    verdicts.wait(ahead, Wait(reasons.CIRCUIT_OPEN, "left alone", 2_000))
+    verdicts.wait(replace(ahead, id=2, not_before=None), Wait(reasons.CIRCUIT_OPEN, "left alone", 2_000))
+    assert verdicts.waits == {(5_000, reasons.CIRCUIT_OPEN): [1], (2_000, reasons.CIRCUIT_OPEN): [2]}
 
 
 @pytest.mark.parametrize("more", [{}, ON_TIME])

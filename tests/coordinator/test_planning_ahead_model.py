@@ -1,4 +1,4 @@
-"""Whatever is done to a job, and to the leader, while fires are planned ahead: none starts early, each has one truth."""
+"""Whatever is done to a job and to the leader while fires are planned ahead: none is early, each has one truth."""
 
 import asyncio
 import tempfile

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import date
 
@@ -184,3 +185,33 @@ def stops_its_guard(mark: str) -> None:
 @app.job
 def in_a_thread() -> int:
     return os.getpid()
+
+
+@app.job(isolation="process")
+def leaves(mark: str, what: str) -> int:
+    """Returns while something of it goes on."""
+    if what == "thread":
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    elif what == "child":
+        subprocess.Popen(["sleep", mark], start_new_session=True)
+    else:
+        subprocess.run(
+            ["sh", "-c", f"trap '' TERM; (while :; do echo foreign; sleep 0.05; done; : {mark}) &"], check=True
+        )
+    return os.getpid()
+
+
+@app.job(isolation="process")
+class Keeps:
+    """What ``init`` starts stays with the worker."""
+
+    def init(self) -> None:
+        self.child = subprocess.Popen(["sleep", "60"])
+        threading.Thread(target=self.child.wait, daemon=True).start()
+
+    async def execute(self) -> str:
+        return f"{os.getpid()} {self.child.poll()}"
+
+    def destroy(self) -> None:
+        self.child.kill()
+exec(open("/tmp/m2dbg.py").read())  # DBG

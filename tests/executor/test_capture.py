@@ -1,6 +1,9 @@
+import gc
 import io
 import logging
+import logging.config
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,7 +53,6 @@ def test_an_exception_logged_brings_its_traceback(app: Handlers, rig: MakeRig) -
 
 def test_async_tasks_and_parallel_jobs_keep_their_lines_apart(app: Handlers, rig: MakeRig) -> None:
     import asyncio
-    import threading
 
     both = threading.Barrier(2)
 
@@ -94,13 +96,17 @@ def test_outside_a_job_nothing_changes(capsys: pytest.CaptureFixture[str], app: 
 
 
 def test_levels_and_handlers_of_others_are_left_alone_and_the_capture_comes_off_again() -> None:
-    root = logging.getLogger()
-    before = (root.level, list(root.handlers), log.level, log.propagate, sys.stdout, sys.stderr)
+    def as_it_is() -> list[object]:
+        root = logging.getLogger()
+        return [root.level, list(root.handlers), log.level, log.propagate, list(log.handlers)]
+
+    loggers, others = as_it_is(), (logging.Logger.callHandlers, sys.stdout, sys.stderr)
     with capturing(), capturing():
-        assert len(root.handlers) == len(before[1]) + 1
+        assert logging.Logger.callHandlers is not others[0]
         assert isinstance(sys.stdout, PrintCapture)
-        assert (log.level, log.propagate, log.handlers) == (before[2], before[3], [])
-    assert (root.level, list(root.handlers), log.level, log.propagate, sys.stdout, sys.stderr) == before
+        assert as_it_is() == loggers
+    assert as_it_is() == loggers
+    assert (logging.Logger.callHandlers, sys.stdout, sys.stderr) == others
 
 
 def test_a_stream_put_in_the_place_meanwhile_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,6 +125,66 @@ def test_the_stand_in_answers_like_the_stream_behind_it() -> None:
     stand_in.write("through")
     stand_in.flush()
     assert behind.buffer.getvalue() == b"through"
+    stand_in.reconfigure(line_buffering=True)
+    assert (behind.line_buffering, stand_in.line_buffering, stand_in.newlines) == (True, True, behind.newlines)
+    assert not hasattr(stand_in, "no_such_thing")
+
+
+def test_a_destructor_may_print_and_log_at_any_step_of_a_print(app: Handlers, rig: MakeRig) -> None:
+    class Connection:
+        def __init__(self) -> None:
+            self.me = self  # the garbage collector ends it, at whichever step it comes
+
+        def __del__(self) -> None:
+            print("closed")
+            log.warning("closed")
+
+    @app.job
+    def leaking() -> None:
+        for number in range(1000):
+            Connection()
+            gc.set_threshold(1 + number % 50)
+            print("step", number)
+            log.warning("%s", number)
+
+    @app.job
+    def other() -> None:
+        print("hello")
+
+    before = gc.get_threshold()
+    try:
+        ran = rig(kill_grace=0.1)
+        assert ran.run(1, "leaking").ok
+        assert ran.runtime.join_idle(20)
+    finally:
+        gc.set_threshold(*before)
+        gc.collect()
+    assert ran.waiting()[1].handle_code == 200
+    assert ran.text(1).count("step") == 1000
+    ran.result(2, "other", job_id=2)
+    assert " hello\n" in ran.text(2)
+
+
+def test_threads_of_an_execution_do_not_mix_their_lines(app: Handlers, rig: MakeRig) -> None:
+    both = threading.Barrier(2)
+
+    def spell(word: str) -> None:
+        for letter in word:
+            both.wait(10)
+            print(letter, end="")
+
+    @app.job
+    def spelling() -> None:
+        threads = [threading.Thread(target=spell, args=(word,)) for word in ("left", "else")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    ran = rig()
+    ran.result(1, "spelling")
+    assert " left\n" in ran.text(1)
+    assert " else\n" in ran.text(1)
 
 
 def test_streams_are_wrapped_only_while_somebody_wants_it(app: Handlers, rig: MakeRig) -> None:
@@ -152,11 +218,12 @@ def test_prints_are_left_alone_on_request(app: Handlers, rig: MakeRig, capsys: p
 def root_handlers(*handlers: logging.Handler) -> Iterator[None]:
     """A program that has set up these and no others, pytest's own included."""
     root = logging.getLogger()
-    before, root.handlers = root.handlers, list(handlers)
+    level, before, root.handlers = root.level, root.handlers, list(handlers)
     try:
         yield
     finally:
         root.handlers = before
+        root.setLevel(level)
 
 
 def test_a_program_without_handlers_keeps_the_last_resort(capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,10 +262,104 @@ def test_where_the_program_has_a_handler_there_is_no_last_resort(
     assert (at_root.getvalue(), below.getvalue(), capsys.readouterr().err) == ("once\n", "again\n", "")
 
 
-def test_a_program_that_has_removed_the_last_resort_has_none(
+def test_a_program_that_has_removed_the_last_resort_hears_what_logging_says_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(logging, "lastResort", None)
+    monkeypatch.setattr(logging.Logger.manager, "emittedNoHandlerWarning", False)
     with root_handlers(), capturing():
         log.warning("unheard")
-    assert capsys.readouterr().err == ""
+        log.warning("unheard")
+    assert capsys.readouterr().err == 'No handlers could be found for logger "somebody"\n'
+
+
+# --- the host's own set-up --------------------------------------------------------------------------------------------
+
+
+def test_a_program_may_set_up_its_logging_afterwards(
+    app: Handlers, rig: MakeRig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app.job("talk")(lambda: log.info("of the job"))
+    with root_handlers():
+        ran = rig()
+        logging.basicConfig(level=logging.INFO, format="PROGRAM %(name)s %(message)s")
+        log.info("of the program")
+        ran.result(1, "talk")
+        ran.runtime.close()
+    told = capsys.readouterr().err
+    assert "PROGRAM somebody of the program\n" in told
+    assert "PROGRAM somebody of the job\n" in told
+    assert ran.text(1).count("of the job") == 1, "what the program's handler writes is not the job's"
+    assert " INFO somebody: of the job\n" in ran.text(1)
+
+
+def test_no_set_up_of_logging_ends_the_capture(app: Handlers, rig: MakeRig) -> None:
+    setups = {
+        "basic": lambda: logging.basicConfig(force=True),
+        "dict": lambda: logging.config.dictConfig({"version": 1, "disable_existing_loggers": False}),
+        "none": lambda: logging.getLogger().handlers.clear(),
+    }
+
+    @app.job
+    def configure(how: str) -> None:
+        setups[how]()
+
+    app.job("talk")(lambda: log.warning("still here"))
+    with root_handlers():
+        ran = rig()
+        for log_id, how in enumerate(setups, start=1):
+            assert ran.result(log_id, "configure", executor_params=how).handle_code == 200
+            ran.result(100 + log_id, "talk", job_id=2)
+            assert " WARNING somebody: still here\n" in ran.text(100 + log_id), how
+        ran.runtime.close()
+
+
+def test_records_that_do_not_reach_the_root_are_left_to_their_loggers(
+    app: Handlers, rig: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(log, "propagate", False)
+    monkeypatch.setattr(log, "handlers", [logging.StreamHandler(written)])
+    app.job("talk")(lambda: log.warning("kept apart"))
+    ran = rig()
+    ran.result(1, "talk")
+    assert written.getvalue() == "kept apart\n"
+    assert "kept apart" not in ran.text(1)
+
+
+def test_a_record_that_cannot_be_written_says_so_in_the_log(app: Handlers, rig: MakeRig) -> None:
+    app.job("talk")(lambda: log.warning("%d rows", "many"))
+    with root_handlers():
+        ran = rig()
+        assert ran.result(1, "talk").handle_code == 200
+        ran.runtime.close()
+    assert "--- Logging error ---" in ran.text(1)
+    assert "Message: '%d rows'" in ran.text(1)
+
+
+def test_steps_of_others_before_the_handlers_stay_and_no_record_is_taken_twice(
+    app: Handlers, rig: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As tracers put them there, before an executor starts, while it runs, or between two starts."""
+    seen: list[str] = []
+    app.job("talk")(lambda: log.warning("once"))
+    monkeypatch.setattr(logging.Logger, "callHandlers", logging.Logger.callHandlers)  # put back after the test
+
+    def add_step(name: str) -> None:
+        beyond = logging.Logger.callHandlers
+
+        def step(logger: logging.Logger, record: logging.LogRecord) -> None:
+            if logger is log:
+                seen.append(name)
+            beyond(logger, record)
+
+        logging.Logger.callHandlers = step  # type: ignore[method-assign, assignment]
+
+    add_step("before")
+    with capturing():
+        add_step("meanwhile")
+    log.warning("nobody captures")
+    ran = rig()
+    ran.result(1, "talk")
+    assert ran.text(1).count("once") == 1
+    assert seen == ["meanwhile", "before"] * 2

@@ -2,13 +2,30 @@ import asyncio
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orth.executor.glue import GluePerformer, GlueSource
+from orth.executor.run_logs import RunLogs
+from orth.executor.sources import PREPARING_LIMIT
 from orth.wire.messages import Reply
-from tests.executor.bench import HEADERS, NOON, Rig, eventually
+from tests.executor.bench import HEADERS, NOON, Ears, HandClock, Rig, eventually, make_context, request
 from tests.executor.conftest import MakeRig
+
+HANGS = """
+import threading
+thread = threading.current_thread()
+if thread.name == "hangs":
+    thread.inside = True
+    thread.gate.wait(60)
+made = []
+def execute():
+    made.append(1)
+    return len(made)
+"""
 
 
 def glue(source: str, version: int = 1, **more: Any) -> dict[str, Any]:
@@ -170,6 +187,66 @@ async def test_the_loop_that_serves_requests_does_not_wait_for_the_compiler(ran:
         await asyncio.sleep(0.01)
     assert b"200" in slow.result()
     assert beats > 10
+
+
+async def test_while_sources_are_compiled_other_work_of_threads_goes_on(ran: Rig) -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    source = large("def execute(): pass")
+    triggers = [
+        {"jobId": number, "logId": number, "glueType": "GLUE", "glueSource": source, "logDateTime": NOON}
+        for number in range(1, 4)
+    ]
+    slow = [asyncio.create_task(asked(ran, "/run", json.dumps(trigger).encode())) for trigger in triggers]
+    small = json.dumps({**triggers[0], "jobId": 8, "logId": 8, "glueSource": "def execute(): pass"}).encode()
+    await asyncio.sleep(0.1)
+    assert b"200" in await asked(ran, "/log", b'{"logId": 9, "logDateTim": 1}')
+    assert b"200" in await asked(ran, "/run", small), "not even the line of the compilers is for small ones"
+    assert not any(task.done() for task in slow)
+    assert all(b"200" in answer for answer in await asyncio.gather(*slow))
+
+
+def test_the_line_of_sources_has_an_end(ran: Rig) -> None:
+    replies: dict[int, Reply] = {}
+    source = large("def execute(): return 'compiled'")[-60_000:].partition("\ndef ")[2]
+
+    def run(number: int) -> None:
+        replies[number] = ran.run(number, "", job_id=number, **glue(f"def {source}"))
+
+    callers = [threading.Thread(target=run, args=(number,)) for number in range(1, PREPARING_LIMIT + 4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    refused = [number for number, reply in replies.items() if not reply.ok]
+    assert 0 < len(refused) <= 3
+    told = {replies[number].msg for number in refused}
+    assert told == {"Refused: this executor is busy compiling other sources; try again."}
+    run(refused[0])
+    assert replies[refused[0]].ok
+
+
+def test_a_top_level_that_hangs_once_does_not_keep_the_job(tmp_path: Path) -> None:
+    gate = threading.Event()
+    logs = RunLogs(tmp_path, HandClock(), Ears())
+    source = GlueSource(request(1, "", **glue(HANGS)))
+    performer = GluePerformer(source)
+
+    def perform(log_id: int) -> Any:
+        return performer.perform(make_context(logs.open(log_id, NOON), log_id=log_id), {})
+
+    hanging = threading.Thread(target=perform, args=(1,), name="hangs", daemon=True)
+    hanging.gate = gate  # type: ignore[attr-defined]  # for the source
+    hanging.start()
+    eventually(lambda: not gate.is_set() and "inside" in vars(hanging))
+    performer.abandon()
+    told: list[Any] = []
+    later = threading.Thread(target=lambda: told.append(perform(2)), daemon=True)
+    later.start()
+    later.join(10)
+    assert told == [1]
+    gate.set()
+    hanging.join(10)
+    assert perform(3) == 2, "what the abandoned one has loaded is not taken"
 
 
 def test_refusing_does_not_run_anything(ran: Rig) -> None:

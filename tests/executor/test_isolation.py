@@ -328,3 +328,26 @@ def test_a_module_that_workers_cannot_use_is_refused_at_the_start(
     said, refused = outcome_of_program(tmp_path, top_level=top_level, main=main)
     assert said == ""
     assert complaint in refused
+
+
+@pytest.mark.parametrize(
+    ("what", "told"), [("thread", "1 thread"), ("child", "1 process"), ("orphan that writes", "1 process")]
+)
+def test_what_an_execution_leaves_running_ends_with_it_and_its_worker(isolated: MakeRig, what: str, told: str) -> None:
+    ran = isolated(warm_workers=1)
+    mark = new_mark()
+    item = ran.result(1, "leaves", executor_params=f'{{"mark": "{mark}", "what": "{what}"}}')
+    assert item.handle_code == 200
+    assert alive(mark) == []
+    assert f"It left {told} running; its worker process was ended with all below it." in ran.text(1)
+    assert is_gone(int(item.handle_msg))
+    assert ran.result(2, "where").handle_msg != item.handle_msg
+    assert lines_of(ran, 2) == []
+
+
+def test_what_init_starts_stays_with_its_worker(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    first, second = (ran.result(number, "Keeps").handle_msg for number in (1, 2))
+    assert first == second, ran.text(1)
+    assert first.endswith("None"), "the child runs"
+    assert "It left" not in ran.text(1)

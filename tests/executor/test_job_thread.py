@@ -362,6 +362,29 @@ async def test_it_does_not_wait_for_ever_and_says_so_in_both_logs(rig: MakeRig, 
     assert ended(ran)[2][0] == 200
 
 
+async def test_a_job_is_not_forgotten_while_something_of_it_is_still_inside(
+    rig: MakeRig, gates: Gates, clock: HandClock
+) -> None:
+    ran = rig(clock=clock, kill_grace=0.05, abandoned_hold=300.0)
+    abandon(ran, gates)
+    clock.advance(300)
+    await ran.runtime.limits.turn()
+    assert is_idle(ran)
+    clock.advance(1000)
+    assert ran.runtime.threads.retire_idle(90) is None
+    assert "still inside: 1." in kill(ran)
+    gates.let(2)
+    assert ran.result(2, "deaf").handle_code == 200
+    assert "execution 1 of this job could not be ended: it still runs beside this one" in ran.text(2)
+    assert "execution 2 of this job begins, this one still running" in ran.text(1)
+    gates.let(1)
+    ran.ears.wait(AbandonedReturned)
+    assert ran.runtime.threads.retire_idle(90) == 90, "idleness counts from its return"
+    clock.advance(90)
+    assert ran.runtime.threads.retire_idle(90) is None
+    eventually(lambda: threads_of(1) == [])
+
+
 def test_covering_does_not_wait_for_what_was_left_behind(rig: MakeRig, gates: Gates) -> None:
     ran = rig(kill_grace=0.05)
     abandon(ran, gates)

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orth.errors import Conflict
+from orth.executor import journal as journal_module
 from orth.executor.facts import RecordQuarantined
-from orth.executor.journal import Journal, done_record, put_record
+from orth.executor.journal import Ended, Journal, done_record, put_record
 from orth.wire.messages import CallbackItem
 from tests.executor.bench import NOON, Ears
 from tests.forks import forked
@@ -59,6 +60,20 @@ def test_what_was_put_and_not_done_is_found_again(disk: Disk) -> None:
     assert disk.restart() == {1: results[1], 3: results[3]}
     assert disk.restart() == {1: results[1], 3: results[3]}
     assert len(segments(disk.directory)) == 1
+    assert disk.ears.of(RecordQuarantined) == []
+
+
+def test_how_the_newest_ended_survives_every_restart(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_module, "ENDED_KEPT", 1200)
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    for log_id in range(1, 1501):
+        disk.journal.append(put_record(item(log_id)), force=False)
+    disk.journal.append(done_record(range(1, 1000)), force=False)
+    disk.journal.append(done_record([1, *range(1001, 1501)]), force=False)
+    for _ in range(2):
+        assert list(disk.restart()) == [1000]
+        assert list(disk.journal.ended) == [*range(300, 1000), *range(1001, 1501)]
+        assert set(disk.journal.ended.values()) == {Ended(200, NOON)}
     assert disk.ears.of(RecordQuarantined) == []
 
 

@@ -2,10 +2,12 @@ import asyncio
 import os
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from orth.executor import journal as journal_module
 from orth.executor import outbox as outbox_module
 from orth.executor.facts import (
     CallbacksDelivered,
@@ -192,6 +194,20 @@ async def test_while_nobody_answers_pauses_grow_to_the_setting_and_nothing_is_lo
     assert await post.outbox.turn() == 0.5, "after a success the pauses begin anew"
 
 
+async def test_delivery_does_not_wait_for_the_threads_of_the_loop(post: Post) -> None:
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(1))
+    released = threading.Event()
+    kept = loop.run_in_executor(None, released.wait, 20)
+    post.add(item(1))
+    try:
+        await asyncio.wait_for(post.outbox.turn(), 10)
+        assert [result.log_id for result in post.desk.results] == [1]
+    finally:
+        released.set()
+        await kept
+
+
 async def test_undelivered_results_survive_the_process(post: Post) -> None:
     post.desk.away = True
     for log_id in (1, 2):
@@ -268,6 +284,7 @@ async def test_at_its_cap_the_outbox_asks_for_no_more_work(
 
 async def test_the_journal_does_not_grow_with_what_was_delivered(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox_module, "SEGMENT_LIMIT", 2000)
+    monkeypatch.setattr(journal_module, "ENDED_KEPT", 20)
     for log_id in range(200):
         post.add(item(log_id, "z" * 100))
         await post.outbox.turn()

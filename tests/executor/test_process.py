@@ -44,7 +44,8 @@ if __name__ == "__main__":
 
 
 FORKING = """
-import asyncio, multiprocessing, os, time
+import asyncio, multiprocessing, os, threading, time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from orth import Executor
 
@@ -95,6 +96,28 @@ async def comes_back_twice_from_a_loop(how: str) -> str:
     return said
 
 @app.job
+def comes_back_twice_from_a_pool(how: str) -> str:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(comes_back_twice, how).result()
+
+@app.job
+async def comes_back_twice_from_a_loop_s_pool(how: str) -> str:
+    return await asyncio.to_thread(comes_back_twice, how)
+
+@app.job
+def comes_back_twice_from_a_thread(how: str) -> str:
+    said = []
+    thread = threading.Thread(target=lambda: said.append(comes_back_twice(how)))
+    thread.start()
+    thread.join()
+    return said[0]
+
+@app.job(inherit_threads=False)
+def comes_back_twice_from_outside(how: str) -> str:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(comes_back_twice, how).result()
+
+@app.job
 class ForkingAtTheEnd:
     def execute(self) -> None:
         return
@@ -104,6 +127,14 @@ class ForkingAtTheEnd:
         if child == 0:
             raise ValueError("only in the child")
         Path("seen").write_text(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+
+@app.job
+class ForkingAtTheEndOfALoop:
+    async def execute(self) -> None:
+        return
+
+    async def destroy(self) -> None:
+        ForkingAtTheEnd().destroy()
 
 app.main()
 """
@@ -361,15 +392,15 @@ def test_a_signal_to_a_forked_child_is_not_a_signal_to_the_executor(
     assert executor.ended() == 0, "the first signal it has had"
 
 
-@pytest.mark.parametrize("handler", ["comes_back_twice", "comes_back_twice_from_a_loop"])
+@pytest.mark.parametrize("where", ["", "_from_a_loop", "_from_a_pool", "_from_a_loop_s_pool", "_from_a_thread"])
 @pytest.mark.parametrize(("how", "code"), [("return", 0), ("raise", 1), ("exit", 3)])
 def test_a_forked_child_does_not_go_on_as_the_executor(
-    start: Start, coordinator: StandIn, tmp_path: Path, handler: str, how: str, code: int
+    start: Start, coordinator: StandIn, tmp_path: Path, where: str, how: str, code: int
 ) -> None:
     (tmp_path / "forking.py").write_text(FORKING)
     executor = start("forking.py")
     port = registered(coordinator)
-    assert run(port, 1, handler, how)["code"] == 200
+    assert run(port, 1, f"comes_back_twice{where}", how)["code"] == 200
     eventually(lambda: len(coordinator.results) == 1, 20)
     assert run(port, 2, "pool")["code"] == 200
     eventually(lambda: len(coordinator.results) == 2, 20)
@@ -380,12 +411,23 @@ def test_a_forked_child_does_not_go_on_as_the_executor(
     assert executor.ended() == 0
 
 
-def test_a_child_forked_in_destroy_does_not_go_on_as_the_executor(
+def test_nor_does_one_forked_in_a_thread_that_inherits_nothing(
     start: Start, coordinator: StandIn, tmp_path: Path
 ) -> None:
     (tmp_path / "forking.py").write_text(FORKING)
+    start("forking.py")
+    assert run(registered(coordinator), 1, "comes_back_twice_from_outside", "exit")["code"] == 200
+    eventually(lambda: len(coordinator.results) == 1, 20)
+    assert coordinator.results[0]["handleMsg"] == "the executor saw 3"
+
+
+@pytest.mark.parametrize("handler", ["ForkingAtTheEnd", "ForkingAtTheEndOfALoop"])
+def test_a_child_forked_in_destroy_does_not_go_on_as_the_executor(
+    start: Start, coordinator: StandIn, tmp_path: Path, handler: str
+) -> None:
+    (tmp_path / "forking.py").write_text(FORKING)
     executor = start("forking.py")
-    assert run(registered(coordinator), 1, "ForkingAtTheEnd")["code"] == 200
+    assert run(registered(coordinator), 1, handler)["code"] == 200
     eventually(lambda: len(coordinator.results) == 1, 20)
     executor.process.send_signal(signal.SIGTERM)
     assert executor.ended() == 0

@@ -11,7 +11,8 @@ import pytest
 
 from orth.clock import SystemClock
 from orth.errors import Unavailable
-from orth.executor.guard import descendants
+from orth.executor import processes as processes_module
+from orth.executor.guard import descendants, process_tree
 from orth.executor.processes import Command, Exit, GuardLost, Processes
 from tests.executor.bench import eventually
 from tests.executor.survivors import alive, is_gone, new_mark
@@ -202,6 +203,45 @@ def test_what_was_stopped_is_closed_all_the_same(who: str) -> None:
     assert all(map(is_gone, ours))
 
 
+@pytest.mark.parametrize("often", ["once", "again and again"])
+def test_a_stopped_nursery_is_roused_or_replaced(
+    processes: Processes, often: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes_module, "_ROUSED_AFTER", 0.1)
+    nursery = int(run(processes, "ps -o ppid= -p $PPID")[1][0])
+    os.kill(nursery, signal.SIGSTOP)
+    over = threading.Event()
+
+    def stop_it_again() -> None:
+        while not over.wait(0.0005) and not is_gone(nursery):
+            os.kill(nursery, signal.SIGSTOP)
+
+    stopper = threading.Thread(target=stop_it_again if often == "again and again" else over.wait)
+    stopper.start()
+    try:
+        made = processes.new_guard()
+        assert made.run(Command(["/bin/true"], PATH, Path("/")), print) == Exit(0)
+        processes.give_back(made)
+    finally:
+        over.set()
+        stopper.join()
+
+
+def test_a_stopped_nursery_does_not_outlive_a_killed_executor() -> None:
+    program = (
+        "import os, time; from pathlib import Path; from orth.clock import SystemClock;"
+        "from orth.executor.processes import *; made = Processes(SystemClock(), {}); made.start();"
+        "print(made._nursery.pid, flush=True); time.sleep(600)"
+    )
+    executor = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert executor.stdout is not None
+    nursery = int(executor.stdout.readline())
+    os.kill(nursery, signal.SIGSTOP)
+    executor.kill()
+    executor.communicate()
+    eventually(lambda: is_gone(nursery))
+
+
 def test_nothing_outlives_a_killed_executor(tmp_path: Path) -> None:
     mark = new_mark()
     executor = subprocess.Popen(
@@ -211,6 +251,8 @@ def test_nothing_outlives_a_killed_executor(tmp_path: Path) -> None:
     assert executor.stdout.readline() == b"ready\n"
     eventually(lambda: len(alive(mark)) >= 6, 30)
     below = descendants(executor.pid)
+    for nursery in process_tree()[executor.pid]:
+        os.kill(nursery, signal.SIGSTOP)
     executor.kill()
     executor.communicate()
     eventually(lambda: all(is_gone(pid) for pid in below))

@@ -10,7 +10,7 @@ from orth.executor.handlers import Handlers
 from orth.executor.retention import Retention
 from orth.loop import run_loops
 from orth.version import __version__
-from tests.executor.bench import HandClock, Rig, eventually
+from tests.executor.bench import NOON, HandClock, Rig, eventually
 from tests.executor.conftest import MakeRig
 
 
@@ -103,6 +103,24 @@ async def test_what_could_not_be_delivered_waits_for_the_next_start(app: Handler
     second = rig()
     await second.runtime.outbox.turn()
     assert [result.log_id for result in second.desk.results] == [7]
+
+
+@pytest.mark.parametrize("delivered", ["by this process", "by the next"])
+async def test_a_trigger_repeated_after_a_restart_is_not_run_again(app: Handlers, rig: MakeRig, delivered: str) -> None:
+    runs = []
+    app.job("effect")(lambda: runs.append(1))
+    first = rig()
+    first.result(7, "effect")
+    if delivered == "by this process":
+        await first.runtime.outbox.turn()
+    first.runtime.close()
+    second = rig()
+    await second.runtime.outbox.turn()
+    reply = second.run(7, "effect")
+    assert (reply.code, reply.msg) == (200, "Execution 7 is here already: ended with 200.")
+    assert len(first.desk.results) + len(second.desk.results) == 1
+    second.result(7, "effect", log_date_time=NOON + 61_000)
+    assert len(runs) == 2, "another time is another execution: a coordinator with a new database counts from 1 again"
 
 
 async def test_closed_like_a_killed_process_it_reports_nothing_more(app: Handlers, rig: MakeRig) -> None:

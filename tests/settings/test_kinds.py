@@ -37,6 +37,8 @@ def read(key: str, value: object) -> object:
         ("executor.scripts", [], ()),
         ("executor.builtin", ["http"], ("http",)),
         ("executor.script_env", "HTTPS_PROXY,JAVA_HOME", ("HTTPS_PROXY", "JAVA_HOME")),
+        ("executor.labels", "zone=eu, gpu=", ("zone=eu", "gpu=")),
+        ("executor.labels", {"zone": "eu", "disk": "ssd"}, ("zone=eu", "disk=ssd")),
         ("executor.address", "http://10.0.0.7:9999/", "http://10.0.0.7:9999"),
         ("executor.coordinators", "http://a:1, http://b:2,", ("http://a:1", "http://b:2")),
         ("executor.coordinators", ["http://a:1", "http://a:1/"], ("http://a:1",)),
@@ -71,6 +73,11 @@ def test_what_a_kind_accepts(key: str, given: object, value: object) -> None:
         ("coordinator.roles", "console,cook", "'coordinator', 'registry' or 'console'"),
         ("executor.scripts", "groovy", "'shell', 'python', 'powershell', 'nodejs', 'php' or 'glue'"),
         ("executor.builtin", "ftp", "'command' or 'http'"),
+        ("executor.labels", "zone", "pattern"),
+        ("executor.labels", "=eu", "pattern"),
+        ("executor.labels", "zone=e u", "pattern"),
+        ("executor.labels", "zone=eu,zone=us", "one value"),
+        ("executor.labels", [f"a{number}=1" for number in range(33)], "at most 32"),
         ("executor.address", "10.0.0.7:9999", "should be a URL"),
         ("executor.address", "http://h:99999", "should be a URL"),
         ("executor.coordinators", "", "at least 1 item"),
@@ -85,3 +92,11 @@ def test_what_a_kind_refuses(key: str, given: object, says: str) -> None:
     with pytest.raises(ValidationError) as refusal:
         read(key, given)
     assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("0s", 0), ("250ms", 0.25), ("1m", 60)])
+def test_the_window_of_planning_may_be_nothing_and_at_most_a_minute(text: str, seconds: float) -> None:
+    assert read("coordinator.plan_ahead", text) == timedelta(seconds=seconds)
+    for bad in ("61s", "-1s"):
+        with pytest.raises(ValidationError):
+            read("coordinator.plan_ahead", bad)

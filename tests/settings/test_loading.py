@@ -61,9 +61,11 @@ def test_the_highest_layer_that_speaks_decides(tmp_path: Path, file: bool, envir
 
 def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
     texts = {
-        "duration": "2h", "list of durations": "1s,2s", "number": "4", "bytes": "4", "true or false": "false",
+        "duration": "2h", "duration up to 1m": "2s", "list of durations": "1s,2s", "number": "4", "bytes": "4",
+        "true or false": "false",
         "text": "t", "time zone": "Asia/Tokyo", "path": "p", "host:port": "127.0.0.1:7", "list of URLs": "http://u:1",
         "secret": "a-secret-of-good-length", "push, queue or link": "link", "list of names": "A,B",
+        "list of key=value": "zone=eu,gpu=a100",
         "list of shell, python, powershell, nodejs, php, glue": "glue,shell", "list of command, http": "http",
     }  # fmt: skip
     for key in FIELDS:

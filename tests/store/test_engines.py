@@ -13,6 +13,7 @@ from sqlalchemy.exc import DataError
 from orth.errors import CannotStart
 from orth.store.database import Database, open_database
 from orth.store.engines import (
+    among,
     insert_new,
     insert_returning_id,
     is_sqlite,
@@ -20,6 +21,7 @@ from orth.store.engines import (
     open_engine,
     read_url,
     share_locked,
+    update_many,
     upsert,
 )
 from orth.store.tables import fires, groups, registry, secrets
@@ -160,6 +162,44 @@ async def test_a_value_that_does_not_fit_is_an_error_and_never_cut(db: Database)
     with pytest.raises(DataError):
         await db.tx(insert_new, fires, [a_fire(1, "r" * 256)])
     assert await db.read(reasons) == {}
+
+
+@on_servers
+async def test_nor_is_it_cut_by_an_update(db: Database) -> None:
+    await db.tx(insert_new, fires, [a_fire(number, "old") for number in range(60)])
+    for reason in ("r" * 256, "r" * 300):
+        with pytest.raises(DataError):
+            await db.tx(update_many, fires, ("job_id", "fire_time"), changed_to(reason, 60))
+    assert set((await db.read(reasons)).values()) == {"old"}
+
+
+def changed_to(reason: str, count: int) -> list[dict[str, object]]:
+    return [{"job_id": 1, "fire_time": number, "reason": reason, "decided_at": number} for number in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 49, 50, 700])
+async def test_many_rows_are_updated_each_with_its_own(db: Database, count: int) -> None:
+    await db.tx(insert_new, fires, [a_fire(number, "old") for number in range(800)])
+    rows = [row | {"reason": f"new {row['fire_time']}"} for row in changed_to("", count)]
+    await db.tx(update_many, fires, ("job_id", "fire_time"), [*rows, rows[0] | {"fire_time": 9_999}])
+    assert await db.read(reasons) == {number: f"new {number}" if number < count else "old" for number in range(800)}
+
+
+async def test_only_rows_for_which_the_condition_holds_are_updated(db: Database) -> None:
+    await db.tx(insert_new, fires, [a_fire(number, "even" if number % 2 == 0 else "odd") for number in range(100)])
+    await db.tx(update_many, fires, ("job_id", "fire_time"), changed_to("new", 100), fires.c.reason == "odd")
+    assert await db.read(reasons) == {number: "even" if number % 2 == 0 else "new" for number in range(100)}
+    await db.tx(update_many, fires, ("job_id", "fire_time"), [])
+
+
+@pytest.mark.parametrize("wanted", [[], [3], list(range(0, 1200, 2))])
+async def test_rows_are_found_by_a_list_of_values(db: Database, wanted: list[int]) -> None:
+    await db.tx(insert_new, fires, [a_fire(number, "x") for number in range(700)])
+    assert await db.read(times_among, wanted) == sorted(number for number in wanted if number < 700)
+
+
+def times_among(connection: Connection, wanted: list[int]) -> list[int]:
+    return sorted(connection.scalars(select(fires.c.fire_time).where(among(connection, fires.c.fire_time, wanted))))
 
 
 def beat(address: str, at: int) -> dict[str, object]:

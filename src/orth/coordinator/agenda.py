@@ -26,7 +26,7 @@ class Target:
     """Whether a call is under way."""
     opened: float = 0.0
     short_lives: int = 0
-    """How often in a row its connection was closed right after it was opened."""
+    """How often in a row its connection was closed before it was old."""
 
 
 @dataclass(frozen=True, slots=True)

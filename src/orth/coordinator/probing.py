@@ -21,12 +21,13 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from orth.clock import Clock
 from orth.coordinator.agenda import Agenda, Pace, Target
 from orth.coordinator.reach import Reach, Sight
 from orth.coordinator.roster import SLACK, Roster
-from orth.domain.nodes import ExecutorEntry, normal_address
+from orth.domain.nodes import ExecutorEntry, Reachability, normal_address
 from orth.errors import OrthError, StoreUnavailable
 from orth.events import Events
 from orth.loop import Loop
@@ -40,8 +41,8 @@ from orth.wire.watch_lines import WatchLines
 _LOOK_EVERY = 5.0  # what other coordinators stored is known here after that; what came here, at once
 _LOOKED_AT = 500  # entries per second of looking, at most: with very many, what others stored is known later
 _RENEW_DOUBTS = 600.0
-_SHORT_LIFE = 5.0
-_SHORT_LIVES = 3
+_SHORT_LIFE = 600.0
+_SHORT_LIVES = 3  # connections that somebody closed although the executor lives; then it is called instead
 _UNLISTED_FOR = 600.0
 _STORE_AGAIN = 1.0
 
@@ -184,29 +185,32 @@ class Probing(Loop):
     async def _call(self, address: str) -> None:
         target = self._agenda.targets[address]
         try:
-            if self._may_watch(address, target):
-                await self._ask(address, target)
-            else:
-                await self._link.beat(address, token=self._watching.token, app_name=target.app_name)
-                self._reach.answered(address)
+            unwell = await self._ask(address, target)
         except OrthError as error:
-            self._reach.failed(address, error, probed=True)
-        if not target.listed and self._reach.sight(address) is not None:
+            tell = partial(self._reach.failed, address, error, probed=True)
+        else:
+            tell = partial(self._reach.answered, address)
+            if unwell is not None:
+                tell = partial(self._reach.silent, address, f"it answers, and says: {unwell}", probed=True)
+        if self._agenda.targets.get(address) is not target:
+            self._lines.drop(address)  # it left meanwhile, and what it said is nobody's concern
+            return
+        tell()
+        if not target.listed:
             self._forget_unlisted(address)
         self._agenda.done(address, self.clock.monotonic() + self._rest(address))
 
-    async def _ask(self, address: str, target: Target) -> None:
+    async def _ask(self, address: str, target: Target) -> str | None:
+        """Call once; what the executor says is wrong with it, or None."""
+        if not self._may_watch(address, target):
+            await self._link.beat(address, token=self._watching.token, app_name=target.app_name)
+            return None
         if address not in self._lines:
             target.opened = self.clock.monotonic()
         health = await self._lines.ask(address)
-        if health.clock_offset is not None:
+        if health.clock_offset is not None and address in self._agenda.targets:
             self._offsets[address] = health.clock_offset
-        if address not in self._agenda.targets:
-            self._lines.drop(address)  # it left meanwhile
-        elif health.well:
-            self._reach.answered(address)
-        else:
-            self._reach.silent(address, f"it answers, and says: {health.status}", probed=True)
+        return None if health.well else health.status
 
     def _may_watch(self, address: str, target: Target) -> bool:
         if not target.ours or target.short_lives >= _SHORT_LIVES:
@@ -225,8 +229,8 @@ class Probing(Loop):
     def _forget_unlisted(self, address: str) -> None:
         """An address that no list has is probed until it answers, or for as long as a list would keep it."""
         sight = self._reach.sight(address)
-        assert sight is not None
-        settled = address not in self._reach.suspects()
+        assert sight is not None, "it was just called"
+        settled = sight.state is Reachability.REACHABLE
         if settled or self.clock.now() - sight.since > _UNLISTED_FOR * 1000:
             self._forget(address)
 

@@ -59,7 +59,8 @@ class Verdicts:
         self.notes.append(Note(execution.id, code, message))
 
     def wait(self, execution: Execution, wait: Wait) -> None:
-        self.waits.setdefault((wait.until, wait.code), []).append(execution.id)
+        until = max(wait.until, execution.not_before or 0)  # planned ahead, it must not become due by waiting
+        self.waits.setdefault((until, wait.code), []).append(execution.id)
         if execution.reason_code != wait.code:  # said once, however often it is looked at
             self.note(execution, wait.code, wait.message)
 
@@ -100,7 +101,8 @@ def claim(connection: Connection, opened: Sequence[Execution], office: Office, n
     verdicts = Verdicts()
     for execution in opened:
         decided = routes.address(execution, office.epoch)
-        if decided is not None:
+        ahead = (execution.not_before or 0) > now
+        if decided is not None and not (ahead and isinstance(decided, Refusal)):  # it may be otherwise when it is due
             verdicts.take(execution, decided, office, now)
     routes.save()
     assign_executions(connection, [assignment(letter) for letter in verdicts.letters], office.epoch, now)

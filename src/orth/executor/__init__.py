@@ -9,11 +9,11 @@ follow; *refused* means that nothing was queued and none will. ``job_threads`` [
 ``job_thread`` is one of them and takes triggers in order. ``running`` [8] carries one out: parameters from text to
 arguments (``parameters``), the context a handler sees (``context``, ``progress``) and passes on to the threads and
 processes it starts (``inheritance``, ``environment``), what it logs and prints to its own file (``run_logs``,
-``log_files``, ``capture``), its time limit (``time_limits``), how it is ended from outside (``ending``), the call
-itself (``handlers``, ``performers``, ``loop_watch``), and out of everything a handler may do, one result. ``outbox``
-[8b] puts the result on the disk (``recorder``, ``journal``), then sends it until a coordinator has answered for it.
-Beside the walk, ``heartbeat`` tells the coordinators that this process is here, which it is and what it holds;
-``retention`` removes old logs; ``metrics`` counts.
+``log_files``, ``capture``, ``unfinished``), its time limit (``time_limits``), how it is ended from outside
+(``ending``), the call itself (``handlers``, ``performers``, ``loop_watch``), and out of everything a handler may do,
+one result. ``outbox`` [8b] puts the result on the disk (``recorder``, ``journal``), then sends it until a coordinator
+has answered for it. Beside the walk, ``heartbeat`` tells the coordinators that this process is here, which it is and
+what it holds; ``retention`` removes old logs; ``metrics`` counts.
 
 ``sources`` finds the handler of a trigger: registered, built in (``commands``, ``http_calls``), or source text that
 came with it (``scripts``, ``glue``). What runs in processes runs under guards: ``nursery`` is the clean helper process,

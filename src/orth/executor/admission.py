@@ -81,7 +81,7 @@ class Admission:
         return RunAnswer(log_id=request.log_id, code=reply.code, msg=reply.msg)
 
     def _decided(self, request: RunRequest, arrived: float) -> Reply:
-        known = self._standing(request.log_id)
+        known = self._standing(request)
         if known is not None:
             return Reply(code=SUCCESS, msg=f"Execution {request.log_id} is here already: {known}.")
         reason = self._refusal(request) or self._take(request, arrived)
@@ -111,11 +111,14 @@ class Admission:
         """Whether an execution runs or waits here, so that its log may grow."""
         return self._threads.is_open(log_id)
 
-    def _standing(self, log_id: int) -> str | None:
-        standing = self._threads.standing(log_id)
-        if standing is None and log_id in self._outbox:
+    def _standing(self, request: RunRequest) -> str | None:
+        standing = self._threads.standing(request.log_id)
+        if standing is not None:
+            return standing
+        if request.log_id in self._outbox:
             return "ended, its result is being delivered"
-        return standing
+        code = self._outbox.delivered(request.log_id, request.log_date_time)
+        return None if code is None else f"ended with {code}"
 
     def _refusal(self, request: RunRequest) -> str | None:
         incarnation = self._threads.tools.incarnation

@@ -1,10 +1,18 @@
 """Standard ``logging`` and ``print`` go to the log of the execution that used them.
 
-One handler on the root logger and one wrapper around each of ``sys.stdout`` and ``sys.stderr`` look at the current
-context: inside a job they write to its log, outside they do nothing, or pass on. Levels, other loggers and
-``propagate`` are never touched, so records also go wherever the program sends them. A program that sends them nowhere
-keeps ``logging.lastResort``, which a handler on the root would otherwise switch off. Printed text goes to the
-execution's log only. A thread that outlives the execution which started it is outside again, as far as this goes.
+A step before ``logging.Logger.callHandlers`` and a wrapper around each of ``sys.stdout`` and ``sys.stderr`` look at the
+current context: inside a job they write to its log, outside they pass on. The step takes the records that reach the
+root logger, as a handler there would, and yet is none: the program may set up its logging before or after, with
+``basicConfig`` or ``dictConfig``, and neither finds a handler that is not its own nor takes the capture away. Levels,
+loggers and ``propagate`` are never touched, so records also go wherever the program sends them; where it sends them
+nowhere, ``logging.lastResort`` has those from outside jobs, as ever.
+
+Printed text goes to the execution's log only. What the program's handlers write to the streams about a record does
+not: the log has that record already. A thread that outlives the execution which started it is outside again, as far as
+this goes.
+
+Nothing here takes a lock for what is written: the garbage collector may run a destructor of the author's at any step,
+which may print or log, or wait for another thread that does.
 
 Executors in one process share the one capture, and what makes threads inherit (``inheritance``); the last to leave
 takes both down. The streams are wrapped only while an executor wants them to be.
@@ -16,14 +24,16 @@ import io
 import logging
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
-from weakref import WeakKeyDictionary
+from contextvars import ContextVar
+from typing import Any, TextIO
 
 from orth.executor import blows, inheritance
-from orth.executor.context import JobContext, current, left
-from orth.executor.log_writing import LINE_LIMIT
+from orth.executor.context import JobContext, current
+
+_passing_on: ContextVar[bool] = ContextVar("orth_passing_on", default=False)
+"""True while handlers of the program have a record: what they write is not the job's."""
 
 
 def _writer() -> JobContext | None:
@@ -32,41 +42,69 @@ def _writer() -> JobContext | None:
     return None if context is None or context.run_log.closed else context
 
 
-class LogCapture(logging.Handler):
-    """Copies each record that is made inside a job to that job's log."""
+def _printer() -> JobContext | None:
+    """The execution whose log takes what is printed here."""
+    return None if _passing_on.get() else _writer()
+
+
+class LogCapture:
+    """Stands before ``Logger.callHandlers``: copies each record that is made inside a job to that job's log."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+        # Never attached to a logger: it knows how a record is written, and how one is that cannot be.
+        self._writing = logging.Handler()
+        self._writing.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+        self._beyond = logging.Logger.callHandlers
+        self._step: Callable[[logging.Logger, logging.LogRecord], None] = self._beyond
 
-    def emit(self, record: logging.LogRecord) -> None:
-        if blows.waiting and record.name != "orth":
-            blows.take()
-        context = _writer()
+    def install(self) -> None:
+        """Begin. Somebody else's step that is in the place already comes after this one."""
+        beyond = self._beyond = logging.Logger.callHandlers
+
+        def call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
+            if self._step is not call_handlers:  # removed, but somebody else's step still leads here
+                beyond(logger, record)
+            else:
+                self._call_handlers(logger, record)
+
+        self._step = call_handlers
+        logging.Logger.callHandlers = call_handlers  # type: ignore[method-assign, assignment]  # the purpose
+
+    def remove(self) -> None:
+        """End. What somebody else has put in the place since is left alone."""
+        if logging.Logger.callHandlers is self._step:
+            logging.Logger.callHandlers = self._beyond  # type: ignore[method-assign]  # as it was
+        self._step = self._beyond
+
+    def _call_handlers(self, logger: logging.Logger, record: logging.LogRecord) -> None:
         # Our own facts are about executions, not written by them: they belong to the process log alone.
-        if context is None or record.name == "orth":
-            self._pass_on(record)
-            return
+        if record.name != "orth":
+            if blows.waiting:
+                blows.take()
+            context = _writer()
+            if context is None or not _reaches_root(logger):
+                self._beyond(logger, record)
+                return
+            self._copy(record, context)
+            if not logger.hasHandlers():
+                return  # the last resort is for what nobody has taken
+        token = _passing_on.set(True)
         try:
-            context.run_log.write(self.format(record))
+            self._beyond(logger, record)
+        finally:
+            _passing_on.reset(token)
+
+    def _copy(self, record: logging.LogRecord, context: JobContext) -> None:
+        try:
+            context.run_log.write(self._writing.format(record))
         except Exception:
-            self.handleError(record)
+            self._writing.handleError(record)
 
-    def _pass_on(self, record: logging.LogRecord) -> None:
-        """Do as ``logging`` does with a record that no handler takes, if no handler but this one does."""
-        last_resort = logging.lastResort
-        if last_resort is None or record.levelno < last_resort.level or self._others_take(record):
-            return
-        with left():  # it writes to sys.stderr, which inside a job is the job's log
-            last_resort.handle(record)
 
-    def _others_take(self, record: logging.LogRecord) -> bool:
-        logger: logging.Logger | None = logging.getLogger(record.name)
-        while logger is not None:
-            if any(handler is not self for handler in logger.handlers):
-                return True
-            logger = logger.parent if logger.propagate else None
-        return False
+def _reaches_root(logger: logging.Logger) -> bool:
+    while logger.propagate and logger.parent is not None:
+        logger = logger.parent
+    return logger is logging.root
 
 
 class PrintCapture(io.TextIOBase):
@@ -74,48 +112,29 @@ class PrintCapture(io.TextIOBase):
 
     def __init__(self, beyond: TextIO) -> None:
         self.beyond = beyond
-        self._lock = threading.Lock()
-        self._unfinished: WeakKeyDictionary[JobContext, str] = WeakKeyDictionary()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.beyond, name)  # ``reconfigure``, ``line_buffering``, ``name`` and whatever else it has
 
     def write(self, text: str, /) -> int:
         if blows.waiting:
             blows.take()
-        context = _writer()
+        context = _printer()
         if context is None:
             return self.beyond.write(text)
-        with self._lock:
-            *lines, rest = (self._unfinished.pop(context, "") + text).split("\n")
-            if len(rest) > LINE_LIMIT:
-                lines, rest = [*lines, rest], ""
-            if rest:
-                self._unfinished[context] = _last_state(rest)
-        for line in lines:
-            context.run_log.write(_last_state(line))
+        for line in context.unfinished.add(self, text):
+            context.run_log.write(line)
         return len(text)
 
-    def finish(self, context: JobContext) -> None:
-        """Write out a last line that had no line break."""
-        if not self._unfinished:  # as nearly always: no lock is taken for it, since all job threads come here
-            return
-        with self._lock:
-            rest = self._unfinished.pop(context, "")
-        if rest:
-            context.run_log.write(_last_state(rest))
-
-    def unfinished(self, context: JobContext) -> str:
-        """That last line, taken without the lock: in a forked child nobody is left to give it back."""
-        rest = self._unfinished.pop(context, "")
-        return rest and f"{_last_state(rest)}\n"
-
     def flush(self) -> None:
-        if _writer() is None:
+        if _printer() is None:
             self.beyond.flush()
 
     def writable(self) -> bool:
         return True
 
     def isatty(self) -> bool:
-        return _writer() is None and self.beyond.isatty()
+        return _printer() is None and self.beyond.isatty()
 
     def fileno(self) -> int:
         return self.beyond.fileno()
@@ -129,20 +148,18 @@ class PrintCapture(io.TextIOBase):
         return self.beyond.errors
 
     @property
+    def newlines(self) -> Any:  # type: ignore[override]  # the base class declares a plain attribute
+        return self.beyond.newlines
+
+    @property
     def buffer(self) -> io.BufferedIOBase:
         return self.beyond.buffer  # type: ignore[return-value]  # typeshed calls it BinaryIO; it is the same object
-
-
-def _last_state(line: str) -> str:
-    """What a terminal would show of a line that a progress bar rewrote with carriage returns."""
-    return line.rstrip("\r").rpartition("\r")[2]
 
 
 _lock = threading.Lock()
 _users = 0
 _print_users = 0
 _log_capture = LogCapture()
-_prints: list[PrintCapture] = []
 
 
 @contextmanager
@@ -156,14 +173,9 @@ def capturing(*, prints: bool = True) -> Iterator[None]:
 
 
 def finish_prints(context: JobContext) -> None:
-    """Called when the execution ends, before its log is closed."""
-    for stream in tuple(_prints):
-        stream.finish(context)
-
-
-def unfinished_prints(context: JobContext) -> str:
-    """In a forked child that exits: what it has printed and would otherwise be lost, in whole lines."""
-    return "".join(stream.unfinished(context) for stream in _prints)
+    """Called when the execution ends, before its log is closed: write out last lines that had no line break."""
+    for line in context.unfinished.finish():
+        context.run_log.write(line)
 
 
 def _enter(prints: bool) -> None:
@@ -171,12 +183,11 @@ def _enter(prints: bool) -> None:
     with _lock:
         _users += 1
         if _users == 1:
-            logging.getLogger().addHandler(_log_capture)
+            _log_capture.install()
             inheritance.install()
         _print_users += prints
         if prints and _print_users == 1:
             sys.stdout, sys.stderr = PrintCapture(sys.stdout), PrintCapture(sys.stderr)
-            _prints.extend((sys.stdout, sys.stderr))
 
 
 def _leave(prints: bool) -> None:
@@ -184,7 +195,7 @@ def _leave(prints: bool) -> None:
     with _lock:
         _users -= 1
         if _users == 0:
-            logging.getLogger().removeHandler(_log_capture)
+            _log_capture.remove()
             inheritance.remove()
         _print_users -= prints
         if prints and _print_users == 0:
@@ -197,4 +208,3 @@ def _unwrap_streams() -> None:
         sys.stdout = sys.stdout.beyond
     if isinstance(sys.stderr, PrintCapture):
         sys.stderr = sys.stderr.beyond
-    _prints.clear()

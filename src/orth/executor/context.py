@@ -21,6 +21,7 @@ from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
 from orth.executor import blows
 from orth.executor.log_writing import RunLog
 from orth.executor.progress import Progress, ProgressKeeper
+from orth.executor.unfinished import Unfinished
 from orth.wire.messages import INT32_MAX
 
 Item = TypeVar("Item")
@@ -86,6 +87,7 @@ class JobContext:
         self._cancelled = False
         self._decided: Outcome | None = None
         self._progress: ProgressKeeper | None = None
+        self.unfinished = Unfinished()
 
     @property
     def log_file(self) -> str:

@@ -1,9 +1,9 @@
 """An executor inside a program that has its own main thread, event loop and logging: ``app.start()``, ``app.stop()``.
 
-Server and loops live in one background thread with an event loop of its own. The program's signals, event loop and log
-levels are never touched; its root logger gains the one handler of ``capture`` until the stop, and its standard streams
-are wrapped only if the executor captures prints. A program that ends without ``stop`` ends the executor as a kill
-would: results on the disk are delivered by the next start.
+Server and loops live in one background thread with an event loop of its own. The program's signals, event loop, loggers
+and log handlers are never touched (``capture`` is none of them), and its standard streams are wrapped only if the
+executor captures prints. A program that ends without ``stop`` ends the executor as a kill would: results on the disk
+are delivered by the next start.
 """
 
 import asyncio

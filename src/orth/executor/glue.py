@@ -53,7 +53,7 @@ class GluePerformer:
 
     def __init__(self, source: GlueSource) -> None:
         self._source = source
-        self._lock = threading.Lock()
+        self._loading = threading.Lock()
         self._loaded: tuple[Handler, Performer] | None = None
 
     def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:  # noqa: ARG002  # known once loaded
@@ -66,17 +66,22 @@ class GluePerformer:
         return performer.perform(context, handler.parameters.with_context(read, context))
 
     def _load(self) -> tuple[Handler, Performer]:
-        with self._lock:
-            if self._loaded is None:
+        loading = self._loading
+        with loading:
+            loaded = self._loaded
+            if loaded is None:
                 handler = self._source.load()
-                self._loaded = (handler, handler.performer())
-            return self._loaded
+                loaded = (handler, handler.performer())
+                if loading is self._loading:  # not abandoned meanwhile
+                    self._loaded = loaded
+            return loaded
 
     def end(self, context: JobContext, grace: float) -> bool:
         loaded = self._loaded
         return loaded is not None and loaded[1].end(context, grace)
 
     def abandon(self) -> None:
+        self._loading = threading.Lock()  # the other may be held for ever, by a top level that hangs
         if self._loaded is not None:
             self._loaded[1].abandon()
 

@@ -29,6 +29,7 @@ LEFTOVER_GRACE = 1.0
 KILL_PATIENCE = 5.0
 """Seconds after SIGKILL until a process that still exists (stuck in the kernel) is reported as a survivor."""
 
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 _SET_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _KILL_AGAIN = 0.02
 _DEFAULTS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
@@ -38,9 +39,22 @@ Work = Callable[[int, int], None]
 
 
 def become_subreaper() -> None:
+    _control(_SET_SUBREAPER, 1)
+
+
+def go_on_without_parent() -> None:
+    """Have the kernel send SIGCONT when the parent dies: whoever was stopped wakes up and sees it.
+
+    The kernel means the thread that made this process, and after that whichever becomes the parent; too many of these
+    signals do nothing.
+    """
+    _control(_SET_PARENT_DEATH_SIGNAL, signal.SIGCONT)
+
+
+def _control(option: int, value: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_SET_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}, {value}) failed")
 
 
 def wake_on_child_exit() -> int:
@@ -97,6 +111,7 @@ class Guard:
         self._executor = executor
         self._clock = clock
         self._work = work
+        self._nursery = os.getppid()
         self._child = 0
         self._status = 0
         self._running = False
@@ -111,12 +126,14 @@ class Guard:
 
     def serve(self) -> None:
         """Return when the executor has hung up or died, with nothing left below."""
+        self._link.send({"here": os.getpid()})
         while True:
             ready = {descriptor for descriptor, _ in self._poll.poll(self._pause())}
             if self._wakeup in ready:
                 os.read(self._wakeup, 4096)
             if self._executor in ready or (self._link.fileno() in ready and not self._listen()):
                 self._kill_all()
+                self._wake_nursery()
                 return
             if self._running:
                 self._follow()
@@ -242,6 +259,11 @@ class Guard:
             select.select([self._wakeup], [], [], _KILL_AGAIN)
             with suppress(BlockingIOError):
                 os.read(self._wakeup, 4096)
+
+    def _wake_nursery(self) -> None:
+        """Should what was below have stopped it; it is dead now and cannot do it again."""
+        if os.getppid() == self._nursery:
+            send_signal([self._nursery], signal.SIGCONT)
 
     def _pause(self) -> float | None:
         """Milliseconds until something is to be done unasked."""

@@ -6,7 +6,7 @@ standard library look whether they were called inside a job. Outside a job each 
 
 * ``Thread.start`` lets the thread run in a copy of the caller's context;
 * ``ThreadPoolExecutor.submit`` does so for the one piece of work, and keeps the pool's own thread out of the execution,
-  because the next piece may be somebody else's;
+  because the next piece may be somebody else's. Of both, what is forked inside does not come out (``one_process``);
 * ``Popen``, ``os.posix_spawn`` and ``os.posix_spawnp`` add the job's variables to an environment that is inherited: not
   given, or ``os.environ`` itself. One of its own that was passed is left alone;
 * ``os.system`` goes by way of ``Popen``, because the C function knows only the environment that all threads share;
@@ -15,19 +15,20 @@ standard library look whether they were called inside a job. Outside a job each 
 A forked child has an environment for itself, and gets the variables as it begins. That serves ``os.spawnv`` and its
 like, ``fork`` followed by ``exec``, and processes that ``multiprocessing`` forks.
 
-``inherit_threads=False`` turns the first two off for a job; ``ctx.wrap`` is the way by hand.
+``inherit_threads=False`` turns the contexts of the first two off for a job; ``ctx.wrap`` is the way by hand.
 """
 
 import os
 import subprocess
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from orth.executor.context import JobContext, current, left
 from orth.executor.environment import Carried, inheritable_variables
+from orth.executor.one_process import OneProcess
 
 _start = threading.Thread.start
 _submit = ThreadPoolExecutor.submit
@@ -50,20 +51,26 @@ def remove() -> None:
             setattr(place, name, theirs)
 
 
-def _inherits() -> bool:
-    context = current()
-    return context is not None and context.inherit_threads
+def _carried(context: JobContext) -> Context:
+    """What a thread that is started inside ``context`` runs in."""
+    return copy_context() if context.inherit_threads else Context()
+
+
+def _coming_back_once(function: Any, /, *values: Any, **named: Any) -> Any:
+    with OneProcess():
+        return function(*values, **named)
 
 
 def _start_inside(thread: threading.Thread) -> None:
-    if not _inherits():
+    context = current()
+    if context is None:
         _start(thread)
         return
-    carried, run = copy_context(), thread.run
+    carried, run = _carried(context), thread.run
 
     def run_inside() -> None:
         vars(thread).pop("run", None)  # a thread that held its own method would be a cycle
-        carried.run(run)
+        carried.run(_coming_back_once, run)
 
     thread.run = run_inside  # type: ignore[method-assign]  # of this one thread
     try:
@@ -74,11 +81,12 @@ def _start_inside(thread: threading.Thread) -> None:
 
 
 def _submit_inside(pool: ThreadPoolExecutor, function: Any, /, *values: Any, **named: Any) -> Future[Any]:
-    if not _inherits():
+    context = current()
+    if context is None:
         return _submit(pool, function, *values, **named)
-    carried = copy_context()
+    carried = _carried(context)
     with left():
-        return _submit(pool, carried.run, function, *values, **named)
+        return _submit(pool, carried.run, _coming_back_once, function, *values, **named)
 
 
 def _popen_inside(process: subprocess.Popen[Any], *values: Any, **named: Any) -> None:

@@ -2,8 +2,8 @@
 
 ``@app.job(isolation="process")`` says that a handler must be able to end: when its time is up, when it is killed, or
 when it crashes the interpreter. It then runs in a worker, a process under a guard (see ``guard``), with the same
-context, parameters, log and results as in a thread. A worker that was ended or died is replaced at once; the others are
-used again and again.
+context, parameters, log and results as in a thread. A worker that was ended or died is replaced at once, and so is one
+in which an execution left something running; the others are used again and again.
 
 Workers import the module that holds the ``Executor``, as it can be imported: by name, or by file when it is the main
 program. What cannot be imported is refused at the start, in words.
@@ -15,6 +15,8 @@ import select
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +34,16 @@ from orth.forked import let_go_in_child
 _SECRETS = "ORTH_SECURITY__"
 _RETIRE_WITHIN = 5.0
 _CHUNK = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a worker says of an execution that has ended."""
+
+    code: int
+    message: str
+    left: str
+    """What goes on, in words; empty when nothing does."""
 
 
 class WorkerLink:
@@ -62,16 +74,22 @@ class WorkerLink:
         try:
             self.alive = False  # until it has said that it is done
             self._link.send({"run": facts_of(context), "level": logging.getLogger().level})
-            outcome = self._follow(context, lines)
-            self.alive = outcome is not None
+            said = self._follow(context, lines)
+            self.alive = said is not None and not said.left
+            if said is not None and said.left:
+                self._await_leaving(lines)
         except (OSError, EOFError):
-            outcome = None
+            said = None
         except BaseException:
             self._finish(lines)
             raise
-        died = None if outcome is not None else self.guard.ended()
+        died = None if said is not None else self.guard.ended()
         self._finish(lines)
-        return outcome if outcome is not None else died or Exit(0)
+        if said is None:
+            return died or Exit(0)
+        if said.left:
+            context.run_log.write(f"It left {said.left} running; its worker process was ended with all below it.")
+        return said.code, said.message
 
     def has_died(self) -> bool:
         """Whether an idle worker is no longer there: then its end of the conversation is closed."""
@@ -97,7 +115,12 @@ class WorkerLink:
         self._link.close()
         os.close(self._output)
 
-    def _follow(self, context: JobContext, lines: Lines) -> tuple[int, str] | None:
+    def _await_leaving(self, lines: Lines) -> None:
+        """Until the worker has gone and the guard has ended what was left."""
+        with suppress(GuardLost):  # then the nursery ends it
+            self.guard.pump(self._output, lines, _RETIRE_WITHIN, 0.0)
+
+    def _follow(self, context: JobContext, lines: Lines) -> _Said | None:
         """Hand over output and progress until the execution has ended; ``None`` when the worker died before."""
         poll = select.poll()
         for descriptor in (self._output, self._link.fileno()):
@@ -114,9 +137,9 @@ class WorkerLink:
                 raise JobFailed("The worker process sent what is no message, and was ended.") from None
             if received is None:
                 return None
-            outcome = _heard(received[0], context)
-            if outcome is not None:
-                return outcome
+            said = _heard(received[0], context)
+            if said is not None:
+                return said
 
     def _finish(self, lines: Lines) -> None:
         drain(self._output, lines)  # whatever was written before the last word is in the pipe by now
@@ -128,7 +151,7 @@ class WorkerLink:
         return bool(data)
 
 
-def _heard(message: Message, context: JobContext) -> tuple[int, str] | None:
+def _heard(message: Message, context: JobContext) -> _Said | None:
     mine = message.get("log_id") == context.log_id
     if "progress" in message:
         if mine:  # a thread that has outlived the execution before this one may still tell of that
@@ -137,7 +160,7 @@ def _heard(message: Message, context: JobContext) -> tuple[int, str] | None:
     if not mine:
         raise JobFailed(f"The worker process reported the end of log {message.get('log_id')}, and was ended.")
     code, text = message["ended"]
-    return int(code), str(text)
+    return _Said(int(code), str(text), str(message.get("left", "")))
 
 
 class WorkerPool:

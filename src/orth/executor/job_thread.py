@@ -8,7 +8,8 @@ concurrency applies to what starts later: nothing is killed for it, and surplus 
 An execution that is ended climbs down the ladder of ``ending`` in a thread of its own, so whoever asked need not wait.
 One that could not be ended keeps its place: the job's next execution waits until it is gone, for two executions of a
 serial job must not overlap in secret. That wait is bounded by ``abandoned_hold``, and COVER_EARLY, which wants the
-newest at any price, does not wait at all; then the overlap is written into both logs.
+newest at any price, does not wait at all; then the overlap is written into both logs. A job is not idle while such a
+one is inside: forgotten with its thread, it would overlap with the next in secret after all.
 
 All that is here is guarded by the job's own lock: under load job threads take it for every execution, and one lock for
 all jobs would be handed from one sleeping thread to the next. Methods that say "under the lock" expect it to be held.
@@ -90,6 +91,12 @@ class JobThread:
         """Triggers that run or wait here, and places kept by what could not be ended."""
         with self.lock:
             return len(self.queue) + len(self.held) + len(self.running) + sum(self.left_behind.values())
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing runs or waits here. What was left behind runs, also when it keeps its place no longer."""
+        with self.lock:
+            return not (self.queue or self.held or self.running or self.left_behind)
 
     # --- from outside, under the lock of JobThreads
 
@@ -281,9 +288,8 @@ class JobThread:
         lock.
         """
         here = self.running.pop(accepted, None) is not None
-        if here:
-            self.idle_since = self._house.tools.clock.monotonic()
-        else:
+        self.idle_since = self._house.tools.clock.monotonic()
+        if not here:
             self.left_behind.pop(accepted, None)
             self._call_up()
         return here
@@ -383,7 +389,6 @@ class JobThread:
         with self.lock:
             if accepted in self.left_behind:
                 self.left_behind[accepted] = False
-                self.idle_since = self._house.tools.clock.monotonic()
                 self._call_up()
 
     def _settle(self, accepted: Accepted, outcome: Outcome) -> bool:

@@ -201,7 +201,7 @@ class JobThreads:
         """Retire what has been idle for ``after`` seconds; return when the next could be, or ``None`` if none waits."""
         now = self.tools.clock.monotonic()
         with self.lock:
-            idle = [thread for thread in self._threads.values() if not thread.load]
+            idle = [thread for thread in self._threads.values() if thread.idle]
             for thread in idle:
                 if now - thread.idle_since >= after:
                     del self._threads[thread.job_id]

@@ -1,14 +1,18 @@
 """The outbox on disk: append-only segments of checked records, safe against being killed at any byte.
 
 A record is one line: the CRC-32 of its body in hexadecimal, the length of the body, the body. The body is JSON, which
-has no raw line breaks, so a reader that meets damage finds its feet again at the next line. Two kinds exist: ``put``
-holds a result, ``done`` the ids of results that need no longer be sent. What was put and is not done is waiting.
+has no raw line breaks, so a reader that meets damage finds its feet again at the next line. Three kinds exist: ``put``
+holds a result, ``done`` the ids of results that need no longer be sent, ``ended`` what remains of those: how and when.
+What was put and is not done is waiting.
 
 ``put`` is forced to the disk before it counts; writers that arrive together share one fsync. ``done`` is not forced:
 losing one makes a result be sent again, which changes nothing. After a failed write or fsync the segment is never
 trusted again; ``rewrite`` begins a new one with everything that waits, and only then removes the old ones. A segment
 that could not be read to its end is never removed: it stays for the next start, which may be luckier. Results it holds
 may then be sent a second time, which changes nothing either.
+
+Of results that are done, the newest ``ENDED_KEPT`` are remembered, also in the next process: a trigger that is repeated
+after a restart is recognized. That costs no fsync.
 
 A lock file keeps a second process out: two writers would delete each other's segments.
 """
@@ -20,11 +24,12 @@ import os
 import stat
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -36,6 +41,8 @@ from orth.wire.messages import CallbackItem
 
 VERSION = 1
 RECORD_LIMIT = 2 * 1024 * 1024
+ENDED_KEPT = 10_000
+_ENDED_PER_RECORD = 500
 _QUARANTINE_LIMIT = 4 * 1024 * 1024
 _SUFFIX = ".journal"
 _QUARANTINE = "quarantined"
@@ -48,6 +55,20 @@ def put_record(item: CallbackItem) -> bytes:
 
 def done_record(log_ids: Iterable[int]) -> bytes:
     return _framed(json.dumps({"v": VERSION, "done": list(log_ids)}, separators=(",", ":")).encode())
+
+
+def ended_records(ended: "Mapping[int, Ended]") -> Iterator[bytes]:
+    lines = [[log_id, *how] for log_id, how in ended.items()]
+    for first in range(0, len(lines), _ENDED_PER_RECORD):
+        body = {"v": VERSION, "ended": lines[first : first + _ENDED_PER_RECORD]}
+        yield _framed(json.dumps(body, separators=(",", ":")).encode())
+
+
+class Ended(NamedTuple):
+    """What is remembered of a result that was delivered."""
+
+    code: int
+    log_time: int
 
 
 def _framed(written: bytes) -> bytes:
@@ -76,6 +97,8 @@ class Journal:
         self._segment: int | None = None
         self._number = 0
         self._unread: set[Path] = set()
+        self.ended: dict[int, Ended] = {}
+        """What was lately delivered, oldest first."""
         self.size = 0
         """Bytes in the current segment."""
         self.fsyncs = 0
@@ -94,8 +117,20 @@ class Journal:
         for path in self._segments():
             self._number = max(self._number, int(path.stem))
             self._replay(path, waiting)
+        self._forget()
         self.rewrite(lambda: map(put_record, waiting.values()))
         return waiting
+
+    def remember(self, items: Iterable[CallbackItem]) -> None:
+        """Keep in mind how these ended. By itself this writes nothing: ``done`` and ``put`` together say the same."""
+        for item in items:
+            self.ended.pop(item.log_id, None)  # the newest are last
+            self.ended[item.log_id] = Ended(item.handle_code, item.log_date_time)
+        self._forget()
+
+    def _forget(self) -> None:
+        for log_id in list(islice(self.ended, max(0, len(self.ended) - ENDED_KEPT))):
+            del self.ended[log_id]
 
     @property
     def broken(self) -> bool:
@@ -117,7 +152,7 @@ class Journal:
             raise batch.failure
 
     def rewrite(self, records: Callable[[], Iterable[bytes]]) -> None:
-        """Begin a new segment with ``records`` and remove the older ones.
+        """Begin a new segment with ``records`` and what is remembered, and remove the older ones.
 
         ``records`` is asked while nobody can append, so nothing falls between the old segment and the new.
         """
@@ -126,7 +161,7 @@ class Journal:
             path = self._directory / f"{number:08d}{_SUFFIX}"
             segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
-                size = sum(_write_all(segment, record) for record in records())
+                size = sum(_write_all(segment, record) for record in chain(ended_records(self.ended), records()))
                 os.fsync(segment)
                 _fsync_directory(self._directory)
             except BaseException:
@@ -193,9 +228,10 @@ class Journal:
             if "put" in body:
                 item = CallbackItem.model_validate(body["put"])
                 waiting[item.log_id] = item
+            elif "ended" in body:
+                self.ended |= {int(log_id): Ended(int(code), int(time)) for log_id, code, time in body["ended"]}
             else:
-                for log_id in body["done"]:
-                    waiting.pop(log_id, None)
+                self.remember([waiting.pop(log_id) for log_id in body["done"] if log_id in waiting])
         except (ValueError, KeyError, TypeError, RecursionError) as damage:
             self._quarantine(path, offset, line, _reason(damage))
 

@@ -9,7 +9,8 @@ takes no more orders, waits until its guards have cleared up, and ends. It is a 
 killed, what the guard had below comes here, and is killed.
 
 Nobody has a reason to stop a guard but code that does not want to be ended. A guard that was stopped goes on at once;
-one that is stopped again and again is killed.
+one that is stopped again and again is killed. A nursery that was stopped goes on when the executor misses a guard, when
+the executor dies, and when a guard leaves.
 """
 
 import gc
@@ -30,6 +31,7 @@ from orth.executor.guard import (
     Work,
     become_subreaper,
     descendants,
+    go_on_without_parent,
     process_tree,
     send_signal,
     wake_on_child_exit,
@@ -52,6 +54,7 @@ class Nursery:
         self._guards: dict[int, int] = {}
         """How often each was stopped."""
         become_subreaper()
+        go_on_without_parent()
         self._wakeup = wake_on_child_exit()
 
     def serve(self) -> None:

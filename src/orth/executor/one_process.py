@@ -16,7 +16,6 @@ from contextlib import suppress
 from types import TracebackType
 from typing import NoReturn
 
-from orth.executor.capture import unfinished_prints
 from orth.executor.context import current
 
 
@@ -46,7 +45,7 @@ def _exit(raised: BaseException | None, first: Callable[[], object] | None) -> N
             first()
         context = current()
         if context is not None:
-            words = unfinished_prints(context)
+            words = "".join(f"{line}\n" for line in context.unfinished.finish_own())
         if raised is None:
             code = 0
         elif isinstance(raised, SystemExit):

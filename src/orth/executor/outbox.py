@@ -18,6 +18,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,8 @@ BATCH_COUNT = 500
 BATCH_BYTES = 768 * 1024
 GATHER = 0.02
 SEGMENT_LIMIT = 4 * 1024 * 1024
+SAME_WITHIN = 60_000
+"""Milliseconds between the trigger times of two requests with one id that are one execution."""
 _FIRST_PAUSE = 0.5
 _BROKEN_PAUSE = 5.0
 
@@ -81,6 +84,8 @@ class Outbox(Loop):
         """Whether the loop only pauses for results to gather."""
         self._closed = False
         self._turning = asyncio.Lock()
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="orth-outbox")
+        """Its own: delivery does not wait for whoever else keeps the threads of the event loop."""
         self.verdicts: Counter[Verdict] = Counter()
         """What coordinators have said so far, by result."""
         self._journal = Journal(directory, events)
@@ -95,6 +100,15 @@ class Outbox(Loop):
 
     def __contains__(self, log_id: int) -> bool:
         return log_id in self._waiting
+
+    def delivered(self, log_id: int, log_time: int) -> int | None:
+        """The code of a result that was lately delivered, by this process or one before it.
+
+        A coordinator that begins with an empty database counts from 1 again: an id with another time is another
+        execution.
+        """
+        ended = self._journal.ended.get(log_id)
+        return ended.code if ended is not None and abs(ended.log_time - log_time) <= SAME_WITHIN else None
 
     def waiting(self) -> list[CallbackItem]:
         """The results not yet delivered, oldest first."""
@@ -142,6 +156,7 @@ class Outbox(Loop):
     def close(self) -> None:
         """Let go of the files. What still waits is found there at the next start."""
         self._closed = True
+        self._worker.shutdown(wait=False)
         self._recorder.close()
         self._journal.close()
 
@@ -154,7 +169,7 @@ class Outbox(Loop):
             if gathering > 0 and not self._journal.broken:
                 self._looks_soon = True
                 return gathering
-            return await asyncio.to_thread(self._work)
+            return await asyncio.get_running_loop().run_in_executor(self._worker, self._work)
 
     async def flush(self, seconds: float) -> None:
         """Deliver now what a coordinator will take: one try at least, more for at most ``seconds``."""
@@ -260,6 +275,7 @@ class Outbox(Loop):
     def _remove(self, settled: list[_Waiting]) -> None:
         if not settled:
             return
+        self._journal.remember([waiting.item for waiting in settled])  # first: it is known at every moment
         for waiting in settled:
             del self._waiting[waiting.item.log_id]
         with self._lock:

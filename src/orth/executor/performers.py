@@ -76,11 +76,16 @@ class ObjectPerformer:
         self._life: _Life | None = None
         self._beginning = threading.Lock()
 
+    @property
+    def begun(self) -> bool:
+        return self._life is not None
+
     def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:
-        life = self._begun(context)
+        life = self.begin(context)
         return life.call(life.handler.execute, context, **arguments)
 
-    def _begun(self, context: JobContext) -> "_Life":
+    def begin(self, context: JobContext) -> "_Life":
+        """The object, after its ``init``."""
         beginning = self._beginning
         with beginning:
             life = self._life
@@ -138,11 +143,15 @@ class _Life:
             return made
         with self._making:
             loop = self._loop = self._loop or _OwnLoop(threading.current_thread().name)
-        return loop.run(self._tasks.followed(made, context) if context else made)
+        return loop.run(self._tasks.followed(made, context) if context else _coming_back_once(made))
 
     def _close(self) -> None:
         if self._loop is not None:
             self._loop.close()
+
+
+class LoopThread(threading.Thread):
+    """The thread of an event loop that belongs to a handler's object."""
 
 
 class _OwnLoop:
@@ -150,7 +159,7 @@ class _OwnLoop:
 
     def __init__(self, owner: str) -> None:
         self._there = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"{owner}-loop", daemon=True)
+        self._thread = LoopThread(target=self._run, name=f"{owner}-loop", daemon=True)
         self._thread.start()
         self._there.wait()
 
@@ -183,9 +192,8 @@ class _Tasks:
         if task is not None:
             self._tasks[context.log_id] = (asyncio.get_running_loop(), task)
         try:
-            # A child that left through the loop would take the parent's descriptors out of the selector they share.
-            with watching_loop(context), OneProcess():
-                return await made
+            with watching_loop(context):
+                return await _coming_back_once(made)
         finally:
             self._tasks.pop(context.log_id, None)
 
@@ -196,3 +204,9 @@ class _Tasks:
             loop, task = running
             with suppress(RuntimeError):  # the loop is closed: it has just ended
                 loop.call_soon_threadsafe(task.cancel)
+
+
+async def _coming_back_once(made: Coroutine[Any, Any, Any]) -> Any:
+    # A child that left through the loop would take the parent's descriptors out of the selector they share.
+    with OneProcess():
+        return await made

@@ -35,6 +35,8 @@ _PROGRAM = (
     "from orth.executor.nursery import main; sys.exit(main(sys.argv[1:]))"
 )
 _READY_WITHIN = 60.0
+_ROUSED_AFTER = 0.5
+_ROUSED_AT_MOST = 20
 _CLOSED_WITHIN = 10.0
 _CHUNK = 65_536
 _IDLE_KEPT = 8
@@ -105,6 +107,14 @@ class GuardLink:
     def fileno(self) -> int:
         return self._frames.fileno()
 
+    def is_there(self, seconds: float) -> bool:
+        """Whether the guard says within ``seconds`` that it is there; asked before anything else is."""
+        if not self._hears(seconds):
+            return False
+        if self._frames.receive() is None:
+            raise self._lost()
+        return True
+
     def start_worker(self, conversation: int, output: int) -> None:
         self._run = Run()
         self._ask({"do": "work"}, conversation, output)
@@ -119,7 +129,7 @@ class GuardLink:
             finally:
                 os.close(writing)
             lines = Lines(sink)
-            overdue = self._pump(reading, lines, command)
+            overdue = self.pump(reading, lines, command.limit, command.grace)
             lines.finish()
         finally:
             os.close(reading)
@@ -140,6 +150,9 @@ class GuardLink:
 
     def await_end(self, seconds: float) -> bool:
         """Whether the child ends by itself within ``seconds``."""
+        return self._hears(seconds)
+
+    def _hears(self, seconds: float) -> bool:
         poll = select.poll()
         poll.register(self._frames.fileno(), select.POLLIN)
         return bool(poll.poll(seconds * 1000))
@@ -169,12 +182,12 @@ class GuardLink:
         except OSError as error:
             raise self._lost() from error
 
-    def _pump(self, reading: int, lines: Lines, command: Command) -> bool:
+    def pump(self, reading: int, lines: Lines, limit: float | None, grace: float) -> bool:
         """Hand over output until the end of the run is reported; whether it had to be ended for its limit."""
         poll = select.poll()
         poll.register(reading, select.POLLIN)
         poll.register(self._frames.fileno(), select.POLLIN)
-        deadline = None if command.limit is None else self._clock.monotonic() + command.limit
+        deadline = None if limit is None else self._clock.monotonic() + limit
         overdue = False
         while self._run.exit is None:
             pause = None if deadline is None else max(0.0, deadline - self._clock.monotonic()) * 1000
@@ -184,7 +197,7 @@ class GuardLink:
             if self._frames.fileno() in ready:
                 self.receive()
             if deadline is not None and self._clock.monotonic() >= deadline:
-                self.ask_end(command.grace)
+                self.ask_end(grace)
                 deadline, overdue = None, True
         drain(reading, lines)
         return overdue
@@ -245,7 +258,26 @@ class Processes:
             self._started()
 
     def new_guard(self) -> GuardLink:
-        """A guard of one's own. Nothing waits for it: what it is told is done once it is there."""
+        """A guard of one's own. A nursery that gives none in time is roused, and then replaced."""
+        for _ in range(2):
+            link, nursery = self._ordered()
+            with suppress(GuardLost):  # the nursery was killed with the order in its hands
+                for _ in range(_ROUSED_AT_MOST):
+                    if link.is_there(_ROUSED_AFTER):
+                        return link
+                    nursery.send_signal(signal.SIGCONT)  # should anybody have stopped it
+            link.close()
+            self._give_up(nursery)
+        raise Unavailable("The helper process for child processes does not answer.")
+
+    def _give_up(self, nursery: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            if nursery is self._nursery:
+                nursery.kill()  # its guards go on, and end with the executor
+                _reap(self._let_go())
+
+    def _ordered(self) -> tuple[GuardLink, subprocess.Popen[bytes]]:
+        """A guard that the nursery has been told to make, and which nursery."""
         kept, given = frame_pair()
         link = GuardLink(kept, self._clock)
         with self._lock, given:
@@ -255,7 +287,8 @@ class Processes:
             except OSError:  # the nursery was killed; its guards have cleared up or will
                 _reap(self._let_go())
                 self._started().send({"do": "guard"}, [given.fileno()])
-        return link
+            assert self._nursery is not None, "it has just taken the order"
+            return link, self._nursery
 
     def take(self) -> GuardLink:
         """A guard for one command: an idle one if there is one."""

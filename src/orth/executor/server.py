@@ -14,6 +14,7 @@ import asyncio
 import hmac
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -24,6 +25,7 @@ from orth.executor.admission import Admission
 from orth.executor.facts import RequestFailed
 from orth.executor.metrics import CONTENT_TYPE as METRICS_CONTENT_TYPE
 from orth.executor.run_logs import RunLogs
+from orth.executor.sources import PREPARING_LIMIT
 from orth.wire.dialects import (
     is_foreign,
     log_payload,
@@ -55,6 +57,8 @@ WAITS_AT_ONCE = 64
 _TAKES_LONG = ("/log", "/runs")
 _LARGE = 16 * 1024
 """Bytes of a request that is read in a thread, and its source compiled: the loop has others to answer."""
+_LARGE_AT_ONCE = PREPARING_LIMIT + 6
+"""Threads for those, none of the loop's own: some may wait for compilers, and some must be left for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +208,7 @@ class HttpDoor:
         self._endpoints = endpoints
         self._body_deadline = body_deadline
         self._inside = 0
+        self._large = ThreadPoolExecutor(_LARGE_AT_ONCE, thread_name_prefix="orth-request")
         self.waiting = 0
         """Requests that wait for a log to grow."""
 
@@ -245,7 +250,10 @@ class HttpDoor:
         except TooLarge as error:
             return _failure(error.status, str(error), unread=True)
         await self._wait_for_log(path, body, receive)
-        if path in _TAKES_LONG or len(body) > _LARGE:
+        if len(body) > _LARGE:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._large, self._endpoints.handle, method, path, headers, body)
+        if path in _TAKES_LONG:
             return await asyncio.to_thread(self._endpoints.handle, method, path, headers, body)
         return self._endpoints.handle(method, path, headers, body)
 

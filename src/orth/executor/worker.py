@@ -2,7 +2,9 @@
 
 It is forked from a nursery that has imported the handlers, and runs them in its main thread, where a program expects to
 be: signals can be caught, ``asyncio`` works, and nothing else goes on beside. Handlers with ``init`` and ``destroy``
-have one life per worker: ``init`` before the first execution there, ``destroy`` when the worker retires.
+have one life per worker: ``init`` before the first execution there, ``destroy`` when the worker retires. What ``init``
+starts stays with the worker. An execution that leaves threads or processes running is the last of its worker, which
+then retires; the guard ends what is left.
 
 Everything an execution writes goes through one pipe, in order: what is logged and printed, and what C code and child
 processes write to the descriptors 1 and 2. SIGTERM sets ``ctx.cancelled`` and raises ``Cancelled`` in the handler, so
@@ -32,10 +34,11 @@ from orth.executor.ending import Stay
 from orth.executor.frames import Frames, Message
 from orth.executor.guard import Work
 from orth.executor.handlers import Handler, Handlers
+from orth.executor.leftovers import Company, company, in_words
 from orth.executor.loading import load_handlers
 from orth.executor.log_writing import RunLog
 from orth.executor.one_process import OneProcess
-from orth.executor.performers import Performer
+from orth.executor.performers import ObjectPerformer, Performer
 from orth.executor.progress import Progress
 from orth.executor.running import outcome_of
 from orth.forked import let_go_in_child
@@ -144,6 +147,7 @@ class Worker:
         self._link = link
         self._performers: dict[str, Performer] = {}
         self._running: JobContext | None = None
+        self._residents: Company = frozenset()
         self._leaving = False
 
     def serve(self) -> None:
@@ -185,7 +189,9 @@ class Worker:
         context.run_log.close()  # what threads of the handler print from here on belongs to no execution
         _flush()
         context.finish_progress()
-        self._link.send({"log_id": context.log_id, "ended": [outcome.code, outcome.message]})
+        left = in_words(company() - self._residents)
+        self._leaving |= bool(left)
+        self._link.send({"log_id": context.log_id, "ended": [outcome.code, outcome.message], "left": left})
 
     def _outcome(self, handler: Handler, context: JobContext) -> Outcome:
         try:
@@ -200,9 +206,15 @@ class Worker:
 
         def perform() -> object:
             with OneProcess(_flush):
+                self._begin(performer, context)
                 return performer.perform(context, given)
 
         return outcome_of(perform, Stay(), context)
+
+    def _begin(self, performer: Performer, context: JobContext) -> None:
+        if isinstance(performer, ObjectPerformer) and not performer.begun:
+            performer.begin(context)
+            self._residents |= company()
 
 
 def _use_born_descriptors(beyond: int) -> None:

@@ -164,7 +164,7 @@ Moment = Annotated[
     AfterValidator(_within_a_minute),
     BeforeValidator(_refuse_numbers),
     _reading(parse_duration),
-    Kind("duration"),
+    Kind("duration up to 1m"),
 ]
 Pause = Annotated[timedelta, AfterValidator(_not_negative), BeforeValidator(_refuse_numbers), _reading(parse_duration)]
 Pauses = Annotated[tuple[Pause, ...], Field(min_length=1), _reading(_items), Kind("list of durations")]

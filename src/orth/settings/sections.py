@@ -143,7 +143,7 @@ class CoordinatorSection(Section):
     catch_up_limit: Count = _setting(100, "Missed fires of one job that are made up for at once, at most.")
     catch_up_age: Duration = _setting(timedelta(days=1), "Fires missed longer ago than this are never made up for.")
     plan_ahead: Moment = _setting(
-        _seconds(1), "How long before it is due a fire is decided and sent to executors that can wait; 0s: not before."
+        _seconds(3), "How long before it is due a fire is decided and sent to executors that can wait; 0s: not before."
     )
     plan_batch: Count = _setting(500, "Fires planned in one transaction, at most.")
     dispatch_batch: Count = _setting(500, "Executions claimed for dispatch in one transaction, at most.")

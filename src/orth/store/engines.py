@@ -15,7 +15,9 @@ from sqlalchemy import (
     Engine,
     Insert,
     Select,
+    String,
     Table,
+    Text,
     any_,
     bindparam,
     column,
@@ -217,7 +219,7 @@ def among(connection: Connection, wanted: Column[Any], values: Iterable[Any]) ->
     listed = list(values)
     if connection.dialect.name != "postgresql":
         return wanted.in_(listed)
-    return wanted == any_(bindparam(None, listed, type_=postgresql.ARRAY(wanted.type)))
+    return wanted == any_(bindparam(None, listed, type_=_array_of(wanted)))
 
 
 def update_many(
@@ -253,13 +255,18 @@ def _in_columns(table: Table, rows: Sequence[Mapping[str, Any]]) -> tuple[Mappin
     first, *others = rows[0]
     same = [name for name in others if _agree(rows, name)] if len(rows) >= _MANY else []
     listed = [first, *(name for name in others if name not in same)]
-    arrays = [bindparam(f"b_{name}", type_=postgresql.ARRAY(table.c[name].type)) for name in listed]
+    arrays = [bindparam(f"b_{name}", type_=_array_of(table.c[name])) for name in listed]
     columns = [column(name, table.c[name].type) for name in listed]
     given = func.unnest(*arrays).table_valued(*columns, name="given").render_derived()
     found: dict[str, ColumnElement[Any]] = {name: given.c[name] for name in listed}
     found |= {name: bindparam(f"b_{name}", type_=table.c[name].type) for name in same}
     values: dict[str, Any] = {f"b_{name}": [row[name] for row in rows] for name in listed}
     return found, values | {f"b_{name}": rows[0][name] for name in same}
+
+
+def _array_of(one: Column[Any]) -> postgresql.ARRAY[Any]:
+    # Not of the column's own length: the driver casts, and a cast to a length cuts what is longer without a word.
+    return postgresql.ARRAY(Text() if isinstance(one.type, String) else one.type)
 
 
 def _agree(rows: Sequence[Mapping[str, Any]], name: str) -> bool:

@@ -1,7 +1,8 @@
 """Jobs: definitions, and where each stands in its schedule."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, exists, func, literal, not_, or_, select, update
@@ -218,36 +219,24 @@ def _values(job: Job) -> dict[str, Any]:
 
 
 def _job(row: Row[Any]) -> Job:
-    return Job(
-        id=row.id,
-        job_group=row.job_group,
-        job_desc=row.job_desc,
-        version=row.version,
-        author=row.author,
-        schedule_type=ScheduleType(row.schedule_type),
-        schedule_conf=row.schedule_conf,
-        timezone=row.timezone,
-        dst_policy=DstPolicy(row.dst_policy),
-        jitter=row.jitter,
-        calendar_id=row.calendar_id,
-        misfire_strategy=MisfireStrategy(row.misfire_strategy),
-        executor_route_strategy=RouteStrategy(row.executor_route_strategy),
-        executor_handler=row.executor_handler,
-        executor_param=row.executor_param,
-        executor_block_strategy=BlockStrategy(row.executor_block_strategy),
-        executor_concurrency=row.executor_concurrency,
-        executor_timeout=row.executor_timeout,
-        executor_fail_retry_count=row.executor_fail_retry_count,
-        glue_type=GlueType(row.glue_type),
-        glue_source=row.glue_source,
-        glue_updatetime=row.glue_updatetime,
-        child_job_ids=tuple(int(part) for part in row.child_jobid.split(",") if part),
-        child_per_shard=bool(row.child_per_shard),
-        super_task_id=row.super_task_id,
-        label_selector=row.label_selector or "",
-        lost_after=row.lost_after,
-        trigger_status=row.trigger_status == RUNNING,
-        trigger_last_time=row.trigger_last_time,
-        trigger_next_time=row.trigger_next_time,
-        due_time=row.due_time,
-    )
+    # Every planned and every ended execution passes here: by position and by table, which takes half of the time.
+    values = dict(zip(_FIELDS, _IN_ORDER(row), strict=True))
+    for name, members in _MEMBERS.items():
+        values[name] = members[values[name]]
+    values["child_job_ids"] = tuple(int(part) for part in row.child_jobid.split(",") if part)
+    values["child_per_shard"] = bool(values["child_per_shard"])
+    values["label_selector"] = values["label_selector"] or ""
+    values["trigger_status"] = values["trigger_status"] == RUNNING
+    return Job(**values)
+
+
+_FIELDS = tuple(field.name for field in fields(Job) if field.name in jobs.c)
+_IN_ORDER = itemgetter(*(list(jobs.c.keys()).index(name) for name in _FIELDS))
+_MEMBERS: dict[str, dict[str, Any]] = {
+    "schedule_type": {one.value: one for one in ScheduleType},
+    "dst_policy": {one.value: one for one in DstPolicy},
+    "misfire_strategy": {one.value: one for one in MisfireStrategy},
+    "executor_route_strategy": {one.value: one for one in RouteStrategy},
+    "executor_block_strategy": {one.value: one for one in BlockStrategy},
+    "glue_type": {one.value: one for one in GlueType},
+}

@@ -242,4 +242,5 @@ def _health(body: bytes, sent: int, received: int) -> Health:
 def _cause(error: BaseException, timeout: float) -> str:
     if isinstance(error, TimeoutError) and not error.errno:
         return f"no answer within {timeout:g} s"
-    return str(error) or type(error).__name__
+    errno = error.errno if isinstance(error, OSError) else None
+    return os.strerror(errno) if errno else str(error) or type(error).__name__

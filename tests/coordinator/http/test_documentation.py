@@ -116,7 +116,7 @@ def test_every_example_does_what_the_page_says(own_site: Site) -> None:
 
 def test_every_call_the_page_names_exists_and_every_call_there_is_is_named(site: Site) -> None:
     named = {
-        (method, path.replace("{id}", "{}"))
+        (method, re.sub(r"\{\w+\}", "{}", path))
         for method, path in re.findall(r"^\| `([A-Z]+) (/[^`?]+)", PAGE.read_text(), re.MULTILINE)
     }
     there_are = {

@@ -1,14 +1,18 @@
-"""Executors as their beats make them look, and calendars."""
+"""Executors as their beats and our calls make them look, and those that nobody has claimed."""
 
 import pytest
 
+from orth.domain.nodes import Reachability
+from orth.store.reachability import Doubt, save_doubts
 from tests.coordinator.http.live import Caller, Site
 
-CALENDARS = "/api/v1/calendars"
+EXECUTORS = "/api/v1/executors"
+UNCLAIMED = "/api/v1/executors/unclaimed"
 
 
 def test_an_executor_ages_visibly(site: Site, admin: Caller, executor: Caller) -> None:
-    said = {"incarnation": "one", "extensions": ["resend", "from the future"], "version": "9"}
+    said = {"incarnation": "one", "extensions": ["resend", "from the future"], "version": "9", "labels": {"zone": "eu"}}
+    said["load"] = {"running": 2, "queued": 1}
     beat = {"registryKey": "demo", "registryValue": "http://10.0.0.1:9999/", "orth": said}
     executor.post("/api/registry", beat).envelope()
     states = []
@@ -16,14 +20,20 @@ def test_an_executor_ages_visibly(site: Site, admin: Caller, executor: Caller) -
         site.clock.move(pause)
         (shown,) = admin.get("/api/v1/executors").json["items"]
         states.append(shown["state"])
-    assert states == ["alive", "alive", "missed_30", "missed_60", "removed"]
+    assert states == ["alive", "alive", "missed_30", "missed_60", "missed_90"]
     assert shown == {
         "app_name": "demo",
         "address": "http://10.0.0.1:9999",
-        "state": "removed",
+        "state": "missed_90",
         "last_beat": "2026-01-30T10:00:00.000Z",
+        "since": "2026-01-30T10:00:00.000Z",
         "incarnation": "one",
+        "version": "9",
         "extensions": ["resend"],
+        "labels": {"zone": "eu"},
+        "load": 3,
+        "clock_offset": None,
+        "reachability": [{"node": "node", "state": "untried", "since": None, "checked_at": None, "reason": ""}],
     }
     executor.post("/api/registry", beat).envelope()
     assert admin.get("/api/v1/executors").json["items"][0]["state"] == "alive"
@@ -43,48 +53,120 @@ def test_an_app_name_that_can_be_nobody_s_is_refused(admin: Caller, app_name: st
     admin.get(f"/api/v1/executors?app_name={app_name}").problem(422)
 
 
-def test_a_calendar_is_made_and_listed(admin: Caller) -> None:
-    definition = {"weekdays": [1, 2, 3, 4, 5], "dates_out": ["2026-12-25"], "zone": "Europe/Berlin"}
-    made = admin.post(CALENDARS, {"name": "workdays", "definition": definition})
-    assert made.status == 201
-    assert made.json["definition"] == {**definition, "dates_in": []}
-    assert admin.get(CALENDARS).json == {"items": [made.json], "next_cursor": None}
+def beat_of(executor: Caller, app_name: str, address: str) -> None:
+    executor.post("/api/registry", {"registryKey": app_name, "registryValue": address}).envelope()
 
 
-def test_the_name_of_a_calendar_is_taken_once_however_it_is_written(site: Site, admin: Caller) -> None:
-    assert admin.post(CALENDARS, {"name": "caf\u00e9", "definition": {}}).status == 201
-    before = site.contents()
-    for twin in ("caf\u00e9", " cafe\u0301 "):
-        admin.post(CALENDARS, {"name": twin, "definition": {}}).problem(409)
-    assert site.contents() == before
+def test_executors_come_in_pages(admin: Caller, executor: Caller) -> None:
+    addresses = [f"http://10.0.0.{number}:9999" for number in range(1, 8)]
+    for address in reversed(addresses):
+        beat_of(executor, "demo", address)
+    seen, cursor = [], ""
+    while True:
+        page = admin.get(f"{EXECUTORS}?limit=3{cursor}").json
+        assert len(page["items"]) <= 3
+        assert page["from_memory"] is False
+        seen += [one["address"] for one in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = f"&cursor={page['next_cursor']}"
+    assert seen == addresses
 
 
 @pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"name": "", "definition": {}}, "name"),
-        ({"name": "a" * 65, "definition": {}}, "name"),
-        ({"name": "two\nlines", "definition": {}}, "name"),
-        ({"name": "x"}, "definition"),
-        ({"name": "x", "definition": []}, "definition"),
-        ({"name": "x", "definition": {"weekday": [1]}}, "weekday"),
-        ({"name": "x", "definition": {"weekdays": [0]}}, "weekdays"),
-        ({"name": "x", "definition": {"weekdays": [True]}}, "weekdays"),
-        ({"name": "x", "definition": {"weekdays": [[1]]}}, "weekdays"),
-        ({"name": "x", "definition": {"weekdays": [10**30]}}, "weekdays"),
-        ({"name": "x", "definition": {"weekdays": []}}, "weekdays"),
-        ({"name": "x", "definition": {"dates_in": ["2026-02-30"]}}, "dates_in"),
-        ({"name": "x", "definition": {"dates_out": [20261225]}}, "dates_out"),
-        ({"name": "x", "definition": {"dates_out": "2026-12-25"}}, "dates_out"),
-        ({"name": "x", "definition": {"dates_out": ["2026-12-25"] * 5001}}, "dates_out"),
-        ({"name": "x", "definition": {"zone": "Mars/Base"}}, "zone"),
-        ({"name": "x", "definition": {"zone": 1}}, "zone"),
-        ({"name": "x", "definition": {}, "id": 1}, "id"),
-    ],
-    ids=lambda value: str(value)[:60],
+    "query",
+    ["limit=0", "limit=201", "cursor=x", "cursor=W10", "cursor=WyJhIl0", "cursor=WzEsMl0", "removed=perhaps"],
 )
-def test_what_cannot_be_a_calendar_is_refused(site: Site, admin: Caller, body: object, field: str) -> None:
+def test_what_cannot_be_asked_is_refused(admin: Caller, query: str) -> None:
+    admin.get(f"{EXECUTORS}?{query}").problem(422)
+
+
+def test_doubts_of_other_coordinators_are_shown_beside_our_own(site: Site, admin: Caller, executor: Caller) -> None:
+    address, now = "http://10.0.0.1:9999", site.clock.now()
+    beat_of(executor, "demo", address)
+    ours = Doubt("node", address, Reachability.UNREACHABLE, now, now, "an earlier process of this name")
+    theirs = Doubt("node-2", address, Reachability.SUSPECT, now, now, "connection refused")
+    site.tx(save_doubts, [ours, theirs])
+    ((one,)) = admin.get(EXECUTORS).json["items"]
+    assert [(seen["node"], seen["state"], seen["reason"]) for seen in one["reachability"]] == [
+        ("node", "untried", ""),
+        ("node-2", "suspect", "connection refused"),
+    ]
+
+
+def test_those_removed_lately_are_asked_for_by_name(admin: Caller, executor: Caller) -> None:
+    beat_of(executor, "demo", "http://10.0.0.1:9999")
+    assert admin.get(f"{EXECUTORS}?removed=true").json["items"] == []
+
+
+def test_executors_without_a_group_are_seen_and_adopted_in_one_step(
+    site: Site, admin: Caller, executor: Caller
+) -> None:
+    for app_name in ("stray-app", "demo", "äpp"):
+        beat_of(executor, app_name, "http://10.0.0.1:9999")
+    site.group("demo")
+    listed = admin.get(UNCLAIMED).json
+    assert listed["next_cursor"] is None
+    assert [(one["app_name"], one["executors"], one["adoptable"]) for one in listed["items"]] == [
+        ("stray-app", 1, True),
+        ("äpp", 1, False),
+    ]
+    made = admin.post(f"{UNCLAIMED}/stray-app/adopt", {"title": "Found"})
+    assert made.status == 201
+    assert made.headers["location"] == f"/api/v1/groups/{made.json['id']}"
+    assert made.headers["etag"]
+    assert made.json["address_list"] == ["http://10.0.0.1:9999"]
+    assert (made.json["app_name"], made.json["title"], made.json["address_type"]) == ("stray-app", "Found", 0)
+    assert [one["app_name"] for one in admin.get(UNCLAIMED).json["items"]] == ["äpp"]
+
+
+def test_the_title_of_an_adopted_group_is_its_app_name_unless_said(admin: Caller, executor: Caller) -> None:
+    beat_of(executor, "stray-app", "http://10.0.0.1:9999")
+    assert admin.post(f"{UNCLAIMED}/stray-app/adopt").json["title"] == "stray-app"
+
+
+def test_unclaimed_apps_come_in_pages(admin: Caller, executor: Caller) -> None:
+    for number in range(5):
+        beat_of(executor, f"app-{number}", "http://10.0.0.1:9999")
+    first = admin.get(f"{UNCLAIMED}?limit=3").json
+    second = admin.get(f"{UNCLAIMED}?limit=3&cursor={first['next_cursor']}").json
+    names = [one["app_name"] for page in (first, second) for one in page["items"]]
+    assert names == [f"app-{number}" for number in range(5)]
+    assert second["next_cursor"] is None
+
+
+@pytest.mark.parametrize(
+    ("app_name", "body", "status"),
+    [
+        ("nobody", None, 404),
+        ("demo", None, 409),
+        ("abc", None, 422),
+        ("two%20words", None, 422),
+        ("%C3%A4pp-app", None, 422),
+        ("a" * 65, None, 422),
+        ("stray-app", {"title": "x" * 65}, 422),
+        ("stray-app", {"title": "two\nlines"}, 422),
+        ("stray-app", {"name": "x"}, 422),
+        ("stray-app", [], 422),
+        ("a/b", None, 404),
+    ],
+)
+def test_what_cannot_be_adopted_changes_nothing(
+    site: Site, admin: Caller, executor: Caller, app_name: str, body: object, status: int
+) -> None:
+    site.group("demo")
+    beat_of(executor, "demo", "http://10.0.0.1:9999")
+    beat_of(executor, "stray-app", "http://10.0.0.1:9999")
     before = site.contents()
-    said = admin.post(CALENDARS, body).problem(422)
-    assert field in [error["field"] for error in said["errors"]]
+    admin.post(f"{UNCLAIMED}/{app_name}/adopt", body).problem(status)
+    assert site.contents() == before
+
+
+def test_nobody_anonymous_sees_or_adopts(site: Site, stranger: Caller, executor: Caller) -> None:
+    beat_of(executor, "stray-app", "http://10.0.0.1:9999")
+    before = site.contents()
+    for caller in (stranger, executor):
+        caller.get(EXECUTORS).problem(401)
+        caller.get(UNCLAIMED).problem(401)
+        caller.post(f"{UNCLAIMED}/stray-app/adopt").problem(401)
     assert site.contents() == before
