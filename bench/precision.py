@@ -128,14 +128,13 @@ def _wrong(
         codes: dict[tuple[int, int], list[int]] = {}
         for job, fire, code in opened:
             codes.setdefault((job, fire), []).append(code)
-        decided = {
-            (row.job_id, row.fire_time)
-            for row in connection.execute(select(fires.c.job_id, fires.c.fire_time).where(fires.c.decision == "run"))
-        }
+        ledger = connection.execute(select(fires.c.job_id, fires.c.fire_time, fires.c.decision, fires.c.reason))
+        decided = {(job, fire): (decision, reason) for job, fire, decision, reason in ledger}
     wrong = [
-        f"job {job} at {fire}: {starts[job, fire]} starts, executions {codes.get((job, fire))}"
+        f"job {job} at {fire}: {starts[job, fire]} starts, executions {codes.get((job, fire))}, "
+        f"ledger {decided.get((job, fire))}"
         for job, fire in due
-        if starts[job, fire] != 1 or codes.get((job, fire)) != [SUCCESS] or (job, fire) not in decided
+        if starts[job, fire] != 1 or codes.get((job, fire)) != [SUCCESS] or decided.get((job, fire)) != ("run", "")
     ]
     return wrong + [f"started {-late:.3f} ms early" for late in lateness if late < 0]
 

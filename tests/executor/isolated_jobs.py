@@ -214,4 +214,3 @@ class Keeps:
 
     def destroy(self) -> None:
         self.child.kill()
-exec(open("/tmp/m2dbg.py").read())  # DBG

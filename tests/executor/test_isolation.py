@@ -76,6 +76,7 @@ def test_async_handlers_and_objects(isolated: MakeRig, tmp_path: Path, monkeypat
     monkeypatch.setenv("ORTH_TEST_FAREWELL", str(farewell))
     ran = isolated(warm_workers=1)
     assert ran.result(1, "asynchronous", executor_params="aloud").handle_msg == "ALOUD"
+    assert lines_of(ran, 1) == [], "an async handler leaves nothing running"
     counts = [ran.result(number, "Counting").handle_msg for number in (2, 3)]
     assert [count.split()[0] for count in counts] == ["1", "2"], "one life per worker"
     ran.runtime.close()
@@ -348,6 +349,6 @@ def test_what_an_execution_leaves_running_ends_with_it_and_its_worker(isolated: 
 def test_what_init_starts_stays_with_its_worker(isolated: MakeRig) -> None:
     ran = isolated(warm_workers=1)
     first, second = (ran.result(number, "Keeps").handle_msg for number in (1, 2))
-    assert first == second, ran.text(1)
+    assert first == second
     assert first.endswith("None"), "the child runs"
     assert "It left" not in ran.text(1)

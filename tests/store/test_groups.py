@@ -37,7 +37,8 @@ async def test_an_app_name_is_taken_once(db: Database) -> None:
 async def test_names_that_differ_in_case_or_accent_are_different(db: Database) -> None:
     names = ["app", "App", "äpp", "app2"]
     ids = [await stored_group(db, name) for name in names]
-    assert [group.app_name for group in (await db.read(groups_by_id, set(ids))).values()] == names
+    found = await db.read(groups_by_id, set(ids))
+    assert [found[one].app_name for one in ids] == names
 
 
 async def test_of_many_who_create_the_same_group_one_succeeds(db: Database, peer: Database) -> None:

@@ -22,8 +22,9 @@ to, sends, and stores the answer. Inside it, ``claiming`` addresses a batch in o
 one door out. Whatever the end, it happens there, by compare-and-set; only the winner draws the consequences that
     ``aftermath`` (pure) names, in the same transaction. The only way back is from here to ``triggering``.
 
-``registry`` keeps the list of executors honest, ``node`` builds everything once and is the only file with wiring,
-``http`` is the outside.
+``registry`` keeps the list of executors honest and ``roster`` what is known of it in memory; ``probing`` finds out on
+every node who can be reached, and ``reach`` holds that opinion for routing. ``node`` builds everything once and is the
+only file with wiring, ``http`` is the outside.
 
 **When a neighbour dies.** The database is the only memory: a coordinator killed at any line leaves rows from which
 the next one goes on (each step between two commits has a failpoint and a test). An executor that dies leaves its

@@ -9,16 +9,19 @@ import os
 import threading
 
 from orth.executor.guard import process_tree
-from orth.executor.performers import LoopThread
 
 Company = frozenset[threading.Thread | int]
 """Threads, and processes by their id."""
 
 
+class ResidentThread(threading.Thread):
+    """A thread of ours that belongs to no single execution and stays."""
+
+
 def company() -> Company:
-    """Who is in this worker or below it, its own thread and the event loops of its handlers left out."""
+    """Who is in this worker or below it, its own thread and residents left out."""
     me = threading.current_thread()
-    threads = [thread for thread in threading.enumerate() if thread is not me and not isinstance(thread, LoopThread)]
+    threads = [it for it in threading.enumerate() if it is not me and not isinstance(it, ResidentThread)]
     return frozenset(threads) | (frozenset() if _alone() else _processes())
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from orth.executor.context import JobContext, left
+from orth.executor.leftovers import ResidentThread
 
 LOOK_EVERY = 0.5
 LONGEST_SILENCE = 1.0
@@ -76,7 +77,7 @@ class _Watch:
         with self._changed:
             self._watched.add(watched)
             if self._thread is None or not self._thread.is_alive():  # it is not there after a fork
-                self._thread = threading.Thread(target=self._run, name="orth-loop-watch", daemon=True)
+                self._thread = ResidentThread(target=self._run, name="orth-loop-watch", daemon=True)
                 with left():  # it serves every execution, and belongs to none
                     self._thread.start()
             self._changed.notify()

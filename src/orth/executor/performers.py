@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from orth.executor.context import JobContext
+from orth.executor.leftovers import ResidentThread
 from orth.executor.loop_watch import watching_loop
 from orth.executor.one_process import OneProcess
 
@@ -150,16 +151,12 @@ class _Life:
             self._loop.close()
 
 
-class LoopThread(threading.Thread):
-    """The thread of an event loop that belongs to a handler's object."""
-
-
 class _OwnLoop:
     """An event loop in a thread of its own."""
 
     def __init__(self, owner: str) -> None:
         self._there = threading.Event()
-        self._thread = LoopThread(target=self._run, name=f"{owner}-loop", daemon=True)
+        self._thread = ResidentThread(target=self._run, name=f"{owner}-loop", daemon=True)
         self._thread.start()
         self._there.wait()
 

@@ -123,8 +123,8 @@ class Sources:
         key = (request.job_id, _version_of(request))
         with self._lock:
             known = self._texts.get(request.job_id)
-            if key in self._prepared or (known is not None and known[0] == key[1]):
-                return None
+            if isinstance(self._prepared.get(key), GlueSource) or (known is not None and known[0] == key[1]):
+                return None  # a complaint is tried again: there may have been no time, or no process
             if self._preparing >= PREPARING_LIMIT:
                 return None
             compiling = self._compiling.get(key)

@@ -1,5 +1,6 @@
 """Groups: executors that share an app name, and where to find them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, exists, select, update
@@ -96,6 +97,19 @@ def hold_automatic_group(connection: Connection, app_name: str) -> bool:
     """Lock the group of ``app_name`` until the transaction ends; False if there is none or its list is manual."""
     row = select(groups.c.id).where(groups.c.app_name == app_name, groups.c.address_type == int(AddressType.AUTO))
     return connection.execute(locked(row, connection)).one_or_none() is not None
+
+
+def edit_automatic_addresses(
+    connection: Connection, app_name: str, now: int, *, added: Iterable[str] = (), removed: Iterable[str] = ()
+) -> None:
+    """Add and remove addresses of an automatic group, if there is one: far cheaper than to list them all anew."""
+    row = select(groups).where(groups.c.app_name == app_name, groups.c.address_type == int(AddressType.AUTO))
+    stored = connection.execute(locked(row, connection)).one_or_none()
+    if stored is not None:
+        gone, listed = set(removed), _group(stored).addresses
+        kept = [address for address in listed if address not in gone]
+        new = set(added).difference(listed)
+        set_automatic_addresses(connection, app_name, sorted([*kept, *new]), now)
 
 
 def set_automatic_addresses(connection: Connection, app_name: str, addresses: list[str], now: int) -> None:

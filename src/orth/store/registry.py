@@ -19,7 +19,12 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, fun
 
 from orth.domain.nodes import ExecutorEntry
 from orth.store.engines import among, locked, update_many, upsert
-from orth.store.groups import automatic_addresses, hold_automatic_group, set_automatic_addresses
+from orth.store.groups import (
+    automatic_addresses,
+    edit_automatic_addresses,
+    hold_automatic_group,
+    set_automatic_addresses,
+)
 from orth.store.tables import groups, registry
 
 EXECUTOR = "EXECUTOR"
@@ -95,8 +100,8 @@ def record_beats(connection: Connection, beats: Sequence[Beat], now: int) -> lis
     again = [(known[key], beat) for key, beat in sought.items() if _is_repetition(beat, known.get(key))]
     _write_whole(connection, whole, known, now)
     _write_again(connection, again, now)
-    for app_name in sorted({app_name for app_name, address in sought if (app_name, address) not in known}):
-        refresh_addresses(connection, app_name, now)
+    for app_name, addresses in _by_app(key for key in sought if key not in known):
+        edit_automatic_addresses(connection, app_name, now, added=addresses)
     return [
         Arrival(now, joined=False, row=beat.row) if key in found else _arrival(beat, known.get(key), now)
         for key, beat in (((beat.app_name, beat.address), beat) for beat in beats)
@@ -112,18 +117,15 @@ def remove_executors(connection: Connection, goodbyes: Sequence[Goodbye], now: i
         if _speaks_for(by_key[row.registry_key, row.registry_value], row.incarnation)
     }
     _delete(connection, gone.values())
-    for app_name in sorted({app_name for app_name, _address in gone}):
-        refresh_addresses(connection, app_name, now)
+    for app_name, addresses in _by_app(gone):
+        edit_automatic_addresses(connection, app_name, now, removed=addresses)
     return [(goodbye.app_name, goodbye.address) in gone for goodbye in goodbyes]
 
 
 def _held(connection: Connection, keys: Iterable[tuple[str, str]]) -> Iterator[Row[Any]]:
     """The rows of ``keys`` that exist, locked in an order that is the same for everybody."""
-    by_app: dict[str, list[str]] = {}
-    for app_name, address in sorted(keys):
-        by_app.setdefault(app_name, []).append(address)
     columns = ("id", "registry_key", "registry_value", "update_time", "incarnation", "since", "load", "clock_offset")
-    for app_name, addresses in by_app.items():
+    for app_name, addresses in _by_app(keys):
         for chunk in _chunks(addresses):
             rows = select(*(registry.c[name] for name in columns)).where(
                 registry.c.registry_group == EXECUTOR,
@@ -131,6 +133,13 @@ def _held(connection: Connection, keys: Iterable[tuple[str, str]]) -> Iterator[R
                 among(connection, registry.c.registry_value, chunk),
             )
             yield from connection.execute(locked(rows.order_by(registry.c.registry_value), connection))
+
+
+def _by_app(keys: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    by_app: dict[str, list[str]] = {}
+    for app_name, address in sorted(keys):
+        by_app.setdefault(app_name, []).append(address)
+    return list(by_app.items())
 
 
 def _is_repetition(beat: Beat, row: Row[Any] | None) -> bool:
