@@ -267,14 +267,14 @@ def read_verdicts(reply: Reply, items: Sequence[CallbackItem]) -> list[CallbackV
     if not isinstance(reply.payload, dict) or "verdicts" not in reply.payload:
         return [CallbackVerdict(log_id=item.log_id, verdict=Verdict.STORED) for item in items]
     told = reply.payload["verdicts"]
-    verdicts: dict[int, Verdict] = {}
+    verdicts: dict[int, CallbackVerdict] = {}
     for entry in told if isinstance(told, list) else ():
         try:
             verdict = CallbackVerdict.model_validate(entry)
         except ValidationError:  # a word of a newer coordinator: ask again rather than forget a result
             continue
-        verdicts[verdict.log_id] = verdict.verdict
-    return [CallbackVerdict(log_id=item.log_id, verdict=verdicts.get(item.log_id, Verdict.RETRY)) for item in items]
+        verdicts[verdict.log_id] = verdict
+    return [verdicts.get(item.log_id) or CallbackVerdict(log_id=item.log_id, verdict=Verdict.RETRY) for item in items]
 
 
 def _excerpt(text: str) -> str:

@@ -127,18 +127,19 @@ def _at_least(floor: int) -> AfterValidator:
     return AfterValidator(lambda number: max(floor, number))
 
 
-Int32 = Annotated[int, BeforeValidator(whole_number), Field(ge=-INT32_MAX - 1, le=INT32_MAX)]
-JobId = Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=INT32_MAX)]
-LogId = Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=INT64_MAX)]
-Millis = Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=INT64_MAX)]
-ResultCode = Annotated[int, BeforeValidator(whole_number), Field(ge=1, le=INT32_MAX)]
+# The bounds stand first: so they are checked in compiled code, many times for every trigger.
+Int32 = Annotated[int, Field(ge=-INT32_MAX - 1, le=INT32_MAX), BeforeValidator(whole_number)]
+JobId = Annotated[int, Field(ge=0, le=INT32_MAX), BeforeValidator(whole_number)]
+LogId = Annotated[int, Field(ge=0, le=INT64_MAX), BeforeValidator(whole_number)]
+Millis = Annotated[int, Field(ge=0, le=INT64_MAX), BeforeValidator(whole_number)]
+ResultCode = Annotated[int, Field(ge=1, le=INT32_MAX), BeforeValidator(whole_number)]
 HandlerName = Annotated[str, Field(max_length=HANDLER_NAME_LIMIT), AfterValidator(_visible)]
 Identity = Annotated[str, Field(min_length=1, max_length=IDENTITY_LIMIT), AfterValidator(_visible)]
 AppName = Annotated[str, AfterValidator(_app_name), Field(min_length=1, max_length=APP_NAME_LONGEST)]
 Params = Annotated[str, BeforeValidator(as_text), Field(max_length=PARAMS_LIMIT)]
 Source = Annotated[str, Field(max_length=GLUE_SOURCE_LIMIT), AfterValidator(_no_nul)]
 ReportText = Annotated[str, BeforeValidator(as_text)]
-Count = Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=INT64_MAX)]
+Count = Annotated[int, Field(ge=0, le=INT64_MAX), BeforeValidator(whole_number)]
 LogIds = Annotated[tuple[LogId, ...], BeforeValidator(_first_named)]
 Labels = Annotated[
     dict[
