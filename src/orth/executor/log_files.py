@@ -16,6 +16,7 @@ import threading
 from contextlib import suppress
 
 STEP = 1024
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC  # exclusive: neither link nor pipe
 _ENTRY = 8
 
 
@@ -76,17 +77,36 @@ class LatestFolder:
     def create(self, path: str) -> tuple[int, int]:
         """A file to append to, as ``open_to_append`` gives it; cheaper when there is none at ``path`` yet."""
         parent, _, name = path.rpartition("/")
-        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC  # exclusive: neither link nor pipe
         try:
             with self._lock:  # nobody closes the handle while it is used
                 if parent != self._path:
                     self._enter(parent)
-                return os.open(name, how, 0o640, dir_fd=self._handle), 0
+                return os.open(name, _NEW, 0o640, dir_fd=self._handle), 0
         except FileNotFoundError:  # the folder is not there yet, or was removed since
             self.close()
         except FileExistsError:
             pass
         return open_to_append(path)
+
+    def write_new(self, path: str, text: bytes) -> bool:
+        """Make a file that holds ``text``, if the folder is the latest and there is none; false if it was not so."""
+        parent, _, name = path.rpartition("/")
+        with self._lock:
+            if parent != self._path:
+                return False
+            try:
+                file = os.open(name, _NEW, 0o640, dir_fd=self._handle)
+            except OSError:  # there is one, or no folder any more, or no room
+                return False
+        try:
+            if os.write(file, text) == len(text):
+                return True
+        except OSError:
+            pass
+        finally:
+            os.close(file)
+        os.truncate(path, 0)  # a full disk: whoever tries again begins at the beginning
+        return False
 
     def close(self) -> None:
         with self._lock:

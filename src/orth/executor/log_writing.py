@@ -37,6 +37,7 @@ from orth.executor.log_files import LatestFolder, LineIndex
 LINE_LIMIT = 32 * 1024  # characters; a longer line is broken, so that a page always holds at least one
 LAST_WORDS = 256 * 1024  # bytes kept beyond the limit; the longest line fits, whatever its characters
 _LONGEST_WAIT = 0.1
+_WHOLE = 4096
 
 
 class LogsHome:
@@ -124,6 +125,8 @@ class RunLog:
         with self._lock:
             if not self._waiting:
                 return
+            if self._closed and self._file is None and not self._lost and self._write_whole(self._waiting):
+                return
             self._bring_out(b"")
             if self._closed:
                 self._finish()
@@ -134,6 +137,16 @@ class RunLog:
             text = text.replace("\r\n", "\n").rstrip("\r").replace("\r", "\n")
         lines = "".join([f"{stamp} {piece}\n" for line in text.split("\n") for piece in _pieces(line)])
         return lines.encode("utf-8", "backslashreplace")
+
+    def _write_whole(self, text: bytes) -> bool:
+        """Make the file with all that will ever be in it, which is the usual way; false when it takes the other."""
+        if len(text) > min(_WHOLE, self._home.limit) or not self._home.folder.write_new(self._path, text):
+            return False
+        self._waiting = b""
+        self._home.unwritten.forget(self)
+        self._home.growth.written(self._path, len(text))
+        self._home.growth.closed(self._path)
+        return True
 
     def part(self) -> None:
         """In a forked child: what waits is the parent's to write."""

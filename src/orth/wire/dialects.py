@@ -183,6 +183,8 @@ def _members(body: bytes, limit: int) -> dict[str, object]:
 
 
 def _without_nulls(members: dict[str, object]) -> dict[str, object]:
+    if None not in members.values():
+        return members
     return {key: member for key, member in members.items() if member is not None}  # null and absent mean the same
 
 

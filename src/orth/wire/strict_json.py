@@ -90,12 +90,14 @@ def _float(digits: str) -> float:
 
 
 def _depth_exceeds(value: object, limit: int) -> bool:
-    level = [value]
+    level = [value] if isinstance(value, dict | list) else []
     for _ in range(limit):
         level = [
             inner
             for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list  # the parser makes no others; and most are neither
         ]
-    return any(isinstance(value, dict | list) for value in level)
+        if not level:
+            return False
+    return True
