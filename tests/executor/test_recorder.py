@@ -137,3 +137,17 @@ def test_without_a_thread_whoever_waits_does_the_work(desk: Desk, monkeypatch: p
     desk.recorder.join()
     assert desk.records == [b"1\n", b"2\n"]
     desk.recorder.close()
+
+
+def test_closing_while_somebody_waits_for_the_disk_ends(desk: Desk) -> None:
+    for _ in range(200):
+        recorder: Recorder[Note] = Recorder(desk.journal, desk._hear, lambda: None)
+        recorder.give(numbered(1))
+        joiners = [threading.Thread(target=recorder.join, daemon=True) for _ in range(3)]
+        for joiner in joiners:
+            joiner.start()
+        recorder.close()
+        for joiner in joiners:
+            joiner.join(10)
+            assert not joiner.is_alive()
+    assert len(desk.records) == 200

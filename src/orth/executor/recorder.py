@@ -23,6 +23,7 @@ class Recordable(Protocol):
 
 
 R = TypeVar("R", bound=Recordable)
+_LOOK_AGAIN = 0.05
 
 
 class Recorder(Generic[R]):
@@ -61,9 +62,9 @@ class Recorder(Generic[R]):
     def close(self) -> None:
         """Write what was given; take nothing more."""
         self._closed = True
-        if self._thread is not None:
-            self._given.put(threading.Event())  # so that the thread looks up
-            self._thread.join()
+        while self._thread is not None and self._thread.is_alive():
+            self._given.put(threading.Event())  # so that the thread looks up; who joins just now may take it away
+            self._thread.join(_LOOK_AGAIN)
         self._record_what_is_there()
 
     def _start(self) -> bool:
