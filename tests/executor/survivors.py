@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from orth.executor.guard import descendants
 from orth.loop import run_loops
 from orth.wire.messages import CallbackItem
 from tests.executor.bench import Rig, eventually
@@ -29,6 +30,16 @@ def alive(mark: str) -> list[int]:
                 words = (folder / "cmdline").read_bytes().split(b"\0")
                 if any(mark.encode() in word for word in words):
                     found.append(int(folder.name))
+    return found
+
+
+def nurseries_and_below() -> set[int]:
+    """The nurseries of this process and whatever they have below; not what other tests may have started."""
+    found: set[int] = set()
+    for pid in descendants(os.getpid()):
+        with suppress(OSError):
+            if b"orth.executor.nursery" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found |= {pid} | descendants(pid)
     return found
 
 

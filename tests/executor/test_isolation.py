@@ -13,7 +13,6 @@ import pytest
 
 from orth.errors import CannotStart, Invalid
 from orth.executor.context import JobContext
-from orth.executor.guard import descendants
 from orth.executor.handlers import Handlers
 from orth.executor.isolation import target_of
 from orth.executor.worker import FACTS
@@ -21,7 +20,7 @@ from orth.wire.messages import CallbackItem
 from tests.executor.bench import NOON, Rig, eventually
 from tests.executor.conftest import MakeRig
 from tests.executor.isolated_jobs import app as isolated_app
-from tests.executor.survivors import alive, is_gone, new_mark, outcome, turning
+from tests.executor.survivors import alive, is_gone, new_mark, nurseries_and_below, outcome, turning
 from tests.forks import forked
 
 ROOT = Path(__file__).parents[2]
@@ -205,7 +204,7 @@ def test_a_handler_that_stops_its_guard_does_not_outlive_an_executor_that_is_sto
     ran = isolated(kill_grace=0.5, warm_workers=1)
     assert ran.run(1, "stops_its_guard", executor_params=f"once {mark}").ok
     eventually(lambda: alive(mark) != [])
-    below = descendants(os.getpid())
+    below = nurseries_and_below()
     ran.runtime.close()
     eventually(lambda: all(map(is_gone, below)) and alive(mark) == [])
 
@@ -217,7 +216,7 @@ def test_a_forked_child_of_the_executor_does_not_keep_workers_and_guards(
     monkeypatch.setenv("ORTH_TEST_FAREWELL", str(farewell))
     ran = isolated(warm_workers=1)
     assert ran.result(1, "Counting").handle_code == 200
-    below = descendants(os.getpid())
+    below = nurseries_and_below()
     with forked() as child:
         begun = time.monotonic()
         ran.runtime.close()

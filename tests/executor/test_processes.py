@@ -15,7 +15,7 @@ from orth.executor import processes as processes_module
 from orth.executor.guard import descendants, process_tree
 from orth.executor.processes import Command, Exit, GuardLost, Processes
 from tests.executor.bench import eventually
-from tests.executor.survivors import alive, is_gone, new_mark
+from tests.executor.survivors import alive, is_gone, new_mark, nurseries_and_below
 from tests.forks import forked
 
 PATH = {"PATH": os.environ["PATH"]}
@@ -171,7 +171,7 @@ def test_after_closing_nothing_is_started_and_nothing_is_left() -> None:
     processes = Processes(SystemClock(), PATH)
     processes.start()
     run(processes, "true")
-    ours = descendants(os.getpid())
+    ours = nurseries_and_below()
     processes.close()
     assert all(is_gone(pid) for pid in ours)
     with pytest.raises(Unavailable):
@@ -181,7 +181,7 @@ def test_after_closing_nothing_is_started_and_nothing_is_left() -> None:
 def test_a_forked_child_keeps_no_guard(processes: Processes) -> None:
     run(processes, "true")
     taken, idle = processes.take(), processes.new_guard()
-    ours = descendants(os.getpid())
+    ours = nurseries_and_below()
     with forked() as child:
         taken.close()
         idle.close()
@@ -196,7 +196,7 @@ def test_a_forked_child_keeps_no_guard(processes: Processes) -> None:
 def test_what_was_stopped_is_closed_all_the_same(who: str) -> None:
     processes = Processes(SystemClock(), PATH)
     guard, nursery = map(int, run(processes, "echo $PPID; ps -o ppid= -p $PPID")[1])
-    ours = descendants(os.getpid())
+    ours = nurseries_and_below()
     for pid in (nursery, guard) if who == "guard and nursery" else (guard,):
         os.kill(pid, signal.SIGSTOP)
     processes.close()

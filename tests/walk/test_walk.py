@@ -42,7 +42,7 @@ def test_a_scheduled_job_succeeds_on_every_database(store_url: str, tmp_path: Pa
             what="the first success",
         )[-1]
         assert (done["tag"], done["handle_msg"], done["cause"]) == ("Success 200/200", "noted", "fixed_rate")
-        assert done["schedule_time"] <= done["trigger_time"] <= done["handle_time"]
+        assert done["schedule_time"] <= done["start_time"] <= done["handle_time"], "planned ahead, never started early"
         log = api.call("GET", f"/api/v1/executions/{done['id']}/log?from=1")
         assert log["end"]
         assert "note" in log["content"]
