@@ -91,6 +91,13 @@ class Conflict(OrthError):
     kind = "conflict"
 
 
+class Unreadable(OrthError):
+    """Something stored that this version cannot read: a newer one wrote it, or a hand did."""
+
+    status = 409
+    kind = "unreadable"
+
+
 class Unauthenticated(OrthError):
     """No credential, or not one that is known."""
 

@@ -111,6 +111,29 @@ def test_the_story_is_told_in_order(orth: Orth) -> None:
     assert told[-1] == "Next                      Nothing: it has ended."
 
 
+def test_an_execution_is_killed_once(orth: Orth) -> None:
+    execution_id = str(orth.site.execution(orth.site.job()))
+    assert orth("kill", execution_id).splitlines() == [
+        f"Execution  {execution_id}   Trigger Failed 500/0",
+        "Executor   It had not been sent to anybody.",
+    ]
+    again = orth.error("kill", execution_id)
+    assert isinstance(again, ApiProblem)
+    assert (again.status, str(again)) == (409, f"Execution {execution_id} has ended: Trigger Failed 500/0.")
+
+
+def test_a_kill_tells_what_ended_with_it_and_whether_the_executor_heard(orth: Orth) -> None:
+    job_id = orth.site.job()
+    first, second = orth.site.execution(job_id), orth.site.execution(job_id)
+    with refusing() as address:
+        for one in (first, second):
+            orth.site.dispatched(one, address)
+        told = orth("kill", str(first)).splitlines()
+    assert told[0] == f"Execution   {first}   Failed 200/500"
+    assert f"{address} could not be told" in told[1]
+    assert told[2] == f"Also ended  {second}"
+
+
 def test_what_is_not_there_and_who_is_not_known(orth: Orth) -> None:
     missing = orth.error("why", "404404")
     assert isinstance(missing, ApiProblem)

@@ -73,7 +73,17 @@ def test_what_follows(job: Job, execution: Execution, whole: Tally | None, expec
     assert follow_up(job, execution, whole) == expected
 
 
-@pytest.mark.parametrize("code", [reasons.DISCARDED, reasons.SUPER_TASK_MISSING, reasons.DELETED, reasons.JOB_STOPPED])
+@pytest.mark.parametrize(
+    "code",
+    [
+        reasons.DISCARDED,
+        reasons.SUPER_TASK_MISSING,
+        reasons.DELETED,
+        reasons.JOB_STOPPED,
+        reasons.KILLED,
+        reasons.NEVER_RESOLVED,
+    ],
+)
 def test_what_was_not_wanted_is_not_tried_again(code: str) -> None:
     execution = ended(0, FAILURE, retries_left=5, reason_code=code)
     assert follow_up(a_job(), execution, Tally(failed=1)) == []

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from orth.coordinator.batches import BatchRequest, start_batch
 from orth.coordinator.defining import define, define_group, edit, trigger_job
 from orth.coordinator.finishing import Finished, finish
 from orth.coordinator.triggering import Request, open_requested
@@ -99,6 +100,51 @@ async def test_given_addresses_are_the_shards(tmp_path: Path, ran: Ran) -> None:
         await cluster.advance(seconds=1)
         assert [(await cluster.execution(one)).executor_address for one in ids] == given_
         assert ran.shards.count((0, 2)) == ran.shards.count((1, 2)) == 1
+
+
+async def without_one(cluster: Cluster) -> tuple[str, str]:
+    """End the first executor; its address, which is known to be out of reach, and that of the other."""
+    dead, alive = sorted(cluster.executors, key=lambda one: one.address)
+    cluster.kill_executor(dead)
+    cluster.coordinators[0].reach.refused(dead.address, "connection refused")
+    return dead.address, alive.address
+
+
+async def test_an_address_out_of_reach_gets_no_shard(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        parent, child = await parent_and_child(cluster)
+        planned = await cluster.job(executor_handler="shard", executor_route_strategy=BROADCAST, **EVERY_TEN)
+        dead, alive = await without_one(cluster)
+        (by_hand,) = await cluster.trigger_all(parent)
+        await cluster.advance(seconds=11)
+        one = await cluster.execution(by_hand)
+        assert (one.executor_address, one.shard_total, one.status) == (alive, 1, Status.SUCCESS)
+        assert len(await cluster.executions(child)) == 1
+        assert [one.executor_address for one in await cluster.executions(planned)] == [alive]
+        named = await cluster.trigger_all(parent, addresses=(dead, alive))
+        assert [(await cluster.execution(one)).addresses for one in named] == [(dead,), (alive,)], "as they were given"
+
+
+async def test_a_child_and_a_batch_that_broadcast_leave_out_who_is_out_of_reach(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        child = await cluster.job(start=False, executor_handler="shard", executor_route_strategy=BROADCAST)
+        parent = await cluster.job(start=False, executor_handler="child", child_job_ids=(child.id,))
+        cron = await cluster.job(start=False, executor_handler="shard", executor_route_strategy=BROADCAST, **EVERY_TEN)
+        _dead, alive = await without_one(cluster)
+        await cluster.trigger(parent)
+        span = BatchRequest(key="k", start="2026-01-01T00:00:00Z", end="2026-01-01T00:00:10Z", limit=10)
+        await cluster.db.tx(start_batch, cron.id, span, cluster.clock.now())
+        await cluster.advance(seconds=2)
+        for job in (child, cron):
+            assert [one.executor_address for one in await cluster.executions(job)] == [alive]
+
+
+async def test_with_nobody_in_reach_everybody_gets_a_shard(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        parent, _child = await parent_and_child(cluster)
+        for executor in cluster.executors:
+            cluster.coordinators[0].reach.silent(executor.address, "no answer")
+        assert len(await cluster.trigger_all(parent)) == 2
 
 
 async def test_without_an_executor_it_is_one_execution_that_says_so(tmp_path: Path, ran: Ran) -> None:

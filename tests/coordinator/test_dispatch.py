@@ -1,5 +1,6 @@
 """Dispatch on a hand-cranked cluster: who gets an execution, and what happens when a line is cut."""
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from orth.domain.jobs import Job, RouteStrategy, TriggerCause
 from orth.executor.handlers import Handlers
 from orth.settings import Settings
 from orth.store.database import Connection
-from orth.store.executions import Opening, open_executions
+from orth.store.executions import Opening, ids_of_trigger, open_executions
 from orth.store.jobs import replace_job
 from orth.store.notes import notes_of
 from orth.store.routes import route_memory
@@ -301,6 +302,36 @@ async def test_waiting_for_an_open_circuit_has_an_end(tmp_path: Path, ran: Ran) 
         await cluster.advance(seconds=65)
         ended = await cluster.execution(execution_id)
         assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.CIRCUIT_OPEN)
+
+
+async def test_who_has_waited_long_for_something_else_is_not_failed_by_a_circuit_that_just_opened(
+    tmp_path: Path, ran: Ran
+) -> None:
+    settings = with_settings(breaker_failures=1, breaker_pause=timedelta(seconds=600))
+    async with Cluster(tmp_path, ran.app, settings=settings) as cluster:
+        job = await job_of(cluster, RouteStrategy.FIRST)
+        cluster.set_line(cluster.executors[0], Line.LOST_REQUESTS)
+        await sent_to(cluster, job, 1)
+        opening = Opening(
+            job_id=job.id,
+            job_group=job.job_group,
+            job_version=1,
+            cause=TriggerCause.BATCH,
+            trigger_key="key:old",
+            schedule_time=None,
+            executor_handler="note",
+            executor_param="",
+            retries_left=0,
+        )
+        await cluster.db.tx(open_executions, [opening], cluster.clock.now() - 3_600_000)
+        (execution_id,) = await cluster.db.read(ids_of_trigger, job.id, "key:old")
+        await cluster.advance(seconds=50)
+        waiting = await cluster.execution(execution_id)
+        assert (waiting.phase, waiting.reason_code) == (Phase.OPENED, reasons.CIRCUIT_OPEN)
+        await cluster.advance(seconds=15)
+        ended = await cluster.execution(execution_id)
+        assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.CIRCUIT_OPEN)
+        assert re.search(r"It has waited 6[0-2] s for that", ended.trigger_msg or "")
 
 
 async def test_another_process_on_the_same_address_begins_with_a_closed_circuit(tmp_path: Path, ran: Ran) -> None:

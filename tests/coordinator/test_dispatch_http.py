@@ -26,7 +26,7 @@ from orth.events import Events
 from orth.loop import run_loops
 from orth.settings import Settings
 from orth.store.database import Connection, Database, open_database
-from orth.store.executions import find_execution
+from orth.store.executions import find_execution, list_executions
 from orth.store.groups import create_group
 from orth.store.jobs import create_job, get_job
 from orth.store.migrating import upgrade
@@ -330,27 +330,48 @@ async def test_busyover_gives_two_at_once_to_two_executors(tmp_path: Path) -> No
     assert [len(taker.taken) for taker in takers] == [1, 1]
 
 
-async def test_an_executor_of_another_make_that_is_idle_twice_does_not_have_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("orth.coordinator.unknowns._IDLE_AFTER", 500)
-    lost = threading.Event()
+@dataclass
+class Losing:
+    """An executor of another make whose answers to triggers are lost; it may be busy with the job or not."""
 
-    def losing(exchange: Exchange) -> None:
+    busy: bool = False
+
+    def __call__(self, exchange: Exchange) -> None:
         if exchange.request.path == "/run":
-            lost.set()
             exchange.reset()
         else:
-            exchange.respond(b'{"code": 200}')
+            exchange.respond(b'{"code": 500, "msg": "busy"}' if self.busy else b'{"code": 200}')
 
+
+@pytest.mark.parametrize("bounds", [{"lost_after": 2}, {"lost_after": 1, "executor_timeout": 2}])
+async def test_that_an_executor_of_another_make_is_idle_does_not_say_that_it_did_not_run(
+    tmp_path: Path, bounds: dict[str, int]
+) -> None:
+    with Peer(Losing()) as peer:
+        async with running(tmp_path) as site:
+            fields = {"executor_fail_retry_count": 1, **bounds}
+            job = await site.job([peer.address], RouteStrategy.FIRST, extensions=frozenset(), **fields)
+            (ended,) = await site.until(await site.trigger(job), {Phase.ENDED})
+            opened = await site.db.read(list_executions, before=None, limit=10)
+            asked = Counter(request.path for request in peer.requests)
+    assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.NEVER_RESOLVED)
+    assert f"job {job.id} is idle there" in (ended.trigger_msg or "")
+    assert (ended.handle_time or 0) - ended.trigger_time >= 2_000, "its result may be on its way until then"
+    assert [one.id for one in opened] == [ended.id], "it is not tried again"
+    assert (asked["/run"], asked["/idleBeat"]) == (1, 2)
+
+
+async def test_while_an_executor_of_another_make_is_busy_with_the_job_it_may_have_it(tmp_path: Path) -> None:
+    losing = Losing(busy=True)
     with Peer(losing) as peer:
         async with running(tmp_path) as site:
-            job = await site.job([peer.address], RouteStrategy.FIRST, extensions=frozenset())
-            (ended,) = await site.until(await site.trigger(job), {Phase.ENDED})
-            runs = [request.path for request in peer.requests].count("/run")
-    assert lost.is_set()
-    assert runs == 1, "it was never sent twice"
-    assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.SURELY_NOT_THERE)
+            job = await site.job([peer.address], RouteStrategy.FIRST, extensions=frozenset(), lost_after=1)
+            ids = await site.trigger(job)
+            await until(lambda: [one.path for one in peer.requests].count("/idleBeat") >= 3, "three questions")
+            assert (await site.execution(ids[0])).phase is Phase.UNKNOWN
+            losing.busy = False
+            (ended,) = await site.until(ids, {Phase.ENDED})
+    assert ended.reason_code == reasons.NEVER_RESOLVED
 
 
 async def test_many_doubts_about_one_executor_are_asked_in_one_request(tmp_path: Path) -> None:

@@ -171,7 +171,50 @@ async def test_stopped_after_it_was_sent_it_is_recalled_and_not_tried_again(tmp_
         (one,) = await cluster.executions(job)
         assert (one.status, one.reason_code) == (Status.FAILED, reasons.JOB_STOPPED)
         assert cluster.recorder.all(ExecutionRecalled, execution_id=one.id, reason=reasons.JOB_STOPPED)
-        assert await ledger(cluster, job) == {began + 10_000: "run"}
+        assert await ledger(cluster, job) == {began + 10_000: "skipped"}
+        (decision,) = await cluster.db.read(list_fires, job.id, 10)
+        assert decision.reason.startswith(reasons.JOB_STOPPED)
+
+
+async def test_started_again_it_waits_for_the_fire_after_the_recalled_ones(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=15.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.advance(seconds=6)
+        assert [one.phase for one in await cluster.executions(job)] == [Phase.DISPATCHED] * 2
+        await stop(cluster, job)
+        await start(cluster, job)
+        assert (await cluster.db.read(get_job, job.id)).trigger_next_time == began + 30_000
+        await cluster.advance(seconds=25)
+        assert started.fires == [began + 30_000]
+        told = await ledger(cluster, job)
+        assert (told[began + 10_000], told[began + 20_000], told[began + 30_000]) == ("skipped", "skipped", "run")
+
+
+async def test_changed_and_changed_back_it_waits_for_the_fire_after_the_recalled_one(
+    tmp_path: Path, started: Started
+) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.advance(seconds=9.7)
+        await change(cluster, job, schedule_conf="1h")
+        await change(cluster, job, schedule_conf="10s")
+        assert (await cluster.db.read(get_job, job.id)).trigger_next_time == began + 20_000
+        await cluster.advance(seconds=11)
+        assert started.fires == [began + 20_000]
+        assert await ledger(cluster, job) == {began + 10_000: "skipped", began + 20_000: "run"}
+
+
+async def test_a_fire_that_goes_on_is_not_waited_for_again(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=15.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.advance(seconds=6)
+        await change(cluster, job, schedule_conf="5s")
+        assert (await cluster.db.read(get_job, job.id)).trigger_next_time == began + 15_000
+        await cluster.advance(seconds=20)
+        assert started.fires == [began + 10_000, began + 15_000, began + 20_000, began + 25_000]
 
 
 async def test_what_has_begun_is_not_recalled(tmp_path: Path, started: Started) -> None:

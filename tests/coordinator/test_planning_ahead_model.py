@@ -175,9 +175,11 @@ async def _check(story: Story, calls: list[tuple[int, int]]) -> None:
     for moment, fire in calls:
         assert moment >= wanted[fire], "early, or not a fire of the job at all"
         assert executions[fire].status is Status.SUCCESS
-    assert {entry.fire_time for entry in ledger if entry.decision == "run"} == set(executions)
+    assert {entry.fire_time for entry in ledger if entry.decision == "run"} == set(executions) - recalled
     for fire in wanted:
-        assert sum(_covers(entry, fire) for entry in ledger) == 1, f"fire {fire} has no truth, or several"
+        truths = [entry.decision for entry in ledger if _covers(entry, fire)]
+        # One that was recalled may lie in a span that was skipped later, which says the same.
+        assert len(truths) == 1 or (fire in recalled and set(truths) == {"skipped"}), f"fire {fire}: {truths}"
     assert set(executions) - set(wanted) <= recalled, "what was not due any more was recalled"
     assert recalled.isdisjoint(fire for _moment, fire in calls)
 

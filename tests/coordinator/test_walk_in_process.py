@@ -10,6 +10,7 @@ import pytest
 
 from orth.coordinator.defining import edit, edit_group, remove_job, stop_job
 from orth.coordinator.facts import DispatchUnknown, ExecutionFinished, JobQuarantined
+from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status
 from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, RouteStrategy, ScheduleType, TriggerCause
 from orth.executor.context import JobFailed
@@ -196,18 +197,25 @@ async def test_a_lost_request_is_sent_again_and_runs_once(tmp_path: Path, ran: R
         assert ran.params == ["once"]
 
 
-async def test_an_unknown_dispatch_ends_at_its_bound(tmp_path: Path, ran: Ran) -> None:
-    async with Cluster(tmp_path, ran.app) as cluster:
-        job = await cluster.job(start=False, executor_handler="note")
-        cluster.set_line(cluster.executors[0], Line.LOST_REQUESTS)
+@pytest.mark.parametrize(
+    ("bounds", "silence"),
+    [({"lost_after": 100}, 100), ({"lost_after": 100, "executor_timeout": 150}, 150)],
+)
+async def test_an_unknown_dispatch_stays_as_long_as_an_accepted_one_and_opens_no_retry(
+    tmp_path: Path, ran: Ran, bounds: dict[str, int], silence: int
+) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        job = await cluster.job(start=False, executor_handler="note", executor_fail_retry_count=2, **bounds)
+        for executor in cluster.executors:
+            cluster.set_line(executor, Line.LOST_REQUESTS)
         execution_id = await cluster.trigger(job)
-        await cluster.advance(seconds=58)
+        await cluster.advance(seconds=silence - 2)
         assert (await cluster.execution(execution_id)).phase is Phase.UNKNOWN
         await cluster.advance(seconds=5)
         ended = await cluster.execution(execution_id)
-        assert ended.status is Status.TRIGGER_FAILED
-        assert ended.trigger_msg is not None
-        assert "nobody knows whether it ran" in ended.trigger_msg
+        assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.NEVER_RESOLVED)
+        assert "nobody knows whether it ran" in (ended.trigger_msg or "")
+        assert [one.id for one in await cluster.executions(job)] == [execution_id], "it may have run"
 
 
 async def test_a_restarted_executor_never_runs_what_its_predecessor_may_have_run(tmp_path: Path, ran: Ran) -> None:

@@ -11,7 +11,7 @@ from orth.domain.fires import FireDecision
 from orth.domain.jobs import Job, RouteStrategy, TriggerCause
 
 NOW = 1_750_000_000_000  # 2025-06-15T15:06:40Z
-PATIENCE = Patience(answer=3, unknown=60, lost=600)
+PATIENCE = Patience(answer=3, circuit=60, lost=600)
 JOB = Job(id=7, job_group=1, job_desc="nightly", executor_route_strategy=RouteStrategy.FAILOVER)
 OPENED = Execution(
     id=11,
@@ -72,6 +72,31 @@ def test_notes_stand_between_the_route_and_the_end() -> None:
     assert told(ended, next_attempt=12).next == "Execution 12 tries again."
 
 
+@pytest.mark.parametrize("code", [reasons.NEVER_RESOLVED, reasons.SURELY_NOT_THERE, reasons.REFUSED])
+def test_what_ended_it_is_told_once_though_it_was_noted_as_well(code: str) -> None:
+    ended = replace(
+        SENT, phase=Phase.ENDED, trigger_code=500, trigger_msg="nobody knows", handle_time=NOW + 5, reason_code=code
+    )
+    doubt, noted = Step(reasons.UNKNOWN_ANSWER, "no answer", NOW + 1), Step(code, "nobody knows", NOW + 5)
+    assert told(ended, doubt, noted).steps[2:] == (doubt, noted)
+    earlier = replace(noted, at=NOW + 2)
+    assert told(ended, earlier, noted).steps[2:] == (earlier, noted), "what happened twice is told twice"
+
+
+def test_a_result_that_came_while_nobody_knew_is_what_ended_it() -> None:
+    doubt = Step(reasons.UNKNOWN_ANSWER, "no answer", NOW + 1)
+    ended = replace(SENT, phase=Phase.ENDED, trigger_code=200, reason_code=reasons.UNKNOWN_ANSWER, handle_msg="did it")
+    for handle_code, status in ((200, "success"), (500, "failed")):
+        last = told(replace(ended, handle_code=handle_code), doubt).steps[-1]
+        assert (last.code, last.text) == (status, "did it")
+
+
+def test_waiting_for_an_executor_that_is_left_alone_counts_from_when_it_began() -> None:
+    waiting = replace(OPENED, reason_code=reasons.CIRCUIT_OPEN)
+    steps = [Step(reasons.CIRCUIT_OPEN, "left alone", NOW + at) for at in (-900_000, -10_000)]
+    assert "fails after 2025-06-15T15:07:30.000Z" in told(waiting, *steps).next
+
+
 def test_an_ending_without_words_is_explained_by_its_code() -> None:
     ended = replace(OPENED, phase=Phase.ENDED, trigger_code=500, reason_code=reasons.NO_EXECUTOR)
     assert told(ended).summary == reasons.REASONS[reasons.NO_EXECUTOR]
@@ -98,8 +123,9 @@ def test_what_happens_next(execution: Execution, following: str) -> None:
 def test_a_doubt_says_until_when_somebody_is_asked() -> None:
     doubt = Step(reasons.UNKNOWN_ANSWER, "no answer", NOW)
     ours = replace(SENT, phase=Phase.UNKNOWN)
-    assert "asked again every second until 2025-06-15T15:07:40.000Z" in told(ours, doubt).next
-    assert "asked again every second for 60 s" in told(ours).next
+    assert "asked again every second until 2025-06-15T15:16:40.000Z" in told(ours, doubt).next
+    assert "asked again every second for 600 s" in told(ours).next
+    assert "every second for 900 s" in told(ours, job=replace(JOB, lost_after=30, executor_timeout=900)).next
     foreign = replace(ours, incarnation=None)
     assert "cannot be asked about it" in told(foreign, doubt).next
     assert "until 2025-06-15T15:16:40.000Z" in told(foreign, doubt).next

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from orth.store.database import Database, open_database
 from tests.walk.processes import Api, Site, eventually
 
 QUICK = {
@@ -46,6 +45,10 @@ class Coordinator:
         found: dict[str, Any] = self.api.call("GET", f"/api/v1/executions/{execution}")
         return found
 
+    def kill(self, execution: int) -> dict[str, Any]:
+        answer: dict[str, Any] = self.api.call("POST", f"/api/v1/executions/{execution}/kill")
+        return answer
+
     def until(self, execution: int, within: float = 20.0, **members: object) -> dict[str, Any]:
         """The execution, once it has these members."""
 
@@ -54,10 +57,6 @@ class Coordinator:
             return found if all(found[name] == value for name, value in members.items()) else None
 
         return eventually(look, within=within, what=f"execution {execution} with {members}")
-
-    def database(self) -> Database:
-        """Its store, for what has no door in the API yet."""
-        return open_database(f"sqlite:///{self.site.folder}/coordinator/orth.db", size=1)
 
 
 @pytest.fixture(scope="package")

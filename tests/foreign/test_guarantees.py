@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 
-from orth.coordinator.finishing import finish
-from orth.domain.executions import FAILURE, SUCCESS
 from orth.executor.handlers import Handlers
-from orth.store.executions import Ending
 from orth.store.registry import list_executors
 from orth.testing.cluster import Cluster
-from orth.wire.executor_calls import ExecutorCalls
-from orth.wire.messages import RegistryRequest, Reply
+from orth.wire.messages import RegistryRequest
 from tests.foreign.conftest import Coordinator
 from tests.foreign.executors import HTTP, Body, ForeignExecutor, envelope, later
 from tests.walk.processes import TOKEN, eventually
@@ -200,27 +196,17 @@ def test_04_a_trigger_without_an_answer_is_unknown_until_its_result_decides(
 # --- 5, 10, 11: kill --------------------------------------------------------------------------------------------------
 
 
-async def killed(coordinator: Coordinator, executor: ForeignExecutor, execution: int) -> Reply:
-    """End an execution as a coordinator does: its row is closed first, and no transaction is open during the call."""
-    job_id = coordinator.execution(execution)["job_id"]
-    ending = Ending(execution_id=execution, trigger_code=SUCCESS, handle_code=FAILURE, handle_msg="killed by a person")
-    with coordinator.database() as db:
-        assert len(await db.tx(finish, [ending], 1)) == 1
-    async with ExecutorCalls(timeout=5) as calls:
-        return await calls.kill(executor.address, job_id, execution, token=TOKEN, app_name=executor.app_name)
-
-
-async def test_05_a_killed_execution_stays_killed_whatever_its_executor_reports(
+def test_05_a_killed_execution_stays_killed_whatever_its_executor_reports(
     coordinator: Coordinator, foreign: ForeignExecutor
 ) -> None:
     execution = pending(coordinator, foreign)
-    assert (await killed(coordinator, foreign, execution)).ok
+    assert coordinator.kill(execution)["told"]
     assert foreign.report(execution, message="I made it")["code"] == 200
     ended = coordinator.execution(execution)
-    assert (ended["status"], ended["handle_msg"]) == ("failed", "killed by a person")
+    assert (ended["status"], ended["handle_msg"]) == ("failed", "Killed by admin")
 
 
-async def test_10_a_kill_may_be_answered_only_after_the_result_was(
+def test_10_a_kill_may_be_answered_only_after_the_result_was(
     coordinator: Coordinator, foreign: ForeignExecutor
 ) -> None:
     execution = pending(coordinator, foreign)
@@ -231,12 +217,12 @@ async def test_10_a_kill_may_be_answered_only_after_the_result_was(
         exchange.respond(envelope())
 
     foreign.reactions["kill"] = report_before_answering
-    assert (await killed(coordinator, foreign, execution)).ok
+    assert coordinator.kill(execution)["told"]
     assert [answer["code"] for answer in answers] == [200]
-    assert coordinator.execution(execution)["handle_msg"] == "killed by a person"
+    assert coordinator.execution(execution)["handle_msg"] == "Killed by admin"
 
 
-async def test_11_a_kill_covers_a_trigger_whose_answer_is_still_on_its_way(
+def test_11_a_kill_covers_a_trigger_whose_answer_is_still_on_its_way(
     coordinator: Coordinator, foreign: ForeignExecutor
 ) -> None:
     answering = threading.Event()
@@ -249,14 +235,14 @@ async def test_11_a_kill_covers_a_trigger_whose_answer_is_still_on_its_way(
     foreign.reactions["run"] = answer_late
     execution = triggered(coordinator, foreign)
     eventually(lambda: foreign.got("run"), what="the trigger")
-    reply = await killed(coordinator, foreign, execution)
+    answer = coordinator.kill(execution)
     answering.set()
-    assert reply.ok
+    assert answer["told"]
     foreign.reactions["run"] = lambda exchange, _body: exchange.respond(envelope())
     job_id = coordinator.execution(execution)["job_id"]
     coordinator.until(coordinator.trigger(job_id), status="pending")  # later answers have been stored
     ended = coordinator.execution(execution)
-    assert (ended["status"], ended["handle_msg"]) == ("failed", "killed by a person")
+    assert (ended["status"], ended["handle_msg"]) == ("failed", "Killed by admin")
 
 
 # --- 6, 12: what an executor forgets ----------------------------------------------------------------------------------

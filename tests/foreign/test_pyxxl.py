@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orth.coordinator.finishing import finish
-from orth.domain.executions import FAILURE, SUCCESS
-from orth.store.executions import Ending
 from orth.wire.executor_calls import ExecutorCalls
-from orth.wire.messages import LogRequest, Reply
+from orth.wire.messages import LogRequest
 from tests.foreign.conftest import Coordinator
 from tests.foreign.pyxxl_process import Pyxxl, interpreter
 from tests.walk.processes import HTTP, TOKEN, Site, eventually
@@ -39,16 +36,6 @@ def group(coordinator: Coordinator, pyxxl: Pyxxl) -> int:
 def registered(coordinator: Coordinator, executor: Pyxxl) -> None:
     path = f"/api/v1/executors?app_name={executor.app_name}"
     eventually(lambda: coordinator.api.call("GET", path)["items"], what="its registration")
-
-
-async def killed(coordinator: Coordinator, executor: Pyxxl, execution: int) -> Reply:
-    """End an execution as a coordinator does: its row first, then the call."""
-    job_id = coordinator.execution(execution)["job_id"]
-    ending = Ending(execution_id=execution, trigger_code=SUCCESS, handle_code=FAILURE, handle_msg="killed by a person")
-    with coordinator.database() as db:
-        assert len(await db.tx(finish, [ending], 1)) == 1
-    async with ExecutorCalls(timeout=5) as calls:
-        return await calls.kill(executor.address, job_id, execution, token=TOKEN, app_name=executor.app_name)
 
 
 async def test_register_run_log_and_good_bye(coordinator: Coordinator, pyxxl: Pyxxl, group: int) -> None:
@@ -131,31 +118,36 @@ def test_cover_ends_the_earlier_one(coordinator: Coordinator, pyxxl: Pyxxl, grou
     assert "ended first" not in pyxxl.notes()
 
 
-async def test_kill_ends_what_runs_and_what_waited_is_found_lost(
-    coordinator: Coordinator, pyxxl: Pyxxl, group: int
-) -> None:
+def test_kill_ends_what_runs_and_what_waited(coordinator: Coordinator, pyxxl: Pyxxl, group: int) -> None:
     first, second = two_at_once(coordinator, pyxxl, group, "SERIAL_EXECUTION")
     coordinator.until(second, status="pending")
-    assert (await killed(coordinator, pyxxl, first)).ok
-    assert coordinator.execution(first)["handle_msg"] == "killed by a person"
+    answer = coordinator.kill(first)
+    assert (answer["told"], sorted(answer["ended"])) == (True, [first, second])
+    assert coordinator.execution(first)["handle_msg"] == "Killed by admin"
     # It forgets what waited and tells nobody.
-    assert coordinator.until(second, status="failed")["handle_msg"].startswith("Result lost")
-    assert pyxxl.notes() == ["began first"]
+    waited = coordinator.execution(second)
+    assert (waited["status"], waited["reason_code"]) == ("failed", "killed")
+    job = coordinator.execution(first)["job_id"]
+    coordinator.trigger(job, executor_param="third")
+    pyxxl.until("began third")  # nothing of what was killed is in its way
+    pyxxl.release("third")
+    pyxxl.until("ended third")
+    assert pyxxl.notes() == ["began first", "began third", "ended third"]
 
 
-async def test_a_killed_handler_that_goes_on_cannot_turn_into_a_success(
+def test_a_killed_handler_that_goes_on_cannot_turn_into_a_success(
     coordinator: Coordinator, pyxxl: Pyxxl, group: int
 ) -> None:
     job = coordinator.job(group, executor_handler="stubborn", executor_param="mule")
     execution = coordinator.trigger(job)
     pyxxl.until("began mule")
     coordinator.until(execution, status="pending")
-    assert (await killed(coordinator, pyxxl, execution)).ok
+    assert coordinator.kill(execution)["told"]
     pyxxl.until("swallowed mule")
     after = coordinator.job(group, executor_handler="give", executor_param="1")
     coordinator.until(coordinator.trigger(after), status="success")  # its reports come one after the other
     ended = coordinator.execution(execution)
-    assert (ended["status"], ended["handle_msg"]) == ("failed", "killed by a person")
+    assert (ended["status"], ended["handle_msg"]) == ("failed", "Killed by admin")
 
 
 class Forgetful:

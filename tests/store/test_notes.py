@@ -1,7 +1,7 @@
 """Notes: in order, bounded, and with text that every database takes."""
 
 from orth.store.database import Database
-from orth.store.notes import NOTES_LIMIT, Note, add_notes, notes_of
+from orth.store.notes import NOTES_LIMIT, Note, add_notes, last_noted, notes_of
 from tests.store.builders import NOW
 
 
@@ -13,6 +13,14 @@ async def test_notes_come_back_in_order(db: Database) -> None:
         Note(1, "rerouted", "second", NOW + 1, "node-2"),
     ]
     assert await db.read(notes_of, 3) == []
+
+
+async def test_when_something_was_last_noted(db: Database) -> None:
+    for at in range(3):
+        await db.tx(add_notes, [Note(1, "circuit_open", "again"), Note(2, "peer_full", "")], "node-1", NOW + at)
+    await db.tx(add_notes, [Note(1, "peer_full", ""), Note(3, "circuit_open", "once")], "node-1", NOW + 9)
+    assert await db.read(last_noted, [1, 2, 3, 4], "circuit_open") == {1: NOW + 2, 3: NOW + 9}
+    assert await db.read(last_noted, [], "circuit_open") == {}
 
 
 async def test_one_execution_has_a_bounded_number(db: Database) -> None:

@@ -78,6 +78,13 @@ class TestRegistry:
             read_registry(b'{"registryKey":"demo","registryValue":"file:///etc/passwd"}')
         assert refused.value.status == 422
 
+    @pytest.mark.parametrize("version", ["\\u0000", "1\\n2", "\\u202e1"])
+    def test_a_version_nobody_can_read_is_refused(self, version: str) -> None:
+        text = "{" + self.BASE + ',"orth":{"incarnation":"one","version":"' + version + '"}}'
+        with pytest.raises(InvalidMessage) as refused:
+            read_registry(text.encode())
+        assert refused.value.field == "orth.version"
+
 
 class TestRun:
     def test_a_trigger_of_the_original_has_no_extensions(self) -> None:

@@ -147,15 +147,18 @@ class TestNotSent:
         with refusing() as address, pytest.raises(NotSent) as failed:
             await calls.run(address, TRIGGER, token="")
         assert address in str(failed.value)
+        assert failed.value.nobody_listens
 
     async def test_no_such_name(self, calls: ExecutorCalls) -> None:
-        with pytest.raises(NotSent):
+        with pytest.raises(NotSent) as failed:
             await calls.run("http://no-such-host.invalid:9999", TRIGGER, token="")
+        assert not failed.value.nobody_listens
 
     async def test_nobody_accepts(self, calls: ExecutorCalls) -> None:
         started = time.monotonic()
-        with not_accepting() as address, pytest.raises(NotSent, match="no answer within"):
+        with not_accepting() as address, pytest.raises(NotSent, match="no answer within") as failed:
             await calls.run(address, TRIGGER, token="")
+        assert not failed.value.nobody_listens
         assert time.monotonic() - started < TIMEOUT + 2
 
     async def test_no_tls_there(self, calls: ExecutorCalls) -> None:

@@ -1,4 +1,4 @@
-"""``orth exec``: what ran, what runs, and why something did not."""
+"""``orth exec``: what ran, what runs, why something did not, and ending what should not."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ STATUSES = ("init", "pending", "success", "failed", "timeout", "trigger_failed")
 
 @click.group()
 def exec() -> None:  # the name of the command; the function of that name is not used here
-    """Look at executions."""
+    """Look at executions, and end them."""
 
 
 @exec.command(name="list")
@@ -64,6 +64,24 @@ def why(api: ApiChoice, execution_id: int, output: str) -> None:
     with api.client() as client:
         found = client.get(f"/api/v1/executions/{execution_id}/why")
     show_one(found, output, _story)
+
+
+@exec.command()
+@click.argument("execution_id", type=int)
+@output_option
+@api_options
+def kill(api: ApiChoice, execution_id: int, output: str) -> None:
+    """End an execution now, and tell its executor."""
+    with api.client() as client:
+        show_one(client.call("POST", f"/api/v1/executions/{execution_id}/kill"), output, _killed)
+
+
+def _killed(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "Execution", f"{one['id']}   {one['tag']}"
+    yield "Executor", one["message"]
+    others = [str(ended) for ended in one["ended"] if ended != one["id"]]
+    if others:
+        yield "Also ended", ", ".join(others)
 
 
 def _described(one: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,8 @@ to, sends, and stores the answer. Inside it, ``claiming`` addresses a batch in o
    executors where the strategy wants that, ``posting`` has a queue and a circuit ``breaker`` for each of them,
    ``sending`` is the exchange itself, and ``settling`` draws the conclusions: yes, no, elsewhere, or later. An answer
    that is lost makes the execution *unknown*, never failed: ``unknowns`` then asks the same process again, under the
-   same id, until it knows or the bound has passed. ``why`` (pure) tells the story of an execution from what all of
+   same id, until it knows or the bound has passed. ``gone`` sends again what a process held until its time and took
+   with it when it died. ``why`` (pure) tells the story of an execution from what all of
    them wrote down.
 
 … the network, the executor, the network …
@@ -21,6 +22,7 @@ to, sends, and stores the answer. Inside it, ``claiming`` addresses a batch in o
 9. ``callbacks`` takes a batch of results and answers, after the commit, what became of each. 10. ``finishing`` is the
 one door out. Whatever the end, it happens there, by compare-and-set; only the winner draws the consequences that
     ``aftermath`` (pure) names, in the same transaction. The only way back is from here to ``triggering``.
+    ``killing`` ends what somebody no longer wants: the row first, then its executor is told.
 
 ``registry`` keeps the list of executors honest and ``roster`` what is known of it in memory; ``probing`` finds out on
 every node who can be reached, and ``reach`` holds that opinion for routing. ``node`` builds everything once and is the

@@ -7,9 +7,18 @@ from orth.domain.broadcasts import Tally
 from orth.domain.executions import Execution, Status
 from orth.domain.jobs import Job, ScheduleType, TriggerCause
 
-# What ended so was not tried and failed: another attempt would meet the same, or was not wanted.
+# What ended so was not tried and failed: another attempt would meet the same, was not wanted, or could run beside the
+# first, about which nobody knows.
 _NOT_RETRIED = frozenset(
-    {reasons.DISCARDED, reasons.SUPER_TASK_MISSING, reasons.DELETED, reasons.JOB_STOPPED, reasons.JOB_CHANGED}
+    {
+        reasons.DISCARDED,
+        reasons.SUPER_TASK_MISSING,
+        reasons.DELETED,
+        reasons.JOB_STOPPED,
+        reasons.JOB_CHANGED,
+        reasons.KILLED,
+        reasons.NEVER_RESOLVED,
+    }
 )
 
 

@@ -16,6 +16,7 @@ from itertools import islice
 from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
+from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.defining import with_schedule
 from orth.coordinator.facts import BatchEnded
 from orth.coordinator.references import check_addresses
@@ -129,10 +130,13 @@ def cancel_batch(connection: Connection, batch_id: int, actor: str, now: int) ->
 class Batches(LeaderLoop):
     """Opens the next fires of batches as room appears."""
 
-    def __init__(self, db: Database, election: Election, clock: Clock, events: Events, *, dispatch: Loop) -> None:
+    def __init__(
+        self, db: Database, election: Election, clock: Clock, events: Events, *, dispatch: Loop, avoid: Avoid
+    ) -> None:
         super().__init__(election, clock, events)
         self._db = db
         self._dispatch = dispatch
+        self._avoid = avoid
         self._done: dict[int, set[int]] = {}
         """For batches that leave out what was done: those instants, as they were when this node first looked."""
 
@@ -166,7 +170,7 @@ class Batches(LeaderLoop):
         if room <= 0:
             return _Step()
         instants = list(islice(self._remaining(connection, batch, schedule), room))
-        open_batch(connection, job, batch, instants, now)
+        open_batch(connection, job, batch, instants, now, self._avoid)
         reached = instants[-1] + 1 if len(instants) == room else batch.end_time
         advance_batch(connection, batch.id, reached, len(instants), now)
         return _Step(len(instants), more=len(instants) in (0, _CHUNK))

@@ -2,10 +2,11 @@
 
 Which addresses there are is decided when it is opened, in the same transaction: a shard keeps its number, its address
 and the total, however the group changes afterwards, and a retry of it is that shard again. What follows from a
-broadcast (children, the next delay) follows when the last shard has ended for good.
+broadcast (children, the next delay) follows when the last shard has ended for good. An address that
+whoever opens it cannot reach gets no shard: the others share its part. Addresses that a caller names are not judged.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from orth.domain.broadcasts import Tally
@@ -20,12 +21,20 @@ from orth.store.executions import Opening, opened_keys
 from orth.store.groups import groups_by_id
 from orth.store.registry import list_executors
 
+Avoid = Callable[[Sequence[str]], tuple[str, ...]]
+"""Leaves out addresses that are not worth sending to (``Reach.avoid``)."""
+
+EVERYBODY: Avoid = tuple
+"""For whoever has no opinion about addresses."""
+
 
 def is_broadcast(job: Job) -> bool:
     return job.executor_route_strategy is RouteStrategy.SHARDING_BROADCAST
 
 
-def in_shards(connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job]) -> list[Opening]:
+def in_shards(
+    connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job], avoid: Avoid = EVERYBODY
+) -> list[Opening]:
     """``openings`` with those of broadcasting jobs split, one for each address.
 
     A key that has opened something is left out, for the addresses may have changed since: it must not gain a shard.
@@ -40,7 +49,7 @@ def in_shards(connection: Connection, openings: Sequence[Opening], jobs: Mapping
         if (opening.job_id, opening.trigger_key) not in known:
             group = groups.get(opening.job_group)
             listed = () if group is None else _wanted(connection, jobs[opening.job_id], group)
-            opened += _shards(connection, opening, opening.addresses or listed)
+            opened += _shards(connection, opening, opening.addresses or avoid(listed))
     return opened
 
 

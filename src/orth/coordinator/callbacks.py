@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from orth import failpoints
 from orth.clock import Clock
+from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.facts import StrayResults
 from orth.coordinator.finishing import Finished, finish, may_lead_on, tell
 from orth.domain.executions import SUCCESS
@@ -23,19 +24,29 @@ from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 class Callbacks:
     """Takes results from executors."""
 
-    def __init__(self, db: Database, clock: Clock, events: Events, *, wakes: Sequence[Loop], batches: Loop) -> None:
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        events: Events,
+        *,
+        wakes: Sequence[Loop],
+        batches: Loop,
+        avoid: Avoid,
+    ) -> None:
         self._db = db
         self._clock = clock
         self._events = events
         self._wakes = wakes
         self._batches = batches
+        self._avoid = avoid
 
     async def take(self, items: Sequence[CallbackItem | Malformed]) -> list[CallbackVerdict]:
         """Apply results; what became of each, in order. Nothing was applied if this raises."""
         if failpoints.armed:
             failpoints.hit("callbacks.received")
         results = [item for item in items if isinstance(item, CallbackItem)]
-        finished, known = await self._db.tx(_apply, results, self._clock.now())
+        finished, known = await self._db.tx(_apply, results, self._clock.now(), self._avoid)
         if failpoints.armed:
             failpoints.hit("callbacks.committed")
         tell(self._events, finished)
@@ -55,7 +66,9 @@ class Callbacks:
             self._events.emit(StrayResults(strays.total(), listed))
 
 
-def _apply(connection: Connection, items: Sequence[CallbackItem], now: int) -> tuple[list[Finished], set[int]]:
+def _apply(
+    connection: Connection, items: Sequence[CallbackItem], now: int, avoid: Avoid
+) -> tuple[list[Finished], set[int]]:
     endings = [
         Ending(
             execution_id=item.log_id,
@@ -68,7 +81,7 @@ def _apply(connection: Connection, items: Sequence[CallbackItem], now: int) -> t
     ]
     # Nobody can report on what was never sent: such a result is a stray, and the execution goes on.
     sent = sent_ids(connection, (item.log_id for item in items))
-    return finish(connection, [ending for ending in endings if ending.execution_id in sent], now), sent
+    return finish(connection, [ending for ending in endings if ending.execution_id in sent], now, avoid), sent
 
 
 def _verdicts(items: Sequence[CallbackItem | Malformed], won: set[int], known: set[int]) -> list[CallbackVerdict]:

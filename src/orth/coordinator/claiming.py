@@ -23,7 +23,7 @@ from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.database import Connection
 from orth.store.groups import groups_by_id
-from orth.store.jobs import jobs_by_id
+from orth.store.jobs import jobs_by_id, unreadable_jobs
 from orth.store.registry import list_executors
 from orth.store.routes import Memory, keep_route_memory, keep_route_numbers, route_memory, route_numbers
 
@@ -79,7 +79,9 @@ class Routes:
         self._connection = connection
         self._outlook = outlook
         self._now = now
-        self._jobs = jobs_by_id(connection, {execution.job_id for execution in executions})
+        job_ids = {execution.job_id for execution in executions}
+        self._jobs = jobs_by_id(connection, job_ids)
+        self._unreadable = unreadable_jobs(connection, job_ids - self._jobs.keys())
         supers = {job.super_task_id for job in self._jobs.values() if _has_super(job)} - self._jobs.keys()
         self._sources = self._jobs | (jobs_by_id(connection, supers) if supers else {})
         self._groups = groups_by_id(connection, {execution.job_group for execution in executions})
@@ -108,11 +110,13 @@ class Routes:
     def address(self, execution: Execution, epoch: int, tried: tuple[str, ...] = ()) -> Letter | Refusal | Wait | None:
         """What to do with an execution; ``tried`` are addresses that did not get it."""
         job, group = self._jobs.get(execution.job_id), self._groups.get(execution.job_group)
+        if execution.job_id in self._unreadable:
+            return Refusal(reasons.JOB_UNREADABLE, f"The job cannot be read: {self._unreadable[execution.job_id]}.")
         if job is None or group is None:
             return Refusal(reasons.DELETED, "The job or its group was deleted before this execution was sent.")
         source = self._sources.get(job.super_task_id) if _has_super(job) else job
         if source is None:
-            missing = f"The job runs the handler of job {job.super_task_id}, which does not exist."
+            missing = f"The job runs the handler of job {job.super_task_id}, which does not exist or cannot be read."
             return Refusal(reasons.SUPER_TASK_MISSING, f"{missing} Choose another super task.")
         listed = execution.addresses or self._listed(job, group)
         if isinstance(listed, Refusal):

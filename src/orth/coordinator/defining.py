@@ -8,7 +8,7 @@ import json
 from dataclasses import replace
 from difflib import get_close_matches
 
-from orth.coordinator.broadcasts import is_broadcast
+from orth.coordinator.broadcasts import EVERYBODY, Avoid, is_broadcast
 from orth.coordinator.due import restarted
 from orth.coordinator.planning import given_up, schedule_of
 from orth.coordinator.references import check_addresses, check_not_referred, check_references, handler_of
@@ -18,6 +18,7 @@ from orth.domain import reasons
 from orth.domain.jobs import Group, Job, ScheduleType
 from orth.domain.schedules import Schedule, parse_schedule
 from orth.errors import Conflict, Invalid, NotFound, OrthError
+from orth.store.ahead import decided_after
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
 from orth.store.fires import NO_TERM, record_fires
@@ -68,7 +69,9 @@ def edit(connection: Connection, stored: Job, edited: Job, now: int, allow_unkno
     started = stored.trigger_status or bool(again)
     if started and retimed:
         _give_up(connection, stored, now, "the schedule was changed before this fire was planned")
-        edited = _stopped(edited) if edited.schedule_type is ScheduleType.NONE else restarted(edited, schedule, now)
+        edited = _stopped(edited)
+        if edited.schedule_type is not ScheduleType.NONE:
+            edited = restarted(edited, schedule, now, decided_after(connection, edited.id, now))
     elif again:
         edited = _waiting_for(edited, schedule, again[0])
     replace_job(connection, edited, now, standing=retimed or bool(again))
@@ -84,7 +87,8 @@ def start_job(connection: Connection, job_id: int, now: int) -> None:
             f"Job {job_id} has no schedule (NONE), so there is nothing to start.",
             hint="Give it one, or trigger it by hand.",
         )
-    started = restarted(stored, _checked_schedule(connection, stored, now), now)
+    decided = decided_after(connection, job_id, now)
+    started = restarted(stored, _checked_schedule(connection, stored, now), now, decided)
     replace_job(connection, started, now, standing=True)
 
 
@@ -108,7 +112,7 @@ def remove_job(connection: Connection, job_id: int, now: int) -> None:
     delete_job(connection, job_id)
 
 
-def trigger_job(connection: Connection, job_id: int, asked: Request, now: int) -> list[int]:
+def trigger_job(connection: Connection, job_id: int, asked: Request, now: int, avoid: Avoid = EVERYBODY) -> list[int]:
     """Open what was asked for; the ids, the same ones when it was asked for before."""
     stored = get_job(connection, job_id)
     if is_broadcast(stored):
@@ -116,7 +120,7 @@ def trigger_job(connection: Connection, job_id: int, asked: Request, now: int) -
     opened = opened_before(connection, job_id, asked)
     if not opened:
         check_addresses(connection, stored, asked.addresses)
-        opened = open_requested(connection, stored, asked, now)
+        opened = open_requested(connection, stored, asked, now, avoid)
     return opened
 
 

@@ -6,25 +6,28 @@ the next fire, so that fires that follow closely share a transaction, and it kno
 then. A local edit wakes it; an edit on another node is noticed within ``_LONGEST_PAUSE``.
 """
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from orth import failpoints
 from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
+from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.facts import JobQuarantined, JobsPlanned
 from orth.coordinator.planning import Bounds, Plan, plan, schedule_of
 from orth.coordinator.triggering import open_planned
+from orth.domain.calendars import Calendar
 from orth.domain.fires import FireDecision
 from orth.domain.jobs import Job
 from orth.domain.schedules import Schedule
-from orth.errors import OrthError
+from orth.errors import Invalid, OrthError
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection, Database
 from orth.store.fires import record_fires
-from orth.store.jobs import Move, Upcoming, claim_due_jobs, move_jobs, upcoming_jobs
+from orth.store.jobs import Move, UnreadableJob, Upcoming, claim_due_jobs, move_jobs, upcoming_jobs
 
 _LONGEST_PAUSE = 1.0
 _WHILE_EDITED = 0.02  # what could have been claimed and was not is in somebody else's hands, for a moment
@@ -54,12 +57,14 @@ class DueJobs(LeaderLoop):
         bounds: Bounds,
         batch: int,
         dispatch: Loop,
+        avoid: Avoid,
     ) -> None:
         super().__init__(election, clock, events)
         self._db = db
         self._bounds = bounds
         self._batch = batch
         self._dispatch = dispatch
+        self._avoid = avoid
 
     async def lead(self, term: Term) -> float:
         now = self.clock.now()
@@ -77,28 +82,32 @@ class DueJobs(LeaderLoop):
 
     def _plan_batch(self, connection: Connection, epoch: int, now: int) -> _Pass:
         ahead = self._bounds.ahead
-        jobs = claim_due_jobs(connection, now, self._batch, ahead)
+        claimed = claim_due_jobs(connection, now, self._batch, ahead)
+        jobs = [one for one in claimed if isinstance(one, Job)]
         calendars = calendars_by_id(connection, {job.calendar_id for job in jobs if job.calendar_id is not None})
         plans: list[tuple[Job, Plan]] = []
-        quarantined: list[tuple[int, str]] = []
+        bad: list[tuple[Job | UnreadableJob, str]] = [
+            (one, f"it cannot be read: {one.reason}") for one in claimed if isinstance(one, UnreadableJob)
+        ]
         for job in jobs:
             try:
-                calendar = calendars.get(job.calendar_id) if job.calendar_id is not None else None
-                plans.append((job, plan(job, schedule_of(job, calendar), now, self._bounds)))
-            except OrthError as error:
-                quarantined.append((job.id, str(error)))
-                plans.append((job, _quarantine(job, str(error))))
-        if failpoints.armed and plans:
+                schedule = schedule_of(job, _calendar(job, calendars))
+                plans.append((job, plan(job, schedule, now, self._bounds)))
+            except Exception as error:  # whatever is wrong with one job must not stop the others
+                bad.append((job, str(error) if isinstance(error, OrthError) else repr(error)))
+        if failpoints.armed and claimed:
             failpoints.hit("due.planned")
         planned = [(job, run) for job, its in plans for run in its.runs]
-        decisions = [decision for _job, its in plans for decision in its.decisions]
-        open_planned(connection, planned, now)
+        decided = [*plans, *((job, _quarantine(job, reason)) for job, reason in bad)]
+        decisions = [decision for _job, its in decided for decision in its.decisions]
+        open_planned(connection, planned, now, self._avoid)
         record_fires(connection, decisions, epoch, now)
-        move_jobs(connection, [_move(job, its) for job, its in plans])
-        if failpoints.armed and plans:
+        move_jobs(connection, [_move(job, its) for job, its in decided])
+        if failpoints.armed and claimed:
             failpoints.hit("due.written")
         skipped = sum(decision.decision != "run" for decision in decisions)
-        return _Pass(len(jobs), len(planned), skipped, tuple(quarantined), upcoming_jobs(connection, now, ahead))
+        quarantined = tuple((job.id, reason) for job, reason in bad)
+        return _Pass(len(claimed), len(planned), skipped, quarantined, upcoming_jobs(connection, now, ahead))
 
 
 def _pause(done: _Pass, now: int, ahead: int) -> float:
@@ -111,21 +120,32 @@ def _pause(done: _Pass, now: int, ahead: int) -> float:
     return min([_LONGEST_PAUSE, *(max(0, moment - now) / 1000 for moment in moments)])
 
 
-def _move(job: Job, its: Plan) -> Move:
+def _calendar(job: Job, calendars: Mapping[int, Calendar]) -> Calendar | None:
+    if job.calendar_id is None:
+        return None
+    if job.calendar_id not in calendars:
+        raise Invalid(f"calendar {job.calendar_id} does not exist or cannot be read")
+    return calendars[job.calendar_id]
+
+
+def _move(job: Job | UnreadableJob, its: Plan) -> Move:
     return Move(job.id, job.version, its.last_fire, its.next_fire, its.due_time, its.running)
 
 
-def _quarantine(job: Job, reason: str) -> Plan:
-    """Stop a job whose schedule can no longer be computed, and write down why: one bad definition must not stop the
-    others.
+def _quarantine(job: Job | UnreadableJob, reason: str) -> Plan:
+    """Stop a job that cannot be read or whose schedule cannot be computed, and write down why: one bad definition must
+    not stop the others.
     """
     fire = job.trigger_next_time
     decision = FireDecision(job.id, fire, fire, 1, "skipped", f"the job was stopped: {reason}", job.version)
     return Plan((), (decision,), job.trigger_last_time, 0, 0, running=False)
 
 
-def restarted(job: Job, schedule: Schedule, now: int) -> Job:
-    """``job`` waiting for its first fire after ``now``."""
+def restarted(job: Job, schedule: Schedule, now: int, decided: Collection[int]) -> Job:
+    """``job`` waiting for its first fire after ``now`` that is not among ``decided``: those are over, or under way."""
     fire = schedule.next_after(now)
+    while fire is not None and fire in decided:
+        fire = schedule.next_after(fire)
     due = 0 if fire is None else schedule.due_at(fire)
-    return replace(job, trigger_status=True, trigger_last_time=0, trigger_next_time=fire or 0, due_time=due)
+    started = fire is not None
+    return replace(job, trigger_status=started, trigger_last_time=0, trigger_next_time=fire or 0, due_time=due)

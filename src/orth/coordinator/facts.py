@@ -19,10 +19,10 @@ class JobsPlanned(Event):
 
 @dataclass(frozen=True, slots=True)
 class JobQuarantined(Event):
-    """A job whose schedule can no longer be computed was stopped so that the others go on."""
+    """A job that cannot be read, or whose schedule cannot be computed, was stopped so that the others go on."""
 
     level = logging.ERROR
-    sentence = "job {job_id} was stopped, its schedule cannot be computed: {reason}"
+    sentence = "job {job_id} was stopped, it cannot be planned: {reason}"
     job_id: int
     reason: str
 
@@ -45,6 +45,17 @@ class ExecutionRecalled(Event):
     execution_id: int
     job_id: int
     address: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionsReopened(Event):
+    """A process died with triggers it held until their time; they are sent again."""
+
+    level = logging.WARNING
+    sentence = "{count} executions that {address} held and did not start are sent again: {reason}"
+    address: str
+    count: int
     reason: str
 
 

@@ -17,7 +17,7 @@ from orth.coordinator.aftermath import (
     follow_up,
     tried_again,
 )
-from orth.coordinator.broadcasts import completed
+from orth.coordinator.broadcasts import EVERYBODY, Avoid, completed
 from orth.coordinator.facts import ExecutionFinished
 from orth.coordinator.planning import schedule_of
 from orth.coordinator.triggering import open_children, open_retries
@@ -27,7 +27,7 @@ from orth.domain.jobs import Job, ScheduleType
 from orth.events import Events
 from orth.store.database import Connection
 from orth.store.executions import Ending, end_executions
-from orth.store.jobs import jobs_by_id, wait_again
+from orth.store.jobs import jobs_by_id, unreadable_jobs, wait_again
 from orth.store.notes import Note, add_notes
 
 _NOBODY = ""
@@ -36,7 +36,7 @@ _NOBODY = ""
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """An execution this process ended. ``job`` is None when the definition is gone."""
+    """An execution this process ended. ``job`` is None when the definition is gone or cannot be read."""
 
     execution: Execution
     job: Job | None
@@ -51,13 +51,13 @@ class _Consequence:
     follow_up: FollowUp
 
 
-def finish(connection: Connection, endings: Sequence[Ending], now: int) -> list[Finished]:
+def finish(connection: Connection, endings: Sequence[Ending], now: int, avoid: Avoid = EVERYBODY) -> list[Finished]:
     """End executions and do what follows; those this call ended."""
     won = end_executions(connection, endings, now)
     if not won:
         return []
     jobs = jobs_by_id(connection, {execution.job_id for execution in won})
-    # A deleted job has no consequences; its shards are counted all the same.
+    # A job that is deleted or unreadable has no consequences; its shards are counted all the same.
     over = completed(connection, (one for one in won if one.job_id not in jobs or not tried_again(one)))
     _draw(
         connection,
@@ -68,7 +68,9 @@ def finish(connection: Connection, endings: Sequence[Ending], now: int) -> list[
             for following in follow_up(jobs[one.job_id], one, over.get(one.id))
         ],
         now,
+        avoid,
     )
+    _leave_unreadable(connection, [one for one in won if one.job_id not in jobs], now)
     if failpoints.armed:
         failpoints.hit("finishing.written")
     return [Finished(execution, jobs.get(execution.job_id)) for execution in won]
@@ -105,7 +107,18 @@ def _first_line(message: str | None) -> str:
     return next(iter((message or "").strip().splitlines()), "")[:200]
 
 
-def _draw(connection: Connection, consequences: Iterable[_Consequence], now: int) -> None:
+def _leave_unreadable(connection: Connection, ended: Sequence[Execution], now: int) -> None:
+    """Say where an end had no consequences because its job cannot be read."""
+    unreadable = unreadable_jobs(connection, {one.job_id for one in ended})
+    left = [one for one in ended if one.job_id in unreadable]
+    for one in left:
+        if one.schedule_time is not None:  # a FIX_DELAY would wait for ever: planning looks at it now, and stops it
+            wait_again(connection, one.job_id, one.schedule_time, now, now)
+    if left:
+        add_notes(connection, [_unreadable_note(one, unreadable[one.job_id]) for one in left], _NOBODY, now)
+
+
+def _draw(connection: Connection, consequences: Iterable[_Consequence], now: int, avoid: Avoid) -> None:
     """Carry out consequences; those of one kind together, however many executions ended at once."""
     retries: list[tuple[Job, Execution, RunAgain]] = []
     starts: list[tuple[Execution, StartChildren]] = []
@@ -123,28 +136,40 @@ def _draw(connection: Connection, consequences: Iterable[_Consequence], now: int
     if retries:
         open_retries(connection, retries, now)
     if starts:
-        notes += _start_children(connection, starts, now)
+        notes += _start_children(connection, starts, now, avoid)
     if notes:
         add_notes(connection, notes, _NOBODY, now)
 
 
 def _wait_again(connection: Connection, job: Job, last_fire: int, now: int) -> None:
-    schedule = schedule_of(job)
-    following = schedule.next_after(now)
-    assert following is not None  # a delay always has an end
-    wait_again(connection, job.id, last_fire, following, schedule.due_at(following))
+    try:
+        schedule = schedule_of(job)
+        following = schedule.next_after(now)
+        assert following is not None  # a delay always has an end
+        due = schedule.due_at(following)
+    except Exception:  # the result counts all the same; planning meets this now, and stops the job
+        following = due = now
+    wait_again(connection, job.id, last_fire, following, due)
 
 
-def _start_children(connection: Connection, starts: Sequence[tuple[Execution, StartChildren]], now: int) -> list[Note]:
+def _start_children(
+    connection: Connection, starts: Sequence[tuple[Execution, StartChildren]], now: int, avoid: Avoid
+) -> list[Note]:
     """Open the children that exist; notes about the others."""
     jobs = jobs_by_id(connection, {child for _parent, start in starts for child in start.children})
     wanted = [(child, parent, start.key) for parent, start in starts for child in start.children]
-    open_children(connection, [(jobs[child], parent, key) for child, parent, key in wanted if child in jobs], now)
+    there = [(jobs[child], parent, key) for child, parent, key in wanted if child in jobs]
+    open_children(connection, there, now, avoid)
     return [
-        Note(parent.id, reasons.CHILD_MISSING, f"Job {child} should follow, but there is no such job.")
+        Note(parent.id, reasons.CHILD_MISSING, f"Job {child} should follow, but it does not exist or cannot be read.")
         for child, parent, _key in wanted
         if child not in jobs
     ]
+
+
+def _unreadable_note(execution: Execution, reason: str) -> Note:
+    message = f"No retry, no child and no next delay followed: the job cannot be read ({reason})."
+    return Note(execution.id, reasons.JOB_UNREADABLE, message)
 
 
 def _left_note(execution: Execution, left: LeaveChildren) -> Note:

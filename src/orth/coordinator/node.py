@@ -28,6 +28,7 @@ from orth.coordinator.first_start import (
     prepare_folder,
     signing_secret,
 )
+from orth.coordinator.gone import GoneExecutors
 from orth.coordinator.http.app import build_app
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.lost import LostExecutions
@@ -138,6 +139,7 @@ class Coordinator:
             bounds=_bounds(given.settings),
             batch=own.plan_batch,
             dispatch=self.dispatch,
+            avoid=self.reach.avoid,
         )
         self.unknowns = Unknowns(
             db,
@@ -161,6 +163,18 @@ class Coordinator:
             every=own.lost_scan,
             lost_after=own.lost_after,
         )
+        self.gone = GoneExecutors(
+            db,
+            self.election,
+            given.probe_link or given.link,
+            self.reach,
+            clock,
+            events,
+            node_id=given.node.id,
+            token=given.access_token,
+            ahead=own.plan_ahead,
+            dispatch=self.dispatch,
+        )
         self.monitor = RegistryMonitor(
             db,
             self.election,
@@ -172,13 +186,20 @@ class Coordinator:
             store_failed=lambda: self.registrations.failed_at,
         )
         self.recalls = Recalls(db, given.link, clock, events, token=given.access_token)
-        self.batches = Batches(db, self.election, clock, events, dispatch=self.dispatch)
-        self.callbacks = Callbacks(db, clock, events, wakes=(self.dispatch, self.due), batches=self.batches)
+        self.batches = Batches(db, self.election, clock, events, dispatch=self.dispatch, avoid=self.reach.avoid)
+        self.callbacks = Callbacks(
+            db,
+            clock,
+            events,
+            wakes=(self.dispatch, self.due),
+            batches=self.batches,
+            avoid=self.reach.avoid,
+        )
 
     @property
     def loops(self) -> tuple[Loop, ...]:
         leading = (self.due, self.dispatch, self.batches, self.unknowns, self.lost, self.monitor, self.probing)
-        return (self.election, *leading, self.recalls)
+        return (self.election, *leading, self.gone, self.recalls)
 
     def app(self) -> FastAPI:
         """The HTTP side of this node."""

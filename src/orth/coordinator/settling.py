@@ -5,7 +5,7 @@ A yes and a doubt are written down; a no ends the execution. What surely was not
 because its executor keeps failing goes elsewhere or waits, and ends when it has waited too long. Each leaves a note.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from orth.coordinator.choosing import Choice
@@ -24,7 +24,7 @@ from orth.store.dispatching import (
     record_unknown,
 )
 from orth.store.executions import Ending
-from orth.store.notes import Note, add_notes
+from orth.store.notes import Note, add_notes, last_noted
 
 _ATTEMPTS = 3
 
@@ -45,6 +45,8 @@ class Office:
 class Verdicts:
     """What a transaction decided: collected first, written at the end."""
 
+    waiting: Mapping[int, int] = field(default_factory=dict)
+    """Since when executions have been waiting for one that is left alone; what is not here begins to."""
     letters: list[Letter] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
     waits: dict[tuple[int, str], list[int]] = field(default_factory=dict)
@@ -71,8 +73,10 @@ class Verdicts:
                 self.letters.append(decided)
             case Refusal(code, message):
                 self.end(execution, code, message)
-            case Wait(code, message) if code == reasons.CIRCUIT_OPEN and _waited(execution, now) > office.longest_wait:
-                self.end(execution, code, f"{message} It has waited {office.longest_wait // 1000} s for that to end.")
+            case Wait(reasons.CIRCUIT_OPEN as code, message) if (
+                waited := now - self.waiting.get(execution.id, now)
+            ) > office.longest_wait:
+                self.end(execution, code, f"{message} It has waited {waited // 1000} s for that to end.")
             case Wait():
                 self.wait(execution, decided)
 
@@ -98,7 +102,7 @@ class Settled:
 def claim(connection: Connection, opened: Sequence[Execution], office: Office, now: int) -> Settled:
     """Address opened executions and commit to it."""
     routes = Routes(connection, opened, office.outlook, now)
-    verdicts = Verdicts()
+    verdicts = Verdicts(_waiting(connection, opened))
     for execution in opened:
         decided = routes.address(execution, office.epoch)
         ahead = (execution.not_before or 0) > now
@@ -118,7 +122,7 @@ def settle(
     by_outcome: dict[Outcome, list[Answer]] = {outcome: [] for outcome in Outcome}
     for answer in answers:
         by_outcome[answer.outcome].append(answer)
-    verdicts = Verdicts()
+    verdicts = Verdicts(_waiting(connection, [answer.letter.execution for answer in by_outcome[Outcome.WITHDRAWN]]))
     record_accepted(connection, [answer.letter.execution.id for answer in by_outcome[Outcome.TAKEN]], now)
     doubts = by_outcome[Outcome.UNKNOWN]
     record_unknown(connection, [(one.letter.execution.id, one.message) for one in doubts], now, reasons.UNKNOWN_ANSWER)
@@ -183,5 +187,7 @@ def assignment(letter: Letter) -> Assignment:
     return Assignment(letter.execution.id, letter.peer.address, letter.peer.incarnation, message)
 
 
-def _waited(execution: Execution, now: int) -> int:
-    return now - execution.trigger_time
+def _waiting(connection: Connection, executions: Iterable[Execution]) -> dict[int, int]:
+    """Since when each of those that wait for an executor that is left alone does so; the next leader reads the same."""
+    waiting = [execution.id for execution in executions if execution.reason_code == reasons.CIRCUIT_OPEN]
+    return last_noted(connection, waiting, reasons.CIRCUIT_OPEN)

@@ -9,7 +9,7 @@ Each cause has a key, and a key opens its executions once:
 * ``batch:<id>:<instant>`` a logical time of a batch
 
 Doing any of it twice changes nothing. Two things are decided for all of them alike: a job with a super task runs that
-one's handler, and a job that broadcasts opens one execution for each address.
+one's handler, and a job that broadcasts opens one execution for each address but those the caller says to ``avoid``.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orth.coordinator.aftermath import RunAgain
-from orth.coordinator.broadcasts import in_shards
+from orth.coordinator.broadcasts import EVERYBODY, Avoid, in_shards
 from orth.coordinator.planning import PlannedRun
 from orth.domain.batches import Batch
 from orth.domain.executions import Execution
@@ -59,7 +59,9 @@ def check_same_request(stored: str | None, digest: str) -> None:
         raise Invalid("This Idempotency-Key was used with another body.", hint="Use a new key for a new request.")
 
 
-def open_planned(connection: Connection, planned: Sequence[tuple[Job, PlannedRun]], now: int) -> None:
+def open_planned(
+    connection: Connection, planned: Sequence[tuple[Job, PlannedRun]], now: int, avoid: Avoid = EVERYBODY
+) -> None:
     """Open the executions of planned fires."""
     _open(
         connection,
@@ -69,13 +71,14 @@ def open_planned(connection: Connection, planned: Sequence[tuple[Job, PlannedRun
         ],
         {job.id: job for job, _run in planned},
         now,
+        avoid,
     )
 
 
-def open_requested(connection: Connection, job: Job, request: Request, now: int) -> list[int]:
+def open_requested(connection: Connection, job: Job, request: Request, now: int, avoid: Avoid = EVERYBODY) -> list[int]:
     """Open what somebody asked for, or find it when they asked before; the ids."""
     opening = _opening(job, request.cause, request.trigger_key, None, request.param, addresses=request.addresses)
-    _open(connection, [replace(opening, request_digest=request.digest)], {job.id: job}, now)
+    _open(connection, [replace(opening, request_digest=request.digest)], {job.id: job}, now, avoid)
     return opened_before(connection, job.id, request)
 
 
@@ -107,16 +110,20 @@ def open_retries(connection: Connection, ended: Sequence[tuple[Job, Execution, R
     open_executions(connection, _with_super_handlers(connection, openings, jobs), now)
 
 
-def open_children(connection: Connection, children: Sequence[tuple[Job, Execution, str]], now: int) -> None:
+def open_children(
+    connection: Connection, children: Sequence[tuple[Job, Execution, str]], now: int, avoid: Avoid = EVERYBODY
+) -> None:
     """Open child jobs of what has succeeded, each under its key, with the logical time of the parent."""
     openings = [
         replace(_opening(child, TriggerCause.PARENT, key, parent.schedule_time), origin_id=parent.id)
         for child, parent, key in children
     ]
-    _open(connection, openings, {child.id: child for child, _parent, _key in children}, now)
+    _open(connection, openings, {child.id: child for child, _parent, _key in children}, now, avoid)
 
 
-def open_batch(connection: Connection, job: Job, batch: Batch, instants: Iterable[int], now: int) -> None:
+def open_batch(
+    connection: Connection, job: Job, batch: Batch, instants: Iterable[int], now: int, avoid: Avoid = EVERYBODY
+) -> None:
     """Open logical times of a batch."""
     openings = [
         replace(
@@ -126,12 +133,12 @@ def open_batch(connection: Connection, job: Job, batch: Batch, instants: Iterabl
         )
         for instant in instants
     ]
-    _open(connection, openings, {job.id: job}, now)
+    _open(connection, openings, {job.id: job}, now, avoid)
 
 
-def _open(connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job], now: int) -> None:
+def _open(connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job], now: int, avoid: Avoid) -> None:
     with_handlers = _with_super_handlers(connection, openings, jobs)
-    open_executions(connection, in_shards(connection, with_handlers, jobs), now)
+    open_executions(connection, in_shards(connection, with_handlers, jobs, avoid), now)
 
 
 def _with_super_handlers(

@@ -2,11 +2,11 @@
 
 Four ways to know. A process that announced it recognises a repeated trigger by its id, so it is asked again, many
 executions in one request; and only the very incarnation that was asked first, because its successor remembers nothing.
-A beat names what runs and waits at its sender. An executor of another make is asked whether the job is idle there: if
-it is, twice in a row and not right after the doubt arose, it does not have the execution. And a result settles
-everything, at any time.
+A beat names what runs and waits at its sender. An executor of another make is only asked whether it is busy with the
+job: while it is, it may be with this execution. And a result settles everything, at any time.
 
-What cannot be known ends when its bound has passed. It is never sent to anybody else.
+What cannot be known ends when an accepted execution that is as silent would be given up. It is never sent to anybody
+else, and its end opens no retry: it may have run, or still run, where nobody can see it.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from orth.coordinator.reach import Reach
 from orth.coordinator.sending import Sending
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, Execution
-from orth.domain.jobs import Group, Job
+from orth.domain.jobs import Group, Job, longest_silence
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.errors import OrthError
 from orth.events import Events
@@ -40,9 +40,8 @@ from orth.wire.messages import BATCH_LIMIT, Extension
 
 _BATCH = 1_000
 _PAUSE = 1.0
-_IDLE_AFTER = 10_000
-"""Milliseconds of doubt before idleness counts: the trigger or its result may still be on its way."""
-_IDLE_TWICE = 2
+_TWICE = 2
+"""How often in a row an executor of another make must not say that it is busy: one answer may get lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +78,10 @@ class Unknowns(LeaderLoop):
         self._node_id = node_id
         self._token = token
         self._bound = int(bound.total_seconds() * 1000)
-        self._lost_after = int(lost_after.total_seconds() * 1000)
+        self._lost_after = lost_after.total_seconds()
         self._after = 0
-        self._idle: dict[int, int] = {}
-        """How many times in a row the job of an execution was found idle."""
+        self._not_busy: dict[int, int] = {}
+        """How many times in a row an executor did not say that it is busy with the job of an execution."""
         self._doubted: dict[int, Doubt] = {}
         self._named: dict[int, Doubt] = {}
 
@@ -101,7 +100,7 @@ class Unknowns(LeaderLoop):
         self._doubted = {doubt.letter.execution.id: doubt for doubt in doubts}
         now = self.clock.now()
         answers = [answer for answers in await asyncio.gather(*self._questions(doubts, now)) for answer in answers]
-        self._idle = {one: count for one, count in self._idle.items() if one in self._doubted or more}
+        self._not_busy = {one: count for one, count in self._not_busy.items() if one in self._doubted or more}
         late = [one for one, since in orphans if now - since >= self._bound]
         if answers or late:
             finished = await self._db.leader_tx(term.epoch, self._store, answers, late, self.clock.now())
@@ -137,39 +136,42 @@ class Unknowns(LeaderLoop):
                 elif answer.outcome is Outcome.TAKEN:
                     settled.append(answer)
                 else:
-                    settled += self._given_up(doubt, self._bound, answer.message, now)
+                    settled += self._given_up(doubt, answer.message, now)
             if all(answer.outcome is Outcome.UNKNOWN for answer in answers):
                 for doubt in doubts[start + size :]:  # it does not answer: asking about the rest would only take time
-                    settled += self._given_up(doubt, self._bound, answers[0].message, now)
+                    settled += self._given_up(doubt, answers[0].message, now)
                 break
         return settled
 
     async def _look(self, doubt: Doubt, now: int) -> list[Answer]:
-        """Ask an executor that cannot be asked about an execution whether it does anything for the job at all."""
-        letter, one = doubt.letter, doubt.letter.execution.id
-        if now - doubt.since >= _IDLE_AFTER:
-            self._idle[one] = self._idle.get(one, 0) + 1 if await self._is_idle(letter) else 0
-            if self._idle[one] >= _IDLE_TWICE:
-                idle = f"Job {letter.job.id} is idle at {letter.peer.address}, so this execution is not there."
-                return [Answer(letter, Outcome.REFUSED, idle, reasons.SURELY_NOT_THERE)]
-        bound = letter.job.lost_after * 1000 or self._lost_after
-        return self._given_up(doubt, bound, "this executor cannot be asked", now)
+        """Ask an executor that cannot be asked about an execution whether it is busy with the job. That it is not says
+        only that nothing runs now: the execution may have ended, and its result may be on its way.
+        """
+        if not self._is_over(doubt, now):
+            return []
+        one, heard = doubt.letter.execution.id, await self._heard(doubt.letter)
+        self._not_busy[one] = self._not_busy.get(one, 0) + 1 if heard is not None else 0
+        return self._given_up(doubt, heard, now) if heard is not None and self._not_busy[one] >= _TWICE else []
 
-    async def _is_idle(self, letter: Letter) -> bool:
+    async def _heard(self, letter: Letter) -> str | None:
+        """Why nothing speaks for the execution; None when the executor says that it is busy with the job."""
         peer = letter.peer
         try:
             reply = await self._link.idle_beat(
                 peer.address, letter.job.id, token=self._token, app_name=peer.app_name, dialect=peer.dialect
             )
-        except OrthError:
-            return False
-        return reply.ok
+        except OrthError as error:
+            return error.message
+        return f"job {letter.job.id} is idle there." if reply.ok else None
 
-    def _given_up(self, doubt: Doubt, bound: int, last: str, now: int) -> list[Answer]:
-        if now - doubt.since < bound:
+    def _is_over(self, doubt: Doubt, now: int) -> bool:
+        return now - doubt.since >= longest_silence(doubt.letter.job, self._lost_after) * 1000
+
+    def _given_up(self, doubt: Doubt, last: str, now: int) -> list[Answer]:
+        if not self._is_over(doubt, now):
             return []
-        address = doubt.letter.peer.address
-        message = f"No answer from {address} for {bound // 1000} s, so nobody knows whether it ran. Last: {last}"
+        address, silent = doubt.letter.peer.address, (now - doubt.since) // 1000
+        message = f"No word of it from {address} for {silent} s, so nobody knows whether it ran. Last: {last}"
         return [Answer(doubt.letter, Outcome.REFUSED, message, reasons.NEVER_RESOLVED)]
 
     def _store(

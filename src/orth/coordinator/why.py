@@ -11,7 +11,7 @@ from orth.clock import iso
 from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status
 from orth.domain.fires import FireDecision
-from orth.domain.jobs import Job, TriggerCause
+from orth.domain.jobs import Job, TriggerCause, longest_silence
 from orth.domain.reasons import REASONS
 
 
@@ -29,7 +29,7 @@ class Patience:
     """The bounds that decide what happens next, in seconds."""
 
     answer: float
-    unknown: float
+    circuit: float
     lost: float
 
 
@@ -54,6 +54,7 @@ class Explanation:
     next: str
 
 
+_DOUBTS = (reasons.UNKNOWN_ANSWER, reasons.LEADER_CHANGED)
 _CAUSES = {
     TriggerCause.CRON: "Its cron schedule fired",
     TriggerCause.FIXED_RATE: "Its fixed rate fired",
@@ -70,7 +71,10 @@ _CAUSES = {
 
 def explain(record: Record, patience: Patience, now: int) -> Explanation:
     """Tell the story of an execution as it stands at ``now``."""
-    steps = (*_origin(record), *_route(record), *record.notes, *_ending(record.execution))
+    ending = tuple(_ending(record.execution))
+    said = {(step.code, step.at) for step in ending}  # what ended it was often noted as well, at the same instant
+    notes = (note for note in record.notes if (note.code, note.at) not in said)
+    steps = (*_origin(record), *_route(record), *notes, *ending)
     following = _next(record, patience, now)
     execution = record.execution
     if execution.phase is not Phase.ENDED:
@@ -113,14 +117,16 @@ def _ending(execution: Execution) -> Iterator[Step]:
         return
     told = execution.trigger_msg if execution.status is Status.TRIGGER_FAILED else execution.handle_msg
     text = _first_line(told) or REASONS.get(execution.reason_code or "", "")
-    yield Step(execution.reason_code or execution.status, text or "It ended.", execution.handle_time)
+    doubted = execution.reason_code in _DOUBTS  # a result came meanwhile, and it is what ended the execution
+    code = execution.status if doubted or not execution.reason_code else execution.reason_code
+    yield Step(code, text or "It ended.", execution.handle_time)
 
 
 def _next(record: Record, patience: Patience, now: int) -> str:
     execution = record.execution
     match execution.phase:
         case Phase.OPENED:
-            return _waiting(execution, patience, now)
+            return _waiting(record, patience, now)
         case Phase.DISPATCHING:
             return f"It is on its way; {execution.executor_address} has {patience.answer:g} s to answer."
         case Phase.UNKNOWN:
@@ -137,10 +143,12 @@ def _next(record: Record, patience: Patience, now: int) -> str:
             )
 
 
-def _waiting(execution: Execution, patience: Patience, now: int) -> str:
+def _waiting(record: Record, patience: Patience, now: int) -> str:
+    execution = record.execution
     due = execution.not_before
     if execution.reason_code == reasons.CIRCUIT_OPEN:
-        until = iso(execution.trigger_time + int(patience.unknown * 1000))
+        since = _last(record, reasons.CIRCUIT_OPEN)
+        until = iso((now if since is None else since) + int(patience.circuit * 1000))
         return f"{REASONS[reasons.CIRCUIT_OPEN]} It is looked at again every second and fails after {until}."
     if execution.reason_code == reasons.PEER_FULL:
         return f"{REASONS[reasons.PEER_FULL]} It is looked at again every second."
@@ -151,17 +159,20 @@ def _waiting(execution: Execution, patience: Patience, now: int) -> str:
 
 def _doubted(record: Record, patience: Patience) -> str:
     execution = record.execution
-    doubts = (reasons.UNKNOWN_ANSWER, reasons.LEADER_CHANGED)
-    since = next((step.at for step in reversed(record.notes) if step.code in doubts and step.at is not None), None)
-    asked = execution.incarnation is not None
-    bound = patience.unknown if asked else (record.job.lost_after if record.job else 0) or patience.lost
+    since = _last(record, *_DOUBTS)
+    bound = longest_silence(record.job, patience.lost) if record.job else patience.lost
     until = f"until {iso(since + int(bound * 1000))}" if since is not None else f"for {bound:g} s"
-    if asked:
-        return f"{execution.executor_address} is asked again every second {until}; then it counts as failed."
+    if execution.incarnation is not None:
+        return f"{execution.executor_address} is asked again every second {until}; then it fails and is not retried."
     return (
-        f"{execution.executor_address} cannot be asked about it. Its result is awaited {until}, "
-        "unless the executor says meanwhile that the job is idle there."
+        f"{execution.executor_address} cannot be asked about it. Its result is awaited {until}, and as long after as "
+        "the executor says that it is busy with the job; then it fails and is not retried."
     )
+
+
+def _last(record: Record, *codes: str) -> int | None:
+    """When one of these was last noted."""
+    return next((step.at for step in reversed(record.notes) if step.code in codes and step.at is not None), None)
 
 
 def _first_line(text: str | None) -> str:

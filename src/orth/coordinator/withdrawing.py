@@ -3,9 +3,9 @@
 ``withdraw`` is part of the transaction that stops or changes the job. A fire of which nothing was sent is forgotten,
 row and ledger: the job is as if it had never been planned, so a change means the same whether or not fires are planned
 ahead. A fire that was sent cannot be forgotten. If the job no longer has it, it is recalled: what is still here of it
-ends at once, and the ``Recalls`` loop asks the executors that hold the rest to drop it, as long as there is time. What
-the executor answers decides: dropped, it has failed with the reason and is not tried again; started after all, it ends
-as any other.
+ends at once, and the ``Recalls`` loop asks the executors that hold the rest to drop it, as long as there is time. The
+ledger says from then on that the fire was skipped, and why. What the executor answers decides about the execution:
+dropped, it has failed with the reason and is not tried again; started after all, it ends as any other.
 """
 
 import asyncio
@@ -30,6 +30,7 @@ from orth.store.ahead import (
     hold_fires_after,
     list_recalled,
     recall_executions,
+    skip_decided,
 )
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending
@@ -59,7 +60,12 @@ def withdraw(
     unsent = {fire for fire, shards in ahead.items() if all(one.phase is Phase.OPENED for one in shards)}
     forget_fires(connection, [one for fire in unsent for one in ahead[fire]])
     sent = [fire for fire in ahead if fire not in unsent]
-    _recall(connection, [one for fire in sent if not _has(following, fire) for one in ahead[fire]], reason_code, now)
+    unwanted = [
+        one for fire in sent if not _has(following, fire) for one in ahead[fire] if one.phase is not Phase.ENDED
+    ]
+    _recall(connection, unwanted, reason_code, now)
+    recalled = {one.schedule_time for one in unwanted if one.schedule_time is not None}
+    skip_decided(connection, job.id, recalled, f"{reason_code}: {REASONS[reason_code]}", now)
     gone = (unsent | decided_after(connection, job.id, now)) - set(sent)
     forget_decisions(connection, job.id, gone)
     return sorted(gone)

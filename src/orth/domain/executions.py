@@ -54,7 +54,7 @@ class Phase(StrEnum):
 
     OPENED = "opened"  # waits for dispatch
     DISPATCHING = "dispatching"  # an address is chosen and committed; the request may be on its way
-    UNKNOWN = "unknown"  # the answer was lost: the executor may have it. Asking, a callback or the bound resolves it
+    UNKNOWN = "unknown"  # the answer was lost: the executor may have it. Asking, a callback or a long silence ends it
     DISPATCHED = "dispatched"  # the executor said yes
     QUEUED = "queued"
     RUNNING = "running"

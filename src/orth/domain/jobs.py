@@ -180,3 +180,10 @@ class Job:
     def super_id(self) -> int | None:
         """The job whose handler and source this one runs; None when it runs its own."""
         return None if self.super_task_id in (0, self.id) else self.super_task_id
+
+
+def longest_silence(job: Job, lost_after: float) -> float:
+    """Seconds for which an execution of ``job`` may run without a word before it is given up: its own patience or that
+    of the setting, and never less than its handler may take.
+    """
+    return max(job.lost_after or lost_after, job.executor_timeout)

@@ -25,13 +25,16 @@ TAKEN_AFTER_ALL = "taken_after_all"
 SURELY_NOT_THERE = "surely_not_there"
 NEVER_RESOLVED = "never_resolved"
 EXECUTOR_RESTARTED = "executor_restarted"
+EXECUTOR_GONE = "executor_gone"
 LEADER_CHANGED = "leader_changed"
 DELETED = "deleted"
+JOB_UNREADABLE = "job_unreadable"
 ADDRESS_REFUSED = "address_refused"
 SUPER_TASK_MISSING = "super_task_missing"
 DISCARDED = "discarded"
 JOB_STOPPED = "job_stopped"
 JOB_CHANGED = "job_changed"
+KILLED = "killed"
 RESULT_LOST = "result_lost"
 CHILD_MISSING = "child_missing"
 CHILDREN_NOT_STARTED = "children_not_started"
@@ -54,15 +57,18 @@ REASONS: Mapping[str, str] = {
     UNKNOWN_ANSWER: "The answer was lost: the executor may have it. It is asked, never replaced.",
     TAKEN_AFTER_ALL: "The doubt is over: the executor has it.",
     SURELY_NOT_THERE: "The doubt is over: the executor surely does not have it.",
-    NEVER_RESOLVED: "Nobody could say within the bound whether the executor has it.",
+    NEVER_RESOLVED: "Nobody could ever say whether the executor had it. It may have run, so it is not retried.",
     EXECUTOR_RESTARTED: "The process that was asked is gone; its successor does not have it.",
+    EXECUTOR_GONE: "The process that held it died before its time had come: it did not start and is sent again.",
     LEADER_CHANGED: "The coordinator that was sending it lost the lead; its successor asks the executor.",
     DELETED: "The job or its group was deleted.",
+    JOB_UNREADABLE: "The stored definition of the job holds something this version does not know.",
     ADDRESS_REFUSED: "The address given with the trigger is not one that may be sent to.",
     SUPER_TASK_MISSING: "The job runs the handler of another job, and that one does not exist.",
     DISCARDED: "The job was busy there, and its block strategy discards what comes meanwhile.",
     JOB_STOPPED: "The job was stopped before this was due; what had been sent ahead was recalled.",
     JOB_CHANGED: "The job's schedule was changed so that this was no longer due; what had been sent was recalled.",
+    KILLED: "Somebody killed it. It is not tried again, and no job follows it.",
     RESULT_LOST: "The executor that had it can no longer report how it ended.",
     CHILD_MISSING: "It succeeded, but a job that should follow it does not exist.",
     CHILDREN_NOT_STARTED: "The broadcast is over, but not every shard succeeded, so its children were not started.",

@@ -31,7 +31,7 @@ from orth.executor.outbox import COUNT_LIMIT, Outbox
 from orth.executor.run_logs import LATEST_INSTANT
 from orth.executor.sources import Sources
 from orth.wire.dialects import Malformed
-from orth.wire.messages import IdleBeatRequest, KillRequest, Reply, RunAnswer, RunRequest
+from orth.wire.messages import NEVER_HAD, IdleBeatRequest, KillRequest, Reply, RunAnswer, RunRequest
 
 _TAKEN = Reply.success()
 
@@ -123,7 +123,7 @@ class Admission:
     def _refusal(self, request: RunRequest) -> str | None:
         incarnation = self._threads.tools.incarnation
         if request.resend_to is not None and request.resend_to != incarnation:
-            return f"this is another incarnation ({incarnation}), which never had it"
+            return f"this is another incarnation ({incarnation}), {NEVER_HAD}"
         if self._closed:
             return "this executor is stopping"
         if max(request.log_date_time, request.schedule_time or 0) > LATEST_INSTANT:

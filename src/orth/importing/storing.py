@@ -14,7 +14,7 @@ from orth.importing.report import Entry, Fate, Report
 from orth.store.database import Connection
 from orth.store.glue_versions import keep_glue_versions
 from orth.store.groups import list_groups
-from orth.store.jobs import get_job, list_jobs, replace_job
+from orth.store.jobs import UnreadableJob, get_job, list_jobs, replace_job
 from orth.store.users import add_user, find_user
 
 NO_PASSWORD = "!"  # noqa: S105  # no hash looks like this, so nobody can sign in with it
@@ -116,6 +116,8 @@ class _Known:
         after = 0
         while page := list_jobs(connection, after, _PAGE, group_id):
             for job in page:
+                if isinstance(job, UnreadableJob):
+                    continue  # nothing can be said to be the same
                 self._left[_namesake(job)].append(job)
             after = page[-1].id
 

@@ -157,7 +157,7 @@ class CoordinatorSection(Section):
         _seconds(5), "How long it is left alone before one more is tried; doubled each time, up to twelve times."
     )
     unknown_bound: Duration = _setting(
-        _seconds(60), "How long a trigger without an answer may stay unknown before it counts as failed."
+        _seconds(60), "How long an execution waits for an executor that is left alone before it fails."
     )
     lost_after: Duration = _setting(
         timedelta(minutes=10), "An execution whose executor is gone this long is failed as lost."

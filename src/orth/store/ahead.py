@@ -1,16 +1,17 @@
 """Executions that were opened before they are due, and taking them back.
 
 What was not sent can be forgotten as if it had never been planned: nobody outside has seen it. What was sent can only
-be *recalled*: the row says so, somebody tells the executor, and whatever the executor answers is how it ends.
+be *recalled*: the row says so, somebody tells the executor, and whatever the executor answers is how it ends. Only when
+the process that had it is gone, and was so before it could start, does it wait here again.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import ColumnElement, Connection, delete, select, update
 
-from orth.domain.executions import OPEN_PHASES, Execution, Phase
+from orth.domain.executions import NOT_YET, OPEN_PHASES, Execution, Phase
 from orth.store.engines import locked
 from orth.store.executions import execution_of
 from orth.store.tables import broadcasts, executions, fires, notes
@@ -27,6 +28,14 @@ class Recalled:
 
     execution: Execution
     reason_code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process of ours that has executions which must not start yet."""
+
+    address: str
+    incarnation: str
 
 
 def hold_fires_after(connection: Connection, job_id: int, instant: int) -> list[Execution]:
@@ -68,6 +77,16 @@ def forget_decisions(connection: Connection, job_id: int, fire_times: Iterable[i
         connection.execute(delete(fires).where(fires.c.job_id == job_id, fires.c.fire_time.in_(chunk)))
 
 
+def skip_decided(connection: Connection, job_id: int, fire_times: Iterable[int], reason: str, now: int) -> None:
+    """Change what the ledger says about these fires of a job: they were to run, and now they are not."""
+    for chunk in _chunks(sorted(fire_times)):
+        connection.execute(
+            update(fires)
+            .where(fires.c.job_id == job_id, fires.c.fire_time.in_(chunk), fires.c.decision == "run")
+            .values(decision="skipped", reason=reason[:255], decided_at=now)
+        )
+
+
 def recall_executions(connection: Connection, ids: Sequence[int], reason_code: str) -> None:
     """Mark executions that were sent as no longer wanted; the first reason stands."""
     for chunk in _chunks(sorted(ids)):
@@ -87,6 +106,71 @@ def list_recalled(connection: Connection, now: int, limit: int) -> list[Recalled
         .limit(limit)
     )
     return [Recalled(execution_of(row), row.recalled) for row in connection.execute(rows)]
+
+
+def list_holders(connection: Connection, epoch: int, after: int) -> list[Holder]:
+    """The processes that took what this term sent and must not start until after an instant."""
+    held = _sent_ahead(epoch, after)
+    rows = select(executions.c.executor_address, executions.c.incarnation).where(*held).distinct()
+    return [Holder(row.executor_address, row.incarnation) for row in connection.execute(rows)]
+
+
+def list_sent_ahead(connection: Connection, holder: Holder, epoch: int, after: int, limit: int) -> list[Execution]:
+    """What ``holder`` has of these, soonest first."""
+    rows = (
+        select(executions)
+        .where(
+            *_sent_ahead(epoch, after),
+            executions.c.executor_address == holder.address,
+            executions.c.incarnation == holder.incarnation,
+        )
+        .order_by(executions.c.not_before, executions.c.id)
+        .limit(limit)
+    )
+    return [execution_of(row) for row in connection.execute(rows)]
+
+
+def _sent_ahead(epoch: int, after: int) -> tuple[ColumnElement[bool], ...]:
+    return (
+        executions.c.phase == Phase.DISPATCHED,
+        executions.c.epoch == epoch,
+        executions.c.not_before > after,
+        executions.c.incarnation.is_not(None),
+        executions.c.executor_address.is_not(None),
+        executions.c.recalled.is_(None),
+    )
+
+
+def reopen_unstarted(
+    connection: Connection, ids: Sequence[int], incarnation: str, after: int, now: int, reason_code: str
+) -> list[int]:
+    """Let executions wait for dispatch again that ``incarnation`` took and must not start until after an instant; those
+    that still were so. The caller knows that this process was gone at that instant.
+    """
+    reopened: list[int] = []
+    for chunk in _chunks(sorted(ids)):
+        still = select(executions.c.id).where(
+            executions.c.id.in_(chunk),
+            executions.c.phase == Phase.DISPATCHED,
+            executions.c.incarnation == incarnation,
+            executions.c.not_before > after,
+            executions.c.recalled.is_(None),
+        )
+        held = list(connection.scalars(locked(still.order_by(executions.c.id), connection)))
+        connection.execute(
+            update(executions)
+            .where(executions.c.id.in_(held), executions.c.phase == Phase.DISPATCHED)
+            .values(
+                phase=Phase.OPENED,
+                phase_time=now,
+                trigger_code=NOT_YET,
+                executor_address=None,
+                incarnation=None,
+                reason_code=reason_code,
+            )
+        )
+        reopened += held
+    return reopened
 
 
 def _chunks(items: Sequence[T]) -> Iterable[Sequence[T]]:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
 from orth.domain.calendars import Calendar
-from orth.errors import Conflict
+from orth.errors import Conflict, OrthError
 from orth.store.engines import insert_returning_id
 from orth.store.tables import calendars
 
@@ -29,7 +29,16 @@ def list_calendars(connection: Connection, after: int, limit: int) -> list[tuple
 
 
 def calendars_by_id(connection: Connection, ids: Set[int]) -> dict[int, Calendar]:
+    """Those of these calendars that exist and can be read: one bad row must not keep the others from being used."""
     if not ids:
         return {}
     rows = connection.execute(select(calendars).where(calendars.c.id.in_(ids)))
-    return {row.id: Calendar.parse(json.loads(row.definition)) for row in rows}
+    found = {row.id: _readable(row.definition) for row in rows}
+    return {calendar_id: calendar for calendar_id, calendar in found.items() if calendar is not None}
+
+
+def _readable(definition: str) -> Calendar | None:
+    try:
+        return Calendar.parse(json.loads(definition))
+    except (OrthError, ValueError, TypeError):
+        return None

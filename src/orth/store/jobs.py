@@ -1,11 +1,15 @@
-"""Jobs: definitions, and where each stands in its schedule."""
+"""Jobs: definitions, and where each stands in its schedule.
 
-from collections.abc import Iterable, Sequence
+A row may hold what this version does not know, written by a newer node or by hand. Whoever asks for that one job gets
+``Unreadable``; a list of jobs has an ``UnreadableJob`` in its place, or leaves it out, and the others are unharmed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, exists, func, literal, not_, or_, select, update
+from sqlalchemy import Connection, Integer, Row, delete, exists, func, literal, not_, or_, select, update
 
 from orth.domain.jobs import (
     PLANNED_AHEAD,
@@ -17,13 +21,15 @@ from orth.domain.jobs import (
     RouteStrategy,
     ScheduleType,
 )
-from orth.errors import Conflict, NotFound
+from orth.domain.schedules import LAST_INSTANT
+from orth.errors import Conflict, NotFound, Unreadable
 from orth.store.engines import among, insert_returning_id, locked, share_locked, update_many
 from orth.store.routes import forget_routes
 from orth.store.tables import executions, groups, jobs
 
 RUNNING = 1
 STOPPED = 0
+_LARGEST_ID = 2**63 - 1  # what a database can compare with
 _STANDING = ("trigger_status", "trigger_last_time", "trigger_next_time", "due_time")
 
 
@@ -41,6 +47,23 @@ class Move:
     running: bool
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadableJob:
+    """What can be said of a job whose row cannot be read, and why it cannot."""
+
+    id: int
+    version: int
+    job_group: int
+    job_desc: str
+    executor_handler: str
+    schedule_type: str
+    schedule_conf: str
+    trigger_status: bool
+    trigger_last_time: int
+    trigger_next_time: int
+    reason: str
+
+
 def create_job(connection: Connection, job: Job, now: int) -> int:
     """Store ``job`` (its id is ignored) in an existing group and give its id."""
     _hold_group(connection, job.job_group)
@@ -51,15 +74,31 @@ def get_job(connection: Connection, job_id: int) -> Job:
     row = connection.execute(select(jobs).where(jobs.c.id == job_id)).one_or_none()
     if row is None:
         raise NotFound("job", job_id)
-    return _job(row)
+    return _readable(row)
+
+
+def check_exists(connection: Connection, job_id: int) -> None:
+    """``NotFound`` unless there is such a job, readable or not."""
+    if connection.execute(select(jobs.c.id).where(jobs.c.id == job_id)).one_or_none() is None:
+        raise NotFound("job", job_id)
 
 
 def jobs_by_id(connection: Connection, ids: Iterable[int]) -> dict[int, Job]:
+    """Those of these jobs that exist and can be read."""
     rows = connection.execute(select(jobs).where(among(connection, jobs.c.id, set(ids))))
-    return {row.id: _job(row) for row in rows}
+    return {row.id: job for row in rows if isinstance(job := _job(row), Job)}
 
 
-def list_jobs(connection: Connection, after: int, limit: int, group: int | None = None) -> list[Job]:
+def unreadable_jobs(connection: Connection, ids: Iterable[int]) -> dict[int, str]:
+    """Why those of these jobs that exist and cannot be read cannot."""
+    wanted = set(ids)
+    if not wanted:
+        return {}
+    rows = connection.execute(select(jobs).where(among(connection, jobs.c.id, wanted)))
+    return {row.id: job.reason for row in rows if isinstance(job := _job(row), UnreadableJob)}
+
+
+def list_jobs(connection: Connection, after: int, limit: int, group: int | None = None) -> list[Job | UnreadableJob]:
     """Jobs in order of id, those after ``after``."""
     statement = select(jobs).where(jobs.c.id > after).order_by(jobs.c.id).limit(limit)
     if group is not None:
@@ -72,13 +111,13 @@ def hold_job(connection: Connection, job_id: int) -> Job:
     row = connection.execute(locked(select(jobs).where(jobs.c.id == job_id), connection)).one_or_none()
     if row is None:
         raise NotFound("job", job_id)
-    return _job(row)
+    return _readable(row)
 
 
 def hold_referred(connection: Connection, ids: Iterable[int]) -> dict[int, Job]:
     """Those of these jobs that exist, kept from being changed or removed until the transaction ends."""
     rows = select(jobs).where(jobs.c.id.in_(set(ids))).order_by(jobs.c.id)
-    return {row.id: _job(row) for row in connection.execute(share_locked(rows, connection))}
+    return {row.id: _readable(row) for row in connection.execute(share_locked(rows, connection))}
 
 
 def parents_of(connection: Connection, job_id: int) -> list[int]:
@@ -126,7 +165,7 @@ def delete_job(connection: Connection, job_id: int) -> None:
     forget_routes(connection, job_id)
 
 
-def claim_due_jobs(connection: Connection, now: int, limit: int, ahead: int = 0) -> list[Job]:
+def claim_due_jobs(connection: Connection, now: int, limit: int, ahead: int = 0) -> list[Job | UnreadableJob]:
     """Running jobs that are due, or become due within ``ahead`` milliseconds if they may be planned so early; the most
     urgent first, locked until the transaction ends. Jobs being edited are left for the next pass.
     """
@@ -218,20 +257,80 @@ def _values(job: Job) -> dict[str, Any]:
     }
 
 
-def _job(row: Row[Any]) -> Job:
+def _readable(row: Row[Any]) -> Job:
+    job = _job(row)
+    if isinstance(job, UnreadableJob):
+        raise Unreadable(
+            f"Job {job.id} cannot be read: {job.reason}.",
+            hint="A newer version may have written it: upgrade this node, or correct the row.",
+        )
+    return job
+
+
+def _job(row: Row[Any]) -> Job | UnreadableJob:
+    try:
+        return _parsed(row)
+    except (KeyError, ValueError):
+        return _unreadable(row)
+
+
+def _parsed(row: Row[Any]) -> Job:
     # Every planned and every ended execution passes here: by position and by table, which takes half of the time.
+    instants = _INSTANTS(row)
+    if set(map(type, _NUMBERS(row))) != {int} or min(instants) < 0 or max(instants) > LAST_INSTANT:
+        raise ValueError
     values = dict(zip(_FIELDS, _IN_ORDER(row), strict=True))
     for name, members in _MEMBERS.items():
         values[name] = members[values[name]]
-    values["child_job_ids"] = tuple(int(part) for part in row.child_jobid.split(",") if part)
+    values["child_job_ids"] = children = tuple(int(part) for part in row.child_jobid.split(",") if part)
+    if children and not 0 < min(children) <= max(children) <= _LARGEST_ID:
+        raise ValueError
     values["child_per_shard"] = bool(values["child_per_shard"])
     values["label_selector"] = values["label_selector"] or ""
     values["trigger_status"] = values["trigger_status"] == RUNNING
     return Job(**values)
 
 
+def _unreadable(row: Row[Any]) -> UnreadableJob:
+    due, following = _instant(row.due_time), _instant(row.trigger_next_time)
+    return UnreadableJob(
+        id=row.id,
+        version=row.version,
+        job_group=row.job_group,
+        job_desc=row.job_desc,
+        executor_handler=row.executor_handler,
+        schedule_type=row.schedule_type,
+        schedule_conf=row.schedule_conf,
+        trigger_status=row.trigger_status == RUNNING,
+        trigger_last_time=_instant(row.trigger_last_time) or 0,
+        trigger_next_time=following or due or 0,
+        reason=_why_unreadable(row._asdict()),
+    )
+
+
+def _why_unreadable(row: Mapping[str, Any]) -> str:
+    wrong = [name for name, members in _MEMBERS.items() if row[name] not in members]
+    wrong += [name for name in _NUMBER_NAMES if type(row[name]) is not int]
+    wrong += [name for name in _INSTANT_NAMES if type(row[name]) is int and _instant(row[name]) is None]
+    return ", ".join(f"{name} is {str(row[name])[:40]!r}" for name in wrong or ["child_jobid"])
+
+
+def _instant(value: object) -> int | None:
+    return value if isinstance(value, int) and 0 <= value <= LAST_INSTANT else None
+
+
 _FIELDS = tuple(field.name for field in fields(Job) if field.name in jobs.c)
-_IN_ORDER = itemgetter(*(list(jobs.c.keys()).index(name) for name in _FIELDS))
+_NUMBER_NAMES = tuple(name for name in _FIELDS if isinstance(jobs.c[name].type, Integer) and not jobs.c[name].nullable)
+_INSTANT_NAMES = ("trigger_last_time", "trigger_next_time", "due_time")
+
+
+def _places(names: Sequence[str]) -> Callable[[Row[Any]], tuple[Any, ...]]:
+    return itemgetter(*(list(jobs.c.keys()).index(name) for name in names))
+
+
+_IN_ORDER = _places(_FIELDS)
+_NUMBERS = _places(_NUMBER_NAMES)
+_INSTANTS = _places(_INSTANT_NAMES)
 _MEMBERS: dict[str, dict[str, Any]] = {
     "schedule_type": {one.value: one for one in ScheduleType},
     "dst_policy": {one.value: one for one in DstPolicy},

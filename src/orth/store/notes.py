@@ -48,6 +48,20 @@ def notes_of(connection: Connection, execution_id: int) -> list[Note]:
     return [Note(row.execution_id, row.code, row.message, row.at, row.node_id) for row in rows]
 
 
+def last_noted(connection: Connection, ids: Sequence[int], code: str) -> dict[int, int]:
+    """When ``code`` was last noted about each of these executions; those about which it never was are left out."""
+    found: dict[int, int] = {}
+    for start in range(0, len(ids), _IDS_PER_STATEMENT):
+        chunk = ids[start : start + _IDS_PER_STATEMENT]
+        noted = (
+            select(notes.c.execution_id, func.max(notes.c.at).label("last"))
+            .where(notes.c.execution_id.in_(chunk), notes.c.code == code)
+            .group_by(notes.c.execution_id)
+        )
+        found |= {row.execution_id: row.last for row in connection.execute(noted)}
+    return found
+
+
 def _counts(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
     counts: dict[int, int] = {}
     for start in range(0, len(ids), _IDS_PER_STATEMENT):

@@ -272,6 +272,18 @@ def list_executors(
     return _entries(connection, *conditions, limit=limit)
 
 
+def incarnations_at(connection: Connection, addresses: Iterable[str]) -> dict[str, set[str | None]]:
+    """Which processes are registered at each of these addresses; nothing where nobody is."""
+    found: dict[str, set[str | None]] = {}
+    for chunk in _chunks(sorted(addresses)):
+        rows = select(registry.c.registry_value, registry.c.incarnation).where(
+            registry.c.registry_group == EXECUTOR, among(connection, registry.c.registry_value, chunk)
+        )
+        for row in connection.execute(rows):
+            found.setdefault(row.registry_value, set()).add(row.incarnation)
+    return found
+
+
 def _entries(connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None) -> list[ExecutorEntry]:
     rows = connection.execute(
         select(

@@ -217,7 +217,7 @@ class Cluster:
     async def trigger_all(self, job: Job, param: str | None = None, addresses: Sequence[str] = ()) -> list[int]:
         """Trigger a job by hand; the ids of its executions, of which a broadcast has several."""
         asked = Request(TriggerCause.MANUAL, secrets.token_hex(8), param, tuple(addresses))
-        opened = await self.db.tx(trigger_job, job.id, asked, self.clock.now())
+        opened = await self.db.tx(trigger_job, job.id, asked, self.clock.now(), self.coordinators[0].reach.avoid)
         for coordinator in self.coordinators:
             coordinator.dispatch.wake()
         return opened

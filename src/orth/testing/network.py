@@ -1,6 +1,7 @@
 """The network between coordinators and executors of one process, which a test can cut."""
 
 import asyncio
+import errno
 from collections.abc import Coroutine, Sequence
 from enum import Enum
 from typing import Any, TypeVar
@@ -63,7 +64,7 @@ class Network:
         line = self.lines.get(address, Line.UP)
         runtime = self.executors.get(address)
         if line is Line.REFUSED or runtime is None:
-            raise NotSent(f"{address}: connection refused.")
+            raise NotSent(f"{address}: connection refused.") from ConnectionRefusedError(errno.ECONNREFUSED, "refused")
         if line is Line.LOST_REQUESTS:
             raise AnswerUnknown(f"{address}: no answer.")
         status, answer = await asyncio.to_thread(runtime.handle, path, body, headers)

@@ -129,8 +129,9 @@ def read_callback(body: bytes) -> list[CallbackItem | Malformed]:
     """The results in ``body``: a bare array, ``{"callbackList": [...]}`` or a single result.
 
     Halves of surrogate pairs are repaired here instead of refused: clients that cut a message at a length leave them.
+    ``NaN`` and its like are text: clients that send what a handler returned write them.
     """
-    value = parse(read_text(body, BODY_LIMIT))
+    value = parse(read_text(body, BODY_LIMIT), odd_numbers_as_text=True)
     if isinstance(value, dict):
         if "callbackList" in value:
             value = value["callbackList"] or []

@@ -10,6 +10,7 @@ An answer that did arrive is a ``Reply``, and its code decides. A redirect is no
 what was registered, and a request with a token in it goes nowhere else.
 """
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace, TracebackType
@@ -49,6 +50,11 @@ class NotSent(Unavailable):
     """The executor surely did not get it."""
 
     kind = "not-sent"
+
+    @property
+    def nobody_listens(self) -> bool:
+        """Whether the machine was reached and said that no process has this port: not silence, nor a missing route."""
+        return isinstance(self.__cause__, OSError) and self.__cause__.errno == errno.ECONNREFUSED
 
 
 class AnswerUnknown(Unavailable):

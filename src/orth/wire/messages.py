@@ -226,6 +226,10 @@ class Extension(StrEnum):
     NOT_BEFORE = "not-before"  # /run takes startIn, for the strategies SERIAL_EXECUTION and CONCURRENT
 
 
+NEVER_HAD = "which never had it"
+"""What an executor says that is sent a repetition meant for another incarnation, and does not have the execution."""
+
+
 class RunRequest(Message):
     """Run this. Acceptance means queued, not started."""
 
@@ -334,7 +338,7 @@ class Announcement(Message):
     """What our executors say of themselves with every beat."""
 
     incarnation: Identity
-    version: Annotated[str, Field(max_length=IDENTITY_LIMIT)] = ""
+    version: Annotated[str, Field(max_length=IDENTITY_LIMIT), AfterValidator(_visible)] = ""
     extensions: Annotated[tuple[Identity, ...], Field(max_length=EXTENSIONS_LIMIT)] = ()
     handlers: Annotated[tuple[HandlerInfo, ...], Field(max_length=HANDLERS_LIMIT)] = ()
     running: LogIds = ()

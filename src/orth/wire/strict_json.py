@@ -2,8 +2,9 @@
 
 The parser of the standard library is generous: it takes ``NaN``, lets the last of two equal keys win, turns ``1e400``
 into infinity and hands out halves of surrogate pairs that no database stores. Each of these is a way for two readers of
-the same bytes to see different messages, so all are refused. Depth and the length of numbers are bounded, so that a
-small body cannot cost much time; the size of the body itself is the caller's limit.
+the same bytes to see different messages, so all are refused. Only in reported results are odd numbers read as text,
+because a result must not be lost for how it is worded. Depth and the length of numbers are bounded, so that a small
+body cannot cost much time; the size of the body itself is the caller's limit.
 """
 
 import json
@@ -55,11 +56,15 @@ def read_text(body: bytes, limit: int) -> str:
         raise InvalidMessage(f"The body is not UTF-8 (at byte {error.start}).") from None
 
 
-def parse(text: str) -> object:
-    """The value ``text`` stands for; its strings may still hold halves of surrogate pairs."""
+def parse(text: str, *, odd_numbers_as_text: bool = False) -> object:
+    """The value ``text`` stands for; its strings may still hold halves of surrogate pairs.
+
+    ``odd_numbers_as_text``: ``NaN``, ``Infinity`` and ``1e400`` become what was written instead of being refused.
+    """
+    constant, decimal = (str, _float_or_text) if odd_numbers_as_text else (_constant, _float)
     try:
         # Integers need no hook: int() itself refuses more than 4300 digits.
-        value: object = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+        value: object = json.loads(text, object_pairs_hook=_object, parse_constant=constant, parse_float=decimal)
     except RecursionError:
         raise InvalidMessage("The JSON is nested too deeply.") from None
     except (json.JSONDecodeError, _Refused) as error:
@@ -87,6 +92,13 @@ def _float(digits: str) -> float:
     if math.isinf(number):
         raise _Refused("a number is too large")
     return number
+
+
+def _float_or_text(digits: str) -> float | str:
+    try:
+        return _float(digits)
+    except _Refused:
+        return digits
 
 
 def _depth_exceeds(value: object, limit: int) -> bool:

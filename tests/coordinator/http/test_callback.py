@@ -175,13 +175,32 @@ def test_a_malformed_item_spoils_nothing(site: Site, executor: Caller, execution
     assert shown(site, execution_id)["status"] == "success"
 
 
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        (b"NaN", "NaN"),
+        (b'{"mean": -Infinity, "n": 1.5}', '{"mean": "-Infinity", "n": 1.5}'),
+        (b"[1e999]", '["1e999"]'),
+    ],
+)
+def test_numbers_that_are_none_are_text_and_spoil_nothing(
+    site: Site, executor: Caller, execution_id: int, written: bytes, stored: str
+) -> None:
+    odd = b'{"logId": %d, "handleCode": 200, "handleMsg": %s}' % (execution_id, written)
+    nameless = b'{"logId": 1000000, "handleCode": NaN}'
+    told = executor.call("POST", "/api/callback", raw=b"[%s, NaN, %s]" % (nameless, odd)).envelope()
+    verdicts = [(one["logId"], one["verdict"]) for one in told["data"]["verdicts"]]
+    assert verdicts == [(1000000, "malformed"), (execution_id, "stored")]
+    assert (shown(site, execution_id)["status"], shown(site, execution_id)["handle_msg"]) == ("success", stored)
+
+
 def test_a_malformed_report_ends_nothing(site: Site, executor: Caller, execution_id: int) -> None:
     before = site.contents()
     assert report(executor, [{"logId": execution_id, "handleCode": "ok"}]) == [(execution_id, "malformed")]
     assert site.contents() == before
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"null", b"7", b'"x"', b"{}", b"[" * 100_000, b"[NaN]", b"\xff"])
+@pytest.mark.parametrize("body", [b"", b"{", b"null", b"7", b'"x"', b"{}", b"[" * 100_000, b"NaN", b"\xff"])
 def test_what_is_no_callback_is_refused_in_the_envelope(site: Site, executor: Caller, body: bytes) -> None:
     before = site.contents()
     assert executor.call("POST", "/api/callback", raw=body).envelope(400)["msg"]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from orth.domain.jobs import BlockStrategy, MisfireStrategy, RouteStrategy
 from tests.coordinator.http.live import ACCESS_TOKEN, PASSWORD, Answer, Caller, Site
 from tests.coordinator.http.test_app import every_route
 
@@ -140,3 +141,19 @@ def test_every_call_the_page_names_exists_and_every_call_there_is_is_named(site:
 )
 def test_the_comparison_notices_a_difference(said: Any, got: Any) -> None:
     assert not fits(said, got)
+
+
+def test_every_strategy_is_listed() -> None:
+    rows = dict(
+        re.findall(
+            r"^\| `(executor_route_strategy|executor_block_strategy|misfire_strategy)` \| (.*?) \|",
+            PAGE.read_text(),
+            re.MULTILINE,
+        )
+    )
+    for field, strategies in (
+        ("executor_route_strategy", RouteStrategy),
+        ("executor_block_strategy", BlockStrategy),
+        ("misfire_strategy", MisfireStrategy),
+    ):
+        assert set(re.findall(r"`([A-Z_]+)`", rows[field])) == set(strategies)

@@ -130,6 +130,7 @@ BAD_BEATS: list[Any] = [
     beat(registryValue="http://" + "a" * 70_000),
     beat(orth={"incarnation": ""}),
     beat(orth={"incarnation": "a" * 65}),
+    beat(orth={"incarnation": "one", "version": "1\x00"}),
     beat(orth={"incarnation": "one", "handlers": [{"name": ""}]}),
     beat(orth={"incarnation": "one", "handlers": [{"name": "x"}] * 1001}),
     beat(orth="yes"),

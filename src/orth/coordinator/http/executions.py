@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, BackgroundTasks, Path, Query
 from pydantic import BaseModel
 
-from orth.coordinator.http.auth import ToolsHere
+from orth.coordinator.http.auth import CallerHere, ToolsHere
 from orth.coordinator.http.instants import instant, shown_instant
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.tools import Tools
+from orth.coordinator.killing import Killing, may_start_yet
 from orth.coordinator.why import Patience, Record, Step, explain
 from orth.domain.executions import Execution, Status, tag
 from orth.domain.jobs import GroupDialect
@@ -89,6 +90,19 @@ class LogShown(BaseModel):
     end: bool
 
 
+class KilledShown(BaseModel):
+    """What came of a kill. ``ended`` are the executions it closed: more than one where an executor can end a job only
+    as a whole. ``told`` is false when nobody had it, or when the executor could not be told and may still be working.
+    """
+
+    id: int
+    status: Status
+    tag: str
+    told: bool
+    message: str
+    ended: list[int]
+
+
 @router.get("")
 async def executions(
     tools: ToolsHere,
@@ -158,6 +172,26 @@ async def log(
     if got.to_line < from_line:
         return _no_lines(from_line, got.content, end=ended)
     return LogShown(from_line=from_line, to_line=got.to_line, content=got.content, end=got.end and ended)
+
+
+@router.post("/{execution_id}/kill", status_code=202)
+async def kill(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere, later: BackgroundTasks) -> KilledShown:
+    """End an execution now, and tell its executor. One that has ended stays as it is: 409."""
+    killing = Killing(tools.db, tools.link, tools.clock, tools.events, token=tools.access_token)
+    killed = await killing.kill(execution_id, caller.username)
+    closed, one = killed.closed, killed.closed.execution
+    if may_start_yet(closed):
+        later.add_task(killing.tell_again, closed, tools.settings.coordinator.dispatch_timeout.total_seconds())
+    for loop in (*tools.planning, tools.batches):  # a delay may have begun, and a batch may have room
+        loop.wake()
+    return KilledShown(
+        id=one.id,
+        status=one.status,
+        tag=tag(one.trigger_code, one.handle_code),
+        told=killed.told,
+        message=killed.message,
+        ended=[finished.execution.id for finished in closed.finished],
+    )
 
 
 async def _read_log(tools: Tools, found: Execution, asked: LogRequest) -> LogPage:

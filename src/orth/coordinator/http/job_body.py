@@ -1,6 +1,6 @@
 """A job as the API reads and shows it: every field with its default and its limits."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -29,6 +29,7 @@ from orth.domain.jobs import (
 )
 from orth.domain.selectors import SELECTOR_LIMIT, parse_selector
 from orth.errors import Invalid
+from orth.store.jobs import UnreadableJob
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -185,8 +186,32 @@ class JobShown(BaseModel):
     trigger_next_time: str | None
 
 
+class UnreadableShown(BaseModel):
+    """A job whose row holds something this version does not know, as far as it can be shown."""
+
+    id: int
+    version: int
+    job_group: int
+    job_desc: str
+    executor_handler: str
+    schedule_type: str
+    schedule_conf: str
+    trigger_status: int
+    trigger_last_time: str | None
+    trigger_next_time: str | None
+    unreadable: str = Field(description="What cannot be read.")
+
+
 def shown(job: Job) -> dict[str, Any]:
-    return _values(job, JobShown) | {
+    return _values(job, JobShown) | _standing(job)
+
+
+def unreadable_shown(job: UnreadableJob) -> dict[str, Any]:
+    return asdict(job) | _standing(job) | {"unreadable": job.reason}
+
+
+def _standing(job: Job | UnreadableJob) -> dict[str, Any]:
+    return {
         "trigger_status": int(job.trigger_status),
         "trigger_last_time": iso(job.trigger_last_time) if job.trigger_last_time else None,
         "trigger_next_time": iso(job.trigger_next_time) if job.trigger_next_time else None,

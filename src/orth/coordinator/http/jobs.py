@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from orth.clock import iso
 from orth.coordinator.defining import define, edit, remove_job, start_job, stop_job, trigger_job, with_schedule
 from orth.coordinator.http.auth import ToolsHere
-from orth.coordinator.http.job_body import JobBody, JobShown, body_of, shown
+from orth.coordinator.http.job_body import JobBody, JobShown, UnreadableShown, body_of, shown, unreadable_shown
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import Tools
@@ -22,7 +22,7 @@ from orth.domain.jobs import Job, TriggerCause
 from orth.domain.nodes import normal_address
 from orth.store.database import Connection
 from orth.store.fires import list_fires
-from orth.store.jobs import get_job, hold_job, list_jobs
+from orth.store.jobs import UnreadableJob, check_exists, get_job, hold_job, list_jobs
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
@@ -85,9 +85,10 @@ async def jobs(
     limit: Limit = 50,
     cursor: Cursor = None,
     job_group: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-) -> Page[JobShown]:
+) -> Page[JobShown | UnreadableShown]:
+    """Jobs in order of id. One that this version cannot read has ``unreadable``, which says why."""
     rows = await tools.db.read(list_jobs, position(cursor) or 0, limit + 1, job_group)
-    return Page[JobShown].model_validate(page(rows, limit, lambda job: job.id, shown))
+    return Page[JobShown | UnreadableShown].model_validate(page(rows, limit, lambda job: job.id, _listed))
 
 
 @router.post("", status_code=201)
@@ -174,7 +175,7 @@ async def trigger(
         body.executor_param,
         tuple(body.address_list),
     )
-    ids = await tools.db.tx(trigger_job, job_id, asked, tools.clock.now())
+    ids = await tools.db.tx(trigger_job, job_id, asked, tools.clock.now(), tools.reach.avoid)
     for loop in tools.dispatching:
         loop.wake()
     return Triggered(execution_ids=ids)
@@ -197,7 +198,7 @@ async def next_fires(job_id: JobId, tools: ToolsHere, n: Annotated[int, Query(ge
 @router.get("/{job_id}/fires")
 async def fires(job_id: JobId, tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[FireShown]:
     """What was decided about past fires, newest first."""
-    await tools.db.read(get_job, job_id)
+    await tools.db.read(check_exists, job_id)
     rows = await tools.db.read(list_fires, job_id, limit + 1, position(cursor))
     return Page[FireShown].model_validate(
         page(
@@ -214,6 +215,10 @@ async def fires(job_id: JobId, tools: ToolsHere, limit: Limit = 50, cursor: Curs
             },
         )
     )
+
+
+def _listed(job: Job | UnreadableJob) -> dict[str, Any]:
+    return unreadable_shown(job) if isinstance(job, UnreadableJob) else shown(job)
 
 
 async def _show(tools: Tools, job_id: int, response: Response) -> JobShown:

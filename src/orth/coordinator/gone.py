@@ -1,0 +1,145 @@
+"""What a process held until its time and took with it when it died is sent again: the GoneExecutors loop.
+
+A trigger sent ahead waits at its executor. When that process is gone before the instant has come, the trigger surely
+did not start, and nobody else has it: it waits for dispatch again and is routed as any other. Being gone must be
+certain, because a trigger that starts twice is worse than one that starts never. Doubt about an address, or another
+incarnation in the registry, is only the occasion to ask at that address. What counts is the answer:
+
+* the machine says that nobody listens on the port. An executor that stops keeps its port until it has settled what it
+  holds, so this one did not get that far, or has nothing left;
+* another process answers, and says that it never had the execution. It is asked about each one: the registry may have
+  been behind when it was sent, and then the successor has it.
+
+Silence is not an answer, nor is a machine that cannot be reached: a process that is frozen or cut off will start what
+it holds. Only what this term sent is looked at, so the clock that said how long to wait is the one that judges it.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from orth.clock import Clock
+from orth.cluster.election import Election, Term
+from orth.cluster.leading import LeaderLoop
+from orth.coordinator.facts import ExecutionsReopened
+from orth.coordinator.reach import Reach
+from orth.domain import reasons
+from orth.domain.executions import Execution
+from orth.domain.nodes import normal_address
+from orth.errors import OrthError
+from orth.events import Events
+from orth.loop import Loop
+from orth.store.ahead import Holder, list_holders, list_sent_ahead, reopen_unstarted
+from orth.store.database import Connection, Database
+from orth.store.notes import Note, add_notes
+from orth.store.registry import incarnations_at
+from orth.wire.executor_calls import ExecutorLink, NotSent
+from orth.wire.messages import BATCH_LIMIT, NEVER_HAD, Extension, RunRequest
+
+_LOOK_EVERY = 0.5
+_NOTHING_AHEAD = 3600.0  # nothing is sent ahead of its time
+_MARGIN = 100
+"""Milliseconds that must be left: what a clock may have been corrected by since the trigger was sent."""
+_NOBODY = "nobody"
+"""Asked for with this incarnation, which no process has, an execution is never taken: the answer says who has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """Executions that died with their holder, and at which instant that was known."""
+
+    holder: Holder
+    ids: tuple[int, ...]
+    known_at: int
+    why: str
+
+
+class GoneExecutors(LeaderLoop):
+    """Sends again what was held by processes that are gone."""
+
+    def __init__(
+        self,
+        db: Database,
+        election: Election,
+        link: ExecutorLink,
+        reach: Reach,
+        clock: Clock,
+        events: Events,
+        *,
+        node_id: str,
+        token: str,
+        ahead: timedelta,
+        dispatch: Loop,
+    ) -> None:
+        super().__init__(election, clock, events)
+        self._db = db
+        self._link = link
+        self._reach = reach
+        self._node_id = node_id
+        self._token = token
+        self._pause = _LOOK_EVERY if ahead else _NOTHING_AHEAD
+        self._dispatch = dispatch
+        if ahead:
+            reach.wakes.append(self)
+
+    async def lead(self, term: Term) -> float:
+        doubted = frozenset(self._reach.suspects())
+        held = await self._db.read(_doubtful, term.epoch, self.clock.now() + _MARGIN, doubted)
+        questions = (self._ask(holder, some) for holder, some in held.items())
+        lost = [one for one in await asyncio.gather(*questions) if one is not None]
+        counts = await self._db.leader_tx(term.epoch, self._reopen, lost, self.clock.now()) if lost else []
+        if not any(counts):
+            return self._pause
+        for one, count in zip(lost, counts, strict=True):
+            self.events.emit(ExecutionsReopened(one.holder.address, count, one.why))
+        self._dispatch.wake()
+        return 0.0
+
+    async def _ask(self, holder: Holder, held: Sequence[Execution]) -> _Lost | None:
+        """Ask whoever is at the address which of these are surely not there, the process that took them being gone."""
+        requests = [
+            RunRequest(job_id=one.job_id, log_id=one.id, log_date_time=one.trigger_time, resend_to=_NOBODY)
+            for one in held
+        ]
+        extensions = frozenset({Extension.RESEND, Extension.BATCH_RUN})
+        try:
+            answers = await self._link.run_all(holder.address, requests, token=self._token, extensions=extensions)
+        except NotSent as error:
+            if not error.nobody_listens:
+                return None
+            ids, why = tuple(one.id for one in held), "nobody listens there any more"
+        except OrthError:
+            return None
+        else:
+            said = [(one.id, answer.msg or "") for one, answer in zip(held, answers, strict=True) if answer is not None]
+            ids = tuple(one for one, text in said if NEVER_HAD in text and holder.incarnation not in text)
+            why = "another process is there now"
+        return _Lost(holder, ids, self.clock.now(), why) if ids else None
+
+    def _reopen(self, connection: Connection, lost: Sequence[_Lost], now: int) -> list[int]:
+        counts: list[int] = []
+        for one in lost:
+            reopened = reopen_unstarted(
+                connection, one.ids, one.holder.incarnation, one.known_at + _MARGIN, now, reasons.EXECUTOR_GONE
+            )
+            told = f"{one.holder.address} held it until its time and is gone: {one.why}."
+            notes = [Note(execution_id, reasons.EXECUTOR_GONE, told) for execution_id in reopened]
+            add_notes(connection, notes, self._node_id, now)
+            counts.append(len(reopened))
+        return counts
+
+
+def _doubtful(connection: Connection, epoch: int, after: int, doubted: frozenset[str]) -> dict[Holder, list[Execution]]:
+    """What is held by each process whose address is doubted, or at whose address the registry knows another one."""
+    holders = list_holders(connection, epoch, after)
+    known = incarnations_at(connection, {holder.address for holder in holders})
+    return {
+        holder: list_sent_ahead(connection, holder, epoch, after, BATCH_LIMIT)
+        for holder in holders
+        if normal_address(holder.address) in doubted or _replaced(holder, known.get(holder.address))
+    }
+
+
+def _replaced(holder: Holder, known: Collection[str | None] | None) -> bool:
+    return known is not None and holder.incarnation not in known
