@@ -17,13 +17,15 @@ from tests.walk.processes import Api, Process, Site, eventually
 
 JOBS = Path(__file__).parent.parent / "walk" / "noting_jobs.py"
 STEP = 1000
+STEADY = {"ORTH_CLUSTER__LEASE": "10s", "ORTH_CLUSTER__LEASE_RENEW": "2s"}
+"""The lead does not change for a moment without a processor: that is another story."""
 NOTICED = 700
 """Milliseconds within which a dead process is noticed and what it held is sent again, on a busy machine."""
 
 
 def test_what_a_killed_executor_held_is_started_by_the_other(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
-    with Site(tmp_path, NOTES=str(notes)) as site:
+    with Site(tmp_path, NOTES=str(notes), **STEADY) as site:
         api, job_id, holder, address = _two_executors(site, notes)
         held = _held(api, job_id, address)
         holder.popen.kill()
@@ -38,7 +40,7 @@ def test_what_a_killed_executor_held_is_started_by_the_other(tmp_path: Path) -> 
 
 def test_what_a_frozen_executor_holds_is_started_by_nobody_else(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
-    with Site(tmp_path, NOTES=str(notes), ORTH_REGISTRY__PROBE_TIMEOUT="300ms") as site:
+    with Site(tmp_path, NOTES=str(notes), ORTH_REGISTRY__PROBE_TIMEOUT="300ms", **STEADY) as site:
         api, job_id, holder, address = _two_executors(site, notes)
         held = _held(api, job_id, address)
         os.kill(holder.popen.pid, signal.SIGSTOP)

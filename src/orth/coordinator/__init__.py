@@ -14,8 +14,7 @@ to, sends, and stores the answer. Inside it, ``claiming`` addresses a batch in o
    ``sending`` is the exchange itself, and ``settling`` draws the conclusions: yes, no, elsewhere, or later. An answer
    that is lost makes the execution *unknown*, never failed: ``unknowns`` then asks the same process again, under the
    same id, until it knows or the bound has passed. ``gone`` sends again what a process held until its time and took
-   with it when it died. ``why`` (pure) tells the story of an execution from what all of
-   them wrote down.
+   with it when it died. ``why`` (pure) tells the story of an execution from what all of them wrote down.
 
 … the network, the executor, the network …
 

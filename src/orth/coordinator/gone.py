@@ -11,10 +11,11 @@ incarnation in the registry, is only the occasion to ask at that address. What c
   been behind when it was sent, and then the successor has it.
 
 Silence is not an answer, nor is a machine that cannot be reached: a process that is frozen or cut off will start what
-it holds. Only what this term sent is looked at, so the clock that said how long to wait is the one that judges it.
+it holds. Only what this node sent is looked at, so the clock that said how long to wait is the one that judges it.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -38,6 +39,7 @@ from orth.wire.executor_calls import ExecutorLink, NotSent
 from orth.wire.messages import BATCH_LIMIT, NEVER_HAD, Extension, RunRequest
 
 _LOOK_EVERY = 0.5
+_TERMS = 8
 _NOTHING_AHEAD = 3600.0  # nothing is sent ahead of its time
 _MARGIN = 100
 """Milliseconds that must be left: what a clock may have been corrected by since the trigger was sent."""
@@ -80,12 +82,16 @@ class GoneExecutors(LeaderLoop):
         self._token = token
         self._pause = _LOOK_EVERY if ahead else _NOTHING_AHEAD
         self._dispatch = dispatch
+        self._terms: deque[int] = deque(maxlen=_TERMS)
+        """Those of this node: what it sent in an earlier one, it sent by the same clock."""
         if ahead:
             reach.wakes.append(self)
 
     async def lead(self, term: Term) -> float:
+        if term.epoch not in self._terms:
+            self._terms.append(term.epoch)
         doubted = frozenset(self._reach.suspects())
-        held = await self._db.read(_doubtful, term.epoch, self.clock.now() + _MARGIN, doubted)
+        held = await self._db.read(_doubtful, tuple(self._terms), self.clock.now() + _MARGIN, doubted)
         questions = (self._ask(holder, some) for holder, some in held.items())
         lost = [one for one in await asyncio.gather(*questions) if one is not None]
         counts = await self._db.leader_tx(term.epoch, self._reopen, lost, self.clock.now()) if lost else []
@@ -130,12 +136,14 @@ class GoneExecutors(LeaderLoop):
         return counts
 
 
-def _doubtful(connection: Connection, epoch: int, after: int, doubted: frozenset[str]) -> dict[Holder, list[Execution]]:
+def _doubtful(
+    connection: Connection, epochs: Collection[int], after: int, doubted: frozenset[str]
+) -> dict[Holder, list[Execution]]:
     """What is held by each process whose address is doubted, or at whose address the registry knows another one."""
-    holders = list_holders(connection, epoch, after)
+    holders = list_holders(connection, epochs, after)
     known = incarnations_at(connection, {holder.address for holder in holders})
     return {
-        holder: list_sent_ahead(connection, holder, epoch, after, BATCH_LIMIT)
+        holder: list_sent_ahead(connection, holder, epochs, after, BATCH_LIMIT)
         for holder in holders
         if normal_address(holder.address) in doubted or _replaced(holder, known.get(holder.address))
     }

@@ -5,7 +5,7 @@ be *recalled*: the row says so, somebody tells the executor, and whatever the ex
 the process that had it is gone, and was so before it could start, does it wait here again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -108,19 +108,21 @@ def list_recalled(connection: Connection, now: int, limit: int) -> list[Recalled
     return [Recalled(execution_of(row), row.recalled) for row in connection.execute(rows)]
 
 
-def list_holders(connection: Connection, epoch: int, after: int) -> list[Holder]:
-    """The processes that took what this term sent and must not start until after an instant."""
-    held = _sent_ahead(epoch, after)
+def list_holders(connection: Connection, epochs: Collection[int], after: int) -> list[Holder]:
+    """The processes that took what these terms sent and must not start until after an instant."""
+    held = _sent_ahead(epochs, after)
     rows = select(executions.c.executor_address, executions.c.incarnation).where(*held).distinct()
     return [Holder(row.executor_address, row.incarnation) for row in connection.execute(rows)]
 
 
-def list_sent_ahead(connection: Connection, holder: Holder, epoch: int, after: int, limit: int) -> list[Execution]:
+def list_sent_ahead(
+    connection: Connection, holder: Holder, epochs: Collection[int], after: int, limit: int
+) -> list[Execution]:
     """What ``holder`` has of these, soonest first."""
     rows = (
         select(executions)
         .where(
-            *_sent_ahead(epoch, after),
+            *_sent_ahead(epochs, after),
             executions.c.executor_address == holder.address,
             executions.c.incarnation == holder.incarnation,
         )
@@ -130,10 +132,10 @@ def list_sent_ahead(connection: Connection, holder: Holder, epoch: int, after: i
     return [execution_of(row) for row in connection.execute(rows)]
 
 
-def _sent_ahead(epoch: int, after: int) -> tuple[ColumnElement[bool], ...]:
+def _sent_ahead(epochs: Collection[int], after: int) -> tuple[ColumnElement[bool], ...]:
     return (
         executions.c.phase == Phase.DISPATCHED,
-        executions.c.epoch == epoch,
+        executions.c.epoch.in_(epochs),
         executions.c.not_before > after,
         executions.c.incarnation.is_not(None),
         executions.c.executor_address.is_not(None),
