@@ -25,7 +25,7 @@ SUBCOMMANDS = {
     "executor": Subcommand("orth.cli.executor", "Run an executor for the jobs of a file or module."),
     "run": Subcommand("orth.cli.run", "Carry out one handler here, without a coordinator."),
     "job": Subcommand("orth.cli.job", "Look after jobs and trigger them."),
-    "exec": Subcommand("orth.cli.exec", "Look at executions."),
+    "exec": Subcommand("orth.cli.exec", "Look at executions, and end them."),
     "login": Subcommand("orth.cli.login", "Sign in to a coordinator and remember it."),
     "logout": Subcommand("orth.cli.login", "Forget the sign-in of a coordinator."),
     "import": Subcommand("orth.cli.import_xxl_job", "Take over the jobs of another scheduler."),
