@@ -10,7 +10,7 @@ from orth.errors import CannotStart
 from orth.settings import Settings
 
 _PORTS_TRIED = 100
-_FIRST_EXECUTOR_PORT = 5090
+_TO_EXECUTORS = 10  # ports from the first coordinator to the first executor: 5080 and 5090, unless told otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,9 @@ def topology(settings: Settings, folder: Path, target: str, admin_password: str)
     )
     urls = ",".join(one.url for one in coordinators)
     executors = tuple(
-        _executor(number, ports.near(_FIRST_EXECUTOR_PORT + number - 1, f"executor-{number}"), folder, target, urls)
+        _executor(
+            number, ports.near(first and first + _TO_EXECUTORS + number - 1, f"executor-{number}"), folder, target, urls
+        )
         for number in range(1, settings.apphost.executors + 1)
     )
     return Topology(coordinators, executors, tuple(ports.moved))
