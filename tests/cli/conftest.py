@@ -6,7 +6,7 @@ what it was given. The functions themselves are tested where they live.
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 import pytest
@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from orth.cli.frame import orth
 from orth.settings import Settings
+from tests.coordinator.http.live import Site, prepared_database
 
 
 class Recorder:
@@ -62,3 +63,9 @@ def run(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Run:
         return CliRunner().invoke(orth, arguments, input=typed, env=environ, prog_name="orth")
 
     return invoke
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Site(prepared_database(tmp_path_factory.mktemp("cli") / "orth.db")) as site:
+        yield site

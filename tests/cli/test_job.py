@@ -1,38 +1,21 @@
 """``orth job`` against a served coordinator."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.running import orth as run_orth
-from tests.coordinator.http.live import Site, prepared_database
+from tests.cli.signed_in import SignedIn
+from tests.coordinator.http.live import Site
 
 HOURLY = {"schedule_type": "CRON", "schedule_conf": "0 * * * *"}
 SPAN = ("--from", "2026-01-01", "--to", "2026-01-02")
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with Site(prepared_database(tmp_path_factory.mktemp("cli") / "orth.db")) as site:
-        yield site
-
-
-class Orth:
-    """The command, signed in to a coordinator with an empty store."""
-
-    def __init__(self, run: Run, site: Site) -> None:
-        self._run = run
-        self.site = site
-        token = site.admin().headers["Authorization"].removeprefix("Bearer ")
-        self.environ = {"ORTH_SERVER": site.url, "ORTH_TOKEN": token}
-
-    def __call__(self, *arguments: str) -> str:
-        result = self._run("job", *arguments, **self.environ)
-        assert result.exit_code == 0, (result.output, result.exception)
-        return result.output
+class Orth(SignedIn):
+    command = "job"
 
     def json(self, *arguments: str) -> object:
         return json.loads(self(*arguments, "-o", "json"))
