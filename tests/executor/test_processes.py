@@ -109,6 +109,38 @@ def test_ten_megabytes_in_one_line_are_cut(processes: Processes) -> None:
     assert lines[1] == "after"
 
 
+def test_nothing_of_a_flood_is_lost_or_told_twice(processes: Processes) -> None:
+    for _ in range(2):  # the pipe is the same both times
+        ended, lines = run(processes, "seq 200000")
+        assert ended == Exit(0)
+        assert lines == [str(number) for number in range(1, 200_001)]
+
+
+def test_a_flood_that_nobody_takes_is_ended_all_the_same(processes: Processes) -> None:
+    mark = new_mark()
+    full, taken = threading.Event(), threading.Event()
+
+    def take_nothing(_: list[str]) -> None:
+        full.set()
+        taken.wait(30)
+
+    guard = processes.take()
+    command = Command(["/bin/sh", "-c", f"yes {mark}"], PATH, Path("/"))
+    running = threading.Thread(target=guard.run, args=(command, take_nothing))
+    running.start()
+    try:
+        assert full.wait(10)
+        guard.ask_end(0.1)
+        eventually(lambda: alive(mark) == [], 5)
+    finally:
+        taken.set()
+        running.join(30)
+    told: list[str] = []
+    assert guard.run(Command(["/bin/echo", "next"], PATH, Path("/")), told.extend) == Exit(0)
+    assert told == ["next"]
+    processes.give_back(guard)
+
+
 def test_ending_from_another_thread(processes: Processes) -> None:
     mark = new_mark()
     guard = processes.take()

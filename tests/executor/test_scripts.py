@@ -245,20 +245,24 @@ def test_a_source_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
 
 
 def test_a_file_that_was_compared_is_not_read_again_until_somebody_changes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shells: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scripts, "_SETTLED", -1)
-    script = ScriptFile.of(request(1, "", **shell("echo 1")), LANGUAGES[GlueType.GLUE_SHELL], tmp_path)
-    told: list[str] = []
-    path = script.ensure(told.append)
+    assert result(shells, 1, **shell("echo 1")).handle_code == 200
     with monkeypatch.context() as patch:
-        patch.setattr(os, "open", lambda *_: pytest.fail("it was read again"))
-        assert script.ensure(told.append) == path
+        patch.setattr(ScriptFile, "ensure", lambda *_: pytest.fail("it was read again"))
+        assert result(shells, 2, **shell("echo 1")).handle_code == 200
+    path = folder_of(shells) / "1_1.sh"
     before = path.stat()
     path.write_bytes(b"echo 2")  # the same length, and dated back
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert script.ensure(told.append).read_bytes() == b"echo 1"
-    assert [line.rpartition("; ")[2] for line in told] == ["it is written anew"]
+    assert result(shells, 3, **shell("echo 1")).handle_code == 200
+    told, written = lines_of(shells, 3)
+    assert told.endswith("it is written anew")
+    assert written == "1"
+    path.unlink()
+    assert result(shells, 4, **shell("echo 1")).handle_code == 200
+    assert lines_of(shells, 4) == ["1"]
 
 
 def test_a_file_written_a_moment_ago_is_compared_again(tmp_path: Path) -> None:

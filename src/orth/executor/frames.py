@@ -1,18 +1,21 @@
-"""How the executor and its helper processes talk: JSON objects on a stream socket, with open files beside them.
+"""How the executor and its helper processes talk: JSON objects on a packet socket, with open files beside them.
 
-Both ends are ours and on one machine, so there is no dialect and no version. A frame is a length and a JSON object;
-descriptors travel with the length. A closed socket is how either side learns that the other has died.
+Both ends are ours and on one machine, so there is no dialect and no version. A message is one packet, which is taken
+with one call; one that is too long for that is several, of which all but the last say that more follows. Descriptors
+travel with the first. What a command writes is passed on as it is, in packets of another kind. A closed socket is how
+either side learns that the other has died.
 """
 
 import json
 import os
 import socket
-import struct
 import threading
 from collections.abc import Sequence
 from typing import Any
 
-_LENGTH = struct.Struct("!I")
+_LAST, _MORE, _OUTPUT = b".", b"+", b"="
+PACKET = 65_536
+"""Bytes of a packet at most."""
 _DESCRIPTORS_AT_ONCE = 4
 
 Message = dict[str, Any]
@@ -31,43 +34,52 @@ class Frames:
     def send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
         """``OSError`` when the other end is gone."""
         body = json.dumps(message).encode()
-        frame = _LENGTH.pack(len(body)) + body
         with self._sending:
-            if descriptors:
-                sent = socket.send_fds(self._socket, [frame], list(descriptors))
-                frame = frame[sent:]
-            if frame:
-                self._socket.sendall(frame)
+            while len(body) > PACKET:
+                self._send(_MORE + body[:PACKET], descriptors)
+                body, descriptors = body[PACKET:], ()
+            self._send(_LAST + body, descriptors)
+
+    def send_output(self, data: bytes, *, wait: bool) -> bool:
+        """Pass on what a command wrote; false when there is no room for it now and the caller will not ``wait``."""
+        try:
+            with self._sending:
+                self._socket.send(_OUTPUT + data, 0 if wait else socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        return True
 
     def receive(self) -> tuple[Message, list[int]] | None:
         """The next message and the files that came with it; ``None`` when the other end is gone. Blocks.
 
+        Output of a command is a message of the single key ``output``, with the bytes.
         ``ValueError`` when what came is no message: the conversation is beyond repair.
         """
         try:
-            length, descriptors, _flags, _address = socket.recv_fds(self._socket, _LENGTH.size, _DESCRIPTORS_AT_ONCE)
+            packet, descriptors, _flags, _address = socket.recv_fds(self._socket, 1 + PACKET, _DESCRIPTORS_AT_ONCE)
             for descriptor in descriptors:
                 os.set_inheritable(descriptor, False)  # received ones are not private as others are
-            length += self._read(_LENGTH.size - len(length)) if length else b""
-            body = self._read(_LENGTH.unpack(length)[0]) if length else b""
-        except (ConnectionError, EOFError):
+            body = packet[1:]
+            if packet.startswith(_OUTPUT):
+                return {"output": body}, descriptors
+            while packet.startswith(_MORE):
+                packet = self._socket.recv(1 + PACKET)
+                body += packet[1:]
+        except ConnectionError:
             return None
-        return (json.loads(body), descriptors) if body else None
+        return (json.loads(body), descriptors) if packet else None
+
+    def _send(self, packet: bytes, descriptors: Sequence[int]) -> None:
+        if descriptors:
+            socket.send_fds(self._socket, [packet], list(descriptors))
+        else:
+            self._socket.send(packet)
 
     def close(self) -> None:
         self._socket.close()
 
-    def _read(self, size: int) -> bytes:
-        read = bytearray()
-        while len(read) < size:
-            chunk = self._socket.recv(size - len(read))
-            if not chunk:
-                raise EOFError
-            read += chunk
-        return bytes(read)
-
 
 def frame_pair() -> tuple[Frames, socket.socket]:
     """An end to keep and an end to hand over."""
-    kept, given = socket.socketpair()
+    kept, given = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     return Frames(kept), given

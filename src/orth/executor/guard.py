@@ -17,12 +17,12 @@ import os
 import select
 import signal
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from orth.clock import Clock
-from orth.executor.frames import Frames, Message
+from orth.executor.frames import PACKET, Frames, Message
 
 LEFTOVER_GRACE = 1.0
 """Seconds that processes left behind by a child have between SIGTERM and SIGKILL."""
@@ -103,6 +103,78 @@ def send_signal(pids: Iterable[int], number: int) -> None:
             os.kill(pid, number)
 
 
+Standing = tuple[int, int, int, int, int, int]
+
+
+def standing_of(found: os.stat_result) -> Standing:
+    """What is different whenever a file is another one, or was changed: the change time cannot be set by anybody."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode
+
+
+class _Changed(ValueError):
+    """A file does not stand as it did."""
+
+
+def _check(unchanged: Sequence[Any] | None) -> None:
+    if unchanged is None:
+        return
+    path, before = unchanged
+    with suppress(OSError):
+        if standing_of(os.lstat(path)) == tuple(before):
+            return
+    raise _Changed(f"{path} was changed")
+
+
+class Output:
+    """What commands write, one after the other, passed on to the executor. When that has no room, they wait.
+
+    One pipe serves them all: when a run has ended nobody is left who could write for it.
+    """
+
+    def __init__(self, link: Frames, poll: select.poll) -> None:
+        self._link = link
+        self._poll = poll
+        self._reading = -1
+        self._writing = -1
+        self._kept = b""
+        """Read already, and to be passed on as soon as there is room."""
+
+    def opened(self) -> int:
+        """Where to write."""
+        if self._writing < 0:
+            self._reading, self._writing = os.pipe2(os.O_CLOEXEC)
+            os.set_blocking(self._reading, False)
+            self._poll.register(self._reading, select.POLLIN)
+        return self._writing
+
+    def pass_on(self, ready: Mapping[int, int]) -> None:
+        """Pass on some of it, if there is any and there is room."""
+        if self._kept:
+            if ready.get(self._link.fileno(), 0) & select.POLLOUT and self._link.send_output(self._kept, wait=False):
+                self._kept = b""
+                self._poll.modify(self._link, select.POLLIN)
+                self._poll.register(self._reading, select.POLLIN)
+        elif self._reading in ready:
+            data = os.read(self._reading, PACKET)
+            if not self._link.send_output(data, wait=False):
+                self._kept = data
+                self._poll.modify(self._link, select.POLLIN | select.POLLOUT)
+                self._poll.unregister(self._reading)
+
+    def finish(self) -> None:
+        """Pass on everything that is left, however long the executor takes for it: there is nothing else to do."""
+        if self._kept:
+            self._link.send_output(self._kept, wait=True)
+            self._kept = b""
+            self._poll.modify(self._link, select.POLLIN)
+            self._poll.register(self._reading, select.POLLIN)
+        if self._reading < 0:
+            return
+        with suppress(BlockingIOError):
+            while True:
+                self._link.send_output(os.read(self._reading, PACKET), wait=True)
+
+
 class Guard:
     """Serves one child at a time until the executor hangs up."""
 
@@ -123,18 +195,21 @@ class Guard:
         self._poll = select.poll()
         for descriptor in (link.fileno(), executor, self._wakeup):
             self._poll.register(descriptor, select.POLLIN)
+        self._output = Output(link, self._poll)
 
     def serve(self) -> None:
         """Return when the executor has hung up or died, with nothing left below."""
         self._link.send({"here": os.getpid()})
         while True:
-            ready = {descriptor for descriptor, _ in self._poll.poll(self._pause())}
+            ready = dict(self._poll.poll(self._pause()))
             if self._wakeup in ready:
                 os.read(self._wakeup, 4096)
-            if self._executor in ready or (self._link.fileno() in ready and not self._listen()):
+            spoken_to = ready.get(self._link.fileno(), 0) & ~select.POLLOUT
+            if self._executor in ready or (spoken_to and not self._listen()):
                 self._kill_all()
                 self._wake_nursery()
                 return
+            self._output.pass_on(ready)
             if self._running:
                 self._follow()
 
@@ -157,15 +232,18 @@ class Guard:
         self._status, self._kill_at, self._give_up_at = 0, None, None
         try:
             if message["do"] == "spawn":
-                self._child = self._spawn(message, descriptors[0])
+                _check(message["unchanged"])
+                self._child = self._spawn(message)
             else:
                 self._child = self._fork(*descriptors)
             self._running = True
         except (OSError, ValueError) as error:
-            self._link.send({"failed": getattr(error, "strerror", None) or str(error)})
+            told = getattr(error, "strerror", None) or str(error)
+            self._link.send({"failed": told, "changed": isinstance(error, _Changed)})
 
-    def _spawn(self, message: Message, output: int) -> int:
+    def _spawn(self, message: Message) -> int:
         argv: list[str] = message["argv"]
+        output = self._output.opened()
         try:
             os.chdir(message["cwd"])
             return os.posix_spawn(
@@ -238,6 +316,7 @@ class Guard:
         stuck = left and self._give_up_at is not None and now >= self._give_up_at
         if not left or stuck:
             self._running = False
+            self._output.finish()
             self._link.send({"ended": self._status, "survivors": sorted(descendants(os.getpid())) if left else []})
 
     def _reap(self) -> bool:

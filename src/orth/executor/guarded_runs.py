@@ -6,7 +6,7 @@ from weakref import WeakSet
 from orth.errors import OrthError
 from orth.executor.context import JobContext, JobFailed
 from orth.executor.output import Sink
-from orth.executor.processes import Command, Exit, GuardLink, GuardLost, Processes
+from orth.executor.processes import Command, Exit, FileChanged, GuardLink, GuardLost, Processes
 
 ARGUMENT_LIMIT = 131_072 - len("ORTH_JOB_PARAM=") - 1
 """Bytes of text that Linux passes to a program as one argument, and as the variable of the parameter."""
@@ -58,7 +58,10 @@ class GuardedRuns:
         self._inside = Inside()
 
     def run(self, context: JobContext, command: Command, sink: Sink) -> Exit:
-        """Run to the end, everything it has started included. ``JobFailed`` when it cannot be started."""
+        """Run to the end, everything it has started included. ``JobFailed`` when it cannot be started.
+
+        ``FileChanged`` when the file it needs was changed: nothing was started.
+        """
         for argument in (*command.argv, *command.environment.values()):
             if len(argument) > _SURELY_FITS or "\0" in argument:
                 _check(argument)
@@ -72,6 +75,8 @@ class GuardedRuns:
             return guard.run(command, sink)
         except GuardLost as lost:
             raise JobFailed(lost.message) from None
+        except FileChanged:
+            raise
         except OSError as error:
             raise JobFailed(f"{command.argv[0]} cannot be started: {error}.") from None
         finally:

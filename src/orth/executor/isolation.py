@@ -17,6 +17,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from io import FileIO
 from types import ModuleType
 from typing import Any
 
@@ -27,13 +28,12 @@ from orth.executor.frames import Message, frame_pair
 from orth.executor.guarded_runs import Inside
 from orth.executor.handlers import Handlers
 from orth.executor.output import Lines
-from orth.executor.processes import Exit, GuardLink, GuardLost, Processes, drain
+from orth.executor.processes import Exit, GuardLink, GuardLost, Processes, drain, feed
 from orth.executor.worker import facts_of
 from orth.forked import let_go_in_child
 
 _SECRETS = "ORTH_SECURITY__"
 _RETIRE_WITHIN = 5.0
-_CHUNK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,9 @@ class WorkerLink:
         self.guard = guard
         self.alive = True
         self._link, given = frame_pair()
-        self._output, writing = os.pipe()
-        os.set_blocking(self._output, False)
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        self._output = FileIO(reading)
         self._keep_in_child = let_go_in_child(self._part)
         with given:
             try:
@@ -108,26 +109,26 @@ class WorkerLink:
         self._keep_in_child()
         self._link.close()
         self.guard.close()
-        os.close(self._output)
+        self._output.close()
 
     def _part(self) -> None:
         """In a forked child: the worker must see it when the executor hangs up."""
         self._link.close()
-        os.close(self._output)
+        self._output.close()
 
     def _await_leaving(self, lines: Lines) -> None:
         """Until the worker has gone and the guard has ended what was left."""
         with suppress(GuardLost):  # then the nursery ends it
-            self.guard.pump(self._output, lines, _RETIRE_WITHIN, 0.0)
+            self.guard.follow(lines, _RETIRE_WITHIN, 0.0, self._output)
 
     def _follow(self, context: JobContext, lines: Lines) -> _Said | None:
         """Hand over output and progress until the execution has ended; ``None`` when the worker died before."""
         poll = select.poll()
-        for descriptor in (self._output, self._link.fileno()):
-            poll.register(descriptor, select.POLLIN)
+        poll.register(self._output, select.POLLIN)
+        poll.register(self._link, select.POLLIN)
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
-            if self._output in ready and not self._feed(lines):
+            if self._output.fileno() in ready and not feed(self._output, lines):
                 poll.unregister(self._output)
             if self._link.fileno() not in ready:
                 continue
@@ -144,11 +145,6 @@ class WorkerLink:
     def _finish(self, lines: Lines) -> None:
         drain(self._output, lines)  # whatever was written before the last word is in the pipe by now
         lines.finish()
-
-    def _feed(self, lines: Lines) -> bool:
-        data = os.read(self._output, _CHUNK)
-        lines.feed(data)
-        return bool(data)
 
 
 def _heard(message: Message, context: JobContext) -> _Said | None:

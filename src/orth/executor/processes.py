@@ -18,13 +18,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from weakref import WeakSet
 
 from orth.clock import Clock
 from orth.errors import CannotStart, Unavailable
 from orth.executor.frames import Frames, Message, frame_pair
-from orth.executor.guard import KILL_PATIENCE
+from orth.executor.guard import KILL_PATIENCE, Standing
 from orth.executor.nursery import IMPORTING
 from orth.executor.output import Lines, Sink
 from orth.forked import let_go_in_child
@@ -46,6 +47,10 @@ class GuardLost(Unavailable):
     """A guard was killed, and the nursery with it or after it has killed what the guard had below."""
 
     kind = "guard-lost"
+
+
+class FileChanged(OSError):
+    """The file that was to be run is not the one that was meant, or was changed since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,8 @@ class Command:
     """Seconds after which it is ended."""
     grace: float = 0.0
     """Seconds between SIGTERM and SIGKILL when the limit has passed."""
+    unchanged: tuple[str, Standing] | None = None
+    """A file that must stand as it did then."""
 
 
 class Run:
@@ -120,19 +127,22 @@ class GuardLink:
         self._ask({"do": "work"}, conversation, output)
 
     def run(self, command: Command, sink: Sink) -> Exit:
-        """Run to the end, which includes everything the command has started. ``OSError`` when it cannot be started."""
+        """Run to the end, which includes everything the command has started.
+
+        ``OSError`` when it cannot be started, ``FileChanged`` when its file is not the one that was meant.
+        """
         self._run = Run()
-        reading, writing = os.pipe()
-        try:
-            try:
-                self._spawn(command, writing)
-            finally:
-                os.close(writing)
-            lines = Lines(sink)
-            overdue = self.pump(reading, lines, command.limit, command.grace)
-            lines.finish()
-        finally:
-            os.close(reading)
+        request = {
+            "do": "spawn",
+            "argv": list(command.argv),
+            "env": dict(command.environment),
+            "cwd": str(command.folder),
+            "unchanged": command.unchanged,
+        }
+        self._ask(request)
+        lines = Lines(sink)
+        overdue = self.follow(lines, command.limit, command.grace)
+        lines.finish()
         ended = self.ended()
         return Exit(ended.code, ended.survivors, overdue)
 
@@ -167,50 +177,52 @@ class GuardLink:
         self.usable = False
         self._frames.close()
 
-    def _spawn(self, command: Command, output: int) -> None:
-        request = {
-            "do": "spawn",
-            "argv": list(command.argv),
-            "env": dict(command.environment),
-            "cwd": str(command.folder),
-        }
-        self._ask(request, output)
-
     def _ask(self, request: Message, *descriptors: int) -> None:
         try:
             self._frames.send(request, descriptors)
         except OSError as error:
             raise self._lost() from error
 
-    def pump(self, reading: int, lines: Lines, limit: float | None, grace: float) -> bool:
-        """Hand over output until the end of the run is reported; whether it had to be ended for its limit."""
-        poll = select.poll()
-        poll.register(reading, select.POLLIN)
-        poll.register(self._frames.fileno(), select.POLLIN)
+    def follow(self, lines: Lines, limit: float | None, grace: float, output: FileIO | None = None) -> bool:
+        """Hand over output until the end of the run is reported; whether it had to be ended for its limit.
+
+        A guard passes on what a command writes; ``output`` is where a worker does without it.
+        """
         deadline = None if limit is None else self._clock.monotonic() + limit
         overdue = False
+        heard = select.poll()
+        heard.register(self._frames, select.POLLIN)
+        if output is not None:
+            heard.register(output, select.POLLIN)
         while self._run.exit is None:
+            if deadline is None and output is None:
+                self.receive(lines)
+                continue
             pause = None if deadline is None else max(0.0, deadline - self._clock.monotonic()) * 1000
-            ready = {descriptor for descriptor, _ in poll.poll(pause)}
-            if reading in ready and not _feed(reading, lines):
-                poll.unregister(reading)
+            ready = {descriptor for descriptor, _ in heard.poll(pause)}
+            if output is not None and output.fileno() in ready and not feed(output, lines):
+                heard.unregister(output)
+                output = None
             if self._frames.fileno() in ready:
-                self.receive()
+                self.receive(lines)
             if deadline is not None and self._clock.monotonic() >= deadline:
                 self.ask_end(grace)
                 deadline, overdue = None, True
-        drain(reading, lines)
         return overdue
 
-    def receive(self) -> None:
+    def receive(self, lines: Lines | None = None) -> None:
         """Take one report of the guard. ``GuardLost`` when there will be no more."""
         received = self._frames.receive()
         if received is None:
             raise self._lost()
         message, _ = received
+        if "output" in message:
+            assert lines is not None, "only commands write by way of their guard"
+            lines.feed(message["output"])
+            return
         if "failed" in message:
             self._run.over.set()
-            raise OSError(message["failed"])
+            raise (FileChanged if message.get("changed") else OSError)(message["failed"])
         self._run.exit = Exit(message["ended"], tuple(message["survivors"]))
         self.usable = not self._run.exit.survivors
         self._run.over.set()
@@ -221,20 +233,18 @@ class GuardLink:
         return GuardLost("The guard of this run was killed, and what it guarded with it.")
 
 
-def _feed(reading: int, lines: Lines) -> bool:
-    data = os.read(reading, _CHUNK)
-    lines.feed(data)
+def feed(output: FileIO, lines: Lines) -> bool:
+    """Take some of what is in the pipe; false when there is nothing."""
+    data = output.read(_CHUNK)
+    if data:
+        lines.feed(data)
     return bool(data)
 
 
-def drain(reading: int, lines: Lines) -> None:
+def drain(output: FileIO, lines: Lines) -> None:
     """Take what is in the pipe already, without waiting for more."""
-    os.set_blocking(reading, False)
-    try:
-        while _feed(reading, lines):
-            pass
-    except BlockingIOError:
-        return
+    while feed(output, lines):
+        pass
 
 
 class Processes:

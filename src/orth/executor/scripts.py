@@ -19,7 +19,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,9 @@ from orth.clock import SystemClock
 from orth.domain.jobs import GlueType
 from orth.executor.context import JobContext, JobFailed
 from orth.executor.environment import variables_of
+from orth.executor.guard import Standing, standing_of
 from orth.executor.guarded_runs import GuardedRuns
-from orth.executor.processes import Command, Processes
+from orth.executor.processes import Command, Exit, FileChanged, Processes
 from orth.wire.messages import RunRequest
 
 _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
@@ -86,14 +87,6 @@ def interpreter_of(language: Language, source: str, python: str | None, path: st
     return next((found for name in names if (found := shutil.which(name, path=path))), None)
 
 
-Standing = tuple[int, int, int, int, int, int]
-
-
-def _standing(found: os.stat_result) -> Standing:
-    """What is different whenever a file is another one, or was changed: the change time cannot be set by anybody."""
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode
-
-
 def _is_settled(found: os.stat_result) -> bool:
     """Whether a later change would surely show: file systems tell times in steps of some milliseconds."""
     return _real.now() - found.st_ctime_ns // 1_000_000 > _SETTLED
@@ -108,8 +101,8 @@ class ScriptFile:
     version: int
     suffix: str
     source: bytes
-    _compared: Standing | None = None
-    """How the file stood when it was last compared and found right."""
+    compared: Standing | None = None
+    """How the file stood when it was last compared and found right; unless it is too young to tell."""
 
     @classmethod
     def of(cls, request: RunRequest, language: Language, folder: Path) -> "ScriptFile":
@@ -118,9 +111,10 @@ class ScriptFile:
             source = source.replace("\r\n", "\n").replace("\r", "\n")
         return cls(folder, request.job_id, request.glue_updatetime, language.suffix, source.encode())
 
-    @property
-    def path(self) -> Path:
-        return self.folder / f"{self.job_id}_{self.version}{self.suffix}"
+    path: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.path = self.folder / f"{self.job_id}_{self.version}{self.suffix}"
 
     def ensure(self, tell: Callable[[str], None]) -> Path:
         """The file, holding exactly the source: written if it is missing, or if somebody has changed it."""
@@ -137,8 +131,6 @@ class ScriptFile:
 
     def _is_intact(self) -> bool:
         try:
-            if self._compared is not None and _standing(os.lstat(self.path)) == self._compared:
-                return True
             file = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:  # not there, or a link
             return False
@@ -146,8 +138,8 @@ class ScriptFile:
             before = os.fstat(file)
             ours = before.st_uid == os.geteuid() and not before.st_mode & 0o022
             intact = ours and opened.read(len(self.source) + 1) == self.source
-            unchanged = _standing(before) == _standing(os.fstat(file))
-        self._compared = _standing(before) if intact and unchanged and _is_settled(before) else None
+            unchanged = standing_of(before) == standing_of(os.fstat(file))
+        self.compared = standing_of(before) if intact and unchanged and _is_settled(before) else None
         return intact
 
     def _write(self) -> None:
@@ -178,20 +170,31 @@ class ScriptPerformer:
         self._runs = GuardedRuns(surroundings.processes)
 
     def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:  # noqa: ARG002  # a script gets text
-        try:
-            path = self._script.ensure(context.run_log.write)
-        except OSError as error:
-            raise JobFailed(f"The script cannot be kept in {self._script.folder}: {error.strerror or error}.") from None
-        command = Command(
-            argv=[*self._opening, str(path), context.param, str(context.shard_index), str(context.shard_total)],
-            environment={**self._surroundings.environment, **variables_of(context)},
-            folder=self._surroundings.folder,
-        )
         output = ScriptOutput(context)
-        ended = self._runs.run(context, command, output.take)
+        try:
+            ended = self._run(context, output)
+        except FileChanged:
+            self._script.compared = None
+            ended = self._run(context, output)
         if ended.code != 0:
             raise JobFailed(f"{ended}: {output.result}" if output.result else str(ended))
         return output.result
+
+    def _run(self, context: JobContext, output: "ScriptOutput") -> Exit:
+        script = self._script
+        try:
+            if script.compared is None:
+                script.ensure(context.run_log.write)
+        except OSError as error:
+            raise JobFailed(f"The script cannot be kept in {script.folder}: {error.strerror or error}.") from None
+        path = str(script.path)
+        command = Command(
+            argv=[*self._opening, path, context.param, str(context.shard_index), str(context.shard_total)],
+            environment={**self._surroundings.environment, **variables_of(context)},
+            folder=self._surroundings.folder,
+            unchanged=script.compared and (path, script.compared),
+        )
+        return self._runs.run(context, command, output.take)
 
     def end(self, context: JobContext, grace: float) -> bool:
         return self._runs.end(context, grace)
