@@ -65,9 +65,10 @@ def at(values: list[float], percentile: float) -> float:
 
 def measured(here: Site, load: Load, seconds: int) -> Figures:
     """Run a load and look at what became of every fire."""
-    began = -(-(time.time_ns() // 1_000_000 + _LEAD + load.jobs) // load.period) * load.period
+    made = _define(here, load)
+    began = -(-(time.time_ns() // 1_000_000 + _LEAD) // load.period) * load.period
     until = began + max(1, seconds * 1000 // load.period) * load.period
-    defined = _define(here, load, began)
+    defined = _start(here, made, began)
     wait_for("the time", lambda: time.time_ns() // 1_000_000 >= until, seconds + 120)
     wait_for("the last fire", lambda: _planned(here, until), 300)
     with here.db.engine.begin() as connection:
@@ -81,10 +82,13 @@ def measured(here: Site, load: Load, seconds: int) -> Figures:
     return Figures(lateness, _wrong(here, due, Counter((job, fire) for job, fire, _start in starts), lateness))
 
 
-def _define(here: Site, load: Load, began: int) -> list[Job]:
+def _define(here: Site, load: Load) -> list[Job]:
+    """Make the jobs, which takes its time, and start none."""
+    now = time.time_ns() // 1_000_000
+
     def define(connection: Connection) -> list[Job]:
         known = {group.app_name: group.id for group in list_groups(connection, 0, 100)}
-        group = known.get(_APP) or define_group(connection, Group(0, _APP, _APP, AddressType.AUTO, ()), began)
+        group = known.get(_APP) or define_group(connection, Group(0, _APP, _APP, AddressType.AUTO, ()), now)
         made = []
         for number in range(load.jobs):
             job = Job(
@@ -96,15 +100,21 @@ def _define(here: Site, load: Load, began: int) -> list[Job]:
                 jitter=load.jitter,
                 executor_handler="note",
                 executor_route_strategy=RouteStrategy.CONSISTENT_HASH,  # a job's thread is kept where it is
-                trigger_status=True,
-                trigger_next_time=began,
-                due_time=began,
             )
-            made.append(replace(job, id=create_job(connection, job, began)))
+            made.append(replace(job, id=create_job(connection, job, now)))
         return made
 
     with here.db.engine.begin() as connection:
         return define(connection)
+
+
+def _start(here: Site, made: list[Job], began: int) -> list[Job]:
+    """Start all of them at once, the first fire being ``began``."""
+    standing = {"trigger_next_time": began, "due_time": began}
+    with here.db.engine.begin() as connection:
+        mine = jobs.c.id.in_([job.id for job in made])
+        connection.execute(update(jobs).where(mine).values(trigger_status=1, **standing))
+    return [replace(job, trigger_status=True, **standing) for job in made]
 
 
 def _planned(here: Site, until: int) -> bool:
