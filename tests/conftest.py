@@ -5,7 +5,7 @@ reason says what to install.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
@@ -13,7 +13,7 @@ from typing import NoReturn, Protocol, TypeVar
 import pytest
 
 from tests.servers import processes
-from tests.servers.binaries import MissingServerError
+from tests.servers.binaries import MissingProgramError, find_program
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
@@ -31,14 +31,27 @@ class StartServer(Protocol):
 def _new(kind: type[S], *, durable: bool = False) -> S:
     try:
         return kind(durable=durable)
-    except MissingServerError as missing:
+    except MissingProgramError as missing:
         _do_without(missing)
 
 
-def _do_without(missing: MissingServerError) -> NoReturn:
+def _do_without(missing: MissingProgramError) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(str(missing), pytrace=False)
     pytest.skip(str(missing))
+
+
+@pytest.fixture
+def installed() -> Callable[[str], Path]:
+    """Find a program that is not a server, such as an interpreter: ``installed("php")``."""
+
+    def find(program: str) -> Path:
+        try:
+            return find_program(program)
+        except MissingProgramError as missing:
+            _do_without(missing)
+
+    return find
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the servers the tests need, where they are missing: tools/system_packages.sh [PYTHON]
+# Installs the servers and interpreters the tests need, where they are missing: tools/system_packages.sh [PYTHON]
 # As root on a system with apt it installs them, without letting them start as services: the tests start their own.
-# Otherwise it says what to install and goes on, for tests without their server are skipped; with CI=true it fails.
+# Otherwise it says what to install and goes on, for tests without theirs are skipped; with CI=true it fails.
 set -eu
 cd "$(dirname "$0")/.."
 python=${1:-python3}
@@ -55,7 +55,7 @@ if [ -z "$missing" ]; then
     exit 0
 fi
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-    give_up "The tests need servers that are not installed. As root: apt-get install --no-install-recommends $missing"
+    give_up "The tests need programs that are not installed. As root: apt-get install --no-install-recommends $missing"
 fi
 echo "Installing $missing"
 forbid_services

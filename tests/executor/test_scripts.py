@@ -2,6 +2,7 @@ import os
 import signal
 import stat
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,41 @@ def test_a_python_script_runs_in_an_interpreter_of_its_own(rig: MakeRig) -> None
     script = {"glue_type": "GLUE_PYTHON", "glue_source": source, "executor_params": str(os.getpid())}
     assert result(ran, 1, **script).handle_code == 200
     assert lines_of(ran, 1) == [f"['{os.getpid()}', '0', '1'] True"]
+
+
+_IN_NODE = """
+const [param, index, total] = process.argv.slice(2)
+console.log([param, index, total, process.env.ORTH_JOB_PARAM === param, process.env.ORTH_JOB_ID].join("|"))
+console.error("err")
+console.log("::result seen")
+process.exit(param === "fail" ? 3 : 0)
+"""
+_IN_PHP = """<?php
+[, $param, $index, $total] = $argv;
+echo implode("|", [$param, $index, $total, getenv("ORTH_JOB_PARAM") === $param ? "true" : "false",
+                   getenv("ORTH_JOB_ID")]), PHP_EOL;
+fwrite(STDERR, "err\\n");
+echo "::result seen\\n";
+exit($param === "fail" ? 3 : 0);
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "program"),
+    [("GLUE_NODEJS", _IN_NODE, "node"), ("GLUE_PHP", _IN_PHP, "php")],
+    ids=["node", "php"],
+)
+def test_a_script_in_its_own_language(
+    rig: MakeRig, installed: Callable[[str], Path], kind: str, source: str, program: str
+) -> None:
+    installed(program)
+    ran = rig(scripts=(LANGUAGES[GlueType(kind)].kind,))
+    script = {"glue_type": kind, "glue_source": source, "job_id": 7, "broadcast_index": 1, "broadcast_total": 4}
+    item = result(ran, 1, **script, executor_params="a $b 'c'; é漢")
+    assert (item.handle_code, item.handle_msg) == (200, "seen")
+    assert sorted(lines_of(ran, 1)) == ["a $b 'c'; é漢|1|4|true|7", "err"]
+    item = result(ran, 2, **script, executor_params="fail")
+    assert (item.handle_code, item.handle_msg) == (500, "exit value 3: seen")
 
 
 @pytest.mark.parametrize("kind", ["GLUE_PHP", "GLUE_POWERSHELL", "GLUE_NODEJS"])

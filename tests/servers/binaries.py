@@ -1,4 +1,4 @@
-"""Where the servers' programs are, and what to install when they are not there.
+"""Where the programs are that tests start, and what to install when they are not there.
 
 Distributions keep server programs off the ordinary PATH, so the usual places are searched too. Run as a module this
 file prints the Debian packages of the programs that are missing, one per line; it needs the standard library only.
@@ -15,6 +15,8 @@ PROGRAMS = {
     "mariadb-install-db": "mariadb-server",
     "mariadbd": "mariadb-server",
     "redis-server": "redis-server",
+    "node": "nodejs",
+    "php": "php-cli",
 }
 """Each program with the Debian package that brings it."""
 
@@ -29,7 +31,7 @@ PLACES: Sequence[str] = (
 )
 
 
-class MissingServerError(Exception):
+class MissingProgramError(Exception):
     """A program the tests need is not installed."""
 
     def __init__(self, program: str) -> None:
@@ -49,7 +51,7 @@ def find_program(name: str) -> Path:
         for folder in folders:
             if found := shutil.which(name, path=str(folder)):
                 return Path(found)
-    raise MissingServerError(name)
+    raise MissingProgramError(name)
 
 
 def _version(folder: Path) -> list[int]:
@@ -57,12 +59,12 @@ def _version(folder: Path) -> list[int]:
 
 
 def missing_packages() -> list[str]:
-    """The packages to install before every server can be started."""
+    """The packages to install before every program can be started."""
     missing = set()
     for program, package in PROGRAMS.items():
         try:
             find_program(program)
-        except MissingServerError:
+        except MissingProgramError:
             missing.add(package)
     return sorted(missing)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers import binaries
-from tests.servers.binaries import MissingServerError, find_program, missing_packages
+from tests.servers.binaries import MissingProgramError, find_program, missing_packages
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -44,15 +44,15 @@ def test_the_newest_version_is_chosen(empty_machine: Path) -> None:
 
 def test_a_program_that_may_not_be_run_does_not_count(empty_machine: Path) -> None:
     install(empty_machine / "lib/15/bin", "initdb").chmod(0o644)
-    with pytest.raises(MissingServerError, match="package postgresql"):
+    with pytest.raises(MissingProgramError, match="package postgresql"):
         find_program("initdb")
 
 
 def test_missing_packages_are_those_with_any_program_missing(empty_machine: Path) -> None:
-    assert missing_packages() == ["mariadb-server", "postgresql", "redis-server"]
+    assert missing_packages() == ["mariadb-server", "nodejs", "php-cli", "postgresql", "redis-server"]
     install(empty_machine / "path", "redis-server")
     install(empty_machine / "path", "mariadbd")
-    assert missing_packages() == ["mariadb-server", "postgresql"]
+    assert missing_packages() == ["mariadb-server", "nodejs", "php-cli", "postgresql"]
 
 
 @pytest.mark.parametrize(("ci", "outcome"), [("true", "3 errors"), ("", "3 skipped")])
