@@ -72,6 +72,22 @@ def test_notes_stand_between_the_route_and_the_end() -> None:
     assert told(ended, next_attempt=12).next == "Execution 12 tries again."
 
 
+def test_what_was_reported_too_late_is_told_after_the_end() -> None:
+    ended = replace(
+        SENT,
+        phase=Phase.ENDED,
+        trigger_code=200,
+        handle_code=500,
+        handle_msg="Result lost: the executor has left the registry.",
+        handle_time=NOW + 5,
+        reason_code=reasons.RESULT_LOST,
+    )
+    doubt, late = Step(reasons.UNKNOWN_ANSWER, "no answer", NOW + 1), Step(reasons.LATE_RESULT, "done", NOW + 9)
+    story = told(ended, doubt, late)
+    assert [step.code for step in story.steps[2:]] == ["unknown_answer", "result_lost", "late_result"]
+    assert story.summary == "Result lost: the executor has left the registry."
+
+
 @pytest.mark.parametrize("code", [reasons.NEVER_RESOLVED, reasons.SURELY_NOT_THERE, reasons.REFUSED])
 def test_what_ended_it_is_told_once_though_it_was_noted_as_well(code: str) -> None:
     ended = replace(

@@ -20,11 +20,12 @@ from orth.errors import Invalid, OrthError, SchemaMismatch, StoreUnavailable
 from orth.importing.report import Fate, Report
 from orth.importing.storing import Wishes
 from orth.importing.xxl_job import import_xxl_job
+from orth.store.all_tables import metadata
 from orth.store.engines import read_url
 from orth.store.glue_versions import list_glue_versions
 from orth.store.groups import list_groups
 from orth.store.jobs import list_jobs
-from orth.store.tables import metadata, users
+from orth.store.tables import users
 from orth.store.users import find_user
 from orth.testing.clocks import ManualClock
 from tests.importing.conftest import Install

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from orth.store.all_tables import metadata
 from orth.store.database import Database, open_database
 from orth.store.migrating import upgrade
-from orth.store.tables import metadata
 from tests.store.builders import KINDS
 
 

@@ -19,10 +19,11 @@ from orth.domain.executions import (
     Phase,
     Status,
 )
+from orth.store.all_tables import metadata
 from orth.store.dispatching import doubt_earlier_dispatches, record_accepted, record_unknown, take_due
 from orth.store.engines import open_engine, read_url
 from orth.store.executions import Ending, end_executions, list_executions
-from orth.store.tables import executions, metadata, ownership
+from orth.store.tables import executions, ownership
 from tests.store.builders import NOW, assign, open_some
 
 T = TypeVar("T")

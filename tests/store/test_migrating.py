@@ -13,10 +13,10 @@ import sqlalchemy as sa
 
 from orth.errors import CannotStart, SchemaMismatch
 from orth.store import migrating
+from orth.store.all_tables import metadata
 from orth.store.database import open_database
 from orth.store.engines import open_engine, read_url
 from orth.store.migrating import VERSION_TABLE, check_schema, known_versions, schema_status, upgrade
-from orth.store.tables import metadata
 from tests.servers.processes import wait_until
 from tests.store.builders import write_lock_elsewhere
 from tests.store.test_migrations import shape

@@ -7,9 +7,9 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from orth.store.all_tables import metadata
 from orth.store.engines import open_engine, read_url
 from orth.store.migrating import VERSION_TABLE, upgrade
-from orth.store.tables import metadata
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
 

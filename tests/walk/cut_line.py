@@ -18,6 +18,7 @@ class CutLine:
         self._whole.set()
         self._ended = threading.Event()
         self._sockets: list[socket.socket] = []
+        self._cut_at: bytes | None = None
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -26,16 +27,29 @@ class CutLine:
     def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._whole.set()
-        for sock in (self._listener, *self._sockets):
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-            sock.close()
+        _close(self._listener)
+        self.drop()
 
     def cut(self) -> None:
         """Let nothing through any more, in either direction. Connections stay open, and new ones are made."""
         self._whole.clear()
 
+    def cut_at(self, mark: bytes) -> None:
+        """Cut the line when ``mark`` comes by, in either direction: what is before it goes through, and no more."""
+        self._cut_at = mark
+
+    def drop(self) -> None:
+        """End all connections; what they held is gone."""
+        sockets, self._sockets = self._sockets, []
+        for sock in sockets:
+            _close(sock)
+
+    @property
+    def whole(self) -> bool:
+        return self._whole.is_set()
+
     def mend(self) -> None:
+        """Let through what was held, and everything after it."""
         self._whole.set()
 
     def _accept(self) -> None:
@@ -59,9 +73,28 @@ class CutLine:
         with contextlib.suppress(OSError):
             while data := one.recv(65_536):
                 self._whole.wait()
-                if self._ended.is_set():
-                    return
-                other.sendall(data)
+                if self._ended.is_set() or other.fileno() < 0:
+                    return  # dropped: what it held does not pass
+                passing, held = self._split(data)
+                other.sendall(passing)
+                if held:
+                    self._whole.wait()
+                    other.sendall(held)
         for sock in (one, other):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
+
+    def _split(self, data: bytes) -> tuple[bytes, bytes]:
+        mark = self._cut_at
+        if mark is None or mark not in data:
+            return data, b""
+        self._cut_at = None
+        self.cut()
+        place = data.index(mark)
+        return data[:place], data[place:]
+
+
+def _close(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
+    sock.close()

@@ -24,8 +24,8 @@ one door out. Whatever the end, it happens there, by compare-and-set; only the w
     ``killing`` ends what somebody no longer wants: the row first, then its executor is told.
 
 ``registry`` keeps the list of executors honest and ``roster`` what is known of it in memory; ``probing`` finds out on
-every node who can be reached, and ``reach`` holds that opinion for routing. ``node`` builds everything once and is the
-only file with wiring, ``http`` is the outside.
+every node who can be reached, and ``reach`` holds that opinion for routing. ``metrics`` counts what all of them tell.
+``node`` builds everything once and is the only file with wiring, ``http`` is the outside.
 
 **When a neighbour dies.** The database is the only memory: a coordinator killed at any line leaves rows from which
 the next one goes on (each step between two commits has a failpoint and a test). An executor that dies leaves its

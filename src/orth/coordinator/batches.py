@@ -20,10 +20,10 @@ from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.defining import with_schedule
 from orth.coordinator.facts import BatchEnded
 from orth.coordinator.references import check_addresses
-from orth.coordinator.triggering import check_same_request, digest_of, open_batch
+from orth.coordinator.triggering import check_same_request, digest_of, open_batch, tell_opened
 from orth.domain.batches import Batch, BatchState, fires_within, timing_of
 from orth.domain.cron.zones import zone_named
-from orth.domain.jobs import Job, ScheduleType
+from orth.domain.jobs import Job, ScheduleType, TriggerCause
 from orth.domain.schedules import Schedule, parse_instant
 from orth.errors import Conflict, Invalid, InvalidSchedule, OrthError, TooBusy
 from orth.events import Events
@@ -88,7 +88,7 @@ class Survey:
 class _Step:
     """What one transaction did for a batch."""
 
-    opened: int = 0
+    opened: tuple[TriggerCause, ...] = ()
     more: bool = False
     ended: BatchEnded | None = None
 
@@ -148,6 +148,7 @@ class Batches(LeaderLoop):
             step = await self._db.leader_tx(term.epoch, self._advance, batch_id, self.clock.now())
             more = more or step.more
             if step.opened:
+                tell_opened(self.events, step.opened)
                 self._dispatch.wake()
             if step.ended is not None:
                 self.events.emit(step.ended)
@@ -170,10 +171,10 @@ class Batches(LeaderLoop):
         if room <= 0:
             return _Step()
         instants = list(islice(self._remaining(connection, batch, schedule), room))
-        open_batch(connection, job, batch, instants, now, self._avoid)
+        opened = open_batch(connection, job, batch, instants, now, self._avoid)
         reached = instants[-1] + 1 if len(instants) == room else batch.end_time
         advance_batch(connection, batch.id, reached, len(instants), now)
-        return _Step(len(instants), more=len(instants) in (0, _CHUNK))
+        return _Step(tuple(one.cause for one in opened), more=len(instants) in (0, _CHUNK))
 
     def _remaining(self, connection: Connection, batch: Batch, schedule: Schedule) -> Iterator[int]:
         if batch.skip_done and batch.id not in self._done:

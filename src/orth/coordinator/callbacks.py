@@ -2,23 +2,33 @@
 
 Unknown ids, duplicates and late reports are answers, not errors: whoever sent them may stop sending. A malformed item
 does not spoil its batch.
+
+A result of an execution that had been given up without one is written down as a note, once, and changes nothing else:
+what followed from giving it up has happened.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from orth import failpoints
 from orth.clock import Clock
 from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.facts import StrayResults
 from orth.coordinator.finishing import Finished, finish, may_lead_on, tell
+from orth.domain import reasons
 from orth.domain.executions import SUCCESS
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
-from orth.store.executions import Ending, sent_ids
+from orth.store.executions import Ending, hold_ended, sent_ids
+from orth.store.notes import Note, add_notes, last_noted
 from orth.wire.dialects import Malformed
 from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
+
+_GIVEN_UP = (reasons.RESULT_LOST, reasons.NEVER_RESOLVED)
+"""Ends that nobody reported: the executor may still do so."""
+_NOBODY = ""
+"""Who writes these notes: any node may take a result."""
 
 
 class Callbacks:
@@ -81,7 +91,25 @@ def _apply(
     ]
     # Nobody can report on what was never sent: such a result is a stray, and the execution goes on.
     sent = sent_ids(connection, (item.log_id for item in items))
-    return finish(connection, [ending for ending in endings if ending.execution_id in sent], now, avoid), sent
+    finished = finish(connection, [ending for ending in endings if ending.execution_id in sent], now, avoid)
+    ended_now = {one.execution.id for one in finished}
+    late = {item.log_id: item for item in items if item.log_id in sent - ended_now}
+    if late:
+        _note_late(connection, late, now)
+    return finished, sent
+
+
+def _note_late(connection: Connection, late: Mapping[int, CallbackItem], now: int) -> None:
+    """Write down what was reported about executions that had been given up; what is noted already came again."""
+    given_up = sorted(hold_ended(connection, late, _GIVEN_UP))
+    noted = last_noted(connection, given_up, reasons.LATE_RESULT)
+    notes = [Note(one, reasons.LATE_RESULT, _late_text(late[one])) for one in given_up if one not in noted]
+    add_notes(connection, notes, _NOBODY, now)
+
+
+def _late_text(item: CallbackItem) -> str:
+    said = f": {item.handle_msg}" if item.handle_msg else ""
+    return f"Its executor reported {item.handle_code} after it had been given up; not applied{said}"
 
 
 def _verdicts(items: Sequence[CallbackItem | Malformed], won: set[int], known: set[int]) -> list[CallbackVerdict]:

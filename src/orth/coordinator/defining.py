@@ -114,14 +114,21 @@ def remove_job(connection: Connection, job_id: int, now: int) -> None:
 
 def trigger_job(connection: Connection, job_id: int, asked: Request, now: int, avoid: Avoid = EVERYBODY) -> list[int]:
     """Open what was asked for; the ids, the same ones when it was asked for before."""
+    return trigger_once(connection, job_id, asked, now, avoid)[0]
+
+
+def trigger_once(
+    connection: Connection, job_id: int, asked: Request, now: int, avoid: Avoid = EVERYBODY
+) -> tuple[list[int], bool]:
+    """Like ``trigger_job``, and whether it was asked for the first time."""
     stored = get_job(connection, job_id)
     if is_broadcast(stored):
         hold_job(connection, job_id)  # of two equal requests at once, the second must see the shards of the first
     opened = opened_before(connection, job_id, asked)
-    if not opened:
-        check_addresses(connection, stored, asked.addresses)
-        opened = open_requested(connection, stored, asked, now, avoid)
-    return opened
+    if opened:
+        return opened, False
+    check_addresses(connection, stored, asked.addresses)
+    return open_requested(connection, stored, asked, now, avoid), True
 
 
 def with_schedule(connection: Connection, job_id: int) -> tuple[Job, Schedule]:

@@ -13,6 +13,7 @@ What happens to lost answers is in ``unknowns``.
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,7 +24,13 @@ from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.choosing import Choice, Choosing
 from orth.coordinator.claiming import Outlook
-from orth.coordinator.facts import DispatchesDoubted, DispatchUnknown, ExecutionDispatched, ExecutionRerouted
+from orth.coordinator.facts import (
+    DispatchesAnswered,
+    DispatchesDoubted,
+    DispatchUnknown,
+    ExecutionDispatched,
+    ExecutionRerouted,
+)
 from orth.coordinator.finishing import tell
 from orth.coordinator.letters import Answer, Letter, Outcome
 from orth.coordinator.posting import HELD_LIMIT, Limits, Posting
@@ -233,6 +240,8 @@ class Dispatch(LeaderLoop):
         return _IDLE_PAUSE if due is None else max(0.0, min(_IDLE_PAUSE, (due - self.clock.now()) / 1000))
 
     def _tell(self, answers: Sequence[Answer], settled: Settled) -> None:
+        for outcome, count in Counter(answer.outcome for answer in answers).items():
+            self.events.emit(DispatchesAnswered(outcome.name.lower(), count))
         for answer in answers:
             execution, address = answer.letter.execution, answer.letter.peer.address
             if answer.outcome is Outcome.TAKEN:

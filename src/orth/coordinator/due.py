@@ -14,12 +14,12 @@ from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.broadcasts import Avoid
-from orth.coordinator.facts import JobQuarantined, JobsPlanned
-from orth.coordinator.planning import Bounds, Plan, plan, schedule_of
-from orth.coordinator.triggering import open_planned
+from orth.coordinator.facts import FiresMissed, JobQuarantined, JobsPlanned
+from orth.coordinator.planning import Bounds, Plan, missed, plan, schedule_of
+from orth.coordinator.triggering import open_planned, tell_opened
 from orth.domain.calendars import Calendar
-from orth.domain.fires import FireDecision
-from orth.domain.jobs import Job
+from orth.domain.fires import Decision, FireDecision
+from orth.domain.jobs import Job, TriggerCause
 from orth.domain.schedules import Schedule
 from orth.errors import Invalid, OrthError
 from orth.events import Events
@@ -42,6 +42,10 @@ class _Pass:
     skipped: int
     quarantined: tuple[tuple[int, str], ...]
     upcoming: Upcoming
+    opened: tuple[TriggerCause, ...]
+    dues: tuple[int, ...]
+    """When each run was due, or will be."""
+    missed: Mapping[Decision, int]
 
 
 class DueJobs(LeaderLoop):
@@ -75,10 +79,18 @@ class DueJobs(LeaderLoop):
         for job_id, reason in done.quarantined:
             self.events.emit(JobQuarantined(job_id, reason))
         if done.claimed:
-            self.events.emit(JobsPlanned(done.claimed, done.runs, done.skipped))
+            self._tell(done)
         if done.runs:
             self._dispatch.wake()
         return _pause(done, self.clock.now(), self._bounds.ahead)
+
+    def _tell(self, done: _Pass) -> None:
+        now = self.clock.now()
+        lateness = tuple(max(0, now - due) / 1000 for due in done.dues)
+        self.events.emit(JobsPlanned(done.claimed, done.runs, done.skipped, lateness))
+        tell_opened(self.events, done.opened)
+        if done.missed:
+            self.events.emit(FiresMissed(*(done.missed.get(fate, 0) for fate in ("run", "coalesced", "skipped"))))
 
     def _plan_batch(self, connection: Connection, epoch: int, now: int) -> _Pass:
         ahead = self._bounds.ahead
@@ -100,14 +112,23 @@ class DueJobs(LeaderLoop):
         planned = [(job, run) for job, its in plans for run in its.runs]
         decided = [*plans, *((job, _quarantine(job, reason)) for job, reason in bad)]
         decisions = [decision for _job, its in decided for decision in its.decisions]
-        open_planned(connection, planned, now, self._avoid)
+        opened = open_planned(connection, planned, now, self._avoid)
         record_fires(connection, decisions, epoch, now)
         move_jobs(connection, [_move(job, its) for job, its in decided])
         if failpoints.armed and claimed:
             failpoints.hit("due.written")
         skipped = sum(decision.decision != "run" for decision in decisions)
         quarantined = tuple((job.id, reason) for job, reason in bad)
-        return _Pass(len(claimed), len(planned), skipped, quarantined, upcoming_jobs(connection, now, ahead))
+        return _Pass(
+            len(claimed),
+            len(planned),
+            skipped,
+            quarantined,
+            upcoming_jobs(connection, now, ahead),
+            tuple(opening.cause for opening in opened),
+            tuple(run.due for _job, run in planned),
+            missed(decisions),
+        )
 
 
 def _pause(done: _Pass, now: int, ahead: int) -> float:

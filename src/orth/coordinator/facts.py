@@ -2,7 +2,10 @@
 
 import logging
 from dataclasses import dataclass
+from enum import StrEnum
 
+from orth.domain.executions import Status
+from orth.domain.jobs import TriggerCause
 from orth.events import Event
 
 
@@ -15,6 +18,28 @@ class JobsPlanned(Event):
     jobs: int
     runs: int
     skipped: int
+    lateness: tuple[float, ...] = ()
+    """Seconds each run was stored after it was due; 0 for those that are not due yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class FiresMissed(Event):
+    """A planning pass came later than the misfire threshold; how many fires met which fate."""
+
+    sentence = "missed fires: {run} run late, {coalesced} made up for by those, {skipped} skipped"
+    run: int
+    coalesced: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionsOpened(Event):
+    """Executions were stored; dispatch finds them."""
+
+    level = logging.DEBUG
+    sentence = "{count} executions opened ({cause})"
+    cause: TriggerCause
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +82,16 @@ class ExecutionsReopened(Event):
     address: str
     count: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchesAnswered(Event):
+    """What came back for executions that were sent is stored."""
+
+    level = logging.DEBUG
+    sentence = "{count} dispatches ended: {outcome}"
+    outcome: str
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +150,7 @@ class ExecutionFinished(Event):
     seconds: float
     address: str | None
     reason: str
+    status: Status
 
     def __str__(self) -> str:
         because = f"  ({self.reason})" if self.reason else ""
@@ -151,6 +187,27 @@ class ExecutorLeft(Event):
     app_name: str
     address: str
     reason: str
+    silent: bool = False
+    """Whether it was removed for its silence; otherwise it said good-bye."""
+
+
+class RefusalCause(StrEnum):
+    """Why a beat or a good-bye was refused."""
+
+    TOKEN = "token"  # noqa: S105  # a word, not a secret
+    MALFORMED = "malformed"
+    STORE = "store"
+    BUSY = "busy"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationRefused(Event):
+    """A call to the registry was refused. Who called is not told: without the token it may be anybody."""
+
+    level = logging.DEBUG
+    sentence = "a call to the registry was refused: {cause}"
+    cause: RefusalCause
 
 
 @dataclass(frozen=True, slots=True)

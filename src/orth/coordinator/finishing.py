@@ -20,13 +20,13 @@ from orth.coordinator.aftermath import (
 from orth.coordinator.broadcasts import EVERYBODY, Avoid, completed
 from orth.coordinator.facts import ExecutionFinished
 from orth.coordinator.planning import schedule_of
-from orth.coordinator.triggering import open_children, open_retries
+from orth.coordinator.triggering import open_children, open_retries, tell_opened
 from orth.domain import reasons
 from orth.domain.executions import SUCCESS, Execution, Status, tag
-from orth.domain.jobs import Job, ScheduleType
+from orth.domain.jobs import Job, ScheduleType, TriggerCause
 from orth.events import Events
 from orth.store.database import Connection
-from orth.store.executions import Ending, end_executions
+from orth.store.executions import Ending, Opening, end_executions
 from orth.store.jobs import jobs_by_id, unreadable_jobs, wait_again
 from orth.store.notes import Note, add_notes
 
@@ -40,6 +40,8 @@ class Finished:
 
     execution: Execution
     job: Job | None
+    opened: tuple[TriggerCause, ...] = ()
+    """Of what its end has opened, the causes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def finish(connection: Connection, endings: Sequence[Ending], now: int, avoid: A
     jobs = jobs_by_id(connection, {execution.job_id for execution in won})
     # A job that is deleted or unreadable has no consequences; its shards are counted all the same.
     over = completed(connection, (one for one in won if one.job_id not in jobs or not tried_again(one)))
-    _draw(
+    opened = _draw(
         connection,
         [
             _Consequence(jobs[one.job_id], one, following)
@@ -73,7 +75,10 @@ def finish(connection: Connection, endings: Sequence[Ending], now: int, avoid: A
     _leave_unreadable(connection, [one for one in won if one.job_id not in jobs], now)
     if failpoints.armed:
         failpoints.hit("finishing.written")
-    return [Finished(execution, jobs.get(execution.job_id)) for execution in won]
+    causes: dict[int | None, list[TriggerCause]] = {}
+    for opening in opened:
+        causes.setdefault(opening.origin_id, []).append(opening.cause)
+    return [Finished(one, jobs.get(one.job_id), tuple(causes.get(one.id, ()))) for one in won]
 
 
 def may_lead_on(one: Finished) -> bool:
@@ -85,7 +90,7 @@ def may_lead_on(one: Finished) -> bool:
 
 
 def tell(events: Events, finished: Sequence[Finished]) -> None:
-    """Tell, after the commit, what has ended."""
+    """Tell, after the commit, what has ended, and what that has opened."""
     for one in finished:
         execution = one.execution
         began = execution.start_time or execution.trigger_time
@@ -99,8 +104,10 @@ def tell(events: Events, finished: Sequence[Finished]) -> None:
                 max(0, (execution.handle_time or began) - began) / 1000,
                 execution.executor_address,
                 "" if execution.handle_code == SUCCESS else _first_line(reason),
+                execution.status,
             )
         )
+    tell_opened(events, (cause for one in finished for cause in one.opened))
 
 
 def _first_line(message: str | None) -> str:
@@ -118,8 +125,8 @@ def _leave_unreadable(connection: Connection, ended: Sequence[Execution], now: i
         add_notes(connection, [_unreadable_note(one, unreadable[one.job_id]) for one in left], _NOBODY, now)
 
 
-def _draw(connection: Connection, consequences: Iterable[_Consequence], now: int, avoid: Avoid) -> None:
-    """Carry out consequences; those of one kind together, however many executions ended at once."""
+def _draw(connection: Connection, consequences: Iterable[_Consequence], now: int, avoid: Avoid) -> list[Opening]:
+    """Carry out consequences; those of one kind together, however many executions ended at once. What was opened."""
     retries: list[tuple[Job, Execution, RunAgain]] = []
     starts: list[tuple[Execution, StartChildren]] = []
     notes: list[Note] = []
@@ -133,12 +140,16 @@ def _draw(connection: Connection, consequences: Iterable[_Consequence], now: int
                 starts.append((one.execution, start))
             case LeaveChildren() as left:
                 notes.append(_left_note(one.execution, left))
+    opened: list[Opening] = []
     if retries:
-        open_retries(connection, retries, now)
+        opened += open_retries(connection, retries, now)
     if starts:
-        notes += _start_children(connection, starts, now, avoid)
+        children, missing = _start_children(connection, starts, now, avoid)
+        opened += children
+        notes += missing
     if notes:
         add_notes(connection, notes, _NOBODY, now)
+    return opened
 
 
 def _wait_again(connection: Connection, job: Job, last_fire: int, now: int) -> None:
@@ -154,17 +165,17 @@ def _wait_again(connection: Connection, job: Job, last_fire: int, now: int) -> N
 
 def _start_children(
     connection: Connection, starts: Sequence[tuple[Execution, StartChildren]], now: int, avoid: Avoid
-) -> list[Note]:
-    """Open the children that exist; notes about the others."""
+) -> tuple[Sequence[Opening], list[Note]]:
+    """Open the children that exist; these, and notes about the others."""
     jobs = jobs_by_id(connection, {child for _parent, start in starts for child in start.children})
     wanted = [(child, parent, start.key) for parent, start in starts for child in start.children]
     there = [(jobs[child], parent, key) for child, parent, key in wanted if child in jobs]
-    open_children(connection, there, now, avoid)
-    return [
+    missing = [
         Note(parent.id, reasons.CHILD_MISSING, f"Job {child} should follow, but it does not exist or cannot be read.")
         for child, parent, _key in wanted
         if child not in jobs
     ]
+    return open_children(connection, there, now, avoid), missing
 
 
 def _unreadable_note(execution: Execution, reason: str) -> Note:

@@ -32,6 +32,7 @@ from orth.coordinator.gone import GoneExecutors
 from orth.coordinator.http.app import build_app
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.lost import LostExecutions
+from orth.coordinator.metrics import Metrics, Sources
 from orth.coordinator.planning import Bounds
 from orth.coordinator.posting import Limits
 from orth.coordinator.probing import Probing, Watching
@@ -195,6 +196,18 @@ class Coordinator:
             batches=self.batches,
             avoid=self.reach.avoid,
         )
+        self.metrics = Metrics(
+            Sources(
+                given.settings,
+                db,
+                self.election,
+                self.roster,
+                self.reach,
+                self.registrations,
+                self.dispatch.posting,
+            )
+        )
+        events.listen(self.metrics)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -218,6 +231,7 @@ class Coordinator:
                 election=self.election,
                 callbacks=self.callbacks,
                 registrations=self.registrations,
+                metrics=self.metrics,
                 roster=self.roster,
                 reach=self.reach,
                 link=given.link,

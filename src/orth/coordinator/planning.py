@@ -8,7 +8,8 @@ Fires that become due within the window ahead are decided as well, where the sch
 Such a run carries the instant before which it must not start.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from orth.domain.calendars import Calendar
@@ -18,6 +19,8 @@ from orth.domain.schedules import Schedule, parse_schedule
 
 # Missed fires are counted up to here for the ledger; beyond, "many" says enough.
 _COUNTED = 1000
+_MISSED = "missed"
+"""How the reasons of all decisions about missed fires begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class PlannedRun:
 
     fire_time: int
     cause: TriggerCause
+    due: int
     not_before: int | None = None
 
 
@@ -84,10 +88,19 @@ def plan(job: Job, schedule: Schedule, now: int, bounds: Bounds) -> Plan:
         decision = _on_time(job, schedule, fire)
         decisions.append(decision)
         if decision.decision == "run":
-            runs.append(PlannedRun(fire, CAUSE_OF_SCHEDULE[job.schedule_type], due if due > now else None))
+            runs.append(PlannedRun(fire, CAUSE_OF_SCHEDULE[job.schedule_type], due, due if due > now else None))
         last = fire
         fire = schedule.next_after(fire) if schedule.repeats_by_clock else None
     return _advanced(job, schedule, now, tuple(runs), tuple(decisions), last, fire)
+
+
+def missed(decisions: Iterable[FireDecision]) -> Mapping[Decision, int]:
+    """How many fires among these were missed, by what was decided. Many count as many as are worth counting."""
+    fates: Counter[Decision] = Counter()
+    for one in decisions:
+        if one.reason.startswith(_MISSED):
+            fates[one.decision] += _COUNTED if one.fires is None else one.fires
+    return fates
 
 
 def given_up(job: Job, schedule: Schedule, now: int, reason: str) -> FireDecision | None:
@@ -147,10 +160,11 @@ def _missed(
     for fire in chosen:
         if start is not None and start < fire:
             yield None, _span(job, schedule, start, schedule.previous_before(fire) or start, fate, reason)
-        yield PlannedRun(fire, TriggerCause.MISFIRE), _decided(job, fire, fire, 1, "run", "missed, run late")
+        run = PlannedRun(fire, TriggerCause.MISFIRE, schedule.due_at(fire))
+        yield run, _decided(job, fire, fire, 1, "run", f"{_MISSED}, run late")
         start = schedule.next_after(fire) if schedule.repeats_by_clock else None
         # From the first chosen one on, only the calendar keeps a missed fire from running.
-        fate, reason = "skipped", "missed, and refused by the calendar"
+        fate, reason = "skipped", f"{_MISSED}, and refused by the calendar"
     if start is not None and start <= last:
         yield None, _span(job, schedule, start, last, fate, reason)
 
@@ -174,11 +188,11 @@ def _chosen(job: Job, schedule: Schedule, last: int, now: int, bounds: Bounds) -
 
 def _why(job: Job, now: int, bounds: Bounds, fate: Decision) -> str:
     if fate == "coalesced":
-        return "missed, made up for by one later run"
+        return f"{_MISSED}, made up for by one later run"
     if job.misfire_strategy is MisfireStrategy.DO_NOTHING:
         late = (now - job.trigger_next_time) / 1000
-        return f"missed: noticed {late:.1f} s late, more than the threshold of {bounds.misfire_threshold / 1000:g} s"
-    return f"missed, outside the catch-up bounds ({bounds.catch_up_limit} fires, {bounds.catch_up_age / 1000:g} s)"
+        return f"{_MISSED}: noticed {late:.1f} s late, more than the threshold of {bounds.misfire_threshold / 1000:g} s"
+    return f"{_MISSED}, outside the catch-up bounds ({bounds.catch_up_limit} fires, {bounds.catch_up_age / 1000:g} s)"
 
 
 def _span(job: Job, schedule: Schedule, first: int, last: int, fate: Decision, reason: str) -> FireDecision:

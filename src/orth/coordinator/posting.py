@@ -132,6 +132,11 @@ class Posting:
         return Circuit.CLOSED if queue is None else queue.breaker.state(self._clock.monotonic())
 
     @property
+    def in_flight(self) -> int:
+        """Requests on their way."""
+        return len(self._tasks)
+
+    @property
     def busy(self) -> bool:
         """Whether a request is on its way."""
         return bool(self._tasks)

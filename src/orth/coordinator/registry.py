@@ -70,6 +70,8 @@ class Registrations:
         self._gathering: Gathering[Beat | Goodbye, Arrival | bool] = Gathering(db, self._record, waiting=BEATS_WAITING)
         self.failed_at = float("-inf")
         """When a beat last could not be stored, on the monotonic clock."""
+        self.beats = 0
+        """Beats stored."""
 
     async def beat(self, request: RegistryRequest) -> None:
         beat = _beat(request, self._clock_offset(request.registry_value))
@@ -81,6 +83,7 @@ class Registrations:
         beat = _beside(beat, self._roster.last_stored(beat.app_name, beat.address, digest))
         arrival = await self._put(beat)
         assert isinstance(arrival, Arrival)
+        self.beats += 1
         self._roster.stored(_entry(beat, arrival.at), digest, arrival.row)
         if arrival.joined:
             self._events.emit(ExecutorJoined(beat.app_name, beat.address))
@@ -209,7 +212,7 @@ class RegistryMonitor(LeaderLoop):
         silent = [entry for entry, wait in waits if wait <= 0]
         for entry in await self._db.leader_tx(term.epoch, _clean, silent, now):
             told = f"no beat for {(now - entry.last_beat) / 1000:.0f} s"
-            self.events.emit(ExecutorLeft(entry.app_name, entry.address, told))
+            self.events.emit(ExecutorLeft(entry.app_name, entry.address, told, silent=True))
         return max(1.0, min([self._every, *(wait for _entry, wait in waits if wait > 0)]))
 
     def _wait(self, entry: ExecutorEntry, now: int, here: float) -> float:

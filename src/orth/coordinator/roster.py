@@ -5,7 +5,7 @@ also one that could not be stored, and every look at the database. Ages are meas
 long *it* has not heard anything, whatever the clocks of others say.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from orth.clock import Clock
@@ -124,6 +124,11 @@ class Roster:
         """Everybody, with the seconds since they were heard, in order of app name and address."""
         here = self._clock.monotonic()
         return [(place.entry, here - place.heard) for _key, place in sorted(self._places.items())]
+
+    def ages(self) -> Iterator[float]:
+        """The seconds since each was heard, in no order."""
+        here = self._clock.monotonic()
+        return (here - place.heard for place in self._places.values())
 
     def removed(self) -> list[ExecutorEntry]:
         """Those who fell silent and were taken out lately, in order of app name and address."""

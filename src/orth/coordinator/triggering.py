@@ -14,16 +14,19 @@ one's handler, and a job that broadcasts opens one execution for each address bu
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orth.coordinator.aftermath import RunAgain
 from orth.coordinator.broadcasts import EVERYBODY, Avoid, in_shards
+from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.planning import PlannedRun
 from orth.domain.batches import Batch
 from orth.domain.executions import Execution
 from orth.domain.jobs import Job, TriggerCause
 from orth.errors import Invalid
+from orth.events import Events
 from orth.store.database import Connection
 from orth.store.executions import Opening, ids_of_trigger, open_executions, request_digest_of
 from orth.store.jobs import jobs_by_id
@@ -61,9 +64,9 @@ def check_same_request(stored: str | None, digest: str) -> None:
 
 def open_planned(
     connection: Connection, planned: Sequence[tuple[Job, PlannedRun]], now: int, avoid: Avoid = EVERYBODY
-) -> None:
-    """Open the executions of planned fires."""
-    _open(
+) -> Sequence[Opening]:
+    """Open the executions of planned fires; these."""
+    return _open(
         connection,
         [
             _opening(job, run.cause, f"fire:{run.fire_time}", run.fire_time, not_before=run.not_before)
@@ -90,8 +93,10 @@ def opened_before(connection: Connection, job_id: int, request: Request) -> list
     return opened
 
 
-def open_retries(connection: Connection, ended: Sequence[tuple[Job, Execution, RunAgain]], now: int) -> None:
-    """Open the next attempt at what each was to do, with the same parameter, logical time and shard."""
+def open_retries(
+    connection: Connection, ended: Sequence[tuple[Job, Execution, RunAgain]], now: int
+) -> Sequence[Opening]:
+    """Open the next attempt at what each was to do, with the same parameter, logical time and shard; these."""
     openings = [
         replace(
             _opening(job, TriggerCause.RETRY, f"retry:{before.id}", before.schedule_time, before.executor_param),
@@ -107,24 +112,26 @@ def open_retries(connection: Connection, ended: Sequence[tuple[Job, Execution, R
         for job, before, again in ended
     ]
     jobs = {job.id: job for job, _before, _again in ended}
-    open_executions(connection, _with_super_handlers(connection, openings, jobs), now)
+    opened = _with_super_handlers(connection, openings, jobs)
+    open_executions(connection, opened, now)
+    return opened
 
 
 def open_children(
     connection: Connection, children: Sequence[tuple[Job, Execution, str]], now: int, avoid: Avoid = EVERYBODY
-) -> None:
-    """Open child jobs of what has succeeded, each under its key, with the logical time of the parent."""
+) -> Sequence[Opening]:
+    """Open child jobs of what has succeeded, each under its key, with the logical time of the parent; these."""
     openings = [
         replace(_opening(child, TriggerCause.PARENT, key, parent.schedule_time), origin_id=parent.id)
         for child, parent, key in children
     ]
-    _open(connection, openings, {child.id: child for child, _parent, _key in children}, now, avoid)
+    return _open(connection, openings, {child.id: child for child, _parent, _key in children}, now, avoid)
 
 
 def open_batch(
     connection: Connection, job: Job, batch: Batch, instants: Iterable[int], now: int, avoid: Avoid = EVERYBODY
-) -> None:
-    """Open logical times of a batch."""
+) -> Sequence[Opening]:
+    """Open logical times of a batch; what was opened, which for a broadcast is more."""
     openings = [
         replace(
             _opening(job, TriggerCause.BATCH, f"batch:{batch.id}:{instant}", instant, batch.executor_param),
@@ -133,12 +140,22 @@ def open_batch(
         )
         for instant in instants
     ]
-    _open(connection, openings, {job.id: job}, now, avoid)
+    return _open(connection, openings, {job.id: job}, now, avoid)
 
 
-def _open(connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job], now: int, avoid: Avoid) -> None:
+def tell_opened(events: Events, causes: Iterable[TriggerCause]) -> None:
+    """Tell, after the commit, what was opened."""
+    for cause, count in Counter(causes).items():
+        events.emit(ExecutionsOpened(cause, count))
+
+
+def _open(
+    connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job], now: int, avoid: Avoid
+) -> Sequence[Opening]:
     with_handlers = _with_super_handlers(connection, openings, jobs)
-    open_executions(connection, in_shards(connection, with_handlers, jobs, avoid), now)
+    opened = in_shards(connection, with_handlers, jobs, avoid)
+    open_executions(connection, opened, now)
+    return opened
 
 
 def _with_super_handlers(

@@ -49,6 +49,17 @@ MAY_BECOME: Mapping[Status, frozenset[Status]] = {
 }
 
 
+OUTCOMES: Mapping[Status, int] = {
+    Status.INIT: 0,
+    Status.PENDING: 0,
+    Status.SUCCESS: 1,
+    Status.FAILED: 2,
+    Status.TIMEOUT: 3,
+    Status.TRIGGER_FAILED: 4,
+}
+"""Terminal statuses as the numbers they are stored and counted by; 0 = not ended. The pair of codes stays the truth."""
+
+
 class Phase(StrEnum):
     """Where an open execution is. The first three have status init, the others pending."""
 

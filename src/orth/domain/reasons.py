@@ -36,6 +36,7 @@ JOB_STOPPED = "job_stopped"
 JOB_CHANGED = "job_changed"
 KILLED = "killed"
 RESULT_LOST = "result_lost"
+LATE_RESULT = "late_result"
 CHILD_MISSING = "child_missing"
 CHILDREN_NOT_STARTED = "children_not_started"
 
@@ -70,6 +71,7 @@ REASONS: Mapping[str, str] = {
     JOB_CHANGED: "The job's schedule was changed so that this was no longer due; what had been sent was recalled.",
     KILLED: "Somebody killed it. It is not tried again, and no job follows it.",
     RESULT_LOST: "The executor that had it can no longer report how it ended.",
+    LATE_RESULT: "Its executor reported after the execution had been given up: written down, and not applied.",
     CHILD_MISSING: "It succeeded, but a job that should follow it does not exist.",
     CHILDREN_NOT_STARTED: "The broadcast is over, but not every shard succeeded, so its children were not started.",
 }

@@ -4,7 +4,7 @@ Every change names the phase it expects. A row that has ended matches none of th
 ``end_executions`` tells which rows it won, and only the winner draws consequences.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from orth.domain.executions import (
     MAY_BECOME,
     NOT_YET,
     OPEN_PHASES,
+    OUTCOMES,
     STORED_MESSAGE_LIMIT,
     SUCCESS,
     TAKEN_PHASES,
@@ -149,6 +150,19 @@ def sent_ids(connection: Connection, ids: Iterable[int]) -> set[int]:
     return found
 
 
+def hold_ended(connection: Connection, ids: Iterable[int], reason_codes: Collection[str]) -> set[int]:
+    """Which of these ended for one of these reasons; locked until the transaction ends."""
+    found: set[int] = set()
+    for chunk in _chunks(sorted(set(ids))):
+        ended = select(executions.c.id).where(
+            among(connection, executions.c.id, chunk),
+            executions.c.phase == Phase.ENDED,
+            executions.c.reason_code.in_(reason_codes),
+        )
+        found.update(connection.scalars(locked(ended.order_by(executions.c.id), connection)))
+    return found
+
+
 def find_execution(connection: Connection, execution_id: int) -> Execution | None:
     row = connection.execute(_with_owner().where(executions.c.id == execution_id)).one_or_none()
     return None if row is None else execution_of(row)
@@ -233,6 +247,7 @@ def _ending_values(row: Row[Any], ending: Ending, now: int) -> dict[str, Any]:
     return {
         "phase": Phase.ENDED,
         "phase_time": now,
+        "outcome": OUTCOMES[status_of(trigger_code, handle_code)],
         "trigger_code": trigger_code,
         "trigger_msg": row.trigger_msg if ending.trigger_msg is None else stored_message(ending.trigger_msg),
         "handle_code": handle_code,
@@ -245,7 +260,6 @@ def _ending_values(row: Row[Any], ending: Ending, now: int) -> dict[str, Any]:
 
 _CHANGING = (
     "phase",
-    "phase_time",
     "trigger_code",
     "trigger_msg",
     "handle_code",
@@ -258,9 +272,9 @@ _CHANGING = (
 
 def execution_of(row: Row[Any], ended: dict[str, Any] | None = None) -> Execution:
     """A row of the table, or what it became when it was ``ended``."""
-    fields = {name: getattr(row, name) for name in _CHANGING} | (ended or {})
+    became = ended or {}
+    fields = {name: became[name] if name in became else getattr(row, name) for name in _CHANGING}
     fields["phase"] = Phase(fields["phase"])
-    del fields["phase_time"]
     return Execution(
         id=row.id,
         job_id=row.job_id,

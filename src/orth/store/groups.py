@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, exists, select, update
+from sqlalchemy import Connection, Row, delete, exists, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from orth.domain.executions import OPEN_PHASES
@@ -53,6 +53,12 @@ def list_groups(connection: Connection, after: int, limit: int) -> list[Group]:
     """Groups in order of id, those after ``after``."""
     rows = connection.execute(select(groups).where(groups.c.id > after).order_by(groups.c.id).limit(limit))
     return [_group(row) for row in rows]
+
+
+def count_empty_groups(connection: Connection) -> int:
+    """How many groups list no address, neither by hand nor by the registry."""
+    empty = or_(groups.c.address_list.is_(None), groups.c.address_list == "")
+    return int(connection.execute(select(func.count()).select_from(groups).where(empty)).scalar_one())
 
 
 def set_group(connection: Connection, group: Group, now: int) -> None:

@@ -1,54 +1,14 @@
 """The schema, as the program sees it. ``tests/store/test_migrations.py`` proves it equal to the sum of the migrations.
 
-Names and columns of the ``orth_job_*`` tables are public: people report on them. Ours carry the prefix ``orth_``.
+Names and columns of the ``orth_job_*`` tables are public: people report on them. Ours carry the prefix ``orth_``. What
+is kept about executions that have ended is in ``record_tables``.
 """
 
-from typing import Any
+from sqlalchemy import BigInteger, Column, Index, Integer, SmallInteger, String, Text, UniqueConstraint
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Index,
-    Integer,
-    MetaData,
-    SmallInteger,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-)
-from sqlalchemy.dialects.mysql import MEDIUMTEXT
-from sqlalchemy.schema import SchemaItem
+from orth.store.schema import BigId, Instant, LongText, table
 
-# SQLite counts rows only in columns declared exactly INTEGER.
-BigId = BigInteger().with_variant(Integer, "sqlite")
-LongText = Text().with_variant(MEDIUMTEXT, "mysql", "mariadb")
-Instant = BigInteger
-
-metadata = MetaData()
-
-# Comparison is by code point everywhere: MariaDB's default would call "App" and "app" the same name.
-_OPTIONS = {
-    "mysql_engine": "InnoDB",
-    "mysql_charset": "utf8mb4",
-    "mysql_collate": "utf8mb4_bin",
-    "mariadb_engine": "InnoDB",
-    "mariadb_charset": "utf8mb4",
-    "mariadb_collate": "utf8mb4_bin",
-    # Ids name log files and appear on the wire: one that was used is never given again.
-    "sqlite_autoincrement": True,
-}
-
-
-def _table(name: str, *parts: SchemaItem) -> Table:
-    options: dict[str, Any] = dict(_OPTIONS)
-    keys = [part for part in parts if isinstance(part, Column) and part.primary_key]
-    if not any(key.type is BigId for key in keys):
-        del options["sqlite_autoincrement"]
-    return Table(name, metadata, *parts, **options)
-
-
-groups = _table(
+groups = table(
     "orth_job_group",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("app_name", String(64), nullable=False, unique=True),
@@ -59,7 +19,7 @@ groups = _table(
     Column("dialect", String(8), nullable=False, server_default="auto"),  # how its executors are spoken to
 )
 
-registry = _table(
+registry = table(
     "orth_job_registry",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("registry_group", String(50), nullable=False),
@@ -78,7 +38,7 @@ registry = _table(
     Index("ix_registry_update_time", "update_time"),
 )
 
-calendars = _table(
+calendars = table(
     "orth_calendar",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("name", String(64), nullable=False, unique=True),
@@ -86,7 +46,7 @@ calendars = _table(
     Column("update_time", Instant, nullable=False),
 )
 
-jobs = _table(
+jobs = table(
     "orth_job_info",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("job_group", BigInteger, nullable=False),
@@ -123,11 +83,14 @@ jobs = _table(
     Column("label_selector", String(255)),
     Column("child_per_shard", SmallInteger, nullable=False, server_default="0"),  # else once per broadcast
     Column("lost_after", Integer, nullable=False, server_default="0"),  # seconds; 0 = the setting
+    Column("retry_policy", String(255)),  # a JSON object; null = at once, and after whatever failure
+    Column("alarm_policy", String(1000)),  # a JSON object; null = the settings
+    Column("child_param", String(16), nullable=False, server_default="own"),  # or "result": what the parent returned
     Index("ix_info_due", "trigger_status", "due_time"),
     Index("ix_info_group", "job_group", "id"),
 )
 
-executions = _table(
+executions = table(
     "orth_job_log",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("job_group", BigInteger, nullable=False),
@@ -164,15 +127,21 @@ executions = _table(
     Column("recalled", String(32)),  # sent ahead and no longer wanted: the reason, in a word
     Column("batch_id", BigInteger),
     Column("broadcast_id", BigInteger),  # the broadcast it is a shard of
+    Column("outcome", SmallInteger, nullable=False, server_default="0"),  # how it ended, as a number; 0 = it has not
+    Column("late_code", Integer),  # of the first result that came after it had ended otherwise
     UniqueConstraint("job_id", "trigger_key", "shard_index", name="uq_log_trigger"),
     Index("ix_log_phase", "phase", "id"),
     Index("ix_log_job", "job_id", "id"),
     Index("ix_log_trigger_time", "trigger_time"),
     Index("ix_log_batch", "batch_id", "phase"),
+    Index("ix_log_outcome", "outcome", "id"),
+    Index("ix_log_job_outcome", "job_id", "outcome", "id"),
+    Index("ix_log_group", "job_group", "id"),
+    Index("ix_log_address", "executor_address", "id"),
 )
 
 # What happened to an execution beyond the ordinary: a refusal, a doubt, a second address. The ordinary way has no rows.
-notes = _table(
+notes = table(
     "orth_execution_note",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("execution_id", BigInteger, nullable=False),
@@ -184,7 +153,7 @@ notes = _table(
 )
 
 # Where the executions of a job went, for the strategies that look back. The row without an address counts them.
-routes = _table(
+routes = table(
     "orth_route",
     Column("job_id", BigInteger, primary_key=True, autoincrement=False),
     Column("address", String(255), primary_key=True),
@@ -193,7 +162,7 @@ routes = _table(
 )
 
 # What each coordinator finds when it calls an address.
-reachability = _table(
+reachability = table(
     "orth_reach",
     Column("node_id", String(64), primary_key=True),
     Column("address", String(255), primary_key=True),
@@ -204,7 +173,7 @@ reachability = _table(
 )
 
 # The shards of a broadcast that have ended for good are counted here; the row goes with the last of them.
-broadcasts = _table(
+broadcasts = table(
     "orth_broadcast",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("job_id", BigInteger, nullable=False),
@@ -213,7 +182,7 @@ broadcasts = _table(
     Column("failed", Integer, nullable=False),
 )
 
-batches = _table(
+batches = table(
     "orth_batch",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("job_id", BigInteger, nullable=False),
@@ -238,7 +207,7 @@ batches = _table(
     Index("ix_batch_state", "state", "id"),
 )
 
-fires = _table(
+fires = table(
     "orth_fire",
     Column("job_id", BigInteger, primary_key=True, autoincrement=False),
     Column("fire_time", Instant, primary_key=True, autoincrement=False),
@@ -252,7 +221,7 @@ fires = _table(
     Index("ix_fire_decided", "decided_at"),
 )
 
-ownership = _table(
+ownership = table(
     "orth_owner",
     Column("execution_id", BigInteger, primary_key=True, autoincrement=False),
     Column("node_id", String(64)),
@@ -262,7 +231,7 @@ ownership = _table(
     Index("ix_owner_node", "node_id", "state"),
 )
 
-leases = _table(
+leases = table(
     "orth_lease",
     Column("name", String(64), primary_key=True),
     Column("node_id", String(64)),
@@ -272,13 +241,13 @@ leases = _table(
 )
 
 # A row of its own: share-locking it in every leader transaction must not make renewals wait.
-epochs = _table(
+epochs = table(
     "orth_epoch",
     Column("shard_id", Integer, primary_key=True, autoincrement=False),
     Column("epoch", BigInteger, nullable=False),
 )
 
-nodes = _table(
+nodes = table(
     "orth_node",
     Column("node_id", String(64), primary_key=True),
     Column("incarnation", String(64), nullable=False),
@@ -291,7 +260,7 @@ nodes = _table(
     Column("last_beat", Instant, nullable=False),
 )
 
-orchestrators = _table(
+orchestrators = table(
     "orth_orchestrator",
     Column("id", String(32), primary_key=True),
     Column("url", String(255), nullable=False),
@@ -302,7 +271,7 @@ orchestrators = _table(
     UniqueConstraint("url", "incarnation", name="uq_orchestrator_process"),
 )
 
-agents = _table(
+agents = table(
     "orth_agent",
     Column("id", String(32), primary_key=True),
     Column("orchestrator_id", String(64), nullable=False),
@@ -315,23 +284,7 @@ agents = _table(
     Index("ix_agent_orchestrator", "orchestrator_id"),
 )
 
-alarms = _table(
-    "orth_alarm",
-    Column("id", BigId, primary_key=True, autoincrement=True),
-    Column("execution_id", BigInteger, nullable=False),
-    Column("kind", String(16), nullable=False),
-    Column("channel", String(64), nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("next_attempt", Instant, nullable=False),
-    Column("locked_by", String(64)),
-    Column("message", Text),
-    Column("created_at", Instant, nullable=False),
-    UniqueConstraint("execution_id", "kind", "channel", name="uq_alarm_once"),
-    Index("ix_alarm_waiting", "state", "next_attempt"),
-)
-
-glue_versions = _table(
+glue_versions = table(
     "orth_job_logglue",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("job_id", BigInteger, nullable=False),
@@ -344,17 +297,7 @@ glue_versions = _table(
     Index("ix_logglue_job", "job_id", "id"),
 )
 
-daily_reports = _table(
-    "orth_job_log_report",
-    Column("id", BigId, primary_key=True, autoincrement=True),
-    Column("trigger_day", Instant, nullable=False, unique=True),
-    Column("running_count", Integer, nullable=False),
-    Column("suc_count", Integer, nullable=False),
-    Column("fail_count", Integer, nullable=False),
-    Column("update_time", Instant, nullable=False),
-)
-
-users = _table(
+users = table(
     "orth_job_user",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("username", String(50), nullable=False, unique=True),
@@ -366,7 +309,7 @@ users = _table(
     Column("update_time", Instant, nullable=False),
 )
 
-tokens = _table(
+tokens = table(
     "orth_token",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("name", String(64), nullable=False),
@@ -382,7 +325,7 @@ tokens = _table(
     Column("revoked_at", Instant),
 )
 
-audit = _table(
+audit = table(
     "orth_audit",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("at", Instant, nullable=False),
@@ -398,14 +341,14 @@ audit = _table(
     Index("ix_audit_object", "object_kind", "object_id", "id"),
 )
 
-secrets = _table(
+secrets = table(
     "orth_secret",
     Column("name", String(64), primary_key=True),
     Column("value", Text, nullable=False),
     Column("created_at", Instant, nullable=False),
 )
 
-channel_messages = _table(
+channel_messages = table(
     "orth_channel_message",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("channel", String(160), nullable=False),

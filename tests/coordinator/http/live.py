@@ -27,10 +27,10 @@ from orth.events import Events
 from orth.serving import Server, loop_factory
 from orth.settings import Settings
 from orth.settings.sections import CoordinatorSection
+from orth.store.all_tables import metadata
 from orth.store.database import Database, open_database
 from orth.store.dispatching import Assignment, assign_executions, record_accepted
 from orth.store.migrating import upgrade
-from orth.store.tables import metadata
 from orth.store.users import add_user
 from orth.testing import ManualClock
 from orth.wire.executor_calls import ExecutorCalls

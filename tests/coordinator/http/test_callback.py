@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from orth.coordinator.finishing import finish
+from orth.domain import reasons
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, STORED_MESSAGE_LIMIT
+from orth.store.executions import Ending
 from tests.coordinator.http.live import Caller, Site
 
 ADDRESS = "http://10.0.0.1:9999"
@@ -111,6 +114,37 @@ def test_the_first_result_stands(site: Site, executor: Caller, execution_id: int
     assert report(executor, [first]) == [(execution_id, "duplicate")]
     assert site.contents() == before
     assert shown(site, execution_id)["handle_msg"] == "first"
+
+
+@pytest.mark.parametrize("code", [reasons.RESULT_LOST, reasons.NEVER_RESOLVED])
+def test_a_result_of_what_was_given_up_is_written_down_once_and_not_applied(
+    site: Site, executor: Caller, execution_id: int, code: str
+) -> None:
+    lost = Ending(
+        execution_id=execution_id, trigger_code=200, handle_code=500, handle_msg="Result lost: gone.", reason_code=code
+    )
+    site.tx(finish, [lost], site.clock.now())
+    given_up = shown(site, execution_id)
+    late = {"logId": execution_id, "handleCode": 200, "handleMsg": "did it after all"}
+    assert report(executor, [late, late]) == [(execution_id, "duplicate")] * 2
+    before = site.contents()
+    assert report(executor, [late]) == [(execution_id, "duplicate")]
+    assert report(executor, [{**late, "handleCode": 500}]) == [(execution_id, "duplicate")]
+    assert site.contents() == before, "the first late word is kept, and nothing else changes"
+    assert shown(site, execution_id) == given_up
+    last = site.admin().get(f"/api/v1/executions/{execution_id}/why").json["steps"][-1]
+    assert (last["code"], last["text"]) == (
+        "late_result",
+        "Its executor reported 200 after it had been given up; not applied: did it after all",
+    )
+
+
+def test_a_result_that_comes_twice_leaves_no_note(site: Site, executor: Caller, execution_id: int) -> None:
+    result = {"logId": execution_id, "handleCode": 200}
+    assert report(executor, [result]) == [(execution_id, "stored")]
+    assert report(executor, [result]) == [(execution_id, "duplicate")]
+    steps = site.admin().get(f"/api/v1/executions/{execution_id}/why").json["steps"]
+    assert "late_result" not in {step["code"] for step in steps}
 
 
 def test_nobody_can_report_on_what_was_never_sent(site: Site, executor: Caller) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import JSONResponse
 
-from orth.coordinator.http import auth, batches, calendars, executions, executors, groups, jobs
+from orth.coordinator.http import auth, batches, calendars, executions, executors, groups, jobs, metrics
 from orth.coordinator.http.auth import ToolsHere, signed_in
 from orth.coordinator.http.from_executors import executor_routes
 from orth.coordinator.http.limits import BodyLimit
@@ -44,6 +44,8 @@ def build_app(tools: Tools) -> FastAPI:
     app.state.tools = tools
     app.include_router(health)
     app.include_router(auth.router)
+    if tools.settings.metrics.enabled:
+        app.include_router(metrics.router)
     closed = APIRouter(dependencies=[Depends(signed_in)])
     for resource in (groups.router, jobs.router, batches.router, executions.router, executors.router, calendars.router):
         closed.include_router(resource)

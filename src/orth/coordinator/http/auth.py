@@ -16,7 +16,7 @@ from orth.store.users import User, find_user
 
 router = APIRouter(prefix="/api/v1/auth", tags=["auth"])
 
-ANSWERED_FROM_MEMORY = frozenset({"/api/v1/executors"})
+ANSWERED_FROM_MEMORY = frozenset({"/api/v1/executors", "/metrics"})
 """What can be read while the database is away."""
 
 ToolsHere = Annotated[Tools, Depends(tools_of)]

@@ -12,10 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from orth.coordinator.facts import RefusalCause, RegistrationRefused
 from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.tools import Tools
 from orth.domain.executions import FAILURE, SUCCESS
-from orth.errors import Invalid, OrthError, Unauthenticated
+from orth.errors import Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
 from orth.wire.dialects import PREFIXES, read_callback, read_registry, token_from, verdicts_payload
 from orth.wire.messages import RegistryRequest, Reply
 
@@ -47,6 +48,14 @@ _CALLS: dict[str, Answering] = {"registry": _registry, "registryRemove": _regist
 _PATHS = {f"{prefix}/{name}": call for prefix in PREFIXES for name, call in _CALLS.items()}
 
 
+_CAUSES: tuple[tuple[tuple[type[OrthError], ...], RefusalCause], ...] = (
+    ((Unauthenticated,), RefusalCause.TOKEN),
+    ((Invalid, TooLarge), RefusalCause.MALFORMED),
+    ((StoreUnavailable,), RefusalCause.STORE),
+    ((TooBusy,), RefusalCause.BUSY),
+)
+
+
 def executor_routes() -> list[BaseRoute]:
     """A route for each path, and one with the slash that a client adds when its coordinator URL ends in one."""
     return [
@@ -60,6 +69,13 @@ def is_executor_call(path: str) -> bool:
     return path.replace("//", "/", 1) in _PATHS
 
 
+def tell_refusal(tools: Tools, path: str, error: Exception) -> None:
+    """Tell that a call was refused, if it was one to the registry."""
+    if not path.endswith("/callback"):
+        cause = next((cause for kinds, cause in _CAUSES if isinstance(error, kinds)), RefusalCause.OTHER)
+        tools.events.emit(RegistrationRefused(cause))
+
+
 def _endpoint(call: Answering) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         tools: Tools = request.app.state.tools
@@ -67,9 +83,11 @@ def _endpoint(call: Answering) -> Callable[[Request], Awaitable[Response]]:
             _check_token(tools, token_from(request.headers))
             payload = await call(tools, await request.body())
         except OrthError as error:
+            tell_refusal(tools, request.url.path, error)
             message = f"{told(error)} {error.hint}" if error.hint else told(error)
             return envelope(Reply(code=FAILURE, msg=message), error.status)
         except Exception as bug:
+            tell_refusal(tools, request.url.path, bug)
             return envelope(Reply(code=FAILURE, msg=reported(request.method, request.url.path, bug)), 500)
         return envelope(Reply(code=SUCCESS, payload=payload))
 

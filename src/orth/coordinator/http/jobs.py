@@ -10,7 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from orth.clock import iso
-from orth.coordinator.defining import define, edit, remove_job, start_job, stop_job, trigger_job, with_schedule
+from orth.coordinator.defining import define, edit, remove_job, start_job, stop_job, trigger_once, with_schedule
+from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.http.auth import ToolsHere
 from orth.coordinator.http.job_body import JobBody, JobShown, UnreadableShown, body_of, shown, unreadable_shown
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
@@ -175,7 +176,9 @@ async def trigger(
         body.executor_param,
         tuple(body.address_list),
     )
-    ids = await tools.db.tx(trigger_job, job_id, asked, tools.clock.now(), tools.reach.avoid)
+    ids, new = await tools.db.tx(trigger_once, job_id, asked, tools.clock.now(), tools.reach.avoid)
+    if new:
+        tools.events.emit(ExecutionsOpened(asked.cause, len(ids)))
     for loop in tools.dispatching:
         loop.wake()
     return Triggered(execution_ids=ids)

@@ -5,7 +5,7 @@ what the API is given as JSON has one meaning only.
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from orth.coordinator.http.from_executors import envelope, is_executor_call
+from orth.coordinator.http.from_executors import envelope, is_executor_call, tell_refusal
 from orth.coordinator.http.problems import problem_of
 from orth.errors import OrthError, TooLarge
 from orth.wire.messages import BODY_LIMIT, Reply
@@ -42,6 +42,8 @@ class BodyLimit:
             if body and not from_executor:
                 _check_json(scope, body)
         except OrthError as error:
+            if from_executor:
+                tell_refusal(scope["app"].state.tools, scope["path"], error)
             await _refusal(error, from_executor)(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)

@@ -9,6 +9,7 @@ from fastapi import Request
 from orth.clock import Clock
 from orth.cluster.election import Election
 from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.metrics import Metrics
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Registrations
 from orth.coordinator.roster import Roster
@@ -80,6 +81,7 @@ class Tools:
     election: Election
     callbacks: Callbacks
     registrations: Registrations
+    metrics: Metrics
     roster: Roster
     reach: Reach
     link: ExecutorLink

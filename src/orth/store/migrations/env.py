@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from orth.store.tables import metadata
+from orth.store.all_tables import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(

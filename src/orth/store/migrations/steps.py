@@ -7,11 +7,12 @@ from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects.mysql import MEDIUMTEXT
+from sqlalchemy.dialects.mysql import LONGBLOB, MEDIUMTEXT
 from sqlalchemy.schema import SchemaItem
 
 BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 LongText = sa.Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb")
+LongBytes = sa.LargeBinary().with_variant(LONGBLOB(), "mysql", "mariadb")
 
 _OPTIONS = {
     f"{dialect}_{name}": value
