@@ -38,6 +38,11 @@ def talk(ctx: JobContext, day: date, rows: int = 2) -> str:
 
 
 @app.job(isolation="process")
+def talkative(size: int) -> str:
+    return "\n".join(f"line {number}" for number in range(size))
+
+
+@app.job(isolation="process")
 async def asynchronous(text: str) -> str:
     await asyncio.sleep(0)
     return text.upper()

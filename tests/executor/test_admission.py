@@ -47,6 +47,20 @@ def test_an_unknown_handler_is_refused_with_the_known_ones(app: Handlers, rig: M
     assert len(ran.runtime.outbox) == 0, "what is refused gives no result"
 
 
+def test_a_trigger_of_another_application_is_misdirected(app: Handlers, rig: MakeRig) -> None:
+    started: list[int] = []
+    app.job("hello")(lambda ctx: started.append(ctx.log_id))
+    ran = rig()
+    own = ran.runtime.settings.app_name
+    reply = ran.run(1, "hello", app_name="another")
+    assert (reply.code, reply.msg) == (421, f"Refused: this is an executor of {own}, not of another.")
+    assert ran.result(2, "hello", app_name=own).handle_code == 200
+    assert ran.result(3, "hello").handle_code == 200, "whoever does not say is taken at its word"
+    (answer,) = ran.runtime.admission.run_all([request(4, "hello", app_name="another")])
+    assert (answer.log_id, answer.code) == (4, 421)
+    assert started == [2, 3]
+
+
 @pytest.mark.parametrize("kind", [kind for kind in GlueType if kind is not GlueType.BEAN])
 def test_scripts_are_refused(app: Handlers, rig: MakeRig, kind: GlueType) -> None:
     app.job("hello")(lambda: None)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT
 from orth.errors import CannotStart, Invalid
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
@@ -80,6 +81,15 @@ def test_async_handlers_and_objects(isolated: MakeRig, tmp_path: Path, monkeypat
     assert [count.split()[0] for count in counts] == ["1", "2"], "one life per worker"
     ran.runtime.close()
     assert farewell.read_text().splitlines() == [counts[-1]]
+
+
+def test_a_huge_result_is_cut_by_the_worker_and_whole_in_the_log(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    message = ran.result(1, "talkative", executor_params='{"size": 50000}').handle_msg
+    assert len(message) == EXECUTOR_MESSAGE_LIMIT
+    assert (message[:7], message[-10:]) == ("line 0\n", "line 49999")
+    written = [line.partition(" ")[2] for line in ran.text(1).splitlines()]
+    assert [line for line in written if line == "line 25000"] == ["line 25000"]
 
 
 @pytest.mark.parametrize(

@@ -109,8 +109,39 @@ def test_ten_megabytes_in_one_line_are_cut(processes: Processes) -> None:
     assert lines[1] == "after"
 
 
+def test_one_whose_first_thread_has_left_is_ended_all_the_same(processes: Processes, tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    headless = f"""if True:
+        import ctypes, os, pathlib, signal, threading, time
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+        pathlib.Path({str(pid_file)!r}).write_text(str(os.getpid()))
+        ctypes.CDLL(None).pthread_exit(None)"""
+    guard = processes.take()
+    command = Command([sys.executable, "-c", headless], PATH, Path("/"), limit=2.0, grace=0.2)
+    ended = guard.run(command, print)
+    assert (ended.code, ended.survivors, ended.overdue) == (-signal.SIGKILL, (), True)
+    assert not Path(f"/proc/{pid_file.read_text()}").exists()
+    processes.give_back(guard)
+
+
+def test_what_one_does_to_its_output_is_not_done_to_the_next(processes: Processes) -> None:
+    guard = processes.take()
+    spoil = "import os; os.set_blocking(1, False); os.set_blocking(2, False)"
+    assert guard.run(Command([sys.executable, "-c", spoil], PATH, Path("/")), print) == Exit(0)
+    look = "import os; print(os.get_blocking(1), os.get_blocking(2))"
+    lines: list[str] = []
+    assert guard.run(Command([sys.executable, "-c", look], PATH, Path("/")), lines.extend) == Exit(0)
+    assert lines == ["True True"]
+    processes.give_back(guard)
+
+
+def test_a_limit_of_months_is_a_limit(processes: Processes) -> None:
+    assert run(processes, "echo done", limit=100 * 86_400.0) == (Exit(0), ["done"])
+
+
 def test_nothing_of_a_flood_is_lost_or_told_twice(processes: Processes) -> None:
-    for _ in range(2):  # the pipe is the same both times
+    for _ in range(2):
         ended, lines = run(processes, "seq 200000")
         assert ended == Exit(0)
         assert lines == [str(number) for number in range(1, 200_001)]

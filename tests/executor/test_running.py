@@ -206,6 +206,14 @@ def test_a_long_message_keeps_head_and_tail(app: Handlers, shop: Shop) -> None:
     assert "left out" in message
 
 
+def test_what_is_cut_from_a_message_is_in_the_log(app: Handlers, shop: Shop) -> None:
+    whole = "\n".join(f"line {number}" for number in range(5000))
+    app.job("talkative")(lambda: whole)
+    shop.carry_out(request(1, "talkative"))
+    written = [line.partition(" ")[2] for line in shop.text(1).splitlines()[1:-1]]
+    assert "\n".join(written) == whole
+
+
 def test_text_no_database_would_take_is_repaired(app: Handlers, shop: Shop) -> None:
     app.job("odd")(lambda: "a\0b\ud800c")
     assert shop.carry_out(request(1, "odd")).handle_msg == "a\ufffdb\ufffdc"

@@ -179,6 +179,9 @@ class TestNotSent:
         assert 1 <= len(executor.requests) <= len(unknown)
 
 
+_BROKEN = ("hang", "reset", "close", "drip head", "drip body", "truncated", "not HTTP", "huge")
+
+
 class TestAnswerUnknown:
     @pytest.mark.parametrize(
         "behaviour",
@@ -193,8 +196,10 @@ class TestAnswerUnknown:
             lambda exchange: exchange.respond(b" " * (BODY_LIMIT + 1)),
             lambda exchange: exchange.respond(b"<html>Bad Gateway</html>", 502, "text/html"),
             lambda exchange: exchange.respond(b"<html>Gateway Timeout</html>", 504, "text/html"),
+            lambda exchange: exchange.respond(b"<html>Request Timeout</html>", 408, "text/html"),
+            lambda exchange: exchange.respond(b"<html>A timeout occurred</html>", 524, "text/html"),
         ],
-        ids=["hang", "reset", "close", "drip head", "drip body", "truncated", "not HTTP", "huge", "502", "504"],
+        ids=[*_BROKEN, "502", "504", "408", "524"],
     )
     async def test_the_executor_may_have_it(self, calls: ExecutorCalls, behaviour: Behaviour) -> None:
         started = time.monotonic()

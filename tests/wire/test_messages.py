@@ -70,6 +70,7 @@ class TestRunRequest:
             "scheduleTime": None,
             "resendTo": None,
             "startIn": None,
+            "appName": None,
         }
 
     def test_an_unknown_block_strategy_queues(self) -> None:

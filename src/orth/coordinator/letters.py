@@ -108,4 +108,5 @@ def run_request(letter: Letter, now: int, *, again: bool) -> RunRequest:
         schedule_time=execution.schedule_time,
         resend_to=letter.peer.incarnation if again else None,
         start_in=ahead if ahead > 0 and may_be_held(job, letter.peer) else None,
+        app_name=letter.peer.app_name if Extension.APP_NAME in letter.peer.extensions else None,
     )

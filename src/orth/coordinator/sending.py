@@ -15,6 +15,7 @@ from orth.domain.executions import SUCCESS
 from orth.domain.jobs import BlockStrategy
 from orth.errors import Invalid, OrthError
 from orth.wire.executor_calls import AnswerUnknown, ExecutorLink, NotSent
+from orth.wire.messages import MISDIRECTED
 
 _DISCARDS = ("DISCARD_LATER", "Discard Later")
 """How executors of all makes name the strategy when they refuse by it."""
@@ -60,7 +61,7 @@ class Sending:
             extensions=peer.extensions,
             dialect=peer.dialect,
         )
-        return [_answer(letter, reply.code, reply.msg)]
+        return [_answer(letter, reply.code, reply.msg, again)]
 
     async def _batch(self, letters: Sequence[Letter], again: bool) -> list[Answer]:
         peer, now = letters[0].peer, self._clock.now()
@@ -73,16 +74,21 @@ class Sending:
         )
         silent = f"{peer.address} answered the batch without a word about this one."
         return [
-            _answer(letter, reply.code, reply.msg)
+            _answer(letter, reply.code, reply.msg, again)
             if reply is not None
             else Answer(letter, Outcome.UNKNOWN, silent, reasons.UNKNOWN_ANSWER)
             for letter, reply in zip(letters, replies, strict=True)
         ]
 
 
-def _answer(letter: Letter, code: int, said: str | None) -> Answer:
+def _answer(letter: Letter, code: int, said: str | None, again: bool) -> Answer:
     if code == SUCCESS:
         return Answer(letter, Outcome.TAKEN, said or "")
+    if code == MISDIRECTED:
+        told = f"Another application listens at {letter.peer.address} now: {said or code}"
+        if again:  # the process that may have had it is gone
+            return Answer(letter, Outcome.UNKNOWN, told, reasons.UNKNOWN_ANSWER)
+        return Answer(letter, Outcome.NOT_SENT, told, reasons.NOT_SENT)
     message = f"{letter.peer.address} refused: {said or code}"
     discards = letter.job.executor_block_strategy is BlockStrategy.DISCARD_LATER
     discarded = discards and any(word in message for word in _DISCARDS)

@@ -3,6 +3,7 @@
 Yes means queued, and that exactly one result will follow. No is answered in the reply itself: nothing was queued, no
 result follows, and the coordinator may act on it at once. The questions, in order:
 
+0. Is it a trigger of this application? An address may have been another's before; then it is misdirected.
 1. Is it known already? A request is repeated when its answer was lost. What is queued, running, lately ended or waiting
    in the outbox is answered yes, with its standing, and not run again; even while stopping.
 2. Was it meant for an earlier process at this address? Then this one never had it: no, and never run.
@@ -17,8 +18,9 @@ others of its job it does when its time has come. DISCARD_LATER and COVER_EARLY 
 such a trigger is refused while it is early, and coordinators send it on time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from orth.clock import SystemClock
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.domain.jobs import SENT_AHEAD, BlockStrategy
 from orth.errors import Unavailable
@@ -31,9 +33,20 @@ from orth.executor.outbox import COUNT_LIMIT, Outbox
 from orth.executor.run_logs import LATEST_INSTANT
 from orth.executor.sources import Sources
 from orth.wire.dialects import Malformed
-from orth.wire.messages import NEVER_HAD, IdleBeatRequest, KillRequest, Reply, RunAnswer, RunRequest
+from orth.wire.messages import (
+    ENDED_WITH,
+    MISDIRECTED,
+    NEVER_HAD,
+    IdleBeatRequest,
+    KillRequest,
+    Reply,
+    RunAnswer,
+    RunRequest,
+)
 
 _TAKEN = Reply.success()
+PREPARED_WITHIN = 20.0
+"""Seconds for compiling the sources of one batch; a trigger whose turn does not come is refused."""
 
 
 class Admission:
@@ -65,11 +78,16 @@ class Admission:
         with self._threads.lock:  # a request that arrives twice at once is decided one after the other
             return self._decided(request, arrived)
 
+    def is_prepared(self, requests: Iterable[RunRequest | Malformed]) -> bool:
+        """Whether ``run`` and ``run_all`` decide without waiting for a source to be compiled."""
+        return all(self._sources.is_prepared(request) for request in requests if isinstance(request, RunRequest))
+
     def run_all(self, requests: Sequence[RunRequest | Malformed]) -> list[RunAnswer]:
         """Queue each of the triggers, or say why not; one that cannot be read spoils nothing but itself."""
+        until = SystemClock().monotonic() + PREPARED_WITHIN
         for request in requests:
             if isinstance(request, RunRequest):
-                self._sources.prepare(request)
+                self._sources.prepare(request, max(0.0, until - SystemClock().monotonic()))
         arrived = self._threads.tools.clock.monotonic()
         with self._threads.lock:  # once for all: none of them starts before the last is decided
             return [self._answered(request, arrived) for request in requests]
@@ -81,6 +99,9 @@ class Admission:
         return RunAnswer(log_id=request.log_id, code=reply.code, msg=reply.msg)
 
     def _decided(self, request: RunRequest, arrived: float) -> Reply:
+        own = self._threads.tools.executor
+        if request.app_name is not None and request.app_name != own:
+            return Reply(code=MISDIRECTED, msg=f"Refused: this is an executor of {own}, not of {request.app_name}.")
         known = self._standing(request)
         if known is not None:
             return Reply(code=SUCCESS, msg=f"Execution {request.log_id} is here already: {known}.")
@@ -118,7 +139,7 @@ class Admission:
         if request.log_id in self._outbox:
             return "ended, its result is being delivered"
         code = self._outbox.delivered(request.log_id, request.log_date_time)
-        return None if code is None else f"ended with {code}"
+        return None if code is None else f"{ENDED_WITH} {code}"
 
     def _refusal(self, request: RunRequest) -> str | None:
         incarnation = self._threads.tools.incarnation

@@ -35,10 +35,11 @@ class Frames:
         """``OSError`` when the other end is gone."""
         body = json.dumps(message).encode()
         with self._sending:
-            while len(body) > PACKET:
-                self._send(_MORE + body[:PACKET], descriptors)
-                body, descriptors = body[PACKET:], ()
-            self._send(_LAST + body, descriptors)
+            last = max(0, len(body) - 1) // PACKET * PACKET
+            for start in range(0, last, PACKET):
+                self._send(_MORE + body[start : start + PACKET], descriptors)
+                descriptors = ()
+            self._send(_LAST + body[last:], descriptors)
 
     def send_output(self, data: bytes, *, wait: bool) -> bool:
         """Pass on what a command wrote; false when there is no room for it now and the caller will not ``wait``."""
@@ -59,15 +60,15 @@ class Frames:
             packet, descriptors, _flags, _address = socket.recv_fds(self._socket, 1 + PACKET, _DESCRIPTORS_AT_ONCE)
             for descriptor in descriptors:
                 os.set_inheritable(descriptor, False)  # received ones are not private as others are
-            body = packet[1:]
             if packet.startswith(_OUTPUT):
-                return {"output": body}, descriptors
+                return {"output": packet[1:]}, descriptors
+            body = [packet[1:]]
             while packet.startswith(_MORE):
                 packet = self._socket.recv(1 + PACKET)
-                body += packet[1:]
+                body.append(packet[1:])
         except ConnectionError:
             return None
-        return (json.loads(body), descriptors) if packet else None
+        return (json.loads(b"".join(body)), descriptors) if packet else None
 
     def _send(self, packet: bytes, descriptors: Sequence[int]) -> None:
         if descriptors:

@@ -26,12 +26,15 @@ from orth.executor.frames import PACKET, Frames, Message
 
 LEFTOVER_GRACE = 1.0
 """Seconds that processes left behind by a child have between SIGTERM and SIGKILL."""
+LONGEST_POLL = 3600.0
+"""Seconds for which to wait at a time: the kernel counts at most some weeks of milliseconds."""
 KILL_PATIENCE = 5.0
 """Seconds after SIGKILL until a process that still exists (stuck in the kernel) is reported as a survivor."""
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 _SET_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _KILL_AGAIN = 0.02
+_STATE, _PARENT, _THREADS = 0, 1, 17  # fields of /proc/PID/stat behind the name, see proc(5)
 _DEFAULTS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 
 Work = Callable[[int, int], None]
@@ -79,9 +82,10 @@ def process_tree() -> Tree:
     for name in os.listdir("/proc"):
         if name.isdecimal():
             with suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                state, parent = file.read().rpartition(b")")[2].split()[:2]
-                if state not in (b"Z", b"X"):
-                    tree.setdefault(int(parent), []).append(int(name))
+                told = file.read().rpartition(b")")[2].split()
+                # One whose first thread has left looks dead while another works on.
+                if told[_STATE] not in (b"Z", b"X") or int(told[_THREADS]) > 1:
+                    tree.setdefault(int(told[_PARENT]), []).append(int(name))
     return tree
 
 
@@ -126,26 +130,24 @@ def _check(unchanged: Sequence[Any] | None) -> None:
 
 
 class Output:
-    """What commands write, one after the other, passed on to the executor. When that has no room, they wait.
+    """What a command writes, passed on to the executor. When that has no room, the command waits.
 
-    One pipe serves them all: when a run has ended nobody is left who could write for it.
+    Each has a pipe of its own: what one does to its end, such as making it non-blocking, is done to all who share it.
     """
 
     def __init__(self, link: Frames, poll: select.poll) -> None:
         self._link = link
         self._poll = poll
         self._reading = -1
-        self._writing = -1
         self._kept = b""
         """Read already, and to be passed on as soon as there is room."""
 
-    def opened(self) -> int:
-        """Where to write."""
-        if self._writing < 0:
-            self._reading, self._writing = os.pipe2(os.O_CLOEXEC)
-            os.set_blocking(self._reading, False)
-            self._poll.register(self._reading, select.POLLIN)
-        return self._writing
+    def open(self) -> int:
+        """Where the next command writes; for the caller to close when the command has it."""
+        self._reading, writing = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._reading, False)
+        self._poll.register(self._reading, select.POLLIN)
+        return writing
 
     def pass_on(self, ready: Mapping[int, int]) -> None:
         """Pass on some of it, if there is any and there is room."""
@@ -156,23 +158,32 @@ class Output:
                 self._poll.register(self._reading, select.POLLIN)
         elif self._reading in ready:
             data = os.read(self._reading, PACKET)
-            if not self._link.send_output(data, wait=False):
+            if data and self._link.send_output(data, wait=False):
+                return
+            self._poll.unregister(self._reading)  # nobody has the other end any more, or there is no room
+            if data:
                 self._kept = data
                 self._poll.modify(self._link, select.POLLIN | select.POLLOUT)
-                self._poll.unregister(self._reading)
 
     def finish(self) -> None:
         """Pass on everything that is left, however long the executor takes for it: there is nothing else to do."""
-        if self._kept:
-            self._link.send_output(self._kept, wait=True)
-            self._kept = b""
-            self._poll.modify(self._link, select.POLLIN)
-            self._poll.register(self._reading, select.POLLIN)
         if self._reading < 0:
             return
+        if self._kept:
+            self._link.send_output(self._kept, wait=True)
+            self._poll.modify(self._link, select.POLLIN)
         with suppress(BlockingIOError):
-            while True:
-                self._link.send_output(os.read(self._reading, PACKET), wait=True)
+            while data := os.read(self._reading, PACKET):
+                self._link.send_output(data, wait=True)
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the pipe, if there is one."""
+        if self._reading >= 0:
+            with suppress(KeyError):
+                self._poll.unregister(self._reading)
+            os.close(self._reading)
+        self._reading, self._kept = -1, b""
 
 
 class Guard:
@@ -243,7 +254,7 @@ class Guard:
 
     def _spawn(self, message: Message) -> int:
         argv: list[str] = message["argv"]
-        output = self._output.opened()
+        output = self._output.open()
         try:
             os.chdir(message["cwd"])
             return os.posix_spawn(
@@ -259,7 +270,11 @@ class Guard:
                 setsigmask=(),
                 setsigdef=_DEFAULTS,
             )
+        except BaseException:
+            self._output.close()
+            raise
         finally:
+            os.close(output)
             os.chdir(self._home)
 
     def _fork(self, conversation: int, output: int) -> int:
@@ -348,7 +363,7 @@ class Guard:
         """Milliseconds until something is to be done unasked."""
         if not self._running or self._kill_at is None:
             return None
-        return max(_KILL_AGAIN, self._kill_at - self._clock.monotonic()) * 1000
+        return min(max(_KILL_AGAIN, self._kill_at - self._clock.monotonic()), LONGEST_POLL) * 1000
 
 
 def _group_of(pid: int) -> int:

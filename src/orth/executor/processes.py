@@ -25,7 +25,7 @@ from weakref import WeakSet
 from orth.clock import Clock
 from orth.errors import CannotStart, Unavailable
 from orth.executor.frames import Frames, Message, frame_pair
-from orth.executor.guard import KILL_PATIENCE, Standing
+from orth.executor.guard import KILL_PATIENCE, LONGEST_POLL, Standing
 from orth.executor.nursery import IMPORTING
 from orth.executor.output import Lines, Sink
 from orth.forked import let_go_in_child
@@ -165,7 +165,7 @@ class GuardLink:
     def _hears(self, seconds: float) -> bool:
         poll = select.poll()
         poll.register(self._frames.fileno(), select.POLLIN)
-        return bool(poll.poll(seconds * 1000))
+        return bool(poll.poll(min(seconds, LONGEST_POLL) * 1000))
 
     @property
     def idle(self) -> bool:
@@ -198,7 +198,7 @@ class GuardLink:
             if deadline is None and output is None:
                 self.receive(lines)
                 continue
-            pause = None if deadline is None else max(0.0, deadline - self._clock.monotonic()) * 1000
+            pause = None if deadline is None else min(max(0.0, deadline - self._clock.monotonic()), LONGEST_POLL) * 1000
             ready = {descriptor for descriptor, _ in heard.poll(pause)}
             if output is not None and output.fileno() in ready and not feed(output, lines):
                 heard.unregister(output)

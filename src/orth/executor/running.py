@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 
 from orth.clock import Clock
-from orth.domain.executions import FAILURE, SUCCESS
+from orth.domain.executions import FAILURE, STORED_MESSAGE_LIMIT, SUCCESS
 from orth.errors import Invalid
 from orth.events import Events
 from orth.executor.capture import finish_prints
@@ -36,6 +36,7 @@ from orth.executor.time_limits import TimeLimits
 from orth.wire.messages import CallbackItem, RunRequest
 
 _SHOWN_PARAMETER = 1000
+_SHOWN_MESSAGE = 1000
 
 
 class Abandoned:
@@ -225,7 +226,9 @@ def _made(call: Callable[[], object], context: JobContext) -> Outcome:
 def write_end(context: JobContext, outcome: Outcome, took: int) -> None:
     finish_prints(context)
     context.finish_progress()
-    headline = outcome.message.partition("\n")[0]
+    if len(outcome.message) > STORED_MESSAGE_LIMIT:
+        context.run_log.write(outcome.message)  # whoever keeps it keeps only its two ends
+    headline = outcome.message.partition("\n")[0][:_SHOWN_MESSAGE]
     told = f"{outcome.code} after {took / 1000:.3f} s{headline and f', {headline}'}"
     context.run_log.remark(f"--- execution ends: {told}")
 

@@ -38,6 +38,7 @@ EXTENSIONS = (
     Extension.BATCH_RUN,
     Extension.FOLLOW_LOG,
     Extension.NOT_BEFORE,
+    Extension.APP_NAME,
 )
 _GOODBYE = 2.0
 _FLUSH = 10.0

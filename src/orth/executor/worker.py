@@ -26,7 +26,7 @@ from types import FrameType, MappingProxyType
 from typing import Any, TextIO
 
 from orth.clock import SystemClock
-from orth.domain.executions import FAILURE
+from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, FAILURE, cut
 from orth.errors import CannotStart, Invalid
 from orth.executor.capture import capturing, finish_prints
 from orth.executor.context import Cancelled, JobContext, Outcome, entered
@@ -186,12 +186,15 @@ class Worker:
                 finish_prints(context)
         except Cancelled:  # struck after the handler had returned
             outcome = Outcome(FAILURE, "It was told to end.")
+        if len(outcome.message) > EXECUTOR_MESSAGE_LIMIT:  # reported without its middle, and here it is whole
+            context.run_log.write(outcome.message)
         context.run_log.close()  # what threads of the handler print from here on belongs to no execution
         _flush()
         context.finish_progress()
         left = in_words(company() - self._residents)
         self._leaving |= bool(left)
-        self._link.send({"log_id": context.log_id, "ended": [outcome.code, outcome.message], "left": left})
+        told = cut(outcome.message, EXECUTOR_MESSAGE_LIMIT)
+        self._link.send({"log_id": context.log_id, "ended": [outcome.code, told], "left": left})
 
     def _outcome(self, handler: Handler, context: JobContext) -> Outcome:
         try:

@@ -224,10 +224,18 @@ class Extension(StrEnum):
     BATCH_RUN = "batch-run"  # /runs takes many triggers at once and answers each
     FOLLOW_LOG = "follow-log"  # /log takes tail and wait
     NOT_BEFORE = "not-before"  # /run takes startIn, for the strategies SERIAL_EXECUTION and CONCURRENT
+    APP_NAME = "app-name"  # /run takes appName and answers MISDIRECTED when it is another application's
 
 
 NEVER_HAD = "which never had it"
 """What an executor says that is sent a repetition meant for another incarnation, and does not have the execution."""
+ENDED_WITH = "ended with"
+"""What it says of one whose result a coordinator has taken, before the code."""
+
+
+MISDIRECTED = 421
+"""The code of an executor that was sent a trigger of another application: it has an address that was another's before.
+"""
 
 
 class RunRequest(Message):
@@ -253,6 +261,8 @@ class RunRequest(Message):
     """Milliseconds, counted from the arrival, before which it must not start. A span and not an instant, because the
     clocks of two machines differ: the sender says how long it still is at the moment of sending, and what the network
     takes makes the start late, never early."""
+    app_name: AppName | None = None
+    """Whose trigger it is. Addresses are used again, and the application there now may have a handler of that name."""
 
 
 class RunAnswer(Message):
