@@ -31,6 +31,7 @@ POINTS: Mapping[str, str] = {
     "callbacks.received": "a result has arrived, nothing is stored",
     "finishing.written": "status and follow-ups are written, not committed",
     "callbacks.committed": "the result is committed, the executor has not been answered",
+    "alarms.sent": "a receiver has answered, the answer is not stored",
 }
 
 

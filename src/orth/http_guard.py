@@ -7,14 +7,19 @@ closed. How large a body may be is the application's business.
 A request may be refused before all of it has come. Closing the connection on what is still coming would reset it, and
 the caller would find a broken connection instead of the reason. So we stop talking first and listen on for a while,
 bounded in bytes and time, to what nobody will read.
+
+How many connections there may be, ``connections`` decides; a server that has such a bound has it in its configuration.
 """
 
 import asyncio
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from orth.connections import SCOPE_KEY, Connections
 
 HEAD_LIMIT = 64 * 1024
 HEADERS_LIMIT = 200
@@ -41,14 +46,30 @@ class GuardedHttp(HttpToolsProtocol):
         self._lingering = False
         self._linger_left = LINGER_LIMIT
         self._deadline: asyncio.TimerHandle | None = None
+        self._all: Connections | None = getattr(self.config, "connections", None)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the base class has it
         super().connection_made(transport)
         self._expect_within(HEAD_WITHIN)
+        if self._all is not None:
+            peer = transport.get_extra_info("peername")
+            self._all.enter(self, str(peer[0]) if peer else "")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect_nothing()
+        if self._all is not None:
+            self._all.leave(self)
         super().connection_lost(exc)
+
+    def is_busy(self) -> bool:
+        return self._answering()
+
+    def give_up(self, *, refused: bool) -> None:
+        self._expect_nothing()
+        self._refused = True
+        if refused:
+            self.transport.write(_written(503, "There are too many connections."))
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         if self._refused:
@@ -105,6 +126,8 @@ class GuardedHttp(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        if self._all is not None:
+            self.scope[SCOPE_KEY] = partial(self._all.know, self)  # type: ignore[literal-required]  # our own
         self._in_head = self._open = True
         self._head_size = self._around = self._body = 0
         self._expect_within(HEAD_WITHIN)
@@ -157,6 +180,8 @@ class GuardedHttp(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self._handed_over = True
+        if self._all is not None:
+            self._all.leave(self)  # its end is told to whom it was handed
         super().handle_websocket_upgrade()
 
     def shutdown(self) -> None:
@@ -207,10 +232,14 @@ class GuardedHttp(HttpToolsProtocol):
 
     def _say(self, status: int, why: str) -> None:
         self._refused = True
-        head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
-        head += f"content-length: {len(why)}\r\nconnection: close\r\n\r\n"
-        self.transport.write((head + why).encode())
+        self.transport.write(_written(status, why))
         self.hang_up()
+
+
+def _written(status: int, why: str) -> bytes:
+    head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    head += f"content-length: {len(why)}\r\nconnection: close\r\n\r\n"
+    return (head + why).encode()
 
 
 class _Parting:

@@ -33,6 +33,8 @@ class Loop(ABC):
         """When the next turn is due, on the monotonic clock; what a hand-cranked cluster goes by."""
         self._chance = chance or random.Random()
         self._failures = 0
+        self._longest_pause = _LONGEST_PAUSE
+        """After failures; a duty that others wait for may have its own."""
         self._stopping = False
         self._woken = asyncio.Event()
         self._home: asyncio.AbstractEventLoop | None = None
@@ -84,7 +86,7 @@ class Loop(ABC):
 
     def _pause_after_failure(self) -> float:
         self._failures += 1
-        ceiling = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(self._failures, 16))
+        ceiling = min(self._longest_pause, _FIRST_PAUSE * 2.0 ** min(self._failures, 16))
         return float(self._chance.uniform(_FIRST_PAUSE, ceiling))
 
 

@@ -16,12 +16,15 @@ from typing import Any
 
 import uvicorn
 
+from orth.connections import Connections, affordable_backlog
 from orth.errors import CannotStart
+from orth.events import Events
 from orth.forked import let_go_in_child
 from orth.http_guard import GuardedHttp
 from orth.settings import Address
 
 _BACKLOG = 2048
+CONNECTIONS = 10_000
 _LAST_ANSWERS = 3
 _WITHOUT_US: dict[signal.Signals, Any] = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
 
@@ -60,7 +63,13 @@ def _listening(family: int, listen: Address) -> socket.socket:
     return listening
 
 
-class GuestConfig(uvicorn.Config):
+class Config(uvicorn.Config):
+    """With the bound on connections, which each of them finds here."""
+
+    connections: Connections
+
+
+class GuestConfig(Config):
     """For a program that may run Uvicorn itself: the levels and handlers of its loggers are the program's."""
 
     def configure_logging(self) -> None:
@@ -78,8 +87,18 @@ class WithoutAccessLog(GuardedHttp):
 class Server(uvicorn.Server):
     """Uvicorn without its signal handlers: stopping begins with our own order, not with closing the port."""
 
-    def __init__(self, app: Any, *, keep_alive: int, embedded: bool = False, websockets: bool = True) -> None:
-        config = (GuestConfig if embedded else uvicorn.Config)(
+    def __init__(
+        self,
+        app: Any,
+        *,
+        keep_alive: int,
+        connections: int = CONNECTIONS,
+        events: Events | None = None,
+        embedded: bool = False,
+        websockets: bool = True,
+    ) -> None:
+        """At most ``connections`` at once, and no more than the descriptors allow; ``events`` hears of those closed."""
+        config = (GuestConfig if embedded else Config)(
             app,
             http=WithoutAccessLog,
             ws="auto" if websockets else "none",
@@ -88,10 +107,11 @@ class Server(uvicorn.Server):
             access_log=False,
             lifespan="off",
             server_header=False,
-            backlog=_BACKLOG,
+            backlog=affordable_backlog(_BACKLOG),
             timeout_keep_alive=keep_alive,
             timeout_graceful_shutdown=_LAST_ANSWERS,
         )
+        config.connections = Connections(connections, events)
         super().__init__(config)
 
     @contextmanager

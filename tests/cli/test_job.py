@@ -110,6 +110,10 @@ def test_a_backfill_is_previewed_and_begun(orth: Orth) -> None:
         (("backfill", "1", *SPAN), 5, "CRON or FIX_RATE"),
         (("trigger", "1", "--address", "http://evil.example"), 1, "is not an executor of"),
         (("start", "1"), 5, "has no schedule"),
+        (("trigger", "1", "--key", "é中"), 2, "it may have ASCII letters, digits, signs and inner blanks only"),
+        (("trigger", "1", "--key", ""), 2, "it may have ASCII letters"),
+        (("trigger", "1", "--key", "k" * 129), 2, "it has 129 characters, and may have 128"),
+        (("backfill", "1", *SPAN, "--key", "a\nb"), 2, "it may have ASCII letters"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )

@@ -9,7 +9,8 @@ import pytest
 from orth.cluster.election import Election, Node
 from orth.cluster.facts import TermBegan, TermEndedHere
 from orth.errors import TermEnded
-from orth.events import Events
+from orth.events import Events, LoopFailed
+from orth.loop import Loop
 from orth.store.database import Connection, Database, open_database
 from orth.store.migrating import upgrade
 from orth.testing import ManualClock, Recorder
@@ -148,3 +149,33 @@ async def test_no_two_lead_at_the_same_time_however_they_are_turned(
 
 def _nothing(_connection: Connection) -> str:
     return "done"
+
+
+class Waiting(Loop):
+    """A duty that is in the middle of a long pause."""
+
+    async def turn(self) -> float:
+        return 3600.0
+
+
+async def test_when_the_database_is_back_it_is_noticed_within_a_renewal_and_told(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    one, waiting = contender(db, clock, recorder, "one"), Waiting(clock, Events(recorder))
+    one.led.append(waiting)
+    await one.guarded_turn()
+    await waiting.guarded_turn()
+    with db.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE orth_lease RENAME TO away")
+    pauses = [await one.guarded_turn() for _ in range(12)]
+    assert max(pauses) <= RENEW.total_seconds()
+    assert len(recorder.all(LoopFailed)) == 12
+    assert waiting.paused_until > clock.monotonic(), "there is nothing to tell yet"
+    with db.engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE away RENAME TO orth_lease")
+    await one.guarded_turn()
+    assert one.term is not None
+    assert waiting.paused_until == clock.monotonic()
+    await waiting.guarded_turn()
+    await one.guarded_turn()
+    assert waiting.paused_until > clock.monotonic(), "once"

@@ -5,11 +5,20 @@ from typing import Any
 
 import pytest
 
-from orth.coordinator.aftermath import FollowUp, LeaveChildren, RunAgain, StartChildren, WaitAgain, follow_up
+from orth.coordinator.aftermath import (
+    FollowUp,
+    LeaveChildren,
+    RunAgain,
+    StartChildren,
+    WaitAgain,
+    failed_for_good,
+    follow_up,
+)
 from orth.domain import reasons
 from orth.domain.broadcasts import Tally
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT, Execution, Phase
-from orth.domain.jobs import Job, ScheduleType, TriggerCause
+from orth.domain.jobs import ChildParam, Job, ScheduleType, TriggerCause
+from orth.domain.retries import RetryPolicy, chance_of
 
 ALONE = Tally(succeeded=1)
 
@@ -37,6 +46,10 @@ CHILDREN = a_job(child_job_ids=(2, 3))
 PER_SHARD = replace(CHILDREN, child_per_shard=True)
 DELAY = a_job(schedule_type=ScheduleType.FIX_DELAY, schedule_conf="5")
 SHARD = ended(broadcast_id=9, shard_total=3)
+AGAIN = ended(shard_total=3)
+PASSING = replace(CHILDREN, child_param=ChildParam.RESULT)
+PAUSED = a_job(retry_policy=RetryPolicy(delay=10, multiplier=3))
+NOT_LATE = a_job(retry_policy=RetryPolicy(give_up=("timeout",), codes=(404,)))
 BAD_SHARD = ended(FAILURE, broadcast_id=9, shard_total=3)
 
 CASES: list[tuple[str, Job, Execution, Tally | None, list[FollowUp]]] = [
@@ -58,6 +71,15 @@ CASES: list[tuple[str, Job, Execution, Tally | None, list[FollowUp]]] = [
     ("per shard", PER_SHARD, SHARD, None, [StartChildren((2, 3), "parent:7")]),
     ("per shard, the last", PER_SHARD, SHARD, Tally(2, 1), [StartChildren((2, 3), "parent:7")]),
     ("per shard, failed", PER_SHARD, BAD_SHARD, None, []),
+    ("a shard that was done again", CHILDREN, AGAIN, ALONE, []),
+    ("per shard, done again", PER_SHARD, AGAIN, ALONE, [StartChildren((2, 3), "parent:7")]),
+    ("parent with a result", PASSING, ended(), ALONE, [StartChildren((2, 3), "parent:7", True)]),
+    ("broadcast with a result", PASSING, SHARD, Tally(3, 0), [StartChildren((2, 3), "parent:broadcast:9", True)]),
+    ("after a pause", PAUSED, ended(FAILURE, retries_left=2), None, [RunAgain(1, 2, 10_000)]),
+    ("after a longer one", PAUSED, ended(FAILURE, retries_left=1, attempt=3), None, [RunAgain(0, 4, 90_000)]),
+    ("given up", NOT_LATE, ended(TIMED_OUT, retries_left=2), Tally(failed=1), []),
+    ("given up by its code", NOT_LATE, ended(404, retries_left=2), Tally(failed=1), []),
+    ("not given up", NOT_LATE, ended(FAILURE, retries_left=2), None, [RunAgain(1, 2)]),
     ("delay", DELAY, ended(), ALONE, [WaitAgain(1000)]),
     ("delay after failure", DELAY, ended(FAILURE), Tally(failed=1), [WaitAgain(1000)]),
     ("delay, retried", DELAY, ended(FAILURE, retries_left=1), None, [RunAgain(0, 2)]),
@@ -87,3 +109,37 @@ def test_what_follows(job: Job, execution: Execution, whole: Tally | None, expec
 def test_what_was_not_wanted_is_not_tried_again(code: str) -> None:
     execution = ended(0, FAILURE, retries_left=5, reason_code=code)
     assert follow_up(a_job(), execution, Tally(failed=1)) == []
+
+
+def test_a_pause_with_jitter_is_the_same_whenever_it_is_computed() -> None:
+    job = a_job(retry_policy=RetryPolicy(delay=10, jitter=0.5))
+    (again,) = follow_up(job, ended(FAILURE, retries_left=1), None)
+    assert isinstance(again, RunAgain)
+    assert again.pause == round(10_000 * (1 - 0.5 * chance_of(7, 2)))
+    assert follow_up(job, ended(FAILURE, retries_left=1), None) == [again]
+
+
+@pytest.mark.parametrize(
+    ("execution", "for_good"),
+    [
+        (ended(), False),
+        (ended(FAILURE), True),
+        (ended(TIMED_OUT), True),
+        (ended(0, FAILURE), True),
+        (ended(FAILURE, retries_left=1), False),
+        (ended(FAILURE, retries_left=1, reason_code=reasons.NEVER_RESOLVED), True),
+        (ended(FAILURE, reason_code=reasons.RESULT_LOST), True),
+        (ended(FAILURE, reason_code=reasons.KILLED), False),
+        (ended(0, FAILURE, reason_code=reasons.DISCARDED), False),
+        (ended(0, FAILURE, reason_code=reasons.JOB_STOPPED), False),
+        (ended(0, FAILURE, reason_code=reasons.JOB_CHANGED), False),
+        (ended(0, FAILURE, reason_code=reasons.DELETED), False),
+    ],
+)
+def test_what_failed_for_good_and_concerns_somebody(execution: Execution, for_good: bool) -> None:
+    assert failed_for_good(a_job(), execution) is for_good
+
+
+def test_what_is_given_up_or_cannot_be_read_failed_for_good() -> None:
+    assert failed_for_good(NOT_LATE, ended(TIMED_OUT, retries_left=2))
+    assert failed_for_good(None, ended(FAILURE, retries_left=2)), "nothing follows"

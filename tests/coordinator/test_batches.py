@@ -78,7 +78,7 @@ HOURS = [at("2026-01-01") + hour * 3_600_000 for hour in range(24)]
 async def begin(cluster: Cluster, job: Job, asked: BatchRequest = DAY) -> Batch:
     batch = await cluster.db.tx(start_batch, job.id, asked, cluster.clock.now())
     for coordinator in cluster.coordinators:
-        coordinator.batches.wake()
+        coordinator.work.batches.wake()
     return batch
 
 
@@ -133,7 +133,7 @@ async def test_never_more_at_once_than_asked_for(
             **HOURLY,
         )
         batch = await begin(cluster, job, replace(DAY, at_once=at_once))
-        batches = cluster.coordinators[0].batches
+        batches = cluster.coordinators[0].work.batches
         for _ in range(200):
             if (await cluster.db.read(get_batch, batch.id)).state is BatchState.DONE:
                 break
@@ -154,8 +154,8 @@ async def test_a_batch_survives_its_leader(tmp_path: Path, ran: Ran) -> None:
     async with Cluster(tmp_path, ran.app, coordinators=2) as cluster:
         job = await cluster.job(start=False, executor_handler="note", **HOURLY)
         await begin(cluster, job, replace(DAY, at_once=3))
-        (leader,) = [one for one in cluster.coordinators if one.election.term is not None]
-        await leader.batches.guarded_turn()
+        (leader,) = [one for one in cluster.coordinators if one.work.election.term is not None]
+        await leader.work.batches.guarded_turn()
         assert len(await cluster.executions(job)) == 3
         await cluster.kill_coordinator(leader)
         await cluster.advance(seconds=120)
@@ -166,7 +166,7 @@ async def test_cancelled_it_opens_nothing_more(tmp_path: Path, ran: Ran) -> None
     async with Cluster(tmp_path, ran.app) as cluster:
         job = await cluster.job(start=False, executor_handler="note", **HOURLY)
         batch = await begin(cluster, job, replace(DAY, at_once=2))
-        await cluster.coordinators[0].batches.guarded_turn()
+        await cluster.coordinators[0].work.batches.guarded_turn()
         for _ in range(2):
             await cluster.db.tx(cancel_batch, batch.id, "admin", cluster.clock.now())
         await cluster.advance(seconds=60)
@@ -189,7 +189,7 @@ async def test_a_changed_schedule_cancels_and_another_edit_does_not(tmp_path: Pa
         job = await cluster.job(start=False, executor_handler="note", **HOURLY)
         batch = await begin(cluster, job)
         for changes in ({"executor_param": "new", "jitter": 5}, {"schedule_conf": "30 * * * *"}):
-            await cluster.coordinators[0].batches.guarded_turn()
+            await cluster.coordinators[0].work.batches.guarded_turn()
             stored = await cluster.db.read(get_job, job.id)
             changed = replace(stored, **changes)  # type: ignore[arg-type]  # fields of Job
             await cluster.db.tx(edit, stored, changed, cluster.clock.now(), True)

@@ -20,7 +20,9 @@ from orth.domain.jobs import AddressType, Group, Job, RouteStrategy, ScheduleTyp
 from orth.executor.context import JobContext, JobFailed
 from orth.executor.handlers import Handlers
 from orth.store.database import Connection, Database, open_database
-from orth.store.executions import Ending, find_execution, list_executions
+from orth.store.execution_filters import Filter
+from orth.store.execution_lists import list_executions
+from orth.store.executions import Ending, find_execution
 from orth.store.jobs import get_job
 from orth.store.notes import notes_of
 from orth.testing import Cluster
@@ -106,7 +108,7 @@ async def without_one(cluster: Cluster) -> tuple[str, str]:
     """End the first executor; its address, which is known to be out of reach, and that of the other."""
     dead, alive = sorted(cluster.executors, key=lambda one: one.address)
     cluster.kill_executor(dead)
-    cluster.coordinators[0].reach.refused(dead.address, "connection refused")
+    cluster.coordinators[0].presence.reach.refused(dead.address, "connection refused")
     return dead.address, alive.address
 
 
@@ -143,7 +145,7 @@ async def test_with_nobody_in_reach_everybody_gets_a_shard(tmp_path: Path, ran: 
     async with Cluster(tmp_path, ran.app, executors=2) as cluster:
         parent, _child = await parent_and_child(cluster)
         for executor in cluster.executors:
-            cluster.coordinators[0].reach.silent(executor.address, "no answer")
+            cluster.coordinators[0].presence.reach.silent(executor.address, "no answer")
         assert len(await cluster.trigger_all(parent)) == 2
 
 
@@ -303,7 +305,7 @@ def report(connection: Connection, endings: list[tuple[int, bool]]) -> list[Fini
 
 
 def of_job(connection: Connection, job_id: int) -> list[Execution]:
-    return list_executions(connection, before=None, limit=1000, job_id=job_id)
+    return list_executions(connection, Filter(job_id=job_id), limit=1000)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -370,7 +370,7 @@ async def test_routing_goes_round_an_open_circuit(tmp_path: Path, ran: Ran) -> N
         job = await job_of(cluster, RouteStrategy.FIRST)
         await sent_to(cluster, job, 1)
         cluster.network.set_line(first, Line.UP)
-        cluster.coordinators[0].reach.answered(first)  # probes get through; the circuit is another matter
+        cluster.coordinators[0].presence.reach.answered(first)  # probes get through; the circuit is another matter
         assert await sent_to(cluster, job, 2) == [second, second]
 
 
@@ -397,7 +397,7 @@ async def open_ahead(cluster: Cluster, jobs: Sequence[Job], not_before: int) -> 
         open_executions(connection, openings, cluster.clock.now())
 
     await cluster.db.tx(write)
-    cluster.coordinators[0].dispatch.wake()
+    cluster.coordinators[0].work.dispatch.wake()
 
 
 async def test_what_is_planned_ahead_is_sent_ahead_only_to_those_who_hold_it(tmp_path: Path, ran: Ran) -> None:
@@ -451,7 +451,7 @@ async def test_a_super_task_lends_its_source_and_its_absence_is_a_reason(tmp_pat
             open_executions(connection, [opening], now)
 
         await cluster.db.tx(write)
-        cluster.coordinators[0].dispatch.wake()
+        cluster.coordinators[0].work.dispatch.wake()
         await cluster.advance(seconds=0)
         (ended,) = await cluster.executions(job)
         assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.SUPER_TASK_MISSING)
@@ -462,8 +462,8 @@ async def test_a_new_leader_asks_about_what_the_old_one_was_sending(tmp_path: Pa
         old = cluster.coordinators[0]
         job = await job_of(cluster, RouteStrategy.FIRST)
         execution_id = await cluster.trigger(job)
-        old.dispatch.posting.put = lambda letters: list(letters) and None  # type: ignore[method-assign]  # claims, but never sends
-        await old.dispatch.guarded_turn()
+        old.work.dispatch.posting.put = lambda letters: list(letters) and None  # type: ignore[method-assign]  # claims, but never sends
+        await old.work.dispatch.guarded_turn()
         assert (await cluster.execution(execution_id)).phase is Phase.DISPATCHING
         await cluster.kill_coordinator(old)
         await cluster.advance(seconds=60)
@@ -483,7 +483,7 @@ async def test_a_beat_that_names_an_execution_settles_the_doubt(tmp_path: Path, 
         assert beat.orth is not None
         naming = beat.orth.model_copy(update={"running": (execution_id,)})
         stranger = naming.model_copy(update={"incarnation": "somebody else"})
-        registrations = cluster.coordinators[0].registrations
+        registrations = cluster.coordinators[0].presence.registrations
         await registrations.beat(beat.model_copy(update={"orth": stranger}))
         await cluster.advance(seconds=0)
         assert (await cluster.execution(execution_id)).phase is Phase.UNKNOWN

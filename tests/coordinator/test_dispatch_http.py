@@ -16,7 +16,8 @@ import pytest
 from orth.clock import SystemClock
 from orth.cluster.election import Node
 from orth.coordinator.facts import CircuitOpened
-from orth.coordinator.node import Coordinator, Surroundings
+from orth.coordinator.node import Coordinator
+from orth.coordinator.rooms import Surroundings
 from orth.coordinator.triggering import Request as Trigger
 from orth.coordinator.triggering import open_requested
 from orth.domain import reasons
@@ -26,7 +27,8 @@ from orth.events import Events
 from orth.loop import run_loops
 from orth.settings import Settings
 from orth.store.database import Connection, Database, open_database
-from orth.store.executions import find_execution, list_executions
+from orth.store.execution_lists import list_executions
+from orth.store.executions import find_execution
 from orth.store.groups import create_group
 from orth.store.jobs import create_job, get_job
 from orth.store.migrating import upgrade
@@ -128,7 +130,7 @@ class Site:
             return ids
 
         ids = await self.db.tx(write)
-        self.coordinator.dispatch.wake()
+        self.coordinator.work.dispatch.wake()
         return ids
 
     async def execution(self, execution_id: int) -> Execution:
@@ -165,7 +167,7 @@ async def running(folder: Path, **changes: object) -> AsyncIterator[Site]:
             coordinator = Coordinator(
                 Surroundings(settings, node, db, link, SystemClock(), events, "token", "secret" * 8)
             )
-            loops = (coordinator.election, coordinator.dispatch, coordinator.unknowns)
+            loops = (coordinator.work.election, coordinator.work.dispatch, coordinator.care.unknowns)
             work = asyncio.create_task(run_loops(*loops))
             try:
                 yield Site(db, coordinator, recorder)
@@ -352,7 +354,7 @@ async def test_that_an_executor_of_another_make_is_idle_does_not_say_that_it_did
             fields = {"executor_fail_retry_count": 1, **bounds}
             job = await site.job([peer.address], RouteStrategy.FIRST, extensions=frozenset(), **fields)
             (ended,) = await site.until(await site.trigger(job), {Phase.ENDED})
-            opened = await site.db.read(list_executions, before=None, limit=10)
+            opened = await site.db.read(list_executions, limit=10)
             asked = Counter(request.path for request in peer.requests)
     assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.NEVER_RESOLVED)
     assert f"job {job.id} is idle there" in (ended.trigger_msg or "")

@@ -70,7 +70,7 @@ def _killing(cluster: Cluster, coordinator: int = 0) -> Killing:
 async def sent(cluster: Cluster, job: Job, param: str | None = None) -> int:
     """A new execution, once what its executor answered is stored."""
     execution_id = await cluster.trigger(job, param)
-    dispatch = cluster.coordinators[0].dispatch
+    dispatch = cluster.coordinators[0].work.dispatch
     await dispatch.guarded_turn()
     await dispatch.all_answered()
     await dispatch.guarded_turn()
@@ -171,7 +171,7 @@ async def test_a_trigger_that_arrives_after_the_kill_is_killed_again(
 
         monkeypatch.setattr(cluster.network, "exchange", slow)
         execution_id = await cluster.trigger(job, "late")
-        dispatch = cluster.coordinators[0].dispatch
+        dispatch = cluster.coordinators[0].work.dispatch
         await dispatch.guarded_turn()
         assert (await cluster.execution(execution_id)).phase is Phase.DISPATCHING
         killed = await kill(cluster, execution_id)
@@ -289,7 +289,7 @@ async def test_a_delay_begins_with_the_kill(tmp_path: Path, work: Work) -> None:
     async with Cluster(tmp_path, work.app) as cluster:
         job = await cluster.job(executor_handler="note", schedule_type=ScheduleType.FIX_DELAY, schedule_conf="10s")
         cluster.clock.move(10)
-        await cluster.coordinators[0].due.guarded_turn()
+        await cluster.coordinators[0].work.due.guarded_turn()
         (opened,) = await cluster.executions(job)
         assert (await cluster.db.read(get_job, job.id)).trigger_next_time == 0
         await kill(cluster, opened.id)
@@ -316,7 +316,7 @@ async def test_of_a_kill_and_a_result_one_ends_the_execution(
 
         async def reported(number: int, one: int) -> list[int]:
             item = CallbackItem(log_id=one, handle_code=200, handle_msg="done")
-            (verdict,) = await cluster.coordinators[1 - number % 2].callbacks.take([item])
+            (verdict,) = await cluster.coordinators[1 - number % 2].work.callbacks.take([item])
             return [one] if verdict.verdict is Verdict.STORED else []
 
         by_kill, by_result = await asyncio.gather(

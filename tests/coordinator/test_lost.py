@@ -1,4 +1,4 @@
-"""Signs of loss that only the executor itself can give: it is silent, or it says that it has nothing."""
+"""Signs of loss: an executor is gone, is silent, has forgotten, or says that it has nothing."""
 
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, update
 
 from orth.coordinator.defining import edit_group
 from orth.domain import reasons
-from orth.domain.executions import Status
+from orth.domain.executions import Phase, Status
 from orth.domain.jobs import AddressType, Group, Job
 from orth.executor.handlers import Handlers
+from orth.store.tables import executions
 from orth.testing.cluster import Cluster
 from orth.testing.network import Line
 
@@ -39,7 +41,7 @@ async def written_by_hand(folder: Path, held: threading.Event, **fields: object)
 
 async def taken(cluster: Cluster, job: Job) -> int:
     execution_id = await cluster.trigger(job)
-    dispatch = cluster.coordinators[0].dispatch
+    dispatch = cluster.coordinators[0].work.dispatch
     await dispatch.guarded_turn()
     await dispatch.all_answered()
     await dispatch.guarded_turn()
@@ -47,16 +49,16 @@ async def taken(cluster: Cluster, job: Job) -> int:
     return execution_id
 
 
-async def seconds_until_lost(cluster: Cluster, execution_id: int, limit: int) -> int | None:
-    """Let time pass for the coordinator alone, in steps of 20 s; when the execution ended."""
+async def seconds_until_lost(cluster: Cluster, execution_id: int, limit: int, step: int = 20) -> int | None:
+    """Let time pass for the coordinator alone, in steps; when the execution ended."""
     coordinator = cluster.coordinators[0]
-    for step in range(limit // 20):
+    for passed in range(0, limit, step):
         if (await cluster.execution(execution_id)).status.terminal:
-            return step * 20
-        cluster.clock.move(20)
-        await coordinator.election.guarded_turn()
-        coordinator.election.worked()
-        await coordinator.lost.guarded_turn()
+            return passed
+        cluster.clock.move(step)
+        await coordinator.work.election.guarded_turn()
+        coordinator.work.election.worked()
+        await coordinator.care.lost.guarded_turn()
     return None
 
 
@@ -108,3 +110,112 @@ async def test_a_job_may_have_its_own_patience_and_its_time_limit_is_waited_for(
         after = await seconds_until_lost(cluster, execution_id, 3600)
         assert after is not None
         assert earliest + 60 <= after <= earliest + 100
+
+
+# --- our own executors: they are asked ---
+
+
+@asynccontextmanager
+async def registered(folder: Path, held: threading.Event, **fields: object) -> AsyncIterator[tuple[Cluster, Job]]:
+    app = Handlers("tests")
+    app.job("hang")(lambda: held.wait(30) and None)
+    async with Cluster(folder, app) as cluster:
+        yield cluster, await cluster.job(start=False, executor_handler="hang", **fields)
+
+
+def doubt(cluster: Cluster) -> None:
+    """Let the coordinator have seen its connection to the executor end."""
+    cluster.coordinators[0].presence.reach.refused(cluster.executors[0].address, "connection closed")
+
+
+async def test_who_is_gone_has_lost_what_it_had_within_seconds(tmp_path: Path, held: threading.Event) -> None:
+    async with registered(tmp_path, held, executor_fail_retry_count=1) as (cluster, job):
+        execution_id = await taken(cluster, job)
+        executor = cluster.executors[0]
+        doubt(cluster)
+        cluster.kill_executor(executor)
+        after = await seconds_until_lost(cluster, execution_id, 120, step=1)
+        assert after is not None
+        assert 35 <= after <= 37
+        lost = await cluster.execution(execution_id)
+        assert lost.handle_msg == "Result lost: nobody listens at the executor's address any more."
+        assert [one.attempt for one in await cluster.executions(job)] == [1, 2]
+        held.set()
+
+
+async def test_a_job_s_own_patience_is_shorter(tmp_path: Path, held: threading.Event) -> None:
+    async with registered(tmp_path, held, lost_after=4) as (cluster, job):
+        execution_id = await taken(cluster, job)
+        doubt(cluster)
+        cluster.kill_executor(cluster.executors[0])
+        after = await seconds_until_lost(cluster, execution_id, 60, step=1)
+        assert after is not None
+        assert 4 <= after <= 6
+        held.set()
+
+
+async def test_who_beats_is_not_gone_though_its_machine_refuses(tmp_path: Path, held: threading.Event) -> None:
+    async with registered(tmp_path, held) as (cluster, job):
+        execution_id = await taken(cluster, job)
+        cluster.set_line(cluster.executors[0], Line.REFUSED)
+        doubt(cluster)
+        for _ in range(5):
+            assert await seconds_until_lost(cluster, execution_id, 30, step=5) is None
+            await cluster.executors[0].heartbeat.guarded_turn()
+        cluster.set_line(cluster.executors[0], Line.UP)
+        assert await seconds_until_lost(cluster, execution_id, 60, step=5) is None
+        held.set()
+
+
+async def test_who_is_cut_off_and_still_has_it_has_not_lost_it(tmp_path: Path, held: threading.Event) -> None:
+    async with registered(tmp_path, held) as (cluster, job):
+        execution_id = await taken(cluster, job)
+        await cluster.executors[0].heartbeat.unregister(1)
+        assert await seconds_until_lost(cluster, execution_id, 1800) is None, "it is asked, and has it"
+        cluster.set_line(cluster.executors[0], Line.LOST_ANSWERS)
+        after = await seconds_until_lost(cluster, execution_id, 1800)
+        assert after is not None
+        assert 600 <= after <= 640, "silence is not certain: the setting decides"
+        held.set()
+
+
+async def test_a_successor_that_never_had_it_says_so(tmp_path: Path, held: threading.Event) -> None:
+    async with registered(tmp_path, held) as (cluster, job):
+        execution_id = await taken(cluster, job)
+        executor = cluster.executors[0]
+        doubt(cluster)
+        cluster.kill_executor(executor)
+        cluster.add_executor(at=executor)
+        after = await seconds_until_lost(cluster, execution_id, 60, step=1)
+        assert after is not None
+        assert 5 <= after <= 7
+        lost = await cluster.execution(execution_id)
+        assert lost.handle_msg == "Result lost: the executor was restarted while it had it."
+        held.set()
+
+
+async def test_what_a_beat_does_not_name_is_asked_about_and_lost_if_it_is_forgotten(
+    tmp_path: Path, held: threading.Event
+) -> None:
+    async with registered(tmp_path, held) as (cluster, job):
+        execution_id = await taken(cluster, job)
+        executor, lost = cluster.executors[0], cluster.coordinators[0].care.lost
+        assert await seconds_until_lost(cluster, execution_id, 10, step=5) is None
+        held.set()
+        await cluster.settle()
+        await executor.outbox.guarded_turn()
+        assert (await cluster.execution(execution_id)).status is Status.SUCCESS
+        await cluster.db.tx(_never_stored, execution_id, executor.incarnation)
+        await lost.guarded_turn()
+        await executor.heartbeat.guarded_turn()
+        after = await seconds_until_lost(cluster, execution_id, 60, step=1)
+        assert after is not None
+        assert after <= 37
+        ended = await cluster.execution(execution_id)
+        assert ended.handle_msg == "Result lost: the executor has reported it, and the result is not in this database."
+
+
+def _never_stored(connection: Connection, execution_id: int, incarnation: str) -> None:
+    """As if the database had been set back to before the result came."""
+    taken_again = {"phase": Phase.DISPATCHED, "handle_code": 0, "outcome": 0, "incarnation": incarnation}
+    connection.execute(update(executions).where(executions.c.id == execution_id).values(**taken_again))

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ from orth.coordinator.defining import edit, remove_job, start_job, stop_job
 from orth.coordinator.facts import ExecutionRecalled, JobQuarantined
 from orth.coordinator.settling import Verdicts
 from orth.domain import reasons
+from orth.domain.calendars import Calendar
 from orth.domain.executions import Execution, Phase, Status
 from orth.domain.jobs import BlockStrategy, Job, RouteStrategy, ScheduleType, TriggerCause
 from orth.errors import Conflict
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
 from orth.store.ahead import list_recalled
+from orth.store.calendars import create_calendar
 from orth.store.fires import list_fires
 from orth.store.jobs import get_job
 from orth.testing import Cluster
@@ -77,8 +80,8 @@ async def start(cluster: Cluster, job: Job) -> None:
 def wake(cluster: Cluster) -> None:
     """As the API does on the node that was asked."""
     for coordinator in cluster.coordinators:
-        coordinator.due.wake()
-        coordinator.recalls.wake()
+        coordinator.work.due.wake()
+        coordinator.work.recalls.wake()
 
 
 async def ledger(cluster: Cluster, job: Job) -> dict[int, str]:
@@ -229,6 +232,7 @@ async def test_what_has_begun_is_not_recalled(tmp_path: Path, started: Started) 
 
 async def test_a_recall_that_cannot_arrive_changes_nothing(tmp_path: Path, started: Started) -> None:
     async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        began = cluster.clock.now()
         job = await cluster.job(executor_handler="note", **EVERY_TEN)
         await cluster.advance(seconds=9.7)
         cluster.set_line(cluster.executors[0], Line.REFUSED)
@@ -238,6 +242,86 @@ async def test_a_recall_that_cannot_arrive_changes_nothing(tmp_path: Path, start
         (one,) = await cluster.executions(job)
         assert (one.status, one.reason_code) == (Status.SUCCESS, None)
         assert await cluster.db.read(list_recalled, cluster.clock.now(), 10) == []
+        (decision,) = await cluster.db.read(list_fires, job.id, 10)
+        assert (decision.fire_time, decision.decision) == (began + 10_000, "run"), "for it ran"
+        assert decision.reason.startswith(reasons.JOB_STOPPED)
+
+
+async def test_a_failure_after_a_recall_that_came_too_late_ran_too(tmp_path: Path, started: Started) -> None:
+    @started.app.job("fail")
+    def fail() -> None:
+        raise RuntimeError("on its own")
+
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        job = await cluster.job(executor_handler="fail", **EVERY_TEN)
+        await cluster.advance(seconds=9.7)
+        cluster.set_line(cluster.executors[0], Line.REFUSED)
+        await stop(cluster, job)
+        await cluster.advance(seconds=2)
+        (one,) = await cluster.executions(job)
+        assert one.status is Status.FAILED
+        assert one.start_time is not None
+        assert set((await ledger(cluster, job)).values()) == {"run"}
+
+
+async def test_the_ledger_says_skipped_only_when_every_shard_was_dropped(tmp_path: Path, started: Started) -> None:
+    more = {"executor_route_strategy": RouteStrategy.SHARDING_BROADCAST}
+    async with started.at(Cluster(tmp_path, started.app, executors=2, plan_ahead=1.0)) as cluster:
+        job = await cluster.job(executor_handler="note", **EVERY_TEN, **more)
+        await cluster.advance(seconds=9.7)
+        cluster.set_line(cluster.executors[0], Line.REFUSED)
+        await stop(cluster, job)
+        await cluster.advance(seconds=2)
+        assert len(started.calls) == 1
+        assert sorted(str(one.reason_code) for one in await cluster.executions(job)) == ["None", reasons.JOB_STOPPED]
+        assert set((await ledger(cluster, job)).values()) == {"run"}
+
+
+@pytest.mark.parametrize("leader_dies", [False, True])
+async def test_what_a_node_that_died_was_told_to_stop_is_recalled_by_the_leader(
+    tmp_path: Path, started: Started, leader_dies: bool
+) -> None:
+    async with started.at(Cluster(tmp_path, started.app, coordinators=2, plan_ahead=60.0)) as cluster:
+        job = await cluster.job(executor_handler="note", schedule_type=ScheduleType.FIX_RATE, schedule_conf="1m")
+        await cluster.advance(seconds=5)
+        assert [one.phase for one in await cluster.executions(job)] == [Phase.DISPATCHED]
+        told = next(one for one in cluster.coordinators if bool(one.work.election.term) is leader_dies)
+        await cluster.db.tx(stop_job, job.id, cluster.clock.now())  # and nobody is woken: it died with its answer
+        await cluster.kill_coordinator(told)
+        await cluster.advance(seconds=30 if leader_dies else 1.1)
+        assert [one.reason_code for one in await cluster.executions(job)] == [reasons.JOB_STOPPED]
+        await cluster.advance(seconds=60)
+        assert started.calls == []
+        assert set((await ledger(cluster, job)).values()) == {"skipped"}
+
+
+async def test_without_a_window_nobody_looks_for_what_to_recall(tmp_path: Path, started: Started) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=0.0)) as cluster:
+        await cluster.advance(seconds=5)
+        assert await cluster.coordinators[0].work.recalls.turn() > 60
+    async with started.at(Cluster(tmp_path / "ahead", started.app, coordinators=2, plan_ahead=1.0)) as cluster:
+        await cluster.advance(seconds=5)
+        pauses = {bool(one.work.election.term): await one.work.recalls.turn() for one in cluster.coordinators}
+        assert pauses[True] == 1.0
+        assert pauses[False] > 60
+
+
+@pytest.mark.parametrize("more", [{}, ON_TIME])
+async def test_a_calendar_holds_for_what_has_not_begun(tmp_path: Path, started: Started, more: dict[str, Any]) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0)) as cluster:
+        began = cluster.clock.now()
+        job = await cluster.job(executor_handler="note", **EVERY_TEN, **more)
+        await cluster.advance(seconds=9.7)
+        assert len(await cluster.executions(job)) == 1
+        today = Calendar.parse({"dates_out": [f"{datetime.fromtimestamp(began / 1000, UTC):%Y-%m-%d}"]})
+        calendar_id = await cluster.db.tx(create_calendar, "out", today, cluster.clock.now())
+        await change(cluster, job, calendar_id=calendar_id)
+        await cluster.advance(seconds=11)
+        assert started.calls == []
+        assert await ledger(cluster, job) == {began + 10_000: "skipped", began + 20_000: "skipped"}
+        await change(cluster, job, calendar_id=None)
+        await cluster.advance(seconds=10)
+        assert started.fires == [began + 30_000]
 
 
 async def test_an_edit_of_something_else_applies_to_what_was_not_sent(tmp_path: Path, started: Started) -> None:
@@ -359,7 +443,7 @@ async def test_another_leader_sends_what_was_planned(tmp_path: Path, started: St
             executor_handler="note", schedule_type=ScheduleType.FIX_RATE, schedule_conf="1m", **more
         )
         await cluster.advance(seconds=5)
-        leader = next(one for one in cluster.coordinators if one.election.term)
+        leader = next(one for one in cluster.coordinators if one.work.election.term)
         await cluster.kill_coordinator(leader)
         await cluster.advance(seconds=56)
         assert [call[:2] for call in started.calls] == [(began + 60_000, began + 60_000)]

@@ -83,8 +83,8 @@ class Story:
             case "kill the leader":
                 await self.kill_leader()
         for coordinator in self.cluster.coordinators:
-            coordinator.due.wake()
-            coordinator.recalls.wake()
+            coordinator.work.due.wake()
+            coordinator.work.recalls.wake()
 
     @property
     def now(self) -> int:
@@ -109,7 +109,7 @@ class Story:
             self.spans[-1].ended = self.now
 
     async def kill_leader(self) -> None:
-        leader = next((one for one in self.cluster.coordinators if one.election.term), None)
+        leader = next((one for one in self.cluster.coordinators if one.work.election.term), None)
         if leader is not None:
             self.cluster.add_coordinator()
             await self.cluster.kill_coordinator(leader)

@@ -24,7 +24,7 @@ def app() -> Handlers:
 
 
 def states(cluster: Cluster, executor: Runtime) -> list[Reachability]:
-    return [coordinator.reach.state(executor.address) for coordinator in cluster.coordinators]
+    return [coordinator.presence.reach.state(executor.address) for coordinator in cluster.coordinators]
 
 
 async def doubts(cluster: Cluster) -> list[Doubt]:
@@ -46,7 +46,7 @@ async def test_a_dead_executor_is_avoided_within_two_seconds(tmp_path: Path, app
         cluster.kill_executor(dead)
         await cluster.advance(seconds=2)
         for coordinator in cluster.coordinators:
-            assert coordinator.reach.avoid((dead.address, alive.address)) == (alive.address,)
+            assert coordinator.presence.reach.avoid((dead.address, alive.address)) == (alive.address,)
         await cluster.advance(seconds=1)
         assert states(cluster, dead) == [Reachability.UNREACHABLE] * 2
         assert [(doubt.node_id, doubt.address, doubt.state) for doubt in await doubts(cluster)] == [
@@ -74,7 +74,7 @@ async def test_a_failed_call_of_anybody_is_probed_at_once(tmp_path: Path, app: H
     async with Cluster(tmp_path, app) as cluster:
         await cluster.advance(seconds=5)
         (coordinator,), (executor,) = cluster.coordinators, cluster.executors
-        coordinator.reach.refused(executor.address, "a trigger was refused")
+        coordinator.presence.reach.refused(executor.address, "a trigger was refused")
         assert states(cluster, executor) == [Reachability.SUSPECT]
         await cluster.advance(seconds=0)
         assert states(cluster, executor) == [Reachability.REACHABLE], "it was a mistake"
@@ -88,7 +88,7 @@ async def test_one_that_was_away_for_long_is_back_with_its_next_beat(tmp_path: P
         await cluster.advance(seconds=600)
         assert states(cluster, executor) == [Reachability.UNREACHABLE], "its beats arrive, and it cannot be reached"
         cluster.set_line(executor, Line.UP)
-        await coordinator.registrations.beat(executor.announced())
+        await coordinator.presence.registrations.beat(executor.announced())
         await cluster.advance(seconds=0)
         assert states(cluster, executor) == [Reachability.REACHABLE]
 
@@ -100,16 +100,18 @@ async def test_addresses_that_people_wrote_are_called_too(tmp_path: Path, app: H
         written = Group(job.job_group, "tests", "tests", AddressType.MANUAL, (nobody,))
         await cluster.db.tx(edit_group, written, cluster.clock.now())
         await cluster.advance(seconds=10)
-        assert cluster.coordinators[0].reach.state(nobody) is Reachability.UNREACHABLE
+        assert cluster.coordinators[0].presence.reach.state(nobody) is Reachability.UNREACHABLE
         await cluster.db.tx(edit_group, Group(job.job_group, "tests", "tests", AddressType.AUTO, ()), 0)
         await cluster.advance(seconds=10)
-        assert cluster.coordinators[0].reach.state(nobody) is Reachability.UNTRIED, "nobody's address is forgotten"
+        assert cluster.coordinators[0].presence.reach.state(nobody) is Reachability.UNTRIED, (
+            "nobody's address is forgotten"
+        )
         assert await doubts(cluster) == []
 
 
 async def test_an_address_only_a_trigger_named_is_forgotten(tmp_path: Path, app: Handlers) -> None:
     async with Cluster(tmp_path, app, executors=0) as cluster:
-        reach = cluster.coordinators[0].reach
+        reach = cluster.coordinators[0].presence.reach
         reach.refused("http://nobody:9999", "a trigger was refused")
         await cluster.advance(seconds=5)
         assert reach.state("http://nobody:9999") is Reachability.UNREACHABLE
@@ -125,11 +127,11 @@ async def test_who_says_good_bye_leaves_no_doubt(tmp_path: Path, app: Handlers) 
         cluster.set_line(executor, Line.REFUSED)
         await cluster.advance(seconds=3)
         assert len(await doubts(cluster)) == 1
-        await coordinator.registrations.leave(executor.announced())
+        await coordinator.presence.registrations.leave(executor.announced())
         cluster.kill_executor(executor)
         await cluster.advance(seconds=2)
         assert await doubts(cluster) == []
-        assert coordinator.reach.known() == ()
+        assert coordinator.presence.reach.known() == ()
 
 
 async def test_the_doubts_of_a_coordinator_that_is_gone_are_forgotten(tmp_path: Path, app: Handlers) -> None:

@@ -50,6 +50,16 @@ def test_a_stored_beat_is_remembered_with_what_it_announced(roster: Roster, cloc
     assert roster.news == {A}, "a restart is news"
 
 
+def test_a_beat_that_nobody_could_store_is_remembered_as_the_last_one(roster: Roster, clock: ManualClock) -> None:
+    one, other = entry(clock, A), entry(clock, B)
+    roster.stored(one, 1)
+    roster.stored(other, 1)
+    clock.move(100)
+    roster.heard("app", A)
+    clock.move(1)
+    assert roster.remembered() == [replace(one, last_beat=clock.now() - 1_000), other]
+
+
 def test_ages_are_counted_on_its_own_clock(roster: Roster, clock: ManualClock) -> None:
     roster.stored(entry(clock), 1)
     clock.move(20)

@@ -129,7 +129,7 @@ async def test_a_failure_has_no_children_and_a_retry_that_succeeds_has(tmp_path:
         await cluster.advance(seconds=2)
         assert await cluster.executions(child) == []
         await cluster.trigger(parent)
-        cluster.coordinators[0].dispatch.wake()
+        cluster.coordinators[0].work.dispatch.wake()
         await cluster.settle()
         while len(ran.calls) < 3:
             await cluster.advance(seconds=0.1)

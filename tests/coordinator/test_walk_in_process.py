@@ -146,7 +146,7 @@ async def test_an_edit_is_used_from_the_next_fire_on(tmp_path: Path, ran: Ran) -
         stored = await cluster.db.read(get_job, job.id)
         edited = replace(stored, executor_param="new", schedule_conf="*/20 * * * * ?")
         await cluster.db.tx(edit, stored, edited, cluster.clock.now(), True)
-        cluster.coordinators[0].due.wake()
+        cluster.coordinators[0].work.due.wake()
         await cluster.advance(seconds=30)
         assert ran.params == ["old", "new", "new"]
 
@@ -270,10 +270,10 @@ async def test_a_killed_leader_is_followed_by_another_and_nothing_is_doubled(tmp
         job = await cluster.job(executor_handler="note", misfire_strategy=MisfireStrategy.FIRE_ALL, **EVERY_TEN)
         began = cluster.clock.now()
         await cluster.advance(seconds=25)
-        leader = next(one for one in cluster.coordinators if one.election.term)
+        leader = next(one for one in cluster.coordinators if one.work.election.term)
         await cluster.kill_coordinator(leader)
         await cluster.advance(seconds=75)
-        assert sum(one.election.term is not None for one in cluster.coordinators) == 1
+        assert sum(one.work.election.term is not None for one in cluster.coordinators) == 1
         times = [one.schedule_time for one in await cluster.executions(job)]
         assert times == [began + 10_000 * n for n in range(1, 11)]
         assert len(ran.params) == 10
@@ -281,13 +281,13 @@ async def test_a_killed_leader_is_followed_by_another_and_nothing_is_doubled(tmp
 
 async def test_a_clean_stop_hands_the_lead_over_at_once(tmp_path: Path, ran: Ran) -> None:
     async with Cluster(tmp_path, ran.app, coordinators=2) as cluster:
-        leader = next(one for one in cluster.coordinators if one.election.term)
+        leader = next(one for one in cluster.coordinators if one.work.election.term)
         await leader.leave()
         await cluster.kill_coordinator(leader)
         other = cluster.coordinators[0]
-        other.election.wake()
+        other.work.election.wake()
         await cluster.advance(seconds=0)
-        assert other.election.term is not None
+        assert other.work.election.term is not None
 
 
 async def test_a_dead_executor_leaves_the_registry(tmp_path: Path, ran: Ran) -> None:
@@ -364,9 +364,9 @@ async def test_a_restarted_executor_loses_what_its_predecessor_was_running(tmp_p
         first = cluster.executors[0]
         execution_id = await cluster.trigger(job)
         coordinator = cluster.coordinators[0]
-        await coordinator.dispatch.guarded_turn()
-        await coordinator.dispatch.all_answered()
-        await coordinator.dispatch.guarded_turn()
+        await coordinator.work.dispatch.guarded_turn()
+        await coordinator.work.dispatch.all_answered()
+        await coordinator.work.dispatch.guarded_turn()
         cluster.kill_executor(first)
         held.set()
         cluster.add_executor(at=first)
@@ -380,7 +380,7 @@ async def test_a_restarted_executor_loses_what_its_predecessor_was_running(tmp_p
         )
 
 
-async def test_an_executor_that_never_comes_back_loses_its_executions_after_ten_minutes(tmp_path: Path) -> None:
+async def test_an_executor_that_never_comes_back_loses_its_executions_soon(tmp_path: Path) -> None:
     held = threading.Event()
     app = Handlers("tests")
     app.job("hang")(lambda: held.wait(30) and None)
@@ -388,18 +388,18 @@ async def test_an_executor_that_never_comes_back_loses_its_executions_after_ten_
         job = await cluster.job(executor_handler="hang", schedule_type=ScheduleType.FIX_DELAY, schedule_conf="5s")
         cluster.clock.move(5)
         coordinator = cluster.coordinators[0]
-        for loop in (coordinator.due, coordinator.dispatch):
+        for loop in (coordinator.work.due, coordinator.work.dispatch):
             await loop.guarded_turn()
-        await coordinator.dispatch.all_answered()
-        await coordinator.dispatch.guarded_turn()
+        await coordinator.work.dispatch.all_answered()
+        await coordinator.work.dispatch.guarded_turn()
         cluster.kill_executor(cluster.executors[0])
         held.set()
-        await cluster.advance(seconds=540)
+        await cluster.advance(seconds=25)
         (execution,) = await cluster.executions(job)
-        assert execution.status is Status.PENDING
-        await cluster.advance(seconds=300)
+        assert execution.status is Status.PENDING, "a successor may yet report what it left on the disk"
+        await cluster.advance(seconds=80)
         lost = (await cluster.executions(job))[0]
-        assert lost.handle_msg == "Result lost: the executor has left the registry."
+        assert lost.handle_msg == "Result lost: nobody listens at the executor's address any more."
         assert (await cluster.db.read(get_job, job.id)).trigger_next_time > 0, "the delay begins when the loss is known"
 
 
@@ -465,14 +465,14 @@ async def test_an_executor_written_by_hand_is_not_lost_for_being_unregistered(tm
         await cluster.db.tx(edit_group, group, cluster.clock.now())
         execution_id = await cluster.trigger(job)
         coordinator = cluster.coordinators[0]
-        await coordinator.dispatch.guarded_turn()
-        await coordinator.dispatch.all_answered()
-        await coordinator.dispatch.guarded_turn()
+        await coordinator.work.dispatch.guarded_turn()
+        await coordinator.work.dispatch.all_answered()
+        await coordinator.work.dispatch.guarded_turn()
         for _ in range(30):
             cluster.clock.move(25)
-            await coordinator.election.guarded_turn()
-            coordinator.election.worked()
-            await coordinator.lost.guarded_turn()
+            await coordinator.work.election.guarded_turn()
+            coordinator.work.election.worked()
+            await coordinator.care.lost.guarded_turn()
         assert (await cluster.execution(execution_id)).status is Status.PENDING
         held.set()
         await cluster.advance(seconds=5)

@@ -26,3 +26,18 @@ def test_grace_steps(age: int, state: Liveness) -> None:
 
 def test_addresses_are_compared_without_a_trailing_slash() -> None:
     assert normal_address(" http://10.0.0.1:9999// ") == "http://10.0.0.1:9999"
+
+
+@pytest.mark.parametrize(
+    ("address", "normal"),
+    [
+        ("HTTP://Host:1", "http://host:1"),
+        ("http://host:1/Jobs/A", "http://host:1/Jobs/A"),
+        ("http://HOST:1/Jobs", "http://host:1/Jobs"),
+        ("HOST:1/Jobs", "HOST:1/Jobs"),
+        ("", ""),
+    ],
+)
+def test_scheme_and_host_are_compared_in_small_letters_and_the_path_is_not(address: str, normal: str) -> None:
+    assert normal_address(address) == normal
+    assert normal_address(normal) == normal

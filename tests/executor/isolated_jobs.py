@@ -219,3 +219,43 @@ class Keeps:
 
     def destroy(self) -> None:
         self.child.kill()
+
+
+@app.job(isolation="process")
+def meddles() -> int:
+    """Changes everything that belongs to its process."""
+    signal.alarm(1)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    os.chdir("/")
+    os.umask(0o777)
+    os.environ["ORTH_TEST_MEDDLED"] = "yes"
+    os.environ.pop("PATH", None)
+    os.set_blocking(1, False)
+    return os.getpid()
+
+
+@app.job(isolation="process")
+def looks() -> str:
+    """What a handler finds; longer than the alarm of ``meddles`` would take."""
+    time.sleep(1.5)
+    umask = os.umask(0o022)
+    os.umask(umask)
+    blocked = sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    ours = callable(signal.getsignal(signal.SIGTERM)) and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL
+    meddled = os.environ.get("ORTH_TEST_MEDDLED"), "PATH" in os.environ
+    return f"{os.getpid()} {os.getcwd()} {umask} {blocked} {ours} {meddled} {os.get_blocking(1)}"
+
+
+@app.job(isolation="process")
+def closes_output() -> int:
+    os.close(1)
+    os.close(2)
+    return os.getpid()
+
+
+@app.job(isolation="process")
+def sets_handlers_in_c() -> int:
+    ctypes.CDLL(None).signal(int(signal.SIGUSR2), ctypes.CDLL(None).abort)
+    return os.getpid()

@@ -1,3 +1,4 @@
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,7 +13,7 @@ from orth.executor.handlers import Handlers
 from orth.executor.run_logs import LATEST_INSTANT
 from orth.wire.dialects import Malformed
 from orth.wire.messages import IdleBeatRequest
-from tests.executor.bench import Rig, eventually, request
+from tests.executor.bench import NOON, Rig, eventually, request
 from tests.executor.conftest import MakeRig
 
 
@@ -227,3 +228,25 @@ def test_a_batch_is_decided_in_one_go_and_item_by_item(app: Handlers, rig: MakeR
     assert answers[3].msg == "Execution 1 is here already: running."
     busy.finish()
     assert sorted(busy.started) == [1, 2]
+
+
+def test_an_id_that_was_used_before_is_another_execution_when_its_time_is_another(app: Handlers, rig: MakeRig) -> None:
+    app.job("hello")(lambda ctx: ctx.log_time)
+    ran = rig()
+    assert ran.result(1, "hello").handle_msg == str(NOON)
+    assert "is here already" in str(ran.run(1, "hello").msg)
+    later = NOON + 86_400_000
+    waits = ran.run(1, "hello", job_id=7, log_date_time=later)
+    assert waits.msg == "Refused: the result of another execution with the id 1 is still being delivered."
+    asyncio.run(ran.runtime.outbox.flush(5))
+    assert ran.run(1, "hello", job_id=7, log_date_time=later).ok
+    assert ran.runtime.join_idle(10)
+    assert ran.waiting()[1].handle_msg == str(later), "it was executed, and its result is its own"
+
+
+def test_an_id_is_refused_while_another_execution_has_it(app: Handlers, rig: MakeRig) -> None:
+    busy = Busy(app, rig)
+    assert "is here already: running" in str(busy.ran.run(1, "hold").msg)
+    reply = busy.ran.run(1, "hold", job_id=7, log_date_time=NOON + 86_400_000)
+    assert reply.msg == "Refused: another execution, triggered at another time, is here under the id 1."
+    busy.finish()

@@ -5,6 +5,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -253,3 +254,11 @@ def test_the_idempotency_key_is_that_of_the_fire_and_the_token_that_of_the_attem
 def test_a_job_without_a_name_is_called_like_its_handler(context: JobContext) -> None:
     assert context.job_name == "hello"
     assert replace(context, job_name="every morning").job_name == "every morning"
+
+
+@pytest.mark.parametrize("given", [("a", "b"), (1, "b"), ("1",)])
+def test_progress_in_words_is_refused(tmp_path: Path, given: tuple[Any, ...]) -> None:
+    context = make_context(RunLogs(tmp_path, HandClock(), Ears()).open(1, NOON), log_id=1)
+    with pytest.raises(TypeError, match=r"ctx\.progress\(done, total=None, message=''\) takes numbers"):
+        context.progress(*given)
+    assert context.last_progress is None

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orth.executor.glue import GluePerformer, GlueSource
+from orth.executor.compiling import PREPARING_LIMIT, Compiler
+from orth.executor.glue import GluePerformer
 from orth.executor.run_logs import RunLogs
-from orth.executor.sources import PREPARING_LIMIT
 from orth.wire.messages import Reply
 from tests.executor.bench import HEADERS, NOON, Ears, HandClock, Rig, eventually, make_context, request
 from tests.executor.conftest import MakeRig
@@ -228,8 +228,9 @@ def test_the_line_of_sources_has_an_end(ran: Rig) -> None:
 def test_a_top_level_that_hangs_once_does_not_keep_the_job(tmp_path: Path) -> None:
     gate = threading.Event()
     logs = RunLogs(tmp_path, HandClock(), Ears())
-    source = GlueSource(request(1, "", **glue(HANGS)))
-    performer = GluePerformer(source)
+    compiler = Compiler()
+    performer = GluePerformer(compiler.compile(request(1, "", **glue(HANGS))))
+    compiler.close()
 
     def perform(log_id: int) -> Any:
         return performer.perform(make_context(logs.open(log_id, NOON), log_id=log_id), {})

@@ -1,10 +1,12 @@
 import itertools
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orth.executor.progress import Progress, ProgressKeeper
+from orth.executor.progress import Progress, ProgressKeeper, as_number
 from tests.executor.bench import HandClock
 
 
@@ -83,3 +85,13 @@ def test_values_are_told_in_order_apart_and_to_the_end(reports: list[tuple[int, 
     progress.finish()
     assert all(pause >= 0.5 - 1e-9 for pause in apart)
     assert told[-1] == reports[-1][0]
+
+
+@pytest.mark.parametrize("value", ["a", "3", b"3", None, [], object()])
+def test_what_is_no_number_is_refused_with_what_is_expected(value: object) -> None:
+    with pytest.raises(TypeError, match=r"ctx\.progress\(done, total=None, message=''\) takes numbers .* but done is "):
+        as_number(value, "done")
+
+
+def test_numbers_of_every_kind_are_taken() -> None:
+    assert [as_number(value, "done") for value in (3, 0.5, Decimal("2.5"), Fraction(1, 4))] == [3, 0.5, 2.5, 0.25]

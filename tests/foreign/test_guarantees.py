@@ -297,7 +297,7 @@ async def test_07_beats_at_any_pace_keep_an_executor_and_90_seconds_of_silence_r
     beat = RegistryRequest(registry_key="foreign-app", registry_value="http://10.0.0.7:9999/")
     async with Cluster(tmp_path, Handlers("tests"), executors=0) as cluster:
         for _ in range(300 // pace):
-            await cluster.coordinators[0].registrations.beat(beat)
+            await cluster.coordinators[0].presence.registrations.beat(beat)
             await cluster.advance(seconds=pace)
             assert len(await cluster.db.read(list_executors, "foreign-app")) == 1
         await cluster.advance(seconds=89 - pace)

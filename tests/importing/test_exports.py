@@ -1,6 +1,7 @@
 """The shapes of an export, and files that are none."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,12 @@ def test_a_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
 def test_an_origin_that_cannot_be_read_is_told(origin: str) -> None:
     with pytest.raises(OrthError):
         read_export(origin)
+
+
+def test_only_files_are_read(tmp_path: Path) -> None:
+    """Nobody writes into that pipe: whoever opened it to read would wait for ever."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, Path("/dev/zero")):
+        with pytest.raises(Invalid, match=r"is not a file|Is a directory"):
+            read_export(str(path))

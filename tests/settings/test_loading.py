@@ -62,7 +62,7 @@ def test_the_highest_layer_that_speaks_decides(tmp_path: Path, file: bool, envir
 def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
     texts = {
         "duration": "2h", "duration up to 1m": "2s", "list of durations": "1s,2s", "number": "4", "bytes": "4",
-        "true or false": "false",
+        "none, starttls or tls": "tls",
         "text": "t", "time zone": "Asia/Tokyo", "path": "p", "host:port": "127.0.0.1:7", "list of URLs": "http://u:1",
         "secret": "a-secret-of-good-length", "push, queue or link": "link", "list of names": "A,B",
         "list of key=value": "zone=eu,gpu=a100",
@@ -70,6 +70,8 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
     }  # fmt: skip
     for key in FIELDS:
         text = {"store.url": "sqlite:///s", "channels.url": "database://", "coordinator.roles": "console"}.get(key)
+        if kind_of(key).name == "true or false":
+            text = "false" if FIELDS[key].default else "true"
         text = text or texts.get(kind_of(key).name, "http://u:1")
         settings = load_settings(environ=around(key, text), cwd=tmp_path)
         assert settings.origin(key) == f"environment {variable_of(key)}"

@@ -15,12 +15,13 @@ from orth.store.dispatching import (
     record_unknown,
     take_due,
 )
+from orth.store.execution_filters import Filter
+from orth.store.execution_lists import list_executions
 from orth.store.executions import (
     Ending,
     end_executions,
     find_execution,
     ids_of_trigger,
-    list_executions,
     list_taken,
     open_executions,
     request_digest_of,
@@ -249,7 +250,7 @@ async def test_every_pair_of_codes_ends_an_execution(
     [won] = await db.tx(end_executions, [ending], NOW)
     assert won == await db.read(execution, number)
     assert (won.status, won.phase) == (status, Phase.ENDED)
-    found = await db.read(list_executions, before=None, limit=10, status=status)
+    found = await db.read(list_executions, Filter(status=status), limit=10)
     assert [one.id for one in found] == [number]
 
 
@@ -333,6 +334,6 @@ async def test_the_owner_is_shown(db: Database) -> None:
     await db.tx(lambda connection: connection.execute(insert(ownership).values(owner)).rowcount)
     assert (await db.read(execution, owned)).owner_node == "node-1"
     assert (await db.read(execution, free)).owner_node is None
-    listed = await db.read(list_executions, before=None, limit=10)
+    listed = await db.read(list_executions, limit=10)
     assert [(one.id, one.owner_node) for one in listed] == [(free, None), (owned, "node-1")]
     assert await db.read(find_execution, 404) is None

@@ -1,14 +1,19 @@
 """Finding executions: every filter alone and together, page by page, newest first."""
 
 import itertools
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection
 
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT, Execution, Status
+from orth.domain.jobs import TriggerCause
 from orth.store.database import Database
-from orth.store.dispatching import record_accepted, record_unknown, take_due
-from orth.store.executions import Ending, end_executions, list_executions, open_executions
+from orth.store.dispatching import Assignment, assign_executions, record_accepted, record_unknown, take_due
+from orth.store.execution_filters import Filter
+from orth.store.execution_lists import list_executions, look
+from orth.store.executions import Ending, end_executions, open_executions
 from tests.store.builders import NOW, an_opening, assign, execution, open_some
 
 JOBS = (1, 2)
@@ -39,7 +44,7 @@ async def test_each_filter_finds_what_it_says(db: Database) -> None:
     everything = await db.tx(some_of_every_status)
     assert {one.status for one in everything} == set(Status)
     for status, job, since in itertools.product((None, *Status), (None, 2, 3), (None, NOW, NOW + 1)):
-        found = await db.read(list_executions, before=None, limit=100, job_id=job, status=status, since=since)
+        found = await db.read(list_executions, Filter(job_id=job, status=status, since=since), limit=100)
         assert found == [
             one
             for one in everything
@@ -65,7 +70,128 @@ async def test_pages_join_to_the_whole_even_while_new_ones_come(db: Database, si
 async def test_pages_of_one_job_and_status_join_too(db: Database) -> None:
     everything = await db.tx(some_of_every_status)
     wanted = [one.id for one in everything if one.job_id == 2 and one.status is Status.PENDING]
-    first = await db.read(list_executions, before=None, limit=2, job_id=2, status=Status.PENDING)
-    rest = await db.read(list_executions, before=first[-1].id, limit=9, job_id=2, status=Status.PENDING)
+    pending = Filter(job_id=2, status=Status.PENDING)
+    first = await db.read(list_executions, pending, limit=2)
+    rest = await db.read(list_executions, pending, before=first[-1].id, limit=9)
     assert [one.id for one in first + rest] == wanted
     assert len(wanted) == 3
+
+
+# --- every filter, and the bounded look ---
+
+ADDRESSES = ("http://10.0.0.1:9999", "http://10.0.0.2:9999")
+
+
+def a_mixture(connection: Connection) -> list[Execution]:
+    """Sixty executions that differ in everything one can ask for; newest first."""
+    for number in range(60):
+        changes: dict[str, Any] = {
+            "job_id": 1 + number % 3,
+            "job_group": 1 + number % 2,
+            "cause": (TriggerCause.CRON, TriggerCause.API, TriggerCause.RETRY)[number % 5 % 3],
+            "batch_id": (None, 7)[number % 4 == 0],
+            "executor_param": f"param {number}",
+        }
+        open_executions(connection, [an_opening(f"mix:{number}", **changes)], NOW + number * 1000)
+    ids = [one.id for one in list_executions(connection, limit=60)][::-1]
+    for number, one in enumerate(ids[:50]):
+        assign_executions(connection, [Assignment(one, ADDRESSES[number % 7 % 2], None, "")], 1, NOW)
+        if number % 4:
+            code = (SUCCESS, SUCCESS, TIMED_OUT, FAILURE)[number % 4]
+            message = ("100% done", "50_50", "a\\b Größe", "Done")[number // 4 % 4]
+            ending = Ending(execution_id=one, trigger_code=SUCCESS, handle_code=code, handle_msg=message)
+            end_executions(connection, [ending], NOW + 60_000)
+    return list_executions(connection, limit=60)
+
+
+def is_meant(one: Execution, wanted: Filter) -> bool:
+    texts = (one.handle_msg or "", one.trigger_msg or "", one.executor_param)
+    return (
+        wanted.job_id in (None, one.job_id)
+        and wanted.job_group in (None, one.job_group)
+        and wanted.status in (None, one.status)
+        and wanted.executor in (None, one.executor_address)
+        and wanted.cause in (None, one.cause)
+        and wanted.batch_id in (None, one.batch_id)
+        and (wanted.since is None or one.trigger_time >= wanted.since)
+        and (wanted.until is None or one.trigger_time < wanted.until)
+        and (wanted.text is None or any(wanted.text.lower() in text.lower() for text in texts))
+    )
+
+
+FILTERS: dict[str, tuple[Any, ...]] = {
+    "job_id": (1, 9),
+    "job_group": (2,),
+    "status": (Status.INIT, Status.SUCCESS, Status.FAILED),
+    "executor": (ADDRESSES[1], "http://nowhere:1"),
+    "cause": (TriggerCause.RETRY,),
+    "batch_id": (7,),
+    "since": (NOW + 20_000,),
+    "until": (NOW + 40_000,),
+    "text": ("%", "_", "\\", "DONE", "param 1", "/"),
+}
+
+
+def combinations() -> Iterator[Filter]:
+    yield Filter()
+    for count in (1, 2, 3):
+        for names in itertools.combinations(FILTERS, count):
+            values = [FILTERS[name] if count < 3 else FILTERS[name][:1] for name in names]
+            for chosen in itertools.product(*values):
+                yield Filter(**dict(zip(names, chosen, strict=True)))
+
+
+def looked_through(connection: Connection, wanted: Filter, size: int, window: int) -> list[Execution]:
+    found: list[Execution] = []
+    before = None
+    for _turn in range(100):
+        part = look(connection, wanted, before=before, limit=size, window=window)
+        assert len(part.items) <= size
+        found += part.items
+        if part.reached is None:
+            return found
+        assert before is None or part.reached < before
+        assert part.reached_at is not None
+        before = part.reached
+    raise AssertionError("it never ends")
+
+
+async def test_every_filter_and_their_combinations(db: Database) -> None:
+    everything = await db.tx(a_mixture)
+
+    def check(connection: Connection) -> None:
+        for wanted in combinations():
+            expected = [one for one in everything if is_meant(one, wanted)]
+            assert looked_through(connection, wanted, 60, 1000) == expected, wanted
+            assert list_executions(connection, wanted, limit=60) == expected, wanted
+
+    await db.tx(check)
+
+
+@pytest.mark.parametrize(("size", "window"), [(1, 1), (3, 7), (50, 20), (20, 60)])
+async def test_a_look_goes_on_where_it_stopped(db: Database, size: int, window: int) -> None:
+    everything = await db.tx(a_mixture)
+    for wanted in (
+        Filter(cause=TriggerCause.RETRY),
+        Filter(text="param 5"),
+        Filter(job_id=2, executor=ADDRESSES[0]),
+        Filter(status=Status.TIMEOUT, job_group=1, until=NOW + 45_000),
+        Filter(until=NOW + 3000),
+    ):
+        expected = [one for one in everything if is_meant(one, wanted)]
+        assert await db.read(looked_through, wanted, size, window) == expected
+        assert expected
+
+
+async def test_a_look_is_bounded_and_says_how_far_it_got(db: Database) -> None:
+    everything = await db.tx(a_mixture)
+    part = await db.read(look, Filter(text="nowhere"), before=None, limit=10, window=25)
+    assert (part.items, part.reached, part.reached_at) == ([], everything[24].id, everything[24].trigger_time)
+
+
+async def test_clocks_of_coordinators_that_differ_a_little_hide_nothing(db: Database) -> None:
+    for at in (NOW - 200_000, NOW + 50_000, NOW, NOW + 30_000, NOW + 1000, NOW + 200_000):
+        await db.tx(open_executions, [an_opening(f"at:{at}")], at)
+    wanted = Filter(since=NOW, until=NOW + 50_001)
+    found = await db.read(looked_through, wanted, 10, 10)
+    assert [one.trigger_time - NOW for one in found] == [1000, 30_000, 0, 50_000]

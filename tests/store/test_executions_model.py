@@ -22,7 +22,8 @@ from orth.domain.executions import (
 from orth.store.all_tables import metadata
 from orth.store.dispatching import doubt_earlier_dispatches, record_accepted, record_unknown, take_due
 from orth.store.engines import open_engine, read_url
-from orth.store.executions import Ending, end_executions, list_executions
+from orth.store.execution_lists import list_executions
+from orth.store.executions import Ending, end_executions
 from orth.store.tables import executions, ownership
 from tests.store.builders import NOW, assign, open_some
 
@@ -134,7 +135,7 @@ class Walk(RuleBasedStateMachine):
 
     @invariant()
     def rows_are_as_the_model_says(self) -> None:
-        rows = self.store(list_executions, before=None, limit=100)
+        rows = self.store(list_executions, limit=100)
         assert {row.id: row.phase for row in rows} == self.phase
         for row in rows:
             assert row.status is self.status(row.id)

@@ -1,11 +1,12 @@
 """Reading somebody else's tables, whatever they hold."""
 
+import socket
 from collections.abc import Callable
 
 import pytest
 from sqlalchemy import create_engine, text
 
-from orth.errors import Invalid
+from orth.errors import Invalid, StoreUnavailable
 from orth.store import foreign_tables
 from orth.store.engines import read_url
 from orth.store.foreign_tables import read_foreign_tables
@@ -50,3 +51,12 @@ def test_views_are_not_taken_for_tables(mariadb_url: str, execute: Execute) -> N
     execute("DROP TABLE xxl_job_group; CREATE VIEW xxl_job_group AS SELECT 1 AS id")
     with pytest.raises(Invalid, match="no xxl-job tables"):
         read_foreign_tables(mariadb_url)
+
+
+def test_a_server_that_never_speaks_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign_tables, "_SILENCE", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"mysql://root:secret@127.0.0.1:{silent.getsockname()[1]}/xxl_job"
+        with pytest.raises(StoreUnavailable, match="it accepted the connection and said nothing for 1 s") as told:
+            read_foreign_tables(address)
+    assert "secret" not in str(told.value)

@@ -9,6 +9,7 @@ from orth.domain.jobs import AddressType, Group
 from orth.errors import Conflict, NotFound
 from orth.store.database import Database
 from orth.store.groups import (
+    count_empty_groups,
     create_group,
     delete_group,
     get_group,
@@ -25,6 +26,15 @@ async def test_a_group_comes_back_as_it_was_stored(db: Database) -> None:
     group = Group(0, "größer-🚀", "Zähler", AddressType.MANUAL, ("http://10.0.0.1:9999", "http://10.0.0.2:9999"))
     number = await db.tx(create_group, group, NOW)
     assert await db.read(get_group, number) == replace(group, id=number)
+
+
+async def test_groups_without_an_address_are_counted(db: Database) -> None:
+    assert await db.read(count_empty_groups) == 0
+    await stored_group(db, "nobody")
+    await stored_group(db, "somebody")
+    assert await db.read(count_empty_groups) == 2
+    await db.tx(set_automatic_addresses, "somebody", ["http://10.0.0.1:9999"], NOW)
+    assert await db.read(count_empty_groups) == 1
 
 
 async def test_an_app_name_is_taken_once(db: Database) -> None:

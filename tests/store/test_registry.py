@@ -89,9 +89,9 @@ async def test_who_says_good_bye_is_forgotten_once(db: Database) -> None:
 
 
 async def test_handlers_are_told_by_those_who_announce_them(db: Database) -> None:
-    for address, handlers in ((B, '{"handlers": ["b"]}'), (A, '{"handlers": ["a"]}'), (C, None)):
+    for address, handlers in ((B, '{"handlers": [{"name": "b"}]}'), (A, '{"handlers": [{"name": "a"}]}'), (C, None)):
         await db.tx(record_beat, Beat("app", address, "p", handlers=handlers), NOW)
-    assert await db.read(announced_handlers, "app") == ['{"handlers": ["a"]}', '{"handlers": ["b"]}']
+    assert await db.read(announced_handlers, "app") == [[{"name": "a"}], [{"name": "b"}]]
     assert await db.read(announced_handlers, "other") == []
 
 
@@ -239,7 +239,7 @@ async def test_a_repeated_beat_writes_only_what_changes_from_beat_to_beat(db: Da
     await db.tx(record_beats, [replace(found, load=9, moved=False)], NOW + 3)
     [entry] = await db.read(list_executors)
     assert (entry.last_beat, entry.load) == (NOW + 3, 8)
-    assert await db.read(announced_handlers, "app") == ['{"handlers": []}']
+    assert await db.read(announced_handlers, "app") == [[]]
 
 
 async def test_a_repeated_beat_of_another_process_than_the_stored_one_is_written_whole(db: Database) -> None:

@@ -84,6 +84,28 @@ def test_a_dead_executor_on_a_reachable_host_is_out_of_routing_within_two_second
         assert executors(api)[address]["state"] == "alive", "its last beat is not old, and it is avoided all the same"
 
 
+def test_a_job_never_runs_in_another_application_that_has_taken_over_the_address(tmp_path: Path, notes: Path) -> None:
+    with Site(tmp_path, NOTES=str(notes)) as site:  # the usual times: the dead one stays in the registry for a while
+        site.coordinator()
+        port = free_port()
+        doomed = site.executor(JOBS, "executor-1", port=port)
+        api, address = site.api(), f"http://127.0.0.1:{port}"
+        eventually(lambda: address in executors(api), what="the registration")
+        job_id = job(api)
+        assert ended(api, trigger(api, job_id))["status"] == "success"
+        doomed.end(signal.SIGKILL)
+        site.executor(JOBS, "executor-2", port=port, ORTH_EXECUTOR__APP_NAME="other-app")
+        one = ended(api, trigger(api, job_id))
+        assert (one["status"], one["reason_code"]) == ("trigger_failed", "not_sent")
+        assert "not of walk-tests" in one["trigger_msg"]
+        assert len(notes.read_text().splitlines()) == 1, "nothing ran in the other application"
+        other = site.executor(JOBS, "executor-3")
+        eventually(lambda: len(api.call("GET", "/api/v1/executors")["items"]) == 3, what="a second executor of the app")
+        for _ in range(4):
+            assert ended(api, trigger(api, job_id))["status"] == "success", "the other executor gets it"
+        assert other.alive()
+
+
 def test_an_executor_behind_a_partition_is_avoided_removed_and_back_at_once(tmp_path: Path, notes: Path) -> None:
     with Site(tmp_path, NOTES=str(notes), **QUICK) as site:
         coordinator = site.coordinator()

@@ -1,4 +1,4 @@
-"""Handlers for tests that ask when something began: each leaves its execution, its fire and the instant of its start."""
+"""Handlers for tests that ask when something began: each leaves its execution, its fire and the instant it began."""
 
 import os
 import time
@@ -26,9 +26,12 @@ def note(ctx: JobContext) -> str:
     return "noted"
 
 
-@app.job("slow")
-def slow(ctx: JobContext, seconds: float) -> str:
-    """Leave a line and take a while."""
+@app.job("hold")
+def hold(ctx: JobContext) -> str:
+    """Leave a line and go on when the test says so, by a file."""
     _note(ctx)
-    time.sleep(seconds)
-    return "took a while"
+    deadline = time.monotonic() + 60
+    while not Path(os.environ["GO_ON"]).exists():
+        assert time.monotonic() < deadline, "nobody said that it may go on"
+        time.sleep(0.02)
+    return "went on"

@@ -153,12 +153,15 @@ class TestAddress:
             "http://[::1]:9999",
             "http://my_service:9999/job",
             "http://host:9999/a/b-c",
-            "HTTP://HOST:1",
         ],
     )
     def test_addresses_of_executors(self, address: str) -> None:
         assert checked_address(address) == address
         assert checked_address(address + "/") == address
+
+    def test_capital_letters_count_only_in_the_path(self) -> None:
+        assert checked_address("HTTP://Host.Example:1/Job/") == "http://host.example:1/Job"
+        assert checked_address("http://[FE80::1]:9999") == "http://[fe80::1]:9999"
 
     @pytest.mark.parametrize(
         "text",

@@ -6,9 +6,12 @@ from typing import Any
 
 import urllib3
 
+from orth.domain.retries import LARGEST_MULTIPLIER
 from orth.errors import Unavailable
 
 _TIMEOUT = urllib3.Timeout(total=5)
+_JITTER = 0.5
+"""The part of a pause that chance may take away where an author asks for jitter without saying how much."""
 
 
 class AdminApi:
@@ -89,5 +92,17 @@ def job_proposed(group_id: int, handler: dict[str, Any]) -> dict[str, Any]:
         "executor_block_strategy": handler.get("block"),
         "executor_concurrency": handler.get("concurrency"),
         "executor_fail_retry_count": retry["attempts"] - 1 if retry else None,
+        "retry_policy": _policy(retry) if retry else None,
     }
     return proposed | {name: value for name, value in if_said.items() if value is not None}
+
+
+def _policy(retry: dict[str, Any]) -> dict[str, Any] | None:
+    """The pauses an author proposes, as a job has them; None for none."""
+    if not retry["delay"]:
+        return None
+    return {
+        "delay": retry["delay"] / 1000,
+        "multiplier": min(retry["backoff"], LARGEST_MULTIPLIER),
+        "jitter": _JITTER if retry["jitter"] else 0,
+    }

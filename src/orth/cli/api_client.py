@@ -114,6 +114,26 @@ class ApiClient(AbstractContextManager["ApiClient"]):
             answer = self._request(method, path, body, query, headers)
         return _content(answer)
 
+    def stream(self, path: str, **query: object) -> Iterator[str]:
+        """The lines of an answer that goes on for long, as they come."""
+        import urllib3
+
+        answer = self._request("GET", path, None, query, None, waiting=True)
+        if answer.status == 401 and self._refreshed():
+            answer = self._request("GET", path, None, query, None, waiting=True)
+        if answer.status != 200:
+            answer.read()
+            _content(answer)
+        rest = b""
+        try:
+            for part in answer.stream(65_536):
+                *lines, rest = (rest + part).split(b"\n")
+                yield from (line.decode("utf-8", "replace") for line in lines)
+        except urllib3.exceptions.HTTPError as error:
+            raise Unavailable(f"{self.url} broke off: {error}.") from None
+        finally:
+            answer.close()
+
     def items(self, path: str, *, limit: int | None = None, **query: object) -> Iterator[dict[str, Any]]:
         """The items of a list, page after page; ``limit`` of them at most."""
         cursor: str | None = None
@@ -133,6 +153,8 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         body: object,
         query: Mapping[str, object] | None,
         headers: Mapping[str, str] | None,
+        *,
+        waiting: bool = False,
     ) -> "BaseHTTPResponse":
         from urllib.parse import urlencode
 
@@ -144,6 +166,11 @@ class ApiClient(AbstractContextManager["ApiClient"]):
             sent["Authorization"] = f"Bearer {self._token}"
         target = f"{self.url}{path}?{asked}" if asked else f"{self.url}{path}"
         try:
+            if waiting:  # each byte may take its time, the whole may take days
+                patience = urllib3.Timeout(connect=_TIMEOUT, read=_TIMEOUT)
+                return self._pool.request(
+                    method, target, headers=sent, redirect=False, preload_content=False, timeout=patience
+                )
             return self._pool.request(method, target, json=body, headers=sent, redirect=False)
         except urllib3.exceptions.HTTPError as error:
             raise Unavailable(

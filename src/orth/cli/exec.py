@@ -1,14 +1,40 @@
-"""``orth exec``: what ran, what runs, why something did not, and ending what should not."""
+"""``orth exec``: what ran, what runs, why something did not, doing it again, and ending what should not."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import click
 
 from orth.cli.api_client import ApiChoice, api_options
+from orth.cli.dead import PERSON, dead, many_done, many_options
+from orth.cli.exec_log import log
+from orth.cli.options import key_option
 from orth.cli.output import output_option, show_list, show_one
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 STATUSES = ("init", "pending", "success", "failed", "timeout", "trigger_failed")
+
+
+CAUSES = ("cron", "fixed_rate", "fixed_delay", "at", "manual", "api", "parent", "retry", "misfire", "batch")
+
+_FILTERS = (
+    click.option("--job", "job_id", type=int, metavar="ID", help="Only those of this job."),
+    click.option("--group", "job_group", type=int, metavar="ID", help="Only those of this group's jobs."),
+    click.option("--status", type=click.Choice(STATUSES), help="Only those with this status."),
+    click.option("--executor", metavar="URL", help="Only those sent to this address."),
+    click.option("--cause", type=click.Choice(CAUSES), help="Only those opened by this."),
+    click.option("--batch", "batch_id", type=int, metavar="ID", help="Only those of this batch."),
+    click.option("--since", metavar="AGE|INSTANT", help="Only those triggered since: 2h, or 2026-01-30T10:00:00Z."),
+    click.option("--until", metavar="AGE|INSTANT", help="Only those triggered before."),
+    click.option("--text", help="Only those with this in a message or the parameter."),
+)
+
+
+def filter_options(command: _F) -> _F:
+    """The options that say which executions are meant; the command gets them by the names the API has for them."""
+    for option in reversed(_FILTERS):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -17,16 +43,14 @@ def exec() -> None:  # the name of the command; the function of that name is not
 
 
 @exec.command(name="list")
-@click.option("--job", "job_id", type=int, metavar="ID", help="Only those of this job.")
-@click.option("--status", type=click.Choice(STATUSES), help="Only those with this status.")
-@click.option("--since", metavar="AGE|INSTANT", help="Only those triggered since: 2h, or 2026-01-30T10:00:00Z.")
+@filter_options
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many, newest first.")
 @output_option
 @api_options
-def list_(api: ApiChoice, job_id: int | None, status: str | None, since: str | None, limit: int, output: str) -> None:
+def list_(api: ApiChoice, limit: int, output: str, **wanted: object) -> None:
     """List executions, newest first."""
     with api.client() as client:
-        found = list(client.items("/api/v1/executions", limit=limit, job_id=job_id, status=status, since=since))
+        found = list(client.items("/api/v1/executions", limit=limit, **wanted))
     show_list(
         found,
         output,
@@ -74,6 +98,42 @@ def kill(api: ApiChoice, execution_id: int, output: str) -> None:
     """End an execution now, and tell its executor."""
     with api.client() as client:
         show_one(client.call("POST", f"/api/v1/executions/{execution_id}/kill"), output, _killed)
+
+
+@exec.command()
+@click.argument("execution_id", type=int, required=False)
+@key_option("Of one: the same key is the same request, however often it is made.")
+@filter_options
+@many_options
+@output_option
+@api_options
+def retry(
+    api: ApiChoice,
+    execution_id: int | None,
+    key: str | None,
+    maximum: int,
+    dry_run: bool,
+    output: str,
+    **wanted: object,
+) -> None:
+    """Do an execution again that has ended, or, each once, those that failed and that the options mean."""
+    if (execution_id is None) == (not any(wanted.values())):
+        raise click.UsageError("Name an execution, or say by options which are meant.")
+    with api.client() as client:
+        if execution_id is not None:
+            if dry_run:
+                raise click.UsageError("--dry-run is for many.")
+            headers = PERSON | ({"Idempotency-Key": key} if key else {})
+            (new,) = client.call("POST", f"/api/v1/executions/{execution_id}/retry", headers=headers)["execution_ids"]
+            show_one({"id": new}, output, lambda one: [("Execution", f"{one['id']}   again after {execution_id}")])
+            return
+        query = {**wanted, "max": maximum, "dry_run": str(dry_run).lower()}
+        done = client.call("POST", "/api/v1/executions/bulk/retry", query=query, headers=PERSON)
+    show_one(done, output, lambda done: many_done(done, "opened"))
+
+
+exec.add_command(dead)
+exec.add_command(log)
 
 
 def _killed(one: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -26,6 +26,8 @@ SUBCOMMANDS = {
     "run": Subcommand("orth.cli.run", "Carry out one handler here, without a coordinator."),
     "job": Subcommand("orth.cli.job", "Look after jobs and trigger them."),
     "exec": Subcommand("orth.cli.exec", "Look at executions, and end them."),
+    "stats": Subcommand("orth.cli.stats", "Show how executions ended, in numbers."),
+    "alarm": Subcommand("orth.cli.alarm", "Look after alarms: channels, silences, what was told."),
     "login": Subcommand("orth.cli.login", "Sign in to a coordinator and remember it."),
     "logout": Subcommand("orth.cli.login", "Forget the sign-in of a coordinator."),
     "import": Subcommand("orth.cli.import_xxl_job", "Take over the jobs of another scheduler."),

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
+from orth.cli.options import key_option
 from orth.cli.output import output_option, show_list, show_one
 
 _AS_A_PERSON = {"Orth-Client": "cli"}
@@ -91,7 +92,7 @@ def next_(api: ApiChoice, job_id: int, count: int, output: str) -> None:
 @click.argument("job_id", type=int)
 @click.option("--param", metavar="TEXT", help="Parameter for this once.  [default: the job's]")
 @click.option("--address", "addresses", multiple=True, metavar="URL", help="Executor to use; may be given again.")
-@click.option("--key", metavar="KEY", help="Idempotency key: the same one is the same trigger.")
+@key_option("Idempotency key: the same one is the same trigger.")
 @output_option
 @api_options
 def trigger(
@@ -119,7 +120,7 @@ def trigger(
 @click.option("--skip-done", is_flag=True, help="Leave out fires that have succeeded or are running.")
 @click.option("--max", "most", type=click.IntRange(min=1), metavar="N", help="Refuse a span with more fires than this.")
 @click.option("--dry-run", is_flag=True, help="Only show what would run.")
-@click.option("--key", metavar="KEY", help="Idempotency key: the same one is the same batch.")
+@key_option("Idempotency key: the same one is the same batch.")
 @output_option
 @api_options
 def backfill(

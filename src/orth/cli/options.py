@@ -31,6 +31,23 @@ store_option = click.option("--store", metavar="URL", help="Database: sqlite:///
 coordinator_dir_option = click.option("--data-dir", metavar="DIR", help="Where the coordinator keeps files.")
 
 
+_KEY_LONGEST = 128
+
+
+def _checked_key(_context: click.Context, _parameter: click.Parameter, key: str | None) -> str | None:
+    # It travels as a header, where anything else means different things to different programs.
+    if key is not None and not (key.isascii() and key.isprintable() and key == key.strip() and key):
+        raise click.BadParameter("it may have ASCII letters, digits, signs and inner blanks only.")
+    if key is not None and len(key) > _KEY_LONGEST:
+        raise click.BadParameter(f"it has {len(key)} characters, and may have {_KEY_LONGEST}.")
+    return key
+
+
+def key_option(help_text: str) -> Callable[[F], F]:
+    """The idempotency key of a request."""
+    return click.option("--key", metavar="KEY", callback=_checked_key, help=help_text)
+
+
 def process_options(command: F) -> F:
     """The options of every command that runs until it is stopped."""
     return config_option(log_level_option(command))

@@ -57,13 +57,14 @@ class Election(Loop):
         self._node = node
         self._lease = lease.total_seconds()
         self._renew = renew.total_seconds()
+        self._longest_pause = self._renew  # the sooner the database is found to be back, the less is planned late
         self._surely_dead = surely_dead
         self._sighting: _Sighting | None = None
         self._term: Term | None = None
         self._trusted_until = 0.0
         self._worked_at = 0.0
         self.led: list[Loop] = []
-        """Loops to wake when a term begins."""
+        """Loops to wake when a term begins, and when the database is back."""
 
     @property
     def term(self) -> Term | None:
@@ -80,7 +81,14 @@ class Election(Loop):
             self._step_down("the database knows a newer term")
 
     async def turn(self) -> float:
-        return await (self._follow() if self._term is None else self._lead(self._term))
+        """Compete or renew. When that works again after failures, the loops that failed with it need not wait out the
+        pauses they have grown.
+        """
+        was_away = self._failures > 0
+        pause = await (self._follow() if self._term is None else self._lead(self._term))
+        if was_away:
+            self._wake_led()
+        return pause
 
     async def resign(self) -> None:
         """Give the lease up, so that the next leader need not wait for it to run out."""
@@ -125,6 +133,9 @@ class Election(Loop):
         self._worked_at = asked
         self._trust_from(asked)
         self.events.emit(TermBegan(self._node.id, term.epoch))
+        self._wake_led()
+
+    def _wake_led(self) -> None:
         for loop in self.led:
             loop.wake()
 

@@ -25,6 +25,7 @@ one door out. Whatever the end, it happens there, by compare-and-set; only the w
 
 ``registry`` keeps the list of executors honest and ``roster`` what is known of it in memory; ``probing`` finds out on
 every node who can be reached, and ``reach`` holds that opinion for routing. ``metrics`` counts what all of them tell.
+``statistics`` adds up how executions ended, and ``purging`` removes what is older than it need be.
 ``node`` builds everything once and is the only file with wiring, ``http`` is the outside.
 
 **When a neighbour dies.** The database is the only memory: a coordinator killed at any line leaves rows from which

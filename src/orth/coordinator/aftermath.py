@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from orth.domain import reasons
 from orth.domain.broadcasts import Tally
 from orth.domain.executions import Execution, Status
-from orth.domain.jobs import Job, ScheduleType, TriggerCause
+from orth.domain.jobs import ChildParam, Job, ScheduleType, TriggerCause
+from orth.domain.retries import chance_of, gives_up, pause_before
 
 # What ended so was not tried and failed: another attempt would meet the same, was not wanted, or could run beside the
 # first, about which nobody knows.
@@ -21,13 +22,25 @@ _NOT_RETRIED = frozenset(
     }
 )
 
+# Somebody wanted it so, or the job itself did: a failure that nobody has to look at.
+_AS_WANTED = frozenset(
+    {
+        reasons.DISCARDED,
+        reasons.DELETED,
+        reasons.JOB_STOPPED,
+        reasons.JOB_CHANGED,
+        reasons.KILLED,
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RunAgain:
-    """Another attempt at the same fire."""
+    """Another attempt at the same fire, after ``pause`` milliseconds."""
 
     retries_left: int
     attempt: int
+    pause: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,8 @@ class StartChildren:
 
     children: tuple[int, ...]
     key: str
+    with_result: bool = False
+    """Whether what the execution returned is their parameter, instead of each its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +72,22 @@ class LeaveChildren:
 FollowUp = RunAgain | WaitAgain | StartChildren | LeaveChildren
 
 
-def tried_again(execution: Execution) -> bool:
+def tried_again(job: Job, execution: Execution) -> bool:
     """Whether a terminal ``execution`` is followed by another attempt."""
     if execution.status is Status.SUCCESS or execution.reason_code in _NOT_RETRIED:
         return False
+    if gives_up(job.retry_policy, execution.status, execution.handle_code):
+        return False
     return execution.retries_left > 0
+
+
+def failed_for_good(job: Job | None, execution: Execution) -> bool:
+    """Whether a terminal ``execution`` is a failure that is not tried again and that somebody should see. What was
+    wanted so (killed, discarded, recalled, its job deleted) is none. Nothing follows where ``job`` cannot be read.
+    """
+    if execution.status is Status.SUCCESS or execution.reason_code in _AS_WANTED:
+        return False
+    return job is None or not tried_again(job, execution)
 
 
 def follow_up(job: Job, execution: Execution, whole: Tally | None) -> list[FollowUp]:
@@ -70,8 +96,10 @@ def follow_up(job: Job, execution: Execution, whole: Tally | None) -> list[Follo
     ``whole`` counts what it completed by ending (one execution, or all shards of a broadcast); None when other shards
     have not ended for good.
     """
-    if tried_again(execution):
-        return [RunAgain(execution.retries_left - 1, execution.attempt + 1)]
+    if tried_again(job, execution):
+        attempt = execution.attempt + 1
+        pause = pause_before(job.retry_policy, attempt, chance_of(execution.id, attempt))
+        return [RunAgain(execution.retries_left - 1, attempt, pause)]
     follow: list[FollowUp] = []
     # A child carries its parent's logical time, which is no fire of its own.
     of_own_fire = execution.schedule_time is not None and execution.cause is not TriggerCause.PARENT
@@ -83,11 +111,13 @@ def follow_up(job: Job, execution: Execution, whole: Tally | None) -> list[Follo
 
 
 def _children(job: Job, execution: Execution, whole: Tally | None, children: tuple[int, ...]) -> list[FollowUp]:
-    succeeded = execution.status is Status.SUCCESS
+    succeeded, with_result = execution.status is Status.SUCCESS, job.child_param is ChildParam.RESULT
+    if execution.broadcast_id is None and execution.shard_total > 1 and not job.child_per_shard:
+        return []  # a shard that somebody ran again when its broadcast was over: it completes nothing
     if execution.broadcast_id is None or job.child_per_shard:
-        return [StartChildren(children, f"parent:{execution.id}")] if succeeded else []
+        return [StartChildren(children, f"parent:{execution.id}", with_result)] if succeeded else []
     if whole is None:
         return []
     if whole.failed:
         return [LeaveChildren(children, whole.succeeded, whole.failed)]
-    return [StartChildren(children, f"parent:broadcast:{execution.broadcast_id}")]
+    return [StartChildren(children, f"parent:broadcast:{execution.broadcast_id}", with_result)]

@@ -48,7 +48,9 @@ def in_shards(
     for opening in broadcasting:
         if (opening.job_id, opening.trigger_key) not in known:
             group = groups.get(opening.job_group)
-            listed = () if group is None else _wanted(connection, jobs[opening.job_id], group)
+            # With none, dispatch tells why: that there is nobody, or that the group cannot be read.
+            unusable = group is None or group.unreadable
+            listed = () if unusable else _wanted(connection, jobs[opening.job_id], groups[opening.job_group])
             opened += _shards(connection, opening, opening.addresses or avoid(listed))
     return opened
 
@@ -61,8 +63,9 @@ def _wanted(connection: Connection, job: Job, group: Group) -> tuple[str, ...]:
         return ()  # dispatch tells why nothing can be chosen
     if not selector.conditions:
         return group.addresses
-    labels = {normal_address(one.address): one.labels for one in list_executors(connection, group.app_name)}
-    return tuple(one for one in group.addresses if selector.admits(labels.get(normal_address(one), {})))
+    labels = {normal_address(one.address): one.known_labels for one in list_executors(connection, group.app_name)}
+    found = ((one, labels.get(normal_address(one), {})) for one in group.addresses)
+    return tuple(one for one, its in found if its is not None and selector.admits(its))
 
 
 def _shards(connection: Connection, opening: Opening, addresses: Sequence[str]) -> list[Opening]:

@@ -3,8 +3,8 @@
 Unknown ids, duplicates and late reports are answers, not errors: whoever sent them may stop sending. A malformed item
 does not spoil its batch.
 
-A result of an execution that had been given up without one is written down as a note, once, and changes nothing else:
-what followed from giving it up has happened.
+A result of an execution that had ended otherwise is written down, the first one, and changes nothing else: what
+followed from the end has happened. So is any result of one that had been given up without knowing how it ended.
 """
 
 from collections import Counter
@@ -16,12 +16,13 @@ from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.facts import StrayResults
 from orth.coordinator.finishing import Finished, finish, may_lead_on, tell
 from orth.domain import reasons
-from orth.domain.executions import SUCCESS
+from orth.domain.executions import FAILURE, SUCCESS
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
-from orth.store.executions import Ending, hold_ended, sent_ids
-from orth.store.notes import Note, add_notes, last_noted
+from orth.store.executions import Ending, sent_ids
+from orth.store.late_results import record_late
+from orth.store.notes import Note, add_notes
 from orth.wire.dialects import Malformed
 from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 
@@ -93,23 +94,28 @@ def _apply(
     sent = sent_ids(connection, (item.log_id for item in items))
     finished = finish(connection, [ending for ending in endings if ending.execution_id in sent], now, avoid)
     ended_now = {one.execution.id for one in finished}
-    late = {item.log_id: item for item in items if item.log_id in sent - ended_now}
+    late: dict[int, CallbackItem] = {}
+    for item in items:
+        if item.log_id in ended_now:
+            ended_now.remove(item.log_id)  # this one ended it; another one about it comes late
+        elif item.log_id in sent:
+            late.setdefault(item.log_id, item)
     if late:
         _note_late(connection, late, now)
     return finished, sent
 
 
 def _note_late(connection: Connection, late: Mapping[int, CallbackItem], now: int) -> None:
-    """Write down what was reported about executions that had been given up; what is noted already came again."""
-    given_up = sorted(hold_ended(connection, late, _GIVEN_UP))
-    noted = last_noted(connection, given_up, reasons.LATE_RESULT)
-    notes = [Note(one, reasons.LATE_RESULT, _late_text(late[one])) for one in given_up if one not in noted]
+    """Write down what was reported about executions that had ended otherwise; the first late word about each."""
+    codes = {one: item.handle_code if item.handle_code > 0 else FAILURE for one, item in late.items()}
+    recorded = sorted(record_late(connection, codes, _GIVEN_UP))
+    notes = [Note(one, reasons.LATE_RESULT, _late_text(late[one])) for one in recorded]
     add_notes(connection, notes, _NOBODY, now)
 
 
 def _late_text(item: CallbackItem) -> str:
     said = f": {item.handle_msg}" if item.handle_msg else ""
-    return f"Its executor reported {item.handle_code} after it had been given up; not applied{said}"
+    return f"Its executor reported {item.handle_code} after it had ended; not applied{said}"
 
 
 def _verdicts(items: Sequence[CallbackItem | Malformed], won: set[int], known: set[int]) -> list[CallbackVerdict]:

@@ -112,6 +112,9 @@ class Routes:
         job, group = self._jobs.get(execution.job_id), self._groups.get(execution.job_group)
         if execution.job_id in self._unreadable:
             return Refusal(reasons.JOB_UNREADABLE, f"The job cannot be read: {self._unreadable[execution.job_id]}.")
+        if group is not None and group.unreadable:
+            told = f"The group {group.app_name!r} cannot be read: {group.unreadable}."
+            return Refusal(reasons.GROUP_UNREADABLE, f"{told} Upgrade this coordinator, or write the group again.")
         if job is None or group is None:
             return Refusal(reasons.DELETED, "The job or its group was deleted before this execution was sent.")
         source = self._sources.get(job.super_task_id) if _has_super(job) else job
@@ -165,7 +168,7 @@ class Routes:
             selector = parse_selector(job.label_selector)
         except Invalid as error:
             return Refusal(reasons.BAD_SELECTOR, str(error))
-        labels = {address: entry.labels for address, entry in self._entries[group.app_name].items()}
+        labels = {address: entry.known_labels for address, entry in self._entries[group.app_name].items()}
         return eligible(group.addresses, selector, labels) or Refusal(
             reasons.NO_MATCHING_EXECUTOR,
             f'None of the {len(group.addresses)} executors of app "{group.app_name}" has the labels '

@@ -4,7 +4,6 @@ Each function is one unit of work. What is refused here changes nothing; what is
 parses and fires at least once more, the calendar exists, and the handler is one that the group's executors announced.
 """
 
-import json
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -58,8 +57,8 @@ def edit(connection: Connection, stored: Job, edited: Job, now: int, allow_unkno
     """Write ``edited`` over ``stored``. A started job whose timing changed waits for the next fire of the new
     schedule; what was planned ahead by the old definition and not sent is planned again.
     """
-    schedule = _schedule(connection, edited)
     retimed = _timing(stored) != _timing(edited)
+    schedule = _schedule(connection, replace(edited, trigger_next_time=0 if retimed else stored.trigger_next_time))
     if retimed:  # a job whose last fire is over may still be renamed
         schedule.check_future(now)
     check_references(connection, edited, stored)
@@ -162,6 +161,9 @@ def _give_up(connection: Connection, stored: Job, now: int, reason: str) -> None
 
 
 def _timing(job: Job) -> tuple[object, ...]:
+    """What says which fires there are. The calendar is not part of it: it says which of them run, and another one
+    applies to whatever has not begun.
+    """
     return (job.schedule_type, job.schedule_conf, job.timezone, job.dst_policy, job.jitter)
 
 
@@ -195,7 +197,7 @@ def _check_handler(connection: Connection, job: Job) -> None:
     said = announced_handlers(connection, group.app_name)
     if not online or len(said) < len(online):
         return
-    known = sorted({handler["name"] for text in said for handler in json.loads(text)["handlers"]})
+    known = sorted({handler["name"] for handlers in said for handler in handlers})
     wanted = handler_of(connection, job)
     if wanted not in known:
         near = get_close_matches(wanted, known, 1)

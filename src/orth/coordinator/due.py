@@ -4,9 +4,13 @@ With ``plan_ahead`` a fire is decided before it is due, and its execution carrie
 start: what the work takes, and what sending takes, is over by then. The loop turns when half of the window is left for
 the next fire, so that fires that follow closely share a transaction, and it knows no grid: it sleeps exactly until
 then. A local edit wakes it; an edit on another node is noticed within ``_LONGEST_PAUSE``.
+
+Between two turns wall clock and monotonic clock advance alike. Where they did not, the wall clock was set: that is
+told, and if it was set back, jobs with a period are let go on from the new time before anything else is planned.
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from orth import failpoints
@@ -14,8 +18,8 @@ from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.broadcasts import Avoid
-from orth.coordinator.facts import FiresMissed, JobQuarantined, JobsPlanned
-from orth.coordinator.planning import Bounds, Plan, missed, plan, schedule_of
+from orth.coordinator.facts import ClockStepped, FiresMissed, JobQuarantined, JobsPlanned
+from orth.coordinator.planning import Bounds, Plan, anchored_again, from_now, missed, period_of, plan, schedule_of
 from orth.coordinator.triggering import open_planned, tell_opened
 from orth.domain.calendars import Calendar
 from orth.domain.fires import Decision, FireDecision
@@ -27,10 +31,13 @@ from orth.loop import Loop
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection, Database
 from orth.store.fires import record_fires
-from orth.store.jobs import Move, UnreadableJob, Upcoming, claim_due_jobs, move_jobs, upcoming_jobs
+from orth.store.jobs import Move, UnreadableJob, Upcoming, claim_due_jobs, move_jobs, periodic_jobs, upcoming_jobs
 
 _LONGEST_PAUSE = 1.0
 _WHILE_EDITED = 0.02  # what could have been claimed and was not is in somebody else's hands, for a moment
+_STEP = 1000  # milliseconds; what clocks are corrected by day by day is far less
+_AT_ONCE = 0.1  # seconds in which both clocks must be read to be compared
+_LONGEST_AHEAD = 60_000  # what the setting allows; another node may have another value
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,28 @@ class _Pass:
     dues: tuple[int, ...]
     """When each run was due, or will be."""
     missed: Mapping[Decision, int]
+
+
+class ClockWatch:
+    """Notices that the wall clock was set."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._offset = self._read()
+
+    def step(self) -> int:
+        """By how much it was set since the last call, in milliseconds; 0 if it was not."""
+        offset = self._read()
+        if offset is None:
+            return 0
+        before, self._offset = self._offset, offset
+        return 0 if before is None or abs(offset - before) < _STEP else offset - before
+
+    def _read(self) -> int | None:
+        """The distance between the two clocks; None if this process was held up between reading them."""
+        began = self._clock.monotonic()
+        now = self._clock.now()
+        return now - round(began * 1000) if self._clock.monotonic() - began < _AT_ONCE else None
 
 
 class DueJobs(LeaderLoop):
@@ -69,8 +98,20 @@ class DueJobs(LeaderLoop):
         self._batch = batch
         self._dispatch = dispatch
         self._avoid = avoid
+        self._watch = ClockWatch(clock)
+        self._set_back = 0
+        """By how much the clock was set back since jobs were last looked at for it."""
+
+    async def turn(self) -> float:
+        step = self._watch.step()
+        if step:
+            self.events.emit(ClockStepped(step / 1000))
+            self._set_back = max(0, self._set_back - step)
+        return await super().turn()
 
     async def lead(self, term: Term) -> float:
+        if self._set_back:
+            await self._anchor_again(term)
         now = self.clock.now()
         done = await self._db.leader_tx(term.epoch, self._plan_batch, term.epoch, now)
         if failpoints.armed and done.claimed:
@@ -83,6 +124,26 @@ class DueJobs(LeaderLoop):
         if done.runs:
             self._dispatch.wake()
         return _pause(done, self.clock.now(), self._bounds.ahead)
+
+    async def _anchor_again(self, term: Term) -> None:
+        after: int | None = 0
+        while after is not None:
+            after = await self._db.leader_tx(
+                term.epoch, self._anchor_batch, term.epoch, after, self._set_back, self.clock.now()
+            )
+        self._set_back = 0
+
+    def _anchor_batch(self, connection: Connection, epoch: int, after: int, back: int, now: int) -> int | None:
+        """Look at some jobs with a period; where to go on, None at the end."""
+        waiting = periodic_jobs(connection, now + self._bounds.ahead, after, self._batch)
+        plans: list[tuple[Job, Plan]] = []
+        for job in (one for one in waiting if isinstance(one, Job)):
+            with suppress(Exception):  # one whose schedule cannot be computed is stopped when it is due
+                its = anchored_again(job, schedule_of(job), now, self._bounds.ahead, back)
+                plans.extend([] if its is None else [(job, its)])
+        record_fires(connection, [decision for _job, its in plans for decision in its.decisions], epoch, now)
+        move_jobs(connection, [_move(job, its) for job, its in plans])
+        return waiting[-1].id if waiting else None
 
     def _tell(self, done: _Pass) -> None:
         now = self.clock.now()
@@ -167,6 +228,10 @@ def restarted(job: Job, schedule: Schedule, now: int, decided: Collection[int]) 
     fire = schedule.next_after(now)
     while fire is not None and fire in decided:
         fire = schedule.next_after(fire)
+    period = period_of(schedule)
+    if fire is not None and period is not None and fire > now + period + _LONGEST_AHEAD:
+        # So far ahead only a clock can have decided that was set back since.
+        fire, schedule = from_now(schedule, period, now, fire)
     due = 0 if fire is None else schedule.due_at(fire)
     started = fire is not None
     return replace(job, trigger_status=started, trigger_last_time=0, trigger_next_time=fire or 0, due_time=due)

@@ -4,6 +4,7 @@ import logging
 from dataclasses import dataclass
 from enum import StrEnum
 
+from orth.domain.app_names import RENAME
 from orth.domain.executions import Status
 from orth.domain.jobs import TriggerCause
 from orth.events import Event
@@ -20,6 +21,16 @@ class JobsPlanned(Event):
     skipped: int
     lateness: tuple[float, ...] = ()
     """Seconds each run was stored after it was due; 0 for those that are not due yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockStepped(Event):
+    """Between two planning passes the wall clock went another way than time did: somebody set it."""
+
+    level = logging.WARNING
+    sentence = "the wall clock of this machine was set by {seconds:+.1f} s"
+    seconds: float
+    """Forward, or back where it is negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,25 @@ class JobQuarantined(Event):
     sentence = "job {job_id} was stopped, it cannot be planned: {reason}"
     job_id: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowUnreadable(Event):
+    """A row holds what this version does not know: a newer one wrote it, or a hand did. The others go on."""
+
+    level = logging.ERROR
+    sentence = "{what} cannot be read and is left alone: {reason}"
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowsPurged(Event):
+    """What is older than the settings keep it has been removed, as far as one pass goes."""
+
+    sentence = "{rows} old rows removed: {what}"
+    what: str
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +209,20 @@ class ExecutorJoined(Event):
     sentence = "executor {address} joined {app_name}"
     app_name: str
     address: str
+
+
+@dataclass(frozen=True, slots=True)
+class AppNameUnusable(Event):
+    """Executors registered under a name that no group can have. Told once for each name."""
+
+    level = logging.WARNING
+    sentence = (
+        "executor {address} registered as {app_name!r} and gets no work, for no group can be called so: {reason}. "
+        + RENAME
+    )
+    app_name: str
+    address: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

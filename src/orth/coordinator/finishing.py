@@ -1,10 +1,12 @@
 """The one door out: whatever the end, an execution ends here.
 
 The status change is guarded by the store; only who wins it draws the consequences, in the same transaction. So a
-result delivered twice, a late report and a race between two reporters all have one effect.
+result delivered twice, a late report and a race between two reporters all have one effect. They come in this order:
+another attempt, the jobs that follow or the next delay; what failed for good is kept as a dead letter; it is counted;
+and whoever is to be told about it finds a sign.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from orth import failpoints
@@ -14,9 +16,11 @@ from orth.coordinator.aftermath import (
     RunAgain,
     StartChildren,
     WaitAgain,
+    failed_for_good,
     follow_up,
     tried_again,
 )
+from orth.coordinator.alarm_signs import note_ends
 from orth.coordinator.broadcasts import EVERYBODY, Avoid, completed
 from orth.coordinator.facts import ExecutionFinished
 from orth.coordinator.planning import schedule_of
@@ -25,10 +29,13 @@ from orth.domain import reasons
 from orth.domain.executions import SUCCESS, Execution, Status, tag
 from orth.domain.jobs import Job, ScheduleType, TriggerCause
 from orth.events import Events
+from orth.store.ahead import RECALLS, skip_dropped
 from orth.store.database import Connection
+from orth.store.dead_letters import add_dead_letters
 from orth.store.executions import Ending, Opening, end_executions
 from orth.store.jobs import jobs_by_id, unreadable_jobs, wait_again
 from orth.store.notes import Note, add_notes
+from orth.store.statistics import count_ends
 
 _NOBODY = ""
 """Who writes notes about consequences: they follow from the end itself, whichever node stored it."""
@@ -60,7 +67,9 @@ def finish(connection: Connection, endings: Sequence[Ending], now: int, avoid: A
         return []
     jobs = jobs_by_id(connection, {execution.job_id for execution in won})
     # A job that is deleted or unreadable has no consequences; its shards are counted all the same.
-    over = completed(connection, (one for one in won if one.job_id not in jobs or not tried_again(one)))
+    over = completed(
+        connection, (one for one in won if one.job_id not in jobs or not tried_again(jobs[one.job_id], one))
+    )
     opened = _draw(
         connection,
         [
@@ -73,12 +82,38 @@ def finish(connection: Connection, endings: Sequence[Ending], now: int, avoid: A
         avoid,
     )
     _leave_unreadable(connection, [one for one in won if one.job_id not in jobs], now)
+    finished = _finished(won, jobs, opened)
+    _keep(connection, finished, now)
     if failpoints.armed:
         failpoints.hit("finishing.written")
+    return finished
+
+
+def _finished(won: Sequence[Execution], jobs: Mapping[int, Job], opened: Sequence[Opening]) -> list[Finished]:
     causes: dict[int | None, list[TriggerCause]] = {}
     for opening in opened:
         causes.setdefault(opening.origin_id, []).append(opening.cause)
     return [Finished(one, jobs.get(one.job_id), tuple(causes.get(one.id, ()))) for one in won]
+
+
+def _keep(connection: Connection, finished: Sequence[Finished], now: int) -> None:
+    """Write down what outlives the end: fires that were recalled in time, dead letters, counts, and signs for the
+    alarms.
+    """
+    _skip_dropped(connection, [one.execution for one in finished if one.execution.reason_code in RECALLS], now)
+    for_good = [one.execution for one in finished if failed_for_good(one.job, one.execution)]
+    add_dead_letters(connection, for_good, now)
+    count_ends(connection, [one.execution for one in finished], now)
+    note_ends(connection, finished, {one.id for one in for_good}, now)
+
+
+def _skip_dropped(connection: Connection, recalled: Sequence[Execution], now: int) -> None:
+    fires: dict[tuple[int, str], set[int]] = {}
+    for one in recalled:
+        if one.schedule_time is not None and one.reason_code is not None:
+            fires.setdefault((one.job_id, one.reason_code), set()).add(one.schedule_time)
+    for (job_id, reason_code), fire_times in sorted(fires.items()):
+        skip_dropped(connection, job_id, fire_times, reason_code, now)
 
 
 def may_lead_on(one: Finished) -> bool:
@@ -168,11 +203,11 @@ def _start_children(
 ) -> tuple[Sequence[Opening], list[Note]]:
     """Open the children that exist; these, and notes about the others."""
     jobs = jobs_by_id(connection, {child for _parent, start in starts for child in start.children})
-    wanted = [(child, parent, start.key) for parent, start in starts for child in start.children]
-    there = [(jobs[child], parent, key) for child, parent, key in wanted if child in jobs]
+    wanted = [(child, parent, start) for parent, start in starts for child in start.children]
+    there = [(jobs[child], parent, start) for child, parent, start in wanted if child in jobs]
     missing = [
         Note(parent.id, reasons.CHILD_MISSING, f"Job {child} should follow, but it does not exist or cannot be read.")
-        for child, parent, _key in wanted
+        for child, parent, _start in wanted
         if child not in jobs
     ]
     return open_children(connection, there, now, avoid), missing

@@ -59,24 +59,24 @@ class Killing:
         self._db = db
         self._link = link
         self._clock = clock
-        self._events = events
+        self.events = events
         self._token = token
 
     async def kill(self, execution_id: int, user: str) -> Killed:
         closed: Closed = await self._db.tx(close, execution_id, user, self._clock.now())
-        tell(self._events, closed.finished)
+        tell(self.events, closed.finished)
         if closed.peer is None:
             return Killed(closed, False, "It had not been sent to anybody.")
-        trouble = await self._tell(closed.execution, closed.peer)
+        trouble = await self.ask_to_end(closed.execution, closed.peer)
         return Killed(closed, trouble is None, _message(closed, closed.peer, trouble))
 
     async def tell_again(self, closed: Closed, after: float) -> None:
         """Tell once more, when the trigger that was on its way has arrived or never will."""
         if closed.peer is not None:
             await self._clock.sleep_unless(asyncio.Event(), after)
-            await self._tell(closed.execution, closed.peer)
+            await self.ask_to_end(closed.execution, closed.peer)
 
-    async def _tell(self, execution: Execution, peer: Peer) -> str | None:
+    async def ask_to_end(self, execution: Execution, peer: Peer) -> str | None:
         """Ask the executor to end it; why that did not work, if so."""
         try:
             reply = await self._link.kill(
@@ -102,7 +102,7 @@ def close(connection: Connection, execution_id: int, user: str, now: int) -> Clo
     one = held.get(execution_id)
     if one is None:
         raise NotFound("execution", execution_id)
-    peer = _peer(connection, one)
+    peer = find_peer(connection, one)
     if one.phase is Phase.ENDED:
         if one.reason_code == reasons.KILLED and peer is not None and _names_one(peer):
             return Closed(one, [], peer, on_its_way=False)
@@ -115,7 +115,7 @@ def close(connection: Connection, execution_id: int, user: str, now: int) -> Clo
 
 def _hold(connection: Connection, execution: Execution) -> dict[int, Execution]:
     """Keep an execution as it is, and the others of its job that its executor may end together with it."""
-    peer = _peer(connection, execution)
+    peer = find_peer(connection, execution)
     alone = peer is None or _names_one(peer) or execution.phase is Phase.ENDED
     others = set() if alone else open_at_executors(connection, execution.job_id)
     return hold_executions(connection, {execution.id, *others})
@@ -141,7 +141,7 @@ def _ending(one: Execution, asked: Execution, user: str) -> Ending:
     )
 
 
-def _peer(connection: Connection, execution: Execution) -> Peer | None:
+def find_peer(connection: Connection, execution: Execution) -> Peer | None:
     """Who has the execution, or may have it."""
     if execution.executor_address is None or execution.phase is Phase.OPENED:
         return None

@@ -1,16 +1,20 @@
 """The LostExecutions loop: an execution whose executor can no longer report it is ended.
 
-Four signs, never age alone. The address has a new incarnation: the process that had it is gone, and its successor has
-had time to deliver what its predecessor left on disk. The address has left the registry, or, written by hand, no longer
-answers. Or an executor of another make says that the job is idle there: some forget what they had queued when a job is
-killed, and some drop a result that no coordinator would take.
+Never by age alone, but by signs. Our executors are asked what they have (``inquiries``): about everything now and then,
+and at once about what is in doubt, because its address is, because the registry knows another process there or none, or
+because a beat did not name it. If nobody listens there any more, the process is gone; a successor that never had it has
+read what was left on the disk, and knows that it will not be reported. One that has it keeps it from being lost.
+
+An executor of another make cannot be asked about an execution. It is lost when the address has left the registry or,
+written by hand, no longer answers, for a long while; or when it says that the job is idle there: some forget what they
+had queued when a job is killed, and some drop a result that no coordinator would take.
 
 A sign must stay for a while before it counts, because results may be on their way; who reports after all is told that
-the execution had ended. How long "gone" must last is a setting, and a job may have its own.
+the execution had ended. How long "gone" must last where nothing is certain is a setting, and a job may have its own.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -18,12 +22,15 @@ from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.finishing import Finished, finish, tell
+from orth.coordinator.inquiries import Word, inquire
+from orth.coordinator.reach import Reach
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS, Execution
 from orth.domain.jobs import AddressType, Group, GroupDialect, Job
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.errors import OrthError
 from orth.events import Events
+from orth.loop import Loop
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending, list_taken
 from orth.store.groups import groups_by_id
@@ -33,10 +40,18 @@ from orth.wire.executor_calls import ExecutorLink
 
 _BATCH = 1000
 _QUESTIONS_AT_ONCE = 32
-_REPLACED_FOR = 30.0
+_LOOK_SOON = 5.0
+_CERTAIN_FOR = 5.0
+"""How long a sign must stay that leaves no doubt: a result may still be on its way."""
+_DEAD_FOR = 35.0
+"""How long a process must be gone whose successor, should there be one, would report what it left on the disk. Longer
+than a beat, for a machine may also refuse connections to a process that lives: one that is heard is not gone."""
 LOST = "Result lost"
 
 _REPLACED = "the executor was restarted while it had it"
+_REPORTED = "the executor has reported it, and the result is not in this database"
+_FORGOTTEN = "the executor does not know it any more"
+_DEAD = "nobody listens at the executor's address any more"
 _GONE = "the executor has left the registry"
 _SILENT = "the executor, whose address was written by hand, does not answer"
 _IDLE = "the executor says that nothing of the job runs or waits there"
@@ -48,6 +63,8 @@ class Sign:
 
     why: str
     patience: float
+    last_beat: int = 0
+    """Of the process, where being heard again makes it another sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +79,24 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Ours:
+    """An execution that one of our executors took. ``doubted``: not to wait for the next time all are asked about."""
+
+    execution: Execution
+    patience: float
+    doubted: bool
+    last_beat: int
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
-    """What the database alone says: signs by execution, and whom to ask about which others (with their patience)."""
+    """What the database alone says: signs by execution, whom to ask about which others (with their patience), and what
+    our executors have, by address.
+    """
 
     signs: dict[int, Sign] = field(default_factory=dict)
     questions: dict[Question, dict[int, float]] = field(default_factory=dict)
+    ours: dict[str, list[Ours]] = field(default_factory=dict)
 
 
 class LostExecutions(LeaderLoop):
@@ -77,34 +107,88 @@ class LostExecutions(LeaderLoop):
         db: Database,
         election: Election,
         link: ExecutorLink,
+        reach: Reach,
         clock: Clock,
         events: Events,
         *,
         token: str,
         every: timedelta,
         lost_after: timedelta,
+        wakes: Sequence[Loop] = (),
     ) -> None:
         super().__init__(election, clock, events)
         self._db = db
         self._link = link
+        self._reach = reach
         self._token = token
+        self._wakes = wakes
+        self._held: dict[str, frozenset[int]] = {}
+        """What our executors had at the last look, by incarnation."""
+        self._unnamed: set[int] = set()
+        """Of these, what a beat since then did not name."""
+        self._looked_at = float("-inf")
+        self._all_asked_at = float("-inf")
+        reach.wakes.append(self)
         self._every = min(every.total_seconds(), lost_after.total_seconds())
         self._lost_after = lost_after.total_seconds()
         self._signs: dict[int, tuple[Sign, float]] = {}
         """Executions with a sign of loss: which, and since when on the monotonic clock."""
 
+    def named(self, incarnation: str, ids: Collection[int]) -> None:
+        """A beat of this process names executions that it has."""
+        missing = self._held.get(incarnation, frozenset()).difference(ids)
+        self._unnamed |= missing
+        if missing and self.clock.monotonic() - self._looked_at >= _LOOK_SOON:
+            self.wake()
+
     async def lead(self, term: Term) -> float:
-        findings = await self._db.read(_look, self._lost_after, self.clock.now())
+        doubted = frozenset(self._reach.suspects())
+        findings: Findings = await self._db.read(_look, self._lost_after, self.clock.now(), doubted)
+        self._remember(findings)
         signs = findings.signs | await self._asked(findings.questions)
+        words = await self._inquired(findings.ours)
         now = self.clock.monotonic()
+        signs = _weighed(signs, words, findings.ours)
         self._signs = {one: _since(self._signs.get(one), sign, now) for one, sign in signs.items()}
         lost = [(one, sign.why) for one, (sign, since) in self._signs.items() if now - since >= sign.patience]
         if lost:
             finished: list[Finished] = await self._db.leader_tx(term.epoch, _end, lost, self.clock.now())
             tell(self.events, finished)
+            for loop in self._wakes:  # a retry may wait for dispatch, a delay may have begun
+                loop.wake()
         # A sign is looked at again when it begins to count; without any, at the usual pace.
         waits = (sign.patience - (now - since) for sign, since in self._signs.values())
         return max(1.0, min(self._every, *(wait for wait in waits if wait > 0), self._every))
+
+    def _remember(self, findings: Findings) -> None:
+        held: dict[str, set[int]] = {}
+        for one in (one.execution for some in findings.ours.values() for one in some):
+            held.setdefault(one.incarnation or "", set()).add(one.id)
+        self._held = {incarnation: frozenset(ids) for incarnation, ids in held.items()}
+        self._looked_at = self.clock.monotonic()
+
+    async def _inquired(self, ours: dict[str, list[Ours]]) -> dict[int, Word]:
+        """Ask our executors: about all that they have when it is time to, else about what is in doubt."""
+        now = self.clock.monotonic()
+        everything = now - self._all_asked_at >= self._every
+        if everything:
+            self._all_asked_at = now
+        suspected = self._unnamed | self._signs.keys()
+        self._unnamed = set()
+        turns = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
+
+        async def ask(address: str, held: Sequence[Execution]) -> dict[int, Word]:
+            async with turns:
+                return await inquire(self._link, address, held, self._token)
+
+        wanted = {
+            address: [one.execution for one in some if everything or one.doubted or one.execution.id in suspected]
+            for address, some in ours.items()
+        }
+        words: dict[int, Word] = {}
+        for heard in await asyncio.gather(*(ask(address, held) for address, held in wanted.items() if held)):
+            words |= heard
+        return words
 
     async def _asked(self, questions: dict[Question, dict[int, float]]) -> dict[int, Sign]:
         """Ask the executors; the signs their answers are."""
@@ -141,7 +225,27 @@ def _since(before: tuple[Sign, float] | None, sign: Sign, now: float) -> tuple[S
     return before if before is not None and before[0] == sign else (sign, now)
 
 
-def _look(connection: Connection, lost_after: float, now: int) -> Findings:
+def _weighed(signs: dict[int, Sign], words: dict[int, Word], ours: dict[str, list[Ours]]) -> dict[int, Sign]:
+    """The signs that remain, and those that were heard: whoever has it overrules what the registry says."""
+    weighed = {one: sign for one, sign in signs.items() if words.get(one) is not Word.HERE}
+    by_id = {one.execution.id: one for some in ours.values() for one in some}
+    for one, word in words.items():
+        if word in _CERTAIN:
+            why, longest = _CERTAIN[word]
+            last_beat = by_id[one].last_beat if word is Word.NOBODY_THERE else 0
+            weighed[one] = Sign(why, min(longest, by_id[one].patience), last_beat)
+    return weighed
+
+
+_CERTAIN = {
+    Word.REPORTED: (_REPORTED, _DEAD_FOR),
+    Word.FORGOTTEN: (_FORGOTTEN, _CERTAIN_FOR),
+    Word.REPLACED: (_REPLACED, _CERTAIN_FOR),
+    Word.NOBODY_THERE: (_DEAD, _DEAD_FOR),
+}
+
+
+def _look(connection: Connection, lost_after: float, now: int, doubted: Collection[str] = ()) -> Findings:
     """Every taken execution that shows a sign of loss, and those that only their executor knows about."""
     known = {(entry.app_name, normal_address(entry.address)): entry for entry in list_executors(connection)}
     findings = Findings()
@@ -150,9 +254,15 @@ def _look(connection: Connection, lost_after: float, now: int) -> Findings:
         patience = float(job.lost_after) if job is not None and job.lost_after else lost_after
         entry = known.get((group.app_name if group else "", normal_address(address)))
         sign = _sign(execution, group, entry, patience)
+        if execution.incarnation is not None:
+            in_doubt = sign is not None or normal_address(address) in doubted
+            heard = entry.last_beat if entry is not None and entry.incarnation == execution.incarnation else 0
+            findings.ours.setdefault(address, []).append(Ours(execution, patience, in_doubt, heard))
         if sign is not None:
             findings.signs[execution.id] = sign
-        elif job is not None and group is not None and _worth_asking(execution, job, patience, now):
+        elif job is None or group is None or group.unreadable:
+            continue  # in a dialect that is not its own, no answer would mean anything
+        elif _worth_asking(execution, job, patience, now):
             by_hand = entry is None
             question = Question(address, job.id, group.app_name, group.dialect, by_hand)
             findings.questions.setdefault(question, {})[execution.id] = patience
@@ -175,7 +285,7 @@ def _sign(execution: Execution, group: Group | None, entry: ExecutorEntry | None
         by_hand = group is not None and group.address_type is AddressType.MANUAL and execution.incarnation is None
         return None if by_hand else Sign(_GONE, patience)
     if execution.incarnation is not None and entry.incarnation not in (None, execution.incarnation):
-        return Sign(_REPLACED, min(_REPLACED_FOR, patience))
+        return Sign(_REPLACED, min(_DEAD_FOR, patience))
     return None
 
 

@@ -170,8 +170,8 @@ class Metrics(Collector):
         if self._found is not None:
             empty.add_metric([], self._found)
         yield empty
-        sights = Counter(sources.reach.state(address).value for address in sources.reach.known())
-        reached = {state.value: sights[state.value] for state in Reachability if state is not Reachability.UNTRIED}
+        sights = sources.reach.counts()
+        reached = {state.value: sights[state] for state in Reachability if state is not Reachability.UNTRIED}
         yield _by("orth_reach", "Addresses of executors, by what this coordinator finds there.", "state", reached)
 
     def _counted(self) -> Iterator[Metric]:

@@ -2,23 +2,19 @@
 
 import asyncio
 import logging
-import random
 import secrets
 import socket
 import sys
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from fastapi import FastAPI
 
-from orth.clock import Clock, SystemClock
+from orth.clock import SystemClock
 from orth.cluster.alone import AliveLocks
-from orth.cluster.election import Election, Node
-from orth.coordinator.batches import Batches
-from orth.coordinator.callbacks import Callbacks
-from orth.coordinator.dispatch import Dispatch
-from orth.coordinator.due import DueJobs
+from orth.cluster.election import Node
 from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
 from orth.coordinator.first_start import (
     ADMIN,
@@ -28,20 +24,12 @@ from orth.coordinator.first_start import (
     prepare_folder,
     signing_secret,
 )
-from orth.coordinator.gone import GoneExecutors
 from orth.coordinator.http.app import build_app
 from orth.coordinator.http.tools import Tools
-from orth.coordinator.lost import LostExecutions
+from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics, Sources
-from orth.coordinator.planning import Bounds
-from orth.coordinator.posting import Limits
-from orth.coordinator.probing import Probing, Watching
-from orth.coordinator.reach import Reach
-from orth.coordinator.registry import Registrations, RegistryMonitor
-from orth.coordinator.roster import Roster
+from orth.coordinator.rooms import Care, Presence, Records, Surroundings, Work
 from orth.coordinator.signing import Signing
-from orth.coordinator.unknowns import Unknowns
-from orth.coordinator.withdrawing import Recalls
 from orth.errors import OrthError
 from orth.events import Events, to_log
 from orth.loop import Loop, run_loops
@@ -49,9 +37,8 @@ from orth.serving import Server, asked_to_stop, bound, loop_factory
 from orth.settings import Settings
 from orth.store.database import Database, open_database
 from orth.store.engines import is_sqlite
-from orth.store.leases import Lease
 from orth.store.migrating import check_schema, upgrade
-from orth.wire.executor_calls import ExecutorCalls, ExecutorLink
+from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.watch_lines import affordable
 
 log = logging.getLogger("orth.coordinator")
@@ -60,159 +47,31 @@ _KEEP_ALIVE = 75
 _SPARE_CONNECTIONS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a coordinator is given: everything it would otherwise have to reach for."""
-
-    settings: Settings
-    node: Node
-    db: Database
-    link: ExecutorLink
-    clock: Clock
-    events: Events
-    access_token: str
-    signing_secret: str
-    locks: AliveLocks | None = None
-    chance: random.Random = field(default_factory=random.Random)
-    probe_link: ExecutorLink | None = None
-    """Another way to the executors, with shorter patience, so that probes do not wait behind triggers."""
-    watch_limit: int = 0
-    """Executors that may be watched by open connections; none where the network is not a real one."""
-
-
 class Coordinator:
-    """One node: its loops, its HTTP application, and the order in which it stops."""
+    """One node: its parts, its HTTP application, and the order in which it stops."""
 
     def __init__(self, given: Surroundings) -> None:
-        own, clock, events, db = given.settings.coordinator, given.clock, given.events, given.db
         self.given = given
-        registry = given.settings.registry
-        self.reach = Reach(clock, events)
-        self.roster = Roster(clock, dead_after=registry.dead_after.total_seconds())
-        self.probing = Probing(
-            db,
-            given.node.id,
-            given.probe_link or given.link,
-            clock,
-            events,
-            reach=self.reach,
-            roster=self.roster,
-            watching=_watching(given),
-        )
-        self.registrations = Registrations(
-            db,
-            clock,
-            events,
-            roster=self.roster,
-            reach=self.reach,
-            clock_offset=self.probing.clock_offset,
-            named=lambda incarnation, ids: self.unknowns.named(incarnation, ids),
-        )
-        self.election = Election(
-            db,
-            given.node,
-            clock,
-            events,
-            lease=given.settings.cluster.lease,
-            renew=given.settings.cluster.lease_renew,
-            surely_dead=self._surely_dead,
-            chance=given.chance,
-        )
-        self.dispatch = Dispatch(
-            db,
-            self.election,
-            given.link,
-            self.reach,
-            clock,
-            events,
-            node_id=given.node.id,
-            token=given.access_token,
-            batch=own.dispatch_batch,
-            limits=_limits(given.settings),
-            longest_wait=own.unknown_bound,
-            chance=given.chance,
-        )
-        self.due = DueJobs(
-            db,
-            self.election,
-            clock,
-            events,
-            bounds=_bounds(given.settings),
-            batch=own.plan_batch,
-            dispatch=self.dispatch,
-            avoid=self.reach.avoid,
-        )
-        self.unknowns = Unknowns(
-            db,
-            self.election,
-            given.link,
-            self.reach,
-            clock,
-            events,
-            node_id=given.node.id,
-            token=given.access_token,
-            bound=own.unknown_bound,
-            lost_after=own.lost_after,
-        )
-        self.lost = LostExecutions(
-            db,
-            self.election,
-            given.link,
-            clock,
-            events,
-            token=given.access_token,
-            every=own.lost_scan,
-            lost_after=own.lost_after,
-        )
-        self.gone = GoneExecutors(
-            db,
-            self.election,
-            given.probe_link or given.link,
-            self.reach,
-            clock,
-            events,
-            node_id=given.node.id,
-            token=given.access_token,
-            ahead=own.plan_ahead,
-            dispatch=self.dispatch,
-        )
-        self.monitor = RegistryMonitor(
-            db,
-            self.election,
-            clock,
-            events,
-            every=registry.monitor,
-            beat=registry.heartbeat,
-            dead_after=registry.dead_after,
-            store_failed=lambda: self.registrations.failed_at,
-        )
-        self.recalls = Recalls(db, given.link, clock, events, token=given.access_token)
-        self.batches = Batches(db, self.election, clock, events, dispatch=self.dispatch, avoid=self.reach.avoid)
-        self.callbacks = Callbacks(
-            db,
-            clock,
-            events,
-            wakes=(self.dispatch, self.due),
-            batches=self.batches,
-            avoid=self.reach.avoid,
-        )
+        presence = self.presence = Presence(given, self._named)
+        work = self.work = Work(given, presence)
+        self.care = Care(given, presence, work)
+        self.records = Records(given, presence, work)
         self.metrics = Metrics(
             Sources(
                 given.settings,
-                db,
-                self.election,
-                self.roster,
-                self.reach,
-                self.registrations,
-                self.dispatch.posting,
+                given.db,
+                work.election,
+                presence.roster,
+                presence.reach,
+                presence.registrations,
+                work.dispatch.posting,
             )
         )
-        events.listen(self.metrics)
+        given.events.listen(self.metrics)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        leading = (self.due, self.dispatch, self.batches, self.unknowns, self.lost, self.monitor, self.probing)
-        return (self.election, *leading, self.gone, self.recalls)
+        return (*self.work.loops, *self.presence.loops, *self.care.loops, *self.records.loops)
 
     def app(self) -> FastAPI:
         """The HTTP side of this node."""
@@ -228,18 +87,22 @@ class Coordinator:
                 clock=given.clock,
                 events=given.events,
                 settings=given.settings,
-                election=self.election,
-                callbacks=self.callbacks,
-                registrations=self.registrations,
+                election=self.work.election,
+                callbacks=self.work.callbacks,
+                registrations=self.presence.registrations,
                 metrics=self.metrics,
-                roster=self.roster,
-                reach=self.reach,
+                roster=self.presence.roster,
+                reach=self.presence.reach,
                 link=given.link,
+                logs=self.records.logs,
+                live_logs=self.records.live_logs,
+                searches=Searches(self.records.logs, given.clock),
                 signing=signing,
                 access_token=given.access_token,
-                planning=(self.due, self.recalls),
-                dispatching=(self.dispatch,),
-                batches=self.batches,
+                planning=(self.work.due, self.work.recalls),
+                dispatching=(self.work.dispatch,),
+                batches=self.work.batches,
+                senders=self.records.senders,
             )
         )
 
@@ -251,12 +114,15 @@ class Coordinator:
         """After the loops have ended: store the last answers and give up the lead, so that the next one starts at
         once.
         """
-        await self.probing.close()
-        await self.dispatch.drain()
-        await self.election.resign()
+        self.records.live_logs.stop()
+        await self.presence.probing.close()
+        await self.work.dispatch.drain()
+        await self.records.alarms.close()
+        await self.work.election.resign()
 
-    def _surely_dead(self, lease: Lease) -> bool:
-        return self.given.locks is not None and self.given.locks.is_dead(lease.node_id)
+    def _named(self, incarnation: str, ids: Sequence[int]) -> None:
+        self.care.unknowns.named(incarnation, ids)
+        self.care.lost.named(incarnation, ids)
 
 
 def serve(settings: Settings) -> int:
@@ -283,11 +149,12 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
         async with (
             _calls(settings) as link,
             ExecutorCalls(timeout=settings.registry.probe_timeout.total_seconds()) as probe_link,
+            _log_calls(settings) as log_link,
         ):
             secret = await signing_secret(db, clock.now())
             given = Surroundings(settings, node, db, link, clock, events, token, secret, locks)
             watch_limit = affordable(settings.registry.watch_limit)
-            coordinator = Coordinator(replace(given, probe_link=probe_link, watch_limit=watch_limit))
+            coordinator = Coordinator(replace(given, probe_link=probe_link, log_link=log_link, watch_limit=watch_limit))
             host, port = listening.getsockname()[:2]
             events.emit(CoordinatorReady(node.id, f"http://{host}:{port}", db.url.render_as_string()))
             await _run(coordinator, listening)
@@ -299,7 +166,12 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
 
 async def _run(coordinator: Coordinator, listening: socket.socket) -> None:
     """Serve and turn until a signal; then stop planning, let the last answers in, and leave."""
-    server = Server(coordinator.app(), keep_alive=_KEEP_ALIVE)
+    server = Server(
+        coordinator.app(),
+        keep_alive=_KEEP_ALIVE,
+        connections=coordinator.given.settings.coordinator.connections,
+        events=coordinator.given.events,
+    )
     stopping = asked_to_stop()
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve(sockets=[listening]), name="http")
@@ -324,6 +196,13 @@ def _calls(settings: Settings) -> ExecutorCalls:
     )
 
 
+def _log_calls(settings: Settings) -> ExecutorCalls:
+    """The way to the logs: a connection for each log that is followed, and some for those that are read."""
+    connections = settings.logs.streams + _SPARE_CONNECTIONS
+    timeout = settings.coordinator.dispatch_timeout.total_seconds()
+    return ExecutorCalls(timeout=timeout, connections=connections, per_executor=connections)
+
+
 def _locks(db: Database, node: Node) -> AliveLocks | None:
     if not is_sqlite(db.url) or db.url.database is None:
         return None
@@ -339,39 +218,6 @@ def _node_id(listening: socket.socket) -> str:
 def _patience(lease: timedelta) -> float:
     """A bound for statements and idle transactions below the lease: a frozen leader must not hold up its successor."""
     return min(8.0, lease.total_seconds() * 0.8)
-
-
-def _watching(given: Surroundings) -> Watching:
-    own = given.settings.registry
-    return Watching(
-        token=given.access_token,
-        every=own.probe_every,
-        rate=own.probe_rate,
-        beat=own.heartbeat,
-        timeout=own.probe_timeout,
-        silence=own.watch_timeout,
-        limit=given.watch_limit,
-    )
-
-
-def _limits(settings: Settings) -> Limits:
-    own = settings.coordinator
-    return Limits(
-        in_flight=own.dispatch_in_flight,
-        per_executor=own.dispatch_per_executor,
-        breaker_after=own.breaker_failures,
-        breaker_pause=own.breaker_pause.total_seconds(),
-    )
-
-
-def _bounds(settings: Settings) -> Bounds:
-    own = settings.coordinator
-    return Bounds(
-        misfire_threshold=int(own.misfire_threshold.total_seconds() * 1000),
-        catch_up_limit=own.catch_up_limit,
-        catch_up_age=int(own.catch_up_age.total_seconds() * 1000),
-        ahead=int(own.plan_ahead.total_seconds() * 1000),
-    )
 
 
 def _print_once(password: str) -> None:

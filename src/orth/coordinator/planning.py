@@ -6,16 +6,19 @@ reason. A span of missed fires is found by jumping to its end, never by walking 
 
 Fires that become due within the window ahead are decided as well, where the schedule allows it (``PLANNED_AHEAD``).
 Such a run carries the instant before which it must not start.
+
+Instants are those of the wall clock, and it may be set back. A fire has one instant and runs once, so a cron job waits
+until the clock has caught up. A period knows no instants: such a job goes on from the new time (``anchored_again``).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orth.domain.calendars import Calendar
 from orth.domain.fires import Decision, FireDecision
 from orth.domain.jobs import CAUSE_OF_SCHEDULE, PLANNED_AHEAD, Job, MisfireStrategy, ScheduleType, TriggerCause
-from orth.domain.schedules import Schedule, parse_schedule
+from orth.domain.schedules import FixedDelay, FixedRate, Schedule, parse_schedule
 
 # Missed fires are counted up to here for the ledger; beyond, "many" says enough.
 _COUNTED = 1000
@@ -58,7 +61,9 @@ class Plan:
 
 
 def schedule_of(job: Job, calendar: Calendar | None = None) -> Schedule:
-    """The schedule a definition describes; ``InvalidSchedule`` when it describes none."""
+    """The schedule a definition describes; ``InvalidSchedule`` when it describes none. A fixed rate goes on from the
+    fire the job waits for.
+    """
     return parse_schedule(
         job.schedule_type,
         job.schedule_conf,
@@ -67,6 +72,7 @@ def schedule_of(job: Job, calendar: Calendar | None = None) -> Schedule:
         jitter=job.jitter,
         key=job.id,
         calendar=calendar,
+        anchor=job.trigger_next_time,
     )
 
 
@@ -111,6 +117,40 @@ def given_up(job: Job, schedule: Schedule, now: int, reason: str) -> FireDecisio
     if schedule.repeats_by_clock:
         last = max(last, _last_missed(job, schedule, now + 1))
     return _span(job, schedule, job.trigger_next_time, last, "skipped", reason)
+
+
+def anchored_again(job: Job, schedule: Schedule, now: int, ahead: int, back: int) -> Plan | None:
+    """Let a job with a period go on from ``now``, if it waits for a fire that lies further ahead than it can: the clock
+    was set back by ``back`` milliseconds. None if it need not.
+    """
+    period = period_of(schedule)
+    if period is None or job.trigger_next_time <= now + period + job.jitter + ahead:
+        return None
+    fire, onward = from_now(schedule, period, now, job.trigger_next_time)
+    distance = (job.trigger_next_time - now) / 1000
+    reason = (
+        f"the clock was set back by {back / 1000:.1f} s: this lay {distance:.1f} s ahead, and a period counts from now"
+    )
+    decision = _decided(job, job.trigger_next_time, job.trigger_next_time, 1, "skipped", reason)
+    return Plan((), (decision,), job.trigger_last_time, fire, onward.due_at(fire), running=True)
+
+
+def period_of(schedule: Schedule) -> int | None:
+    """What lies between two fires of a schedule that knows no instants, in milliseconds."""
+    match schedule.fires:
+        case FixedRate(period=period) | FixedDelay(delay=period):
+            return period
+    return None
+
+
+def from_now(schedule: Schedule, period: int, now: int, waited_for: int) -> tuple[int, Schedule]:
+    """A fire one period after ``now``, and the schedule that goes on from there. It shares no fire with the one that
+    has ``waited_for``: before the clock was set back, those have run.
+    """
+    fire = now + period
+    if (fire - waited_for) % period == 0:
+        fire += 1
+    return fire, replace(schedule, fires=FixedRate(period, fire)) if isinstance(schedule.fires, FixedRate) else schedule
 
 
 def _advanced(

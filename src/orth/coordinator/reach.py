@@ -11,6 +11,7 @@ Were nobody left, everybody is worth trying: a coordinator that is cut off itsel
 ended. Nothing here decides about an execution; it only decides whom *not* to choose.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -117,6 +118,10 @@ class Reach:
     def known(self) -> tuple[str, ...]:
         """Every address there is an opinion about."""
         return tuple(self._sights)
+
+    def counts(self) -> Counter[Reachability]:
+        """How many addresses there are in each state."""
+        return Counter(sight.state for sight in self._sights.values())
 
     def forget(self, address: str) -> None:
         """It is nobody's address any more."""

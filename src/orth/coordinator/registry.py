@@ -19,9 +19,10 @@ from itertools import groupby
 from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
-from orth.coordinator.facts import ExecutorJoined, ExecutorLeft, ExecutorRestarted
+from orth.coordinator.facts import AppNameUnusable, ExecutorJoined, ExecutorLeft, ExecutorRestarted
 from orth.coordinator.reach import Reach
 from orth.coordinator.roster import SLACK, Roster
+from orth.domain.app_names import trouble_with
 from orth.domain.nodes import ExecutorEntry
 from orth.errors import StoreUnavailable
 from orth.events import Events
@@ -41,6 +42,7 @@ from orth.wire.messages import Extension, RegistryRequest
 
 BEATS_WAITING = 20_000
 DOUBTS_KEPT = timedelta(minutes=30)
+_NAMES_TOLD = 1000
 
 ClockOffset = Callable[[str], int | None]
 Named = Callable[[str, Sequence[int]], None]
@@ -70,6 +72,8 @@ class Registrations:
         self._gathering: Gathering[Beat | Goodbye, Arrival | bool] = Gathering(db, self._record, waiting=BEATS_WAITING)
         self.failed_at = float("-inf")
         """When a beat last could not be stored, on the monotonic clock."""
+        self._unusable: set[str] = set()
+        """App names no group can have, as far as they have been told."""
         self.beats = 0
         """Beats stored."""
 
@@ -85,11 +89,20 @@ class Registrations:
         assert isinstance(arrival, Arrival)
         self.beats += 1
         self._roster.stored(_entry(beat, arrival.at), digest, arrival.row)
+        if not beat.repeated:
+            self._tell_unusable(beat)
         if arrival.joined:
             self._events.emit(ExecutorJoined(beat.app_name, beat.address))
         elif arrival.earlier is not None:
             named = beat.incarnation or "one that does not say who it is"
             self._events.emit(ExecutorRestarted(beat.app_name, beat.address, arrival.earlier, named))
+
+    def _tell_unusable(self, beat: Beat) -> None:
+        """Say once why executors of this name get no work, if they never can."""
+        trouble = trouble_with(beat.app_name)
+        if trouble and beat.app_name not in self._unusable and len(self._unusable) < _NAMES_TOLD:
+            self._unusable.add(beat.app_name)
+            self._events.emit(AppNameUnusable(beat.app_name, beat.address, trouble))
 
     async def leave(self, request: RegistryRequest) -> None:
         app_name, address = request.registry_key, request.registry_value

@@ -6,7 +6,7 @@ long *it* has not heard anything, whatever the clocks of others say.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orth.clock import Clock
 from orth.domain.nodes import ExecutorEntry, normal_address
@@ -129,6 +129,11 @@ class Roster:
         """The seconds since each was heard, in no order."""
         here = self._clock.monotonic()
         return (here - place.heard for place in self._places.values())
+
+    def remembered(self) -> list[ExecutorEntry]:
+        """Everybody, in that order too, each with the time of the last beat that was heard, stored or not."""
+        wall = self._clock.now()
+        return [replace(entry, last_beat=wall - int(silence * 1000)) for entry, silence in self.entries()]
 
     def removed(self) -> list[ExecutorEntry]:
         """Those who fell silent and were taken out lately, in order of app name and address."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from orth.domain.jobs import RouteStrategy
+from orth.domain.nodes import normal_address
 from orth.domain.selectors import Selector
 
 _VIRTUAL_NODES = 100
@@ -54,11 +55,16 @@ def route(strategy: RouteStrategy, question: Question) -> str | None:
     return _STRATEGIES[strategy](question)
 
 
-def eligible(addresses: Sequence[str], selector: Selector, labels: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """Those whose labels satisfy the selector, in their order. An address nobody announced has no labels."""
+def eligible(
+    addresses: Sequence[str], selector: Selector, labels: Mapping[str, Mapping[str, str] | None]
+) -> tuple[str, ...]:
+    """Those whose labels satisfy the selector, in their order. An address nobody announced has no labels; one whose
+    labels cannot be read (None) satisfies only the empty selector.
+    """
     if not selector.conditions:
         return tuple(addresses)
-    return tuple(address for address in addresses if selector.admits(labels.get(address.rstrip("/"), {})))
+    found = ((address, labels.get(normal_address(address), {})) for address in addresses)
+    return tuple(address for address, its in found if its is not None and selector.admits(its))
 
 
 def ring_hash(key: str) -> int:

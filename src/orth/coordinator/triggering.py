@@ -5,6 +5,7 @@ Each cause has a key, and a key opens its executions once:
 * ``fire:<instant>`` a planned fire, on time or made up for
 * ``key:<…>`` what a caller calls the same request
 * ``retry:<execution>`` another attempt
+* ``again:<execution>`` what somebody has done again after it had ended; with the caller's key behind it, once for each
 * ``parent:<execution>`` a child of what succeeded, ``parent:broadcast:<id>`` a child of a whole broadcast
 * ``batch:<id>:<instant>`` a logical time of a batch
 
@@ -17,18 +18,19 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from orth.coordinator.aftermath import RunAgain
+from orth.coordinator.aftermath import RunAgain, StartChildren
 from orth.coordinator.broadcasts import EVERYBODY, Avoid, in_shards
 from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.planning import PlannedRun
 from orth.domain.batches import Batch
-from orth.domain.executions import Execution
-from orth.domain.jobs import Job, TriggerCause
+from orth.domain.executions import Execution, cut
+from orth.domain.jobs import PARAM_LIMIT, Job, TriggerCause
 from orth.errors import Invalid
 from orth.events import Events
 from orth.store.database import Connection
-from orth.store.executions import Opening, ids_of_trigger, open_executions, request_digest_of
+from orth.store.executions import Opening, ids_of_trigger, ids_of_triggers, open_executions, request_digest_of
 from orth.store.jobs import jobs_by_id
 
 
@@ -102,30 +104,51 @@ def open_retries(
             _opening(job, TriggerCause.RETRY, f"retry:{before.id}", before.schedule_time, before.executor_param),
             retries_left=again.retries_left,
             attempt=again.attempt,
-            origin_id=before.id,
-            addresses=before.addresses,
-            shard_index=before.shard_index,
-            shard_total=before.shard_total,
-            batch_id=before.batch_id,
             broadcast_id=before.broadcast_id,
+            not_before=now + again.pause if again.pause else None,
+            **_same_place(before),
         )
         for job, before, again in ended
     ]
-    jobs = {job.id: job for job, _before, _again in ended}
-    opened = _with_super_handlers(connection, openings, jobs)
-    open_executions(connection, opened, now)
-    return opened
+    return _open_one_by_one(connection, openings, {job.id: job for job, _before, _again in ended}, now)
+
+
+def open_again(
+    connection: Connection, ended: Sequence[tuple[Job, Execution]], cause: TriggerCause, now: int, key: str = ""
+) -> dict[int, int]:
+    """Open what somebody wants done again, as it was, with a new budget; for each that has ended, the id of the other.
+
+    Without a ``key`` each can be done again once. A shard leaves its broadcast, which has counted it.
+    """
+    behind = f":{key}" if key else ""
+    openings = [
+        replace(
+            _opening(job, cause, f"again:{before.id}{behind}", before.schedule_time, before.executor_param),
+            **_same_place(before),
+        )
+        for job, before in ended
+    ]
+    _open_one_by_one(connection, openings, {job.id: job for job, _before in ended}, now)
+    keys = [(opening.job_id, opening.trigger_key) for opening in openings]
+    found = ids_of_triggers(connection, keys)
+    return {one.id: found[keys[place]] for place, (_job, one) in enumerate(ended)}
 
 
 def open_children(
-    connection: Connection, children: Sequence[tuple[Job, Execution, str]], now: int, avoid: Avoid = EVERYBODY
+    connection: Connection,
+    children: Sequence[tuple[Job, Execution, StartChildren]],
+    now: int,
+    avoid: Avoid = EVERYBODY,
 ) -> Sequence[Opening]:
     """Open child jobs of what has succeeded, each under its key, with the logical time of the parent; these."""
     openings = [
-        replace(_opening(child, TriggerCause.PARENT, key, parent.schedule_time), origin_id=parent.id)
-        for child, parent, key in children
+        replace(
+            _opening(child, TriggerCause.PARENT, start.key, parent.schedule_time, _passed_on(parent, start)),
+            origin_id=parent.id,
+        )
+        for child, parent, start in children
     ]
-    return _open(connection, openings, {child.id: child for child, _parent, _key in children}, now, avoid)
+    return _open(connection, openings, {child.id: child for child, _parent, _start in children}, now, avoid)
 
 
 def open_batch(
@@ -156,6 +179,31 @@ def _open(
     opened = in_shards(connection, with_handlers, jobs, avoid)
     open_executions(connection, opened, now)
     return opened
+
+
+def _open_one_by_one(
+    connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job], now: int
+) -> Sequence[Opening]:
+    """Open what has its place already: it is not split into shards, for it may be one."""
+    opened = _with_super_handlers(connection, openings, jobs)
+    open_executions(connection, opened, now)
+    return opened
+
+
+def _same_place(before: Execution) -> dict[str, Any]:
+    """Where and as what an execution that follows another one runs."""
+    return {
+        "origin_id": before.id,
+        "addresses": before.addresses,
+        "shard_index": before.shard_index,
+        "shard_total": before.shard_total,
+        "batch_id": before.batch_id,
+    }
+
+
+def _passed_on(parent: Execution, start: StartChildren) -> str | None:
+    """The parameter of a child; None for its own."""
+    return cut(parent.handle_msg or "", PARAM_LIMIT) if start.with_result else None
 
 
 def _with_super_handlers(

@@ -94,6 +94,8 @@ def _origin(record: Record) -> Iterator[Step]:
     kind, _, origin = execution.trigger_key.partition(":")
     if kind == "retry":
         text += f": this is attempt {execution.attempt}, after execution {origin}"
+    if kind == "again":
+        text += f": it does again what execution {origin.partition(':')[0]} was to do"
     if execution.batch_id is not None:
         text += f" (batch {execution.batch_id})"
     if execution.schedule_time is not None:
@@ -154,6 +156,8 @@ def _waiting(record: Record, patience: Patience, now: int) -> str:
         return f"{REASONS[reasons.CIRCUIT_OPEN]} It is looked at again every second and fails after {until}."
     if execution.reason_code == reasons.PEER_FULL:
         return f"{REASONS[reasons.PEER_FULL]} It is looked at again every second."
+    if due is not None and due > now and execution.cause is TriggerCause.RETRY:
+        return f"It is sent when the pause before attempt {execution.attempt} is over, at {iso(due)}."
     if due is not None and due > now:
         return f"It is sent when it is due, at {iso(due)}, or earlier to an executor that holds it until then."
     return "It waits to be sent: the leader takes it within a second, if there is one."

@@ -3,15 +3,18 @@
 ``withdraw`` is part of the transaction that stops or changes the job. A fire of which nothing was sent is forgotten,
 row and ledger: the job is as if it had never been planned, so a change means the same whether or not fires are planned
 ahead. A fire that was sent cannot be forgotten. If the job no longer has it, it is recalled: what is still here of it
-ends at once, and the ``Recalls`` loop asks the executors that hold the rest to drop it, as long as there is time. The
-ledger says from then on that the fire was skipped, and why. What the executor answers decides about the execution:
-dropped, it has failed with the reason and is not tried again; started after all, it ends as any other.
+ends at once, and the ``Recalls`` loop asks the executors that hold the rest to drop it, as long as there is time. What
+the executor answers decides about the execution: dropped, it has failed with the reason and is not tried again; started
+after all, it ends with its own result. The ledger says that a recall is under way, and *skipped* once everything that
+was opened for the fire has been dropped (``finishing``): never of something that may have run.
 """
 
 import asyncio
 from collections.abc import Sequence
+from datetime import timedelta
 
 from orth.clock import Clock
+from orth.cluster.election import Election
 from orth.coordinator.facts import ExecutionRecalled
 from orth.coordinator.finishing import Finished, finish, tell
 from orth.domain.executions import FAILURE, Execution, Phase
@@ -30,7 +33,7 @@ from orth.store.ahead import (
     hold_fires_after,
     list_recalled,
     recall_executions,
-    skip_decided,
+    tell_recall,
 )
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending
@@ -41,7 +44,10 @@ from orth.wire.messages import Extension
 
 _BATCH = 500
 _AGAIN = 0.1  # one that was on its way when it was recalled arrives later than the first request to drop it
-_NOTHING_TO_RECALL = 3600.0  # who marks something wakes the loop
+_NOTHING_TO_RECALL = 3600.0  # who marks something wakes the loop on its own node
+_LOOK_EVERY = 1.0
+_CLOCKS_DIFFER = 5000
+"""Milliseconds by which the clocks of two nodes may differ without one overlooking what the other has marked."""
 
 
 def withdraw(
@@ -65,14 +71,16 @@ def withdraw(
     ]
     _recall(connection, unwanted, reason_code, now)
     recalled = {one.schedule_time for one in unwanted if one.schedule_time is not None}
-    skip_decided(connection, job.id, recalled, f"{reason_code}: {REASONS[reason_code]}", now)
+    told = f"{reason_code}: its executor was asked to drop it; it runs unless that comes in time"
+    tell_recall(connection, job.id, recalled, told, now)
     gone = (unsent | decided_after(connection, job.id, now)) - set(sent)
     forget_decisions(connection, job.id, gone)
     return sorted(gone)
 
 
 def _has(schedule: Schedule | None, fire: int) -> bool:
-    return schedule is not None and schedule.next_after(fire - 1) == fire
+    """Whether a job with this schedule runs at ``fire``: it fires then, and its calendar does not refuse the day."""
+    return schedule is not None and schedule.next_after(fire - 1) == fire and schedule.skip_reason(fire) is None
 
 
 def _recall(connection: Connection, unwanted: Sequence[Execution], reason_code: str, now: int) -> None:
@@ -91,19 +99,43 @@ def _end(connection: Connection, unwanted: Sequence[tuple[int, str]], now: int) 
 
 class Recalls(Loop):
     """Asks executors to drop what was sent ahead and is no longer wanted. Every coordinator may: asking twice changes
-    nothing.
+    nothing. The node that was told to stop or change the job is woken for it; in case that one dies, the leader looks
+    every second, among what was opened within the window.
     """
 
-    def __init__(self, db: Database, link: ExecutorLink, clock: Clock, events: Events, *, token: str) -> None:
+    def __init__(
+        self,
+        db: Database,
+        election: Election,
+        link: ExecutorLink,
+        clock: Clock,
+        events: Events,
+        *,
+        token: str,
+        ahead: timedelta,
+    ) -> None:
         super().__init__(clock, events)
         self._db = db
+        self._election = election
         self._link = link
         self._token = token
+        self._ahead = ahead // timedelta(milliseconds=1)
+        self._wakes = 1
+        self._answered = 0
+        """Of these, how many were followed by a look at everything that found nothing left to recall."""
+        election.led.append(self)
+
+    def wake(self) -> None:
+        self._wakes += 1
+        super().wake()
 
     async def turn(self) -> float:
-        recalled, holders = await self._db.read(_look, self.clock.now())
+        now, wakes = self.clock.now(), self._wakes
+        opened_after = now - self._ahead - _CLOCKS_DIFFER if wakes == self._answered else 0
+        recalled, holders = await self._db.read(_look, now, opened_after)
         if not recalled:
-            return _NOTHING_TO_RECALL
+            self._answered = wakes
+            return _LOOK_EVERY if self._ahead and self._election.term else _NOTHING_TO_RECALL
         back = [(one.execution.id, one.reason_code) for one in recalled if one.execution.phase is Phase.OPENED]
         if back:  # it could not be sent and waits here again
             tell(self.events, await self._db.tx(_end, back, self.clock.now()))
@@ -129,9 +161,9 @@ class Recalls(Loop):
         self.events.emit(ExecutionRecalled(execution.id, execution.job_id, holder.address, recalled.reason_code))
 
 
-def _look(connection: Connection, now: int) -> tuple[list[Recalled], dict[int, ExecutorEntry]]:
+def _look(connection: Connection, now: int, opened_after: int) -> tuple[list[Recalled], dict[int, ExecutorEntry]]:
     """What is to be dropped, and who holds it: only processes that can drop one execution and leave the others."""
-    recalled = list_recalled(connection, now, _BATCH)
+    recalled = list_recalled(connection, now, _BATCH, opened_after)
     groups = groups_by_id(connection, {one.execution.job_group for one in recalled}) if recalled else {}
     known = {
         (group.id, normal_address(entry.address)): entry

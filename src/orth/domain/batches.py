@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from orth.domain.jobs import Job
-from orth.domain.schedules import Schedule
+from orth.domain.schedules import FixedRate, Schedule
 
 
 class BatchState(StrEnum):
@@ -56,5 +56,7 @@ def fires_within(schedule: Schedule, start: int, end: int) -> Iterator[tuple[int
 def timing_of(job: Job, schedule: Schedule) -> str:
     """What decides the fires of a job, in short: a batch goes on only while it is what it was counted with."""
     calendar = None if schedule.calendar is None else schedule.calendar.to_dict()
-    deciding = [job.schedule_type, job.schedule_conf, job.timezone, job.dst_policy, calendar]
+    deciding: list[object] = [job.schedule_type, job.schedule_conf, job.timezone, job.dst_policy, calendar]
+    if isinstance(schedule.fires, FixedRate) and schedule.fires.anchor:
+        deciding.append(schedule.fires.anchor)
     return hashlib.sha256(json.dumps(deciding).encode()).hexdigest()

@@ -6,6 +6,8 @@ Enum values are the spellings of the database and of the wire. ``ALIASES`` accep
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from orth.domain.retries import RetryPolicy
+
 
 class ScheduleType(StrEnum):
     """How the fires of a job are found; the meaning of ``schedule_conf`` depends on it."""
@@ -103,6 +105,13 @@ class AddressType(IntEnum):
     MANUAL = 1  # a list somebody wrote
 
 
+class ChildParam(StrEnum):
+    """What the jobs that follow a job get as their parameter."""
+
+    OWN = "own"  # each its own
+    RESULT = "result"  # what the execution they follow returned
+
+
 ALIASES = {
     "SERIAL": BlockStrategy.SERIAL_EXECUTION,
     "DISCARD": BlockStrategy.DISCARD_LATER,
@@ -111,6 +120,9 @@ ALIASES = {
     "LFU": RouteStrategy.LEAST_FREQUENTLY_USED,
     "LRU": RouteStrategy.LEAST_RECENTLY_USED,
 }
+
+PARAM_LIMIT = 65_535
+"""Characters of a parameter."""
 
 PLANNED_AHEAD = frozenset({ScheduleType.CRON, ScheduleType.FIX_RATE})
 """Schedules whose fires may be decided before they are due. A FIX_DELAY is known only when an execution has ended, and
@@ -138,6 +150,15 @@ class Group:
     address_type: AddressType
     addresses: tuple[str, ...]
     dialect: GroupDialect = GroupDialect.AUTO
+    unknown: tuple[tuple[str, object], ...] = ()
+    """What its row holds and this version does not know, by column; the field has what does the least harm instead.
+    Its executors can be watched and asked so, but nothing new may be sent to them.
+    """
+
+    @property
+    def unreadable(self) -> str:
+        """What cannot be read of it, in words; empty when all can."""
+        return ", ".join(f"{column} is {str(value)[:40]!r}" for column, value in self.unknown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,14 +184,18 @@ class Job:
     executor_concurrency: int = 1
     executor_timeout: int = 0  # seconds; 0 = none
     executor_fail_retry_count: int = 0
+    retry_policy: RetryPolicy | None = None  # None = at once, and after whatever failure
     glue_type: GlueType = GlueType.BEAN
     glue_source: str = ""
     glue_updatetime: int = 0
     child_job_ids: tuple[int, ...] = field(default=())
+    child_param: ChildParam = ChildParam.OWN
     child_per_shard: bool = False  # children of a broadcast: one for each shard, instead of one when all have ended
     super_task_id: int = 0  # the job whose handler and source this one runs; 0 or itself = its own
     label_selector: str = ""  # which executors of the group may run it; empty = all
     lost_after: int = 0  # seconds; 0 = the setting
+    alarm_email: str = ""  # who is told when it fails, with commas between
+    alarm_policy: str | None = None  # a JSON object (orth.domain.alarms); None = as the settings say
     trigger_status: bool = False
     trigger_last_time: int = 0
     trigger_next_time: int = 0  # the next fire; 0 = none

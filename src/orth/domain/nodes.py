@@ -51,6 +51,13 @@ class ExecutorEntry:
     labels: Mapping[str, str] = field(default_factory=dict)
     clock_offset: int | None = None
     """Milliseconds its clock is ahead of the coordinator's that took its last beat."""
+    unreadable: str = ""
+    """What of its labels cannot be read. It has none then, and no job that asks for labels may be sent to it."""
+
+    @property
+    def known_labels(self) -> Mapping[str, str] | None:
+        """Its labels; None when nobody can say which it has."""
+        return None if self.unreadable else self.labels
 
 
 def liveness(age: int, beat: int, dead_after: int) -> Liveness:
@@ -67,5 +74,14 @@ def liveness(age: int, beat: int, dead_after: int) -> Liveness:
 
 
 def normal_address(address: str) -> str:
-    """An executor address in the one spelling used for comparing: no trailing slash."""
-    return address.strip().rstrip("/")
+    """An executor address in the one spelling used for comparing: scheme and host in small letters, no trailing slash.
+    The path stays as it is: there a capital letter is another letter.
+    """
+    address = address.strip().rstrip("/")
+    if address.islower():  # nearly all, and thousands of them are compared
+        return address
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        return address
+    host, slash, path = rest.partition("/")
+    return f"{scheme.lower()}://{host.lower()}{slash}{path}"

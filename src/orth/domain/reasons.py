@@ -29,6 +29,7 @@ EXECUTOR_GONE = "executor_gone"
 LEADER_CHANGED = "leader_changed"
 DELETED = "deleted"
 JOB_UNREADABLE = "job_unreadable"
+GROUP_UNREADABLE = "group_unreadable"
 ADDRESS_REFUSED = "address_refused"
 SUPER_TASK_MISSING = "super_task_missing"
 DISCARDED = "discarded"
@@ -36,6 +37,7 @@ JOB_STOPPED = "job_stopped"
 JOB_CHANGED = "job_changed"
 KILLED = "killed"
 RESULT_LOST = "result_lost"
+TIME_LIMIT = "time_limit"
 LATE_RESULT = "late_result"
 CHILD_MISSING = "child_missing"
 CHILDREN_NOT_STARTED = "children_not_started"
@@ -64,6 +66,7 @@ REASONS: Mapping[str, str] = {
     LEADER_CHANGED: "The coordinator that was sending it lost the lead; its successor asks the executor.",
     DELETED: "The job or its group was deleted.",
     JOB_UNREADABLE: "The stored definition of the job holds something this version does not know.",
+    GROUP_UNREADABLE: "The stored group of the job holds something this version does not know.",
     ADDRESS_REFUSED: "The address given with the trigger is not one that may be sent to.",
     SUPER_TASK_MISSING: "The job runs the handler of another job, and that one does not exist.",
     DISCARDED: "The job was busy there, and its block strategy discards what comes meanwhile.",
@@ -71,7 +74,8 @@ REASONS: Mapping[str, str] = {
     JOB_CHANGED: "The job's schedule was changed so that this was no longer due; what had been sent was recalled.",
     KILLED: "Somebody killed it. It is not tried again, and no job follows it.",
     RESULT_LOST: "The executor that had it can no longer report how it ended.",
-    LATE_RESULT: "Its executor reported after the execution had been given up: written down, and not applied.",
+    TIME_LIMIT: "It ran longer than its job allows and its executor did not end it, so the coordinator did.",
+    LATE_RESULT: "Its executor reported something else after the execution had ended: written down, and not applied.",
     CHILD_MISSING: "It succeeded, but a job that should follow it does not exist.",
     CHILDREN_NOT_STARTED: "The broadcast is over, but not every shard succeeded, so its children were not started.",
 }

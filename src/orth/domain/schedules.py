@@ -184,11 +184,13 @@ def parse_schedule(
     """The schedule a definition describes; ``InvalidSchedule`` with the place and a way out when it describes none.
 
     ``key`` (the job's id) and ``jitter`` (milliseconds, at most an hour) spread fires; ``anchor`` moves the fires of a
-    fixed rate, which otherwise are the multiples of its period since 1970.
+    fixed rate, which otherwise are the multiples of its period since 1970: it is any of the fires.
     """
     if not 0 <= jitter <= LONGEST_JITTER:
         hint = f"Write 0 to {LONGEST_JITTER} milliseconds."
         raise Invalid(f"A jitter of {jitter} ms is not possible.", hint=hint, field="jitter")
+    # One way to name it, so that the same fires are remembered once.
+    anchor = anchor % parse_duration(conf) if anchor and schedule_type is ScheduleType.FIX_RATE else 0
     fires = _fires(schedule_type, conf, timezone, dst, anchor)
     return Schedule(schedule_type, conf, fires, timezone, jitter, key, calendar)
 

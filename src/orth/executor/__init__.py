@@ -16,9 +16,10 @@ has answered for it. Beside the walk, ``heartbeat`` tells the coordinators that 
 what it holds; ``retention`` removes old logs; ``metrics`` counts.
 
 ``sources`` finds the handler of a trigger: registered, built in (``commands``, ``http_calls``), or source text that
-came with it (``scripts``, ``glue``). What runs in processes runs under guards: ``nursery`` is the clean helper process,
-``guard`` what it forks, ``worker`` the Python process below a guard; ``processes``, ``guarded_runs`` and ``isolation``
-are the executor's side of them, ``frames`` and ``output`` what passes between.
+came with it (``scripts``, ``glue``; ``compiling`` and ``glue_compiler`` make code of it). What runs in processes runs
+under guards: ``nursery`` is the clean helper process, ``guard`` what it forks, ``worker`` the Python process below a
+guard, ``belongings`` what is put back in it; ``processes``, ``guarded_runs`` and ``isolation`` are the executor's side
+of them, ``frames`` and ``output`` what passes between.
 
 ``runtime`` builds the rooms once, without sockets; ``process`` adds the port and the signals, ``embedding`` the port in
 a thread of somebody else's process, ``reloading`` a process that starts it again when its source changes. ``local_run``

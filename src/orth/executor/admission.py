@@ -5,7 +5,8 @@ result follows, and the coordinator may act on it at once. The questions, in ord
 
 0. Is it a trigger of this application? An address may have been another's before; then it is misdirected.
 1. Is it known already? A request is repeated when its answer was lost. What is queued, running, lately ended or waiting
-   in the outbox is answered yes, with its standing, and not run again; even while stopping.
+   in the outbox is answered yes, with its standing, and not run again; even while stopping. An id that comes with
+   another trigger time is another execution: refused while the first is here or its result waits, taken afterwards.
 2. Was it meant for an earlier process at this address? Then this one never had it: no, and never run.
 3. Does this executor take work at all: not stopping, and able to record another result?
 4. Can it be carried out: kind, handler, times, shard?
@@ -133,10 +134,10 @@ class Admission:
         return self._threads.is_open(log_id)
 
     def _standing(self, request: RunRequest) -> str | None:
-        standing = self._threads.standing(request.log_id)
+        standing = self._threads.standing(request.log_id, request.log_date_time)
         if standing is not None:
             return standing
-        if request.log_id in self._outbox:
+        if self._outbox.holds(request.log_id, request.log_date_time):
             return "ended, its result is being delivered"
         code = self._outbox.delivered(request.log_id, request.log_date_time)
         return None if code is None else f"{ENDED_WITH} {code}"
@@ -149,6 +150,10 @@ class Admission:
             return "this executor is stopping"
         if max(request.log_date_time, request.schedule_time or 0) > LATEST_INSTANT:
             return "its time lies beyond the year 9999"
+        if self._threads.same_id_open(request.log_id, request.log_date_time):
+            return f"another execution, triggered at another time, is here under the id {request.log_id}"
+        if self._outbox.holds(request.log_id, request.log_date_time) is None:
+            return f"the result of another execution with the id {request.log_id} is still being delivered"
         if request.broadcast_index >= request.broadcast_total:
             return f"there is no shard {request.broadcast_index} of {request.broadcast_total}; the first is 0"
         if request.start_in and request.executor_block_strategy not in SENT_AHEAD:

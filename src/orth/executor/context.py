@@ -20,7 +20,7 @@ from orth.clock import Clock, SystemClock
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
 from orth.executor import blows
 from orth.executor.log_writing import RunLog
-from orth.executor.progress import Progress, ProgressKeeper
+from orth.executor.progress import Progress, ProgressKeeper, as_number
 from orth.executor.unfinished import Unfinished
 from orth.wire.messages import INT32_MAX
 
@@ -127,11 +127,13 @@ class JobContext:
         return None if self.deadline is None else max(0.0, self.deadline - self.clock.monotonic())
 
     def progress(self, done: float, total: float | None = None, message: object = "") -> None:
-        """Say how far it is. The newest value is kept; it is told at most twice a second, and at the end."""
+        """Say how far it is, in numbers: ``progress(3, 10, "rows")``. The newest value is kept; it is told at most
+        twice a second, and at the end. ``TypeError`` when ``done`` or ``total`` is no number.
+        """
         keeper = self._progress
         if keeper is None:
             keeper = self._progress = ProgressKeeper(self.clock, self._tell_progress)
-        keeper.report(done, total, as_text(message))
+        keeper.report(as_number(done, "done"), None if total is None else as_number(total, "total"), as_text(message))
 
     @property
     def last_progress(self) -> Progress | None:

@@ -1,19 +1,19 @@
 """GLUE: Python source that is edited centrally and runs inside this executor, as a handler written here would.
 
 The source defines ``execute(ctx, …)``, plain or async, or one class with ``execute`` and perhaps ``init`` and
-``destroy``. Whether it can be read is decided before the trigger is taken, with line and column; nothing of it is run
-by that. Its top level runs once per version and job thread, where the first execution runs, and within its time limit.
+``destroy``. Whether it can be read is decided before the trigger is taken (``compiling``), with line and column;
+nothing of it is run by that. Its top level runs once per version and job thread, where the first execution runs, and
+within its time limit.
 """
 
 import linecache
 import threading
 from collections.abc import Callable
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 from orth.errors import Invalid
 from orth.executor.context import JobContext, JobFailed
-from orth.executor.glue_compiler import Unfit, compiled
 from orth.executor.handlers import Handler, handler_of
 from orth.executor.performers import Performer
 from orth.wire.messages import RunRequest
@@ -22,15 +22,18 @@ from orth.wire.messages import RunRequest
 class GlueSource:
     """One version of a job's source, compiled."""
 
-    def __init__(self, request: RunRequest) -> None:
-        """``Invalid`` when it is not a program, or defines nothing to execute."""
-        self.name = f"<GLUE job {request.job_id} version {request.glue_updatetime}>"
-        self._text = request.glue_source
-        try:
-            self._code, self._entry = compiled(self._text, self.name)
-        except Unfit as unfit:
-            raise Invalid(str(unfit)) from None
+    def __init__(self, request: RunRequest, code: CodeType, entry: str) -> None:
+        """``code`` was compiled under ``name_of(request)``; ``entry`` is the name of what it defines."""
+        self.name = self.name_of(request)
+        self.text = request.glue_source
+        self._code = code
+        self._entry = entry
         self._job_id = request.job_id
+
+    @staticmethod
+    def name_of(request: RunRequest) -> str:
+        """What tracebacks call it."""
+        return f"<GLUE job {request.job_id} version {request.glue_updatetime}>"
 
     def load(self) -> Handler:
         """Run the top level and return what it defines as a handler."""
@@ -41,8 +44,8 @@ class GlueSource:
         return handler_of(target)
 
     def _show_in_tracebacks(self) -> None:
-        lines = self._text.splitlines(keepends=True)
-        linecache.cache[self.name] = (len(self._text), None, lines, self.name)
+        lines = self.text.splitlines(keepends=True)
+        linecache.cache[self.name] = (len(self.text), None, lines, self.name)
 
     def forget(self) -> None:
         linecache.cache.pop(self.name, None)

@@ -1,23 +1,37 @@
-"""Compiling GLUE, here or in a process of its own.
+"""The program that compiles GLUE: what runs in the process that ``compiling`` starts.
 
-The compiler keeps every other thread of its process from running. That is nothing for a usual source; a megabyte takes
-seconds, in which this executor would answer nobody. So a large source is compiled by running this very file as a
-program, which imports nothing of Orth and sends back the code as Python stores it.
+How much time and memory a source takes to compile does not follow from its length: a few hundred characters of nested
+``finally`` take minutes and gigabytes. And the compiler keeps every other thread of its process from running. So no
+source is compiled in the executor. This file is run as a program; it imports nothing of Orth, takes one source after
+another from descriptor 0, and sends back each as the code that Python stores, or says why it cannot be used.
+
+Before each source the process limits itself to the memory and the processor time that the request allows. It ends with
+the executor, even in the middle of a source: the kernel signals it when the pipe closes whose other end the executor
+has, which no code of ours has to notice.
 """
 
 import ast
+import fcntl
 import marshal
-import subprocess
+import math
+import os
+import resource
+import select
+import signal
+import struct
 import sys
+from contextlib import suppress
 from types import CodeType
 
-COMPILED_HERE = 16 * 1024
-"""Characters of a source that are compiled in this process: some milliseconds."""
-LONGEST = 60.0
-"""Seconds within which another process must have compiled a source."""
+REQUEST = struct.Struct("!IIdQQ")
+"""Bytes of the name and of the text that follow, seconds of processor time, bytes of memory, bytes of the answer."""
+ANSWER = struct.Struct("!Q")
+"""Bytes of the answer that follows: ``marshal`` of the code, the name of what it defines, and the complaint."""
+CONVERSATION = 0
 
 _ENTRY = "execute"
 _Def = ast.FunctionDef | ast.AsyncFunctionDef
+_Answer = tuple[CodeType | None, str, str]
 
 
 class Unfit(ValueError):
@@ -26,40 +40,14 @@ class Unfit(ValueError):
 
 def compiled(text: str, name: str) -> tuple[CodeType, str]:
     """The code, and the name of what it defines to be executed."""
-    if len(text) <= COMPILED_HERE:
-        return _compiled(text, name)
-    ran = _in_other_process(text, name)
-    if ran.returncode != 0:
-        raise Unfit(f"the compiler ended with exit value {ran.returncode}")
-    code, entry, complaint = marshal.loads(ran.stdout)  # noqa: S302  # written by this file
-    if complaint:
-        raise Unfit(complaint)
-    return code, entry
-
-
-def _in_other_process(text: str, name: str) -> "subprocess.CompletedProcess[bytes]":
-    try:
-        return subprocess.run(  # noqa: S603  # our own file
-            [sys.executable, "-I", "-S", __file__, name],
-            input=text.encode("utf-8", "surrogatepass"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=LONGEST,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise Unfit(f"it takes longer than {LONGEST:g} s to compile") from None
-    except OSError as error:
-        raise Unfit(f"no process to compile it can be started: {error}") from None
-
-
-def _compiled(text: str, name: str) -> tuple[CodeType, str]:
     try:
         tree = ast.parse(text, name)
         return compile(tree, name, "exec", dont_inherit=True), _entry_of(tree)
     except SyntaxError as error:
         raise Unfit(f"line {error.lineno}, column {error.offset}: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
+    except MemoryError as error:  # also the parser's word for a nesting that is too deep
+        raise Unfit(str(error) or "it is nested too deeply, or takes too much memory to compile") from None
+    except (ValueError, RecursionError) as error:
         raise Unfit(str(error) or "it is nested too deeply") from None
 
 
@@ -78,14 +66,69 @@ def _is_entry(node: ast.stmt) -> bool:
     return isinstance(node, _Def) and node.name == _ENTRY
 
 
-def main() -> None:
-    text = sys.stdin.buffer.read().decode("utf-8", "surrogatepass")
-    answer: tuple[CodeType | None, str, str]
+def _answer(text: str, name: str, longest: int) -> bytes:
+    answer: _Answer
     try:
-        answer = (*_compiled(text, sys.argv[1]), "")
-    except Unfit as unfit:
-        answer = (None, "", str(unfit))
-    sys.stdout.buffer.write(marshal.dumps(answer))
+        answer = (*compiled(text, name), "")
+        made = marshal.dumps(answer)
+        if len(made) <= longest:
+            return made
+        answer = (None, "", f"it becomes {len(made)} bytes of code, more than the {longest} that its length allows")
+    except (Unfit, ValueError, MemoryError) as unfit:  # code may also be nested too deeply to be stored
+        answer = (None, "", str(unfit) or "it takes too much memory to compile")
+    return marshal.dumps(answer)
+
+
+def _limit(kind: int, most: int) -> None:
+    """Of this process; never beyond what it may have, and nothing where the system has no such limit."""
+    _, hard = resource.getrlimit(kind)
+    wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(kind, (wanted, hard))
+
+
+def _processor_time() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def _end_with(sign: int) -> None:
+    """Let the kernel end this process, wherever it is, when the other end of the pipe ``sign`` is closed."""
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(sign, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(sign, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+    poll = select.poll()
+    poll.register(sign, select.POLLIN)
+    if poll.poll(0):  # it was closed before
+        sys.exit()
+
+
+def _received(count: int) -> bytes:
+    received = bytearray()
+    while len(received) < count:
+        part = os.read(CONVERSATION, count - len(received))
+        if not part:
+            sys.exit()  # the executor has hung up
+        received += part
+    return bytes(received)
+
+
+def _send(data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(CONVERSATION, left) :]
+
+
+def main() -> None:
+    _end_with(int(sys.argv[1]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    while True:
+        name_size, text_size, seconds, memory, longest = REQUEST.unpack(_received(REQUEST.size))
+        name, text = (_received(size).decode("utf-8", "surrogatepass") for size in (name_size, text_size))
+        _limit(resource.RLIMIT_CPU, math.ceil(_processor_time() + seconds))
+        _limit(resource.RLIMIT_AS, memory)
+        answer = _answer(text, name, longest)
+        _send(ANSWER.pack(len(answer)) + answer)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 ``@app.job(isolation="process")`` says that a handler must be able to end: when its time is up, when it is killed, or
 when it crashes the interpreter. It then runs in a worker, a process under a guard (see ``guard``), with the same
 context, parameters, log and results as in a thread. A worker that was ended or died is replaced at once, and so is one
-in which an execution left something running; the others are used again and again.
+in which an execution left something running or the process itself changed beyond repair; the others are used again and
+again.
 
 Workers import the module that holds the ``Executor``, as it can be imported: by name, or by file when it is the main
 program. What cannot be imported is refused at the start, in words.
@@ -43,7 +44,7 @@ class _Said:
     code: int
     message: str
     left: str
-    """What goes on, in words; empty when nothing does."""
+    """Why the worker is of no further use, in words; empty when it is."""
 
 
 class WorkerLink:
@@ -89,7 +90,7 @@ class WorkerLink:
         if said is None:
             return died or Exit(0)
         if said.left:
-            context.run_log.write(f"It left {said.left} running; its worker process was ended with all below it.")
+            context.run_log.write(f"It {said.left}; its worker process was ended with all below it.")
         return said.code, said.message
 
     def has_died(self) -> bool:

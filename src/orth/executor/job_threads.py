@@ -19,9 +19,10 @@ from orth.executor.facts import ExecutionFinished
 from orth.executor.handlers import Handler
 from orth.executor.held import Held
 from orth.executor.job_thread import JobThread
+from orth.executor.journal import Ended, is_same
 from orth.executor.running import Accepted, Tools
 from orth.loop import Loop
-from orth.wire.messages import CallbackItem, RunRequest
+from orth.wire.messages import ENDED_WITH, CallbackItem, RunRequest
 
 REMEMBERED = 100_000
 """Ended executions kept in mind, so that a repeated request for one of them is not run again."""
@@ -46,7 +47,7 @@ class JobThreads:
         self._changed = threading.Condition(self.lock)
         self._threads: dict[int, JobThread] = {}
         self._open: dict[int, Accepted] = {}
-        self._ended: dict[int, int] = {}
+        self._ended: dict[int, Ended] = {}
         self._joining = 0
         """Who waits for something to end."""
         self._numbers = itertools.count(1)
@@ -91,17 +92,32 @@ class JobThreads:
         with self.lock:
             return log_id in self._open or log_id in self.tools.contexts
 
-    def standing(self, log_id: int) -> str | None:
-        """What is known here of an execution, in words; ``None`` when nothing is."""
+    def standing(self, log_id: int, log_time: int) -> str | None:
+        """What is known here of an execution, in words; ``None`` when nothing is.
+
+        A coordinator that begins with an empty database counts from 1 again, so an id with another trigger time is
+        another execution. If the one that has the id here has ended, it is no obstacle. While it waits or runs, the
+        id is its own: whatever is asked or told of an execution, kill, log and result, goes by the id alone. That is
+        what ``same_id_open`` finds.
+        """
         with self.lock:
             accepted = self._open.get(log_id)
             if accepted is None:
-                code = self._ended.get(log_id)
-                return None if code is None else f"ended with {code}"
+                ended = self._ended.get(log_id)
+                same = ended is not None and is_same(ended.log_time, log_time)
+                return f"{ENDED_WITH} {ended.code}" if ended is not None and same else None
+            if not is_same(accepted.request.log_date_time, log_time):
+                return None
             thread = self._threads.get(accepted.request.job_id)
             if thread and accepted in thread.held:
                 return "waits for its time"
             return "running" if thread and accepted in thread.running else "queued"
+
+    def same_id_open(self, log_id: int, log_time: int) -> bool:
+        """Whether another execution, triggered at another time, waits or runs under this id."""
+        with self.lock:
+            accepted = self._open.get(log_id)
+            return accepted is not None and not is_same(accepted.request.log_date_time, log_time)
 
     # --- what is decided
 
@@ -175,7 +191,7 @@ class JobThreads:
         self.tools.events.emit(ExecutionFinished(item.log_id, job_id, item.handle_code, took))
         # All job threads come here, and a lock they shared would be handed from one sleeping thread to the next. Each
         # of these steps is one for Python, and between the two the execution is known twice, never not at all.
-        self._ended[item.log_id] = item.handle_code
+        self._ended[item.log_id] = Ended(item.handle_code, item.log_date_time)
         del self._open[item.log_id]
         if len(self._ended) > REMEMBERED + _FORGOTTEN:
             self._forget()

@@ -42,6 +42,8 @@ from orth.wire.messages import CallbackItem
 VERSION = 1
 RECORD_LIMIT = 2 * 1024 * 1024
 ENDED_KEPT = 10_000
+_SAME_WITHIN = 60_000
+"""Milliseconds between the trigger times of two requests with one id that are one execution."""
 _ENDED_PER_RECORD = 500
 _QUARANTINE_LIMIT = 4 * 1024 * 1024
 _SUFFIX = ".journal"
@@ -65,10 +67,15 @@ def ended_records(ended: "Mapping[int, Ended]") -> Iterator[bytes]:
 
 
 class Ended(NamedTuple):
-    """What is remembered of a result that was delivered."""
+    """What is remembered of an execution that has ended."""
 
     code: int
     log_time: int
+
+
+def is_same(log_time: int, other: int) -> bool:
+    """Whether two requests with one id and these trigger times are one execution."""
+    return abs(log_time - other) <= _SAME_WITHIN
 
 
 def _framed(written: bytes) -> bytes:

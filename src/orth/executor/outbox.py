@@ -27,7 +27,7 @@ from orth.clock import Clock
 from orth.errors import OrthError
 from orth.events import Events
 from orth.executor.facts import CallbacksDelivered, CallbacksFailed, OutboxRecovered, OutboxUnwritable, ResultDisowned
-from orth.executor.journal import Journal, done_record, put_record
+from orth.executor.journal import Journal, done_record, is_same, put_record
 from orth.executor.recorder import Recorder
 from orth.loop import Loop
 from orth.wire.coordinator_calls import CoordinatorLink
@@ -39,8 +39,6 @@ BATCH_COUNT = 500
 BATCH_BYTES = 768 * 1024
 GATHER = 0.02
 SEGMENT_LIMIT = 4 * 1024 * 1024
-SAME_WITHIN = 60_000
-"""Milliseconds between the trigger times of two requests with one id that are one execution."""
 _FIRST_PAUSE = 0.5
 _BROKEN_PAUSE = 5.0
 
@@ -101,6 +99,13 @@ class Outbox(Loop):
     def __contains__(self, log_id: int) -> bool:
         return log_id in self._waiting
 
+    def holds(self, log_id: int, log_time: int) -> bool | None:
+        """Whether the result of this execution waits here; ``None`` when another's does, under the same id."""
+        waiting = self._waiting.get(log_id)
+        if waiting is None:
+            return False
+        return True if is_same(waiting.item.log_date_time, log_time) else None
+
     def delivered(self, log_id: int, log_time: int) -> int | None:
         """The code of a result that was lately delivered, by this process or one before it.
 
@@ -108,7 +113,7 @@ class Outbox(Loop):
         execution.
         """
         ended = self._journal.ended.get(log_id)
-        return ended.code if ended is not None and abs(ended.log_time - log_time) <= SAME_WITHIN else None
+        return ended.code if ended is not None and is_same(ended.log_time, log_time) else None
 
     def waiting(self) -> list[CallbackItem]:
         """The results not yet delivered, oldest first."""

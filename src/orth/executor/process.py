@@ -72,7 +72,14 @@ async def serve_until(
     stopping: asyncio.Event, runtime: Runtime, listening: socket.socket, *, embedded: bool = False
 ) -> None:
     """Run the loops and the HTTP server until ``stopping``, then stop both. A crash of either ends this with it."""
-    server = Server(runtime.http, keep_alive=_KEEP_ALIVE, embedded=embedded, websockets=False)
+    server = Server(
+        runtime.http,
+        keep_alive=_KEEP_ALIVE,
+        connections=runtime.settings.connections,
+        events=runtime.events,
+        embedded=embedded,
+        websockets=False,
+    )
     runtime.start()
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve(sockets=[listening]), name="http")

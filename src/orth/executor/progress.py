@@ -41,6 +41,21 @@ class Progress:
 Tell = Callable[[Progress], None]
 
 
+def as_number(value: object, name: str) -> float:
+    """``value`` if it is a number of any kind; ``TypeError`` that says what is expected if it is not."""
+    if isinstance(value, int | float):
+        return value
+    try:
+        if not isinstance(value, str | bytes | bytearray):
+            return float(value)  # type: ignore[arg-type]  # whether it can be one is the question
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(
+        f"ctx.progress(done, total=None, message='') takes numbers for done and total, but {name} is {value!r:.100}. "
+        "A text goes into message."
+    )
+
+
 class ProgressKeeper:
     """The progress of one execution. Safe from any thread."""
 

@@ -156,16 +156,16 @@ class RunLogs:
 
 
 def _last_lines(file: BinaryIO, first: int, count: int, finished: bool) -> LogPage:
-    kept: deque[bytes] = deque(maxlen=count)
-    line = first
+    kept: deque[bytes] = deque()
+    line, size = first, 0
     for raw in file:
         if not raw.endswith(b"\n") and not finished:
             break
         kept.append(raw)
         line += 1
-    size = sum(map(len, kept))
-    while len(kept) > 1 and size > PAGE_BYTES:
-        size -= len(kept.popleft())
+        size += len(raw)
+        while len(kept) > 1 and (len(kept) > count or size > PAGE_BYTES):
+            size -= len(kept.popleft())
     return _page_of(list(kept), line - len(kept), line - 1, end=finished)
 
 

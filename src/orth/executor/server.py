@@ -17,15 +17,16 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapp
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, cast, overload
 
+from orth.connections import known_caller
 from orth.errors import OrthError, TooLarge, Unauthenticated
 from orth.events import Events
 from orth.executor.admission import Admission
+from orth.executor.compiling import PREPARING_LIMIT
 from orth.executor.facts import RequestFailed
 from orth.executor.metrics import CONTENT_TYPE as METRICS_CONTENT_TYPE
 from orth.executor.run_logs import RunLogs
-from orth.executor.sources import PREPARING_LIMIT
 from orth.wire.dialects import (
     is_foreign,
     log_payload,
@@ -56,9 +57,10 @@ WAITS_AT_ONCE = 64
 """Requests that wait for a log to grow; each looks at its file once a second."""
 _TAKES_LONG = ("/log", "/runs")
 _LARGE = 16 * 1024
-"""Bytes of a request that is read in a thread, and its source compiled: the loop has others to answer."""
-_LARGE_AT_ONCE = PREPARING_LIMIT + 6
-"""Threads for those, none of the loop's own: some may wait for compilers, and some must be left for the others."""
+"""Bytes of a request that is read in a thread: the loop has others to answer."""
+_LARGE_AT_ONCE = 6
+_WAITING_AT_ONCE = PREPARING_LIMIT + 6
+"""Threads for requests whose source is compiled first: as many as may wait for a large one, and some for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +94,30 @@ class Endpoints:
         self._health = health
         self._token = token.encode()
         self._events = events
-        self._by_path: dict[str, Callable[[bytes], Reply]] = {
+        self._triggers: dict[str, Callable[[bytes, bool], Reply | None]] = {
             "/run": self._run,
             "/trigger": self._run,
             "/runs": self._runs,
+        }
+        self._questions: dict[str, Callable[[bytes], Reply]] = {
             "/beat": self._beat,
             "/idleBeat": self._idle_beat,
             "/log": self._log,
             "/kill": self._kill,
         }
 
-    def handle(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Answer one request; never raises."""
+    @overload
+    def handle(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer: ...
+
+    @overload
+    def handle(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, *, wait: bool
+    ) -> Answer | None: ...
+
+    def handle(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, *, wait: bool = True
+    ) -> Answer | None:
+        """Answer one request; never raises. Without ``wait``, ``None`` if a source has to be compiled first."""
         try:
             refused = self.refusal(method, path, headers)
             if refused is not None:
@@ -112,7 +126,9 @@ class Endpoints:
                 return self._answer_health(headers)
             if path == METRICS_PATH and self._metrics is not None:
                 return Answer(200, self._metrics(), kind=METRICS_CONTENT_TYPE)
-            return Answer(200, self._by_path[path](body).to_bytes())
+            trigger = self._triggers.get(path)
+            reply = self._questions[path](body) if trigger is None else trigger(body, wait)
+            return None if reply is None else Answer(200, reply.to_bytes())
         except OrthError as error:
             return _as_read_by(method, headers, _failure(error.status, str(error)))
         except Exception as bug:
@@ -148,7 +164,7 @@ class Endpoints:
         if path == OPEN_PATH:
             return None if method in ("GET", "HEAD") else _failure(405, f"{path} takes GET.", allow="GET")
         takes = "GET" if path == METRICS_PATH and self._metrics is not None else "POST"
-        if path not in self._by_path and takes != "GET":
+        if path not in self._triggers and path not in self._questions and takes != "GET":
             return _failure(404, f"There is nothing at {path}.")
         if method != takes:
             return _failure(405, f"{path} takes {takes}.", allow=takes)
@@ -161,11 +177,15 @@ class Endpoints:
         # Compared also when there is none: how long it takes tells nothing.
         return hmac.compare_digest((token or "").encode(), self._token) and token is not None
 
-    def _run(self, body: bytes) -> Reply:
-        return self._admission.run(read_run(body))
+    def _run(self, body: bytes, wait: bool) -> Reply | None:
+        request = read_run(body)
+        return self._admission.run(request) if wait or self._admission.is_prepared([request]) else None
 
-    def _runs(self, body: bytes) -> Reply:
-        return Reply.success(run_answers_payload(self._admission.run_all(read_runs(body))))
+    def _runs(self, body: bytes, wait: bool) -> Reply | None:
+        requests = read_runs(body)
+        if not wait and not self._admission.is_prepared(requests):
+            return None
+        return Reply.success(run_answers_payload(self._admission.run_all(requests)))
 
     def _beat(self, body: bytes) -> Reply:  # noqa: ARG002  # being asked is the whole message; some send a body
         return Reply.success()
@@ -209,6 +229,7 @@ class HttpDoor:
         self._body_deadline = body_deadline
         self._inside = 0
         self._large = ThreadPoolExecutor(_LARGE_AT_ONCE, thread_name_prefix="orth-request")
+        self._waiting = ThreadPoolExecutor(_WAITING_AT_ONCE, thread_name_prefix="orth-waiting")
         self.waiting = 0
         """Requests that wait for a log to grow."""
 
@@ -240,6 +261,8 @@ class HttpDoor:
         refused = self._endpoints.refusal(method, path, headers)
         if refused is not None:
             return refused
+        if path != OPEN_PATH:
+            known_caller(scope)
         if self._inside > REQUESTS_AT_ONCE:
             return _failure(503, f"This executor answers {REQUESTS_AT_ONCE} requests already.", unread=True)
         try:
@@ -250,12 +273,24 @@ class HttpDoor:
         except TooLarge as error:
             return _failure(error.status, str(error), unread=True)
         await self._wait_for_log(path, body, receive)
+        return await self._handled(method, path, headers, body)
+
+    async def _handled(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """The answer, by whoever has the time: the loop itself, or a thread."""
+        loop = asyncio.get_running_loop()
+
+        def at_once() -> Answer | None:
+            return self._endpoints.handle(method, path, headers, body, wait=False)
+
         if len(body) > _LARGE:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._large, self._endpoints.handle, method, path, headers, body)
-        if path in _TAKES_LONG:
-            return await asyncio.to_thread(self._endpoints.handle, method, path, headers, body)
-        return self._endpoints.handle(method, path, headers, body)
+            answer = await loop.run_in_executor(self._large, at_once)
+        elif path in _TAKES_LONG:
+            answer = await asyncio.to_thread(at_once)
+        else:
+            answer = at_once()
+        if answer is not None:
+            return answer
+        return await loop.run_in_executor(self._waiting, self._endpoints.handle, method, path, headers, body)
 
     async def _wait_for_log(self, path: str, body: bytes, receive: Receive) -> None:
         """Wait if the request wants to; beyond the bound it is answered at once, and asks again."""

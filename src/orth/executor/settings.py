@@ -27,6 +27,7 @@ class ExecutorSettings:
     drain_timeout: float = 60.0
     call_timeout: float = 3.0
     queue_limit: int = 1000
+    connections: int = 1000
     log_retention: float = 30 * 86_400.0
     log_file_limit: int = 1024 * 1024 * 1024
     metrics: bool = True
@@ -60,6 +61,7 @@ class ExecutorSettings:
             drain_timeout=own.drain_timeout.total_seconds(),
             call_timeout=own.call_timeout.total_seconds(),
             queue_limit=own.queue_limit,
+            connections=own.connections,
             log_retention=settings.logs.retention.total_seconds(),
             log_file_limit=settings.logs.file_limit,
             metrics=settings.metrics.enabled,

@@ -11,17 +11,14 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from orth.clock import Clock
 from orth.domain.jobs import GlueType
-from orth.errors import Invalid
 from orth.executor import commands, http_calls
-from orth.executor.glue import GluePerformer, GlueSource
-from orth.executor.glue_compiler import COMPILED_HERE
+from orth.executor.compiling import Compiling, Key, Version
+from orth.executor.glue import GluePerformer
 from orth.executor.guarded_runs import GuardedRuns
 from orth.executor.handlers import Handler, Handlers, named_handler
 from orth.executor.isolation import IsolatedPerformer, WorkerPool
@@ -43,15 +40,7 @@ from orth.wire.messages import HandlerInfo, RunRequest
 
 _NAMES_SHOWN = 20
 _VERSIONS_KEPT = 1000
-_PREPARED_KEPT = 16
-COMPILERS = 2
-"""Large sources that are compiled at the same time, each by a process of its own."""
-PREPARING_LIMIT = 10
-"""Requests whose large source is being compiled or waits for that; each keeps its caller's thread."""
 _ANY_TEXT = Parameters(None, None, False, None, None)
-
-Version = tuple[GlueType, int, bytes]
-Key = tuple[int, Version]
 
 
 class Sources:
@@ -64,12 +53,7 @@ class Sources:
         self._lock = threading.Lock()
         self._texts: OrderedDict[int, tuple[Version, Handler]] = OrderedDict()
         """The newest version of each job whose source came with the trigger."""
-        self._prepared: OrderedDict[Key, GlueSource | str] = OrderedDict()
-        """What was compiled and not yet asked for, complaints included."""
-        self._compilers = ThreadPoolExecutor(COMPILERS, thread_name_prefix="orth-glue")
-        self._compiling: dict[Key, Future[None]] = {}
-        self._preparing = 0
-        """Requests that wait for one of those."""
+        self._compiling = Compiling()
         environment = clean_environment(environ, settings.script_env)
         self._processes = Processes(clock, environment)
         self._surroundings = Surroundings(self._processes, Path.cwd(), environment)
@@ -90,7 +74,7 @@ class Sources:
 
     def close(self) -> None:
         """Kill what runs in helper processes, and let them go."""
-        self._compilers.shutdown(wait=False, cancel_futures=True)
+        self._compiling.close()
         if self._pool is not None:
             self._pool.close()
         self._processes.close()
@@ -99,53 +83,29 @@ class Sources:
         """The handlers that have names, as the registration announces them."""
         return (*self._handlers.infos(), *(handler.info for handler in self._builtin.values()))
 
-    def prepare(self, request: RunRequest) -> None:
-        """Do what takes long for ``handler_of``, before the caller takes a lock: compile a large source that is new.
+    def is_prepared(self, request: RunRequest) -> bool:
+        """Whether ``handler_of`` can answer now; else ``prepare`` has something to wait for."""
+        key = self._to_compile(request)
+        return key is None or self._compiling.knows(key)
 
-        Waits for that, in a line that has an end; what finds no place in it is refused by ``handler_of``.
+    def prepare(self, request: RunRequest, seconds: float | None = None) -> None:
+        """Do what takes long for ``handler_of``, before the caller takes a lock: compile a source that is new.
+
+        Waits for that, in a line that has an end, and no longer than ``seconds``; what is not compiled afterwards is
+        refused by ``handler_of``.
         """
-        if request.glue_type is not GlueType.GLUE or len(request.glue_source) <= COMPILED_HERE:
-            return
-        if self._not_allowed(request) is not None:
-            return
-        compiling = self._begin_compiling(request)
-        if compiling is None:
-            return
-        try:
-            with suppress(CancelledError):  # the executor is stopping
-                compiling.result()
-        finally:
-            with self._lock:
-                self._preparing -= 1
+        key = self._to_compile(request)
+        if key is not None:
+            self._compiling.wait_for(key, request, seconds)
 
-    def _begin_compiling(self, request: RunRequest) -> "Future[None] | None":
-        """What to wait for, and one more who waits; a request that is repeated finds the work begun, or done."""
-        key = (request.job_id, _version_of(request))
+    def _to_compile(self, request: RunRequest) -> Key | None:
+        """What has to be compiled before the request can be carried out."""
+        if request.glue_type is not GlueType.GLUE or self._not_allowed(request) is not None:
+            return None
+        version = _version_of(request)
         with self._lock:
             known = self._texts.get(request.job_id)
-            if isinstance(self._prepared.get(key), GlueSource) or (known is not None and known[0] == key[1]):
-                return None  # a complaint is tried again: there may have been no time, or no process
-            if self._preparing >= PREPARING_LIMIT:
-                return None
-            compiling = self._compiling.get(key)
-            if compiling is None:
-                try:
-                    compiling = self._compiling[key] = self._compilers.submit(self._compile, key, request)
-                except RuntimeError:  # closed: the executor has stopped
-                    return None
-            self._preparing += 1
-            return compiling
-
-    def _compile(self, key: Key, request: RunRequest) -> None:
-        try:
-            made = _compiled(request)
-            with self._lock:
-                self._prepared[key] = made
-                if len(self._prepared) > _PREPARED_KEPT:
-                    self._prepared.popitem(last=False)
-        finally:
-            with self._lock:
-                del self._compiling[key]
+        return None if known is not None and known[0] == version else (request.job_id, version)
 
     def handler_of(self, request: RunRequest) -> Handler | str:
         """The handler that carries ``request`` out, or why there is none.
@@ -206,14 +166,12 @@ class Sources:
         return None if request.glue_source.strip() else f"job {request.job_id} has no source"
 
     def _glue(self, request: RunRequest) -> Handler | str:
-        key = (request.job_id, _version_of(request))
-        source = self._prepared.get(key)
-        if source is None and len(request.glue_source) > COMPILED_HERE:
+        source = self._compiling.take((request.job_id, _version_of(request)))
+        if source is None:
             return "this executor is busy compiling other sources; try again"
-        source = source or _compiled(request)
-        if isinstance(source, GlueSource):
-            self._prepared.pop(key, None)
-        return source if isinstance(source, str) else _handler(request, lambda: GluePerformer(source))
+        if isinstance(source, str):
+            return f"the source of job {request.job_id} cannot be used: {source}"
+        return _handler(request, lambda: GluePerformer(source))
 
     def _script(self, request: RunRequest, language: Language) -> Handler | str:
         python = None if self._settings.python is None else str(self._settings.python)
@@ -235,13 +193,6 @@ def _in_workers(handlers: Handlers, pool: WorkerPool) -> dict[str, Handler]:
 
 def _version_of(request: RunRequest) -> Version:
     return request.glue_type, request.glue_updatetime, hashlib.sha256(request.glue_source.encode()).digest()
-
-
-def _compiled(request: RunRequest) -> GlueSource | str:
-    try:
-        return GlueSource(request)
-    except Invalid as error:
-        return f"the source of job {request.job_id} cannot be used: {error}"
 
 
 def _handler(request: RunRequest, made_by: Callable[[], Performer]) -> Handler:

@@ -3,8 +3,9 @@
 It is forked from a nursery that has imported the handlers, and runs them in its main thread, where a program expects to
 be: signals can be caught, ``asyncio`` works, and nothing else goes on beside. Handlers with ``init`` and ``destroy``
 have one life per worker: ``init`` before the first execution there, ``destroy`` when the worker retires. What ``init``
-starts stays with the worker. An execution that leaves threads or processes running is the last of its worker, which
-then retires; the guard ends what is left.
+starts, and what it changes in the process, stays with the worker. What an execution changes there is put back after it
+(``belongings``). One that leaves threads or processes running, or the process in a state that cannot be put back, is
+the last of its worker, which then retires; the guard ends what is left.
 
 Everything an execution writes goes through one pipe, in order: what is logged and printed, and what C code and child
 processes write to the descriptors 1 and 2. SIGTERM sets ``ctx.cancelled`` and raises ``Cancelled`` in the handler, so
@@ -28,6 +29,7 @@ from typing import Any, TextIO
 from orth.clock import SystemClock
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, FAILURE, cut
 from orth.errors import CannotStart, Invalid
+from orth.executor.belongings import Belongings
 from orth.executor.capture import capturing, finish_prints
 from orth.executor.context import Cancelled, JobContext, Outcome, entered
 from orth.executor.ending import Stay
@@ -149,10 +151,12 @@ class Worker:
         self._running: JobContext | None = None
         self._residents: Company = frozenset()
         self._leaving = False
+        self._belongings: Belongings
 
     def serve(self) -> None:
         signal.signal(signal.SIGTERM, self._on_term)
         let_go_in_child(self._part)
+        self._belongings = Belongings.now()
         with capturing(prints=self._handlers.capture_stdout):
             while not self._leaving and (received := self._link.receive()) is not None:
                 self._carry_out(received[0])
@@ -191,10 +195,16 @@ class Worker:
         context.run_log.close()  # what threads of the handler print from here on belongs to no execution
         _flush()
         context.finish_progress()
-        left = in_words(company() - self._residents)
+        left = self._left()
         self._leaving |= bool(left)
         told = cut(outcome.message, EXECUTOR_MESSAGE_LIMIT)
         self._link.send({"log_id": context.log_id, "ended": [outcome.code, told], "left": left})
+
+    def _left(self) -> str:
+        """Why the worker cannot be used again, in words; empty when it is as it was before the execution."""
+        spoilt = self._belongings.put_back()
+        running = in_words(company() - self._residents)
+        return f"left {running} running" if running else spoilt
 
     def _outcome(self, handler: Handler, context: JobContext) -> Outcome:
         try:
@@ -218,6 +228,7 @@ class Worker:
         if isinstance(performer, ObjectPerformer) and not performer.begun:
             performer.begin(context)
             self._residents |= company()
+            self._belongings = Belongings.now()
 
 
 def _use_born_descriptors(beyond: int) -> None:

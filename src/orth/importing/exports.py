@@ -5,7 +5,9 @@ any of these in an envelope. Those hold jobs only. An object with the members ``
 ``users`` (or the names of the tables) holds everything.
 """
 
+import os
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,8 +56,11 @@ def read_export(origin: str) -> Export:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            body = file.read(FILE_LIMIT + 1)  # never more, whatever the file is
+        # Not to wait for the writer of a pipe, of which there may be none.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Invalid(f"{path} is not a file.", hint="Only regular files are read: write the export to one.")
+            body = file.read(FILE_LIMIT + 1)
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror}.") from None
     if len(body) > FILE_LIMIT:

@@ -191,6 +191,9 @@ Urls = Annotated[
 
 Secret = Annotated[SecretStr | None, _reading(_secret_or_none), Kind("secret", sensitive=True)]
 
+Archive = Annotated[Literal["none", "store", "folder"], Kind("none, store or folder")]
+OptionalText = Annotated[str | None, Field(max_length=255), _reading(_or_none), Kind("text")]
+MailSecurity = Annotated[Literal["none", "starttls", "tls"], Kind("none, starttls or tls")]
 Transport = Annotated[Literal["push", "queue", "link"], Kind("push, queue or link")]
 ScriptKinds = Annotated[
     tuple[Literal["shell", "python", "powershell", "nodejs", "php", "glue"], ...],

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from orth.settings.kinds import (
+    Archive,
     BuiltinHandlers,
     Bytes,
     ChannelsUrl,
@@ -21,10 +22,12 @@ from orth.settings.kinds import (
     Folder,
     Labels,
     Listen,
+    MailSecurity,
     Moment,
     Name,
     OptionalFolder,
     OptionalName,
+    OptionalText,
     OptionalUrl,
     Pauses,
     Roles,
@@ -145,6 +148,10 @@ class CoordinatorSection(Section):
     plan_ahead: Moment = _setting(
         _seconds(3), "How long before it is due a fire is decided and sent to executors that can wait; 0s: not before."
     )
+    connections: Count = _setting(
+        10_000,
+        "Connections it holds at once, at most; never more than half of its descriptors. Idle strangers go first.",
+    )
     plan_batch: Count = _setting(500, "Fires planned in one transaction, at most.")
     dispatch_batch: Count = _setting(500, "Executions claimed for dispatch in one transaction, at most.")
     dispatch_timeout: Duration = _setting(_seconds(3), "How long an executor may take to answer a trigger.")
@@ -163,6 +170,11 @@ class CoordinatorSection(Section):
         timedelta(minutes=10), "An execution whose executor is gone this long is failed as lost."
     )
     lost_scan: Duration = _setting(_seconds(60), "How often lost executions are looked for.")
+    timeout_grace: Duration = _setting(
+        _seconds(10),
+        "How long after its time limit an execution is ended whose executor did not end it; one of ours gets six times "
+        "as long, for it keeps the limit itself.",
+    )
     batch_limit: Count = _setting(10_000, "Fires one batch may have, at most.")
     default_timezone: Zone = _setting("UTC", "Time zone of jobs that name none.")
     max_body: Bytes = _setting(1024 * 1024, "Largest request body accepted.")
@@ -199,6 +211,9 @@ class ExecutorSection(Section):
     drain_timeout: Duration = _setting(_seconds(60), "How long running executions may take to end when it stops.")
     call_timeout: Duration = _setting(_seconds(3), "How long a coordinator may take to answer.")
     queue_limit: Count = _setting(1000, "Triggers waiting per job, at most; more are refused.")
+    connections: Count = _setting(
+        1000, "Connections it holds at once, at most; never more than half of its descriptors. Idle strangers go first."
+    )
     kill_grace: Duration = _setting(
         _seconds(5), "How long an execution that is killed or out of time may take to end before it is left behind."
     )
@@ -237,6 +252,21 @@ class LogsSection(Section):
         1024 * 1024 * 1024, "Largest log of one execution; of what comes after that only the last 256 KiB are kept."
     )
 
+    archive: Archive = _setting(
+        "none",
+        "Where coordinators keep the logs of executions that have ended, so that they outlive their executor: none, "
+        "store (the database) or folder (archive in the data directory; several coordinators need to share it).",
+    )
+    archive_limit: Bytes = _setting(
+        8 * 1024 * 1024, "Text kept of one log in the archive; of a longer one its beginning and its last lines."
+    )
+    follow_poll: Duration = _setting(
+        _seconds(1), "How often a log that somebody follows is read from an executor that cannot say when it grows."
+    )
+    follow_poll_longest: Duration = _setting(_seconds(3), "The same while nothing new comes.")
+    streams: Count = _setting(500, "Logs followed at the same time through one coordinator, at most.")
+    streams_per_user: Count = _setting(50, "Of these by one user, at most.")
+
     def dir_below(self, data_dir: Path) -> Path:
         """The directory of logs for a process that keeps its files in ``data_dir``."""
         return self.dir or data_dir / "logs"
@@ -245,7 +275,11 @@ class LogsSection(Section):
 class RetentionSection(Section):
     """How long history stays in the database."""
 
-    executions: Duration = _setting(timedelta(days=30), "How long ended executions are kept.")
+    executions: Duration = _setting(
+        timedelta(days=30), "How long ended executions are kept, with their notes, dead letters, alarms and batches."
+    )
+    fires: Duration = _setting(timedelta(days=30), "How long the ledger of fires, run or skipped, is kept.")
+    statistics: Duration = _setting(timedelta(days=400), "How long counts per hour and daily reports are kept.")
     audit: Duration = _setting(timedelta(days=365), "How long the record of who changed what is kept.")
 
 
@@ -264,6 +298,35 @@ class AlarmsSection(Section):
     """Telling people about executions that failed."""
 
     enabled: Switch = _setting(True, "Whether alarms are sent.")
+    quiet: Duration = _setting(
+        _seconds(5), "How long a job must not have failed again before its failures are told, in one message."
+    )
+    gather: Duration = _setting(_seconds(60), "How long failures are gathered for one message, at most.")
+    repeat: Duration = _setting(
+        timedelta(hours=4), "How often it is told again that a job still fails, unless the job says otherwise."
+    )
+    timeout: Duration = _setting(_seconds(10), "How long a receiver may take for one message.")
+    attempts: Count = _setting(8, "How often a message is tried before it is given up.")
+    retry_pause: Duration = _setting(_seconds(10), "Pause before it is tried again; doubled each time.")
+    retry_longest: Duration = _setting(timedelta(minutes=10), "The longest such pause.")
+    at_once: Count = _setting(16, "Messages on their way at the same time, at most.")
+    smtp_host: OptionalText = _setting(
+        None, "Mail server for the addresses that jobs name (alarm_email). Unset: they get no mail."
+    )
+    smtp_port: Count = _setting(587, "Its port.")
+    smtp_security: MailSecurity = _setting(
+        "starttls", "none; starttls (encrypt before anything is said, or not at all); tls (usually port 465)."
+    )
+    smtp_username: OptionalText = _setting(None, "Name to sign in to it with. Unset: without signing in.")
+    smtp_password: Secret = _setting(None, "Password to sign in to it with.")
+    smtp_sender: OptionalText = _setting(None, "Address mails come from. Unset: orth@ and the name of the mail server.")
+    ca_file: OptionalFolder = _setting(None, "Certificates that are trusted besides the system's, in one PEM file.")
+    allow_local: Switch = _setting(
+        False, "Whether channels may lead to this machine and to link-local addresses, where clouds keep credentials."
+    )
+    apprise: Switch = _setting(
+        False, "Whether channels may use apprise, which connects to wherever its URLs say (needs the extra notify)."
+    )
 
 
 class MetricsSection(Section):

@@ -9,16 +9,19 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Connection, delete, select, update
+from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
 
 from orth.domain.executions import NOT_YET, OPEN_PHASES, Execution, Phase
+from orth.domain.reasons import JOB_CHANGED, JOB_STOPPED, REASONS
 from orth.store.engines import locked
-from orth.store.executions import execution_of
+from orth.store.executions import KNOWN_CAUSE, READABLE, execution_of
 from orth.store.tables import broadcasts, executions, fires, notes
 
 T = TypeVar("T")
 
 _IDS_PER_STATEMENT = 500
+RECALLS = (JOB_STOPPED, JOB_CHANGED)
+"""For which reasons an execution ends that was recalled."""
 _LAST_KEY = f"fire:{10**13 - 1}"
 
 
@@ -46,6 +49,7 @@ def hold_fires_after(connection: Connection, job_id: int, instant: int) -> list[
         executions.c.job_id == job_id,
         executions.c.trigger_key > f"fire:{max(instant, 10**12)}",
         executions.c.trigger_key <= _LAST_KEY,
+        READABLE,
     )
     found = connection.execute(locked(rows.order_by(executions.c.id), connection))
     return [execution_of(row) for row in found]
@@ -77,13 +81,38 @@ def forget_decisions(connection: Connection, job_id: int, fire_times: Iterable[i
         connection.execute(delete(fires).where(fires.c.job_id == job_id, fires.c.fire_time.in_(chunk)))
 
 
-def skip_decided(connection: Connection, job_id: int, fire_times: Iterable[int], reason: str, now: int) -> None:
-    """Change what the ledger says about these fires of a job: they were to run, and now they are not."""
+def tell_recall(connection: Connection, job_id: int, fire_times: Iterable[int], reason: str, now: int) -> None:
+    """Write down that these fires of a job, which were to run, are being recalled."""
+    _change_decisions(connection, job_id, fire_times, now, reason=reason[:255])
+
+
+def skip_dropped(connection: Connection, job_id: int, fire_times: Iterable[int], reason_code: str, now: int) -> None:
+    """Let the ledger say that these fires of a job did not run, where everything that was opened for them was
+    recalled and had not begun.
+    """
+    wanted = set(fire_times)
+    for chunk in _chunks(sorted(wanted)):
+        ran = select(executions.c.schedule_time).where(
+            executions.c.job_id == job_id,
+            executions.c.trigger_key.in_([f"fire:{fire}" for fire in chunk]),
+            or_(
+                executions.c.phase != Phase.ENDED,
+                executions.c.start_time.is_not(None),
+                executions.c.reason_code.is_(None),
+                executions.c.reason_code.not_in(RECALLS),
+            ),
+        )
+        wanted -= set(connection.scalars(ran))
+    reason = f"{reason_code}: {REASONS[reason_code]}"
+    _change_decisions(connection, job_id, wanted, now, decision="skipped", reason=reason[:255])
+
+
+def _change_decisions(connection: Connection, job_id: int, fire_times: Iterable[int], now: int, **values: str) -> None:
     for chunk in _chunks(sorted(fire_times)):
         connection.execute(
             update(fires)
             .where(fires.c.job_id == job_id, fires.c.fire_time.in_(chunk), fires.c.decision == "run")
-            .values(decision="skipped", reason=reason[:255], decided_at=now)
+            .values(decided_at=now, **values)
         )
 
 
@@ -97,15 +126,18 @@ def recall_executions(connection: Connection, ids: Sequence[int], reason_code: s
         )
 
 
-def list_recalled(connection: Connection, now: int, limit: int) -> list[Recalled]:
-    """What is being recalled and has not come due."""
-    rows = (
-        select(executions)
-        .where(executions.c.phase.in_(OPEN_PHASES), executions.c.recalled.is_not(None), executions.c.not_before > now)
-        .order_by(executions.c.id)
-        .limit(limit)
+def list_recalled(connection: Connection, now: int, limit: int, opened_after: int = 0) -> list[Recalled]:
+    """What is being recalled and has not come due; with ``opened_after`` only the newer ones are looked at."""
+    rows = select(executions).where(
+        executions.c.phase.in_(OPEN_PHASES),
+        KNOWN_CAUSE,
+        executions.c.recalled.is_not(None),
+        executions.c.not_before > now,
     )
-    return [Recalled(execution_of(row), row.recalled) for row in connection.execute(rows)]
+    if opened_after:
+        rows = rows.where(executions.c.trigger_time > opened_after)
+    found = connection.execute(rows.order_by(executions.c.not_before, executions.c.id).limit(limit))
+    return [Recalled(execution_of(row), row.recalled) for row in found]
 
 
 def list_holders(connection: Connection, epochs: Collection[int], after: int) -> list[Holder]:
@@ -123,6 +155,7 @@ def list_sent_ahead(
         select(executions)
         .where(
             *_sent_ahead(epochs, after),
+            KNOWN_CAUSE,
             executions.c.executor_address == holder.address,
             executions.c.incarnation == holder.incarnation,
         )

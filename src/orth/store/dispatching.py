@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, or_, select, update
 
 from orth.domain.executions import SUCCESS, Execution, Phase
+from orth.domain.jobs import TriggerCause
 from orth.store.engines import among, locked, update_many
-from orth.store.executions import execution_of, stored_message
+from orth.store.executions import KNOWN_CAUSE, execution_of, stored_message
 from orth.store.tables import executions
 
 _IDS_PER_STATEMENT = 500
@@ -32,14 +33,20 @@ class Assignment:
 def take_due(connection: Connection, now: int, limit: int) -> list[Execution]:
     """Executions that wait for dispatch and may start, those due longest first, locked until the transaction ends."""
     due = or_(executions.c.not_before.is_(None), executions.c.not_before <= now)
-    waiting = select(executions.c.id).where(executions.c.phase == Phase.OPENED, due)
+    waiting = select(executions.c.id).where(executions.c.phase == Phase.OPENED, KNOWN_CAUSE, due)
     return _take(connection, connection.scalars(waiting.order_by(_DUE_SINCE, executions.c.id).limit(limit)))
 
 
 def take_ahead(connection: Connection, now: int, after: int, limit: int) -> list[Execution]:
-    """Executions with ids above ``after`` that must not start yet, in order of id, locked as above."""
+    """Executions with ids above ``after`` that must not start yet, in order of id, locked as above. The next attempt at
+    something is not among them: its pause may be long, and who is there when it is over is not known yet.
+    """
     ahead = select(executions.c.id).where(
-        executions.c.phase == Phase.OPENED, executions.c.not_before > now, executions.c.id > after
+        executions.c.phase == Phase.OPENED,
+        KNOWN_CAUSE,
+        executions.c.not_before > now,
+        executions.c.id > after,
+        executions.c.cause != TriggerCause.RETRY,
     )
     return _take(connection, connection.scalars(ahead.order_by(executions.c.id).limit(limit)))
 
@@ -59,7 +66,7 @@ def _take(connection: Connection, ids: Iterable[int]) -> list[Execution]:
     taken: list[Execution] = []
     for chunk in _chunks(sorted(order)):
         waiting = select(executions).where(
-            among(connection, executions.c.id, chunk), executions.c.phase == Phase.OPENED
+            among(connection, executions.c.id, chunk), executions.c.phase == Phase.OPENED, KNOWN_CAUSE
         )
         taken += [execution_of(row) for row in connection.execute(locked(waiting, connection, skip=True))]
     return sorted(taken, key=lambda execution: order[execution.id])
@@ -145,7 +152,7 @@ def list_unknown(connection: Connection, limit: int, after: int = 0) -> list[tup
     """Executions nobody is sure about, in order of id, those after ``after``; each with the instant the doubt began."""
     rows = connection.execute(
         select(executions)
-        .where(executions.c.phase == Phase.UNKNOWN, executions.c.id > after)
+        .where(executions.c.phase == Phase.UNKNOWN, KNOWN_CAUSE, executions.c.id > after)
         .order_by(executions.c.id)
         .limit(limit)
     )

@@ -1,14 +1,20 @@
-"""Executions: opening, ending and finding them. What happens between is in ``dispatching``.
+"""Executions: opening, ending and finding them. What happens between is in ``dispatching``, lists of them are in
+``execution_lists``.
 
 Every change names the phase it expects. A row that has ended matches none of them, so it is never changed again;
 ``end_executions`` tells which rows it won, and only the winner draws consequences.
+
+A row may hold a cause or a phase that this version does not know, written by a newer node or by hand. Loops pass over
+it (``KNOWN_CAUSE``), lists show it as an ``UnreadableExecution``, and whoever asks for it gets ``Unreadable``. A result
+for it is stored; what would follow from it is left to a version that knows.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, select
+from sqlalchemy import Connection, Row, Select, and_, or_, select
 
 from orth.domain.executions import (
     FAILURE,
@@ -19,19 +25,34 @@ from orth.domain.executions import (
     STORED_MESSAGE_LIMIT,
     SUCCESS,
     TAKEN_PHASES,
-    TIMED_OUT,
-    UNSENT_PHASES,
     Execution,
     Phase,
-    Status,
     cut,
     status_of,
 )
 from orth.domain.jobs import TriggerCause
+from orth.errors import Unreadable
 from orth.store.engines import among, insert_new, locked, update_many
 from orth.store.tables import executions, ownership
 
 _IDS_PER_STATEMENT = 500
+_CAUSES = {one.value: one for one in TriggerCause}
+_PHASES = {one.value: one for one in Phase}
+
+KNOWN_CAUSE = executions.c.cause.in_(_CAUSES)
+"""Executions that this version can read, among those in a phase it knows."""
+READABLE = and_(KNOWN_CAUSE, executions.c.phase.in_(_PHASES))
+"""Executions that this version can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableExecution:
+    """What is stored about an execution that cannot be read, by the names of ``Execution``, and why it cannot."""
+
+    id: int
+    trigger_time: int
+    values: Mapping[str, Any]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +108,21 @@ def ids_of_trigger(connection: Connection, job_id: int, trigger_key: str) -> lis
     return sorted(row.id for row in rows)
 
 
+def ids_of_triggers(connection: Connection, triggers: Sequence[tuple[int, str]]) -> dict[tuple[int, str], int]:
+    """What each of these causes, a job and a key, has opened, where that is one execution and no more."""
+    found: dict[tuple[int, str], int] = {}
+    for start in range(0, len(triggers), _IDS_PER_STATEMENT):
+        some = triggers[start : start + _IDS_PER_STATEMENT]
+        rows = connection.execute(
+            select(executions.c.id, executions.c.job_id, executions.c.trigger_key).where(
+                executions.c.job_id.in_({job_id for job_id, _key in some}),
+                executions.c.trigger_key.in_({key for _job_id, key in some}),
+            )
+        )
+        found |= {(row.job_id, row.trigger_key): row.id for row in rows}
+    return found
+
+
 def opened_keys(connection: Connection, triggers: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
     """Which of these causes, each a job and a key, have opened something."""
     jobs, keys = {job_id for job_id, _key in triggers}, {key for _job_id, key in triggers}
@@ -106,13 +142,13 @@ def request_digest_of(connection: Connection, execution_id: int) -> str | None:
 
 def list_taken(connection: Connection, after: int, limit: int) -> list[Execution]:
     """Executions that an executor has, in order of id, those after ``after``."""
-    taken = select(executions).where(executions.c.phase.in_(TAKEN_PHASES), executions.c.id > after)
+    taken = select(executions).where(executions.c.phase.in_(TAKEN_PHASES), KNOWN_CAUSE, executions.c.id > after)
     return [execution_of(row) for row in connection.execute(taken.order_by(executions.c.id).limit(limit))]
 
 
 def end_executions(connection: Connection, endings: Sequence[Ending], now: int) -> list[Execution]:
-    """End those among these that are open and may end so; those it won, as they are now. Two endings of one execution:
-    the first counts.
+    """End those among these that are open and may end so; those it won and can read, as they are now. Two endings of
+    one execution: the first counts.
     """
     wanted: dict[int, Ending] = {}
     for ending in endings:
@@ -129,7 +165,7 @@ def end_executions(connection: Connection, endings: Sequence[Ending], now: int) 
         admitted = [(row, value) for row, value in values if _may_end(row, value)]
         ended = [{"id": row.id, **value} for row, value in admitted]
         update_many(connection, executions, ("id",), ended, executions.c.phase != Phase.ENDED)
-        won.extend(execution_of(row, value) for row, value in admitted)
+        won.extend(execution_of(row, value) for row, value in admitted if row.cause in _CAUSES)
     return won
 
 
@@ -150,60 +186,39 @@ def sent_ids(connection: Connection, ids: Iterable[int]) -> set[int]:
     return found
 
 
-def hold_ended(connection: Connection, ids: Iterable[int], reason_codes: Collection[str]) -> set[int]:
-    """Which of these ended for one of these reasons; locked until the transaction ends."""
-    found: set[int] = set()
-    for chunk in _chunks(sorted(set(ids))):
-        ended = select(executions.c.id).where(
-            among(connection, executions.c.id, chunk),
-            executions.c.phase == Phase.ENDED,
-            executions.c.reason_code.in_(reason_codes),
+def find_execution(connection: Connection, execution_id: int) -> Execution | None:
+    """None when there is none; ``Unreadable`` when there is and it cannot be read."""
+    found = look_up(connection, execution_id)
+    if isinstance(found, UnreadableExecution):
+        raise Unreadable(
+            f"Execution {found.id} cannot be read: {found.reason}.",
+            hint="A newer version may have written it: upgrade this node, or correct the row.",
         )
-        found.update(connection.scalars(locked(ended.order_by(executions.c.id), connection)))
     return found
 
 
-def find_execution(connection: Connection, execution_id: int) -> Execution | None:
-    row = connection.execute(_with_owner().where(executions.c.id == execution_id)).one_or_none()
-    return None if row is None else execution_of(row)
+def find_readable(connection: Connection, execution_id: int) -> Execution | None:
+    """None when there is none that can be read."""
+    found = look_up(connection, execution_id)
+    return found if isinstance(found, Execution) else None
 
 
-def list_executions(
-    connection: Connection,
-    *,
-    before: int | None,
-    limit: int,
-    job_id: int | None = None,
-    status: Status | None = None,
-    since: int | None = None,
-    batch_id: int | None = None,
-) -> list[Execution]:
-    """Executions newest first, those with an id below ``before``."""
-    statement = _with_owner().order_by(executions.c.id.desc()).limit(limit)
-    if before is not None:
-        statement = statement.where(executions.c.id < before)
-    if job_id is not None:
-        statement = statement.where(executions.c.job_id == job_id)
-    if since is not None:
-        statement = statement.where(executions.c.trigger_time >= since)
-    if batch_id is not None:
-        statement = statement.where(executions.c.batch_id == batch_id)
-    if status is not None:
-        statement = statement.where(_STATUS_IS[status])
-    return [execution_of(row) for row in connection.execute(statement)]
+def look_up(connection: Connection, execution_id: int) -> Execution | UnreadableExecution | None:
+    row = connection.execute(with_owner().where(executions.c.id == execution_id)).one_or_none()
+    return None if row is None else listed_execution(row)
 
 
-_STATUS_IS: dict[Status, ColumnElement[bool]] = {
-    # The open ones are looked up by phase, which has an index; the codes say the same.
-    Status.INIT: executions.c.phase.in_(UNSENT_PHASES),
-    Status.PENDING: and_(executions.c.phase.in_(OPEN_PHASES), executions.c.trigger_code == SUCCESS),
-    Status.SUCCESS: and_(executions.c.trigger_code == SUCCESS, executions.c.handle_code == SUCCESS),
-    Status.TIMEOUT: and_(executions.c.trigger_code == SUCCESS, executions.c.handle_code == TIMED_OUT),
-    Status.FAILED: and_(
-        executions.c.trigger_code == SUCCESS, executions.c.handle_code.not_in((NOT_YET, SUCCESS, TIMED_OUT))
-    ),
-    Status.TRIGGER_FAILED: executions.c.trigger_code.not_in((NOT_YET, SUCCESS)),
-}
+def unreadable_executions(connection: Connection, limit: int) -> list[UnreadableExecution]:
+    """Executions that cannot be read and would otherwise be worked on: open ones, and those in an unknown phase."""
+    # Between the phases that are known, so that the index is asked for what nearly never is there.
+    phase, known = executions.c.phase, sorted(_PHASES)
+    between = (and_(phase > low, phase < high) for low, high in pairwise(known))
+    strange = or_(phase < known[0], *between, phase > known[-1])
+    found: list[UnreadableExecution] = []
+    for asked in (strange, and_(phase.in_(OPEN_PHASES), executions.c.cause.not_in(_CAUSES))):
+        rows = connection.execute(with_owner().where(asked).order_by(executions.c.id).limit(limit))
+        found += [one for row in rows if isinstance(one := listed_execution(row), UnreadableExecution)]
+    return found[:limit]
 
 
 def _opened_row(opening: Opening, now: int) -> dict[str, Any]:
@@ -271,15 +286,28 @@ _CHANGING = (
 
 
 def execution_of(row: Row[Any], ended: dict[str, Any] | None = None) -> Execution:
-    """A row of the table, or what it became when it was ``ended``."""
-    became = ended or {}
+    """A row of the table that can be read, or what it became when it was ``ended``."""
+    values = _values(row, ended or {})
+    return Execution(**values | {"cause": _CAUSES[values["cause"]], "phase": _PHASES[values["phase"]]})
+
+
+def listed_execution(row: Row[Any]) -> Execution | UnreadableExecution:
+    """A row of the table, whether or not it can be read."""
+    wrong = [name for name, known in (("cause", _CAUSES), ("phase", _PHASES)) if getattr(row, name) not in known]
+    if not wrong:
+        return execution_of(row)
+    reason = ", ".join(f"{name} is {str(getattr(row, name))[:40]!r}" for name in wrong)
+    return UnreadableExecution(row.id, row.trigger_time, _values(row, {}), reason)
+
+
+def _values(row: Row[Any], became: Mapping[str, Any]) -> dict[str, Any]:
+    """By the names of ``Execution``, and as they are stored."""
     fields = {name: became[name] if name in became else getattr(row, name) for name in _CHANGING}
-    fields["phase"] = Phase(fields["phase"])
-    return Execution(
+    return dict(
         id=row.id,
         job_id=row.job_id,
         job_group=row.job_group,
-        cause=TriggerCause(row.cause),
+        cause=row.cause,
         schedule_time=row.schedule_time,
         trigger_time=row.trigger_time,
         addresses=tuple(part for part in (row.address_list or "").split(",") if part),
@@ -300,7 +328,8 @@ def execution_of(row: Row[Any], ended: dict[str, Any] | None = None) -> Executio
     )
 
 
-def _with_owner() -> Any:
+def with_owner() -> Select[Any]:
+    """Executions, each with the node that owns it."""
     owner = ownership.c.node_id.label("owner_node")
     joined = executions.outerjoin(ownership, ownership.c.execution_id == executions.c.id)
     return select(executions, owner).select_from(joined)

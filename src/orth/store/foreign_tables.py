@@ -18,6 +18,8 @@ ROWS_LIMIT = 100_000
 """Of any one table: more than any installation has jobs."""
 
 _PATIENCE = 60.0
+_SILENCE = 20  # seconds without a word: whoever listens there is no database, or one that hangs
+_LOST = 2013  # what the driver calls a connection that broke, or was silent for too long
 _PREFIXES = ("xxl_job_", "orth_job_")
 _OURS = "orth_schema_version"
 
@@ -36,7 +38,8 @@ class ForeignTables:
 def read_foreign_tables(address: str) -> ForeignTables:
     """Everything at ``address`` that can be imported; ``Invalid`` when that is no xxl-job database."""
     url = _mysql_url(address)
-    engine = open_engine(url, size=1, patience=_PATIENCE)
+    bounds = {"read_timeout": str(_SILENCE), "write_timeout": str(_SILENCE)} | dict(url.query)
+    engine = open_engine(url.set(query=bounds), size=1, patience=_PATIENCE)
     try:
         with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
             connection.exec_driver_sql("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
@@ -88,4 +91,6 @@ def _cause(error: SQLAlchemyError) -> str:
     """What the server said, without the address: that may hold a password."""
     orig = getattr(error, "orig", None)
     told = orig.args[-1] if orig is not None and orig.args else type(error).__name__
+    if orig is not None and orig.args[0] == _LOST and "timed out" in str(told):
+        return f"it accepted the connection and said nothing for {_SILENCE} s"
     return str(told).splitlines()[0].rstrip(".")

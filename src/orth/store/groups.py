@@ -1,4 +1,8 @@
-"""Groups: executors that share an app name, and where to find them."""
+"""Groups: executors that share an app name, and where to find them.
+
+A row may hold what this version does not know, written by a newer node or by hand. It is read all the same, and says
+what is unknown (``Group.unknown``): what its executors have must still be watched, asked about and ended.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -90,13 +94,13 @@ def delete_group(connection: Connection, group_id: int) -> None:
 def manual_addresses(connection: Connection) -> dict[str, str]:
     """The addresses people wrote into lists, each with the app name of such a group."""
     rows = connection.execute(select(groups).where(groups.c.address_type == int(AddressType.MANUAL)))
-    return {address: row.app_name for row in rows for address in _group(row).addresses}
+    return {address: row.app_name for row in rows for address in _addresses(row)}
 
 
 def automatic_addresses(connection: Connection) -> dict[str, tuple[str, ...]]:
     """What the automatic groups list, by app name."""
     rows = connection.execute(select(groups).where(groups.c.address_type == int(AddressType.AUTO)))
-    return {row.app_name: _group(row).addresses for row in rows}
+    return {row.app_name: _addresses(row) for row in rows}
 
 
 def hold_automatic_group(connection: Connection, app_name: str) -> bool:
@@ -112,7 +116,7 @@ def edit_automatic_addresses(
     row = select(groups).where(groups.c.app_name == app_name, groups.c.address_type == int(AddressType.AUTO))
     stored = connection.execute(locked(row, connection)).one_or_none()
     if stored is not None:
-        gone, listed = set(removed), _group(stored).addresses
+        gone, listed = set(removed), _addresses(stored)
         kept = [address for address in listed if address not in gone]
         new = set(added).difference(listed)
         set_automatic_addresses(connection, app_name, sorted([*kept, *new]), now)
@@ -132,6 +136,28 @@ def set_automatic_addresses(connection: Connection, app_name: str, addresses: li
     )
 
 
+def unreadable_groups(connection: Connection, limit: int) -> list[Group]:
+    """Groups with something that this version does not know, in order of id."""
+    strange = or_(groups.c.dialect.not_in(_DIALECTS), groups.c.address_type.not_in(_ADDRESS_TYPES))
+    rows = connection.execute(select(groups).where(strange).order_by(groups.c.id).limit(limit))
+    return [_group(row) for row in rows]
+
+
+_DIALECTS = {one.value: one for one in GroupDialect}
+_ADDRESS_TYPES = {one.value: one for one in AddressType}
+
+
 def _group(row: Row[Any]) -> Group:
-    addresses = tuple(part for part in (row.address_list or "").split(",") if part)
-    return Group(row.id, row.app_name, row.title, AddressType(row.address_type), addresses, GroupDialect(row.dialect))
+    dialect, address_type = _DIALECTS.get(row.dialect), _ADDRESS_TYPES.get(row.address_type)
+    unknown: list[tuple[str, object]] = []
+    if dialect is None:
+        dialect = GroupDialect.AUTO  # a question in the wrong dialect is answered by an error, which says nothing
+        unknown.append(("dialect", row.dialect))
+    if address_type is None:
+        address_type = AddressType.MANUAL  # so nobody concludes anything from an absence from the registry
+        unknown.append(("address_type", row.address_type))
+    return Group(row.id, row.app_name, row.title, address_type, _addresses(row), dialect, tuple(unknown))
+
+
+def _addresses(row: Row[Any]) -> tuple[str, ...]:
+    return tuple(part for part in (row.address_list or "").split(",") if part)

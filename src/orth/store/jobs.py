@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Integer, Row, delete, exists, func, literal, 
 from orth.domain.jobs import (
     PLANNED_AHEAD,
     BlockStrategy,
+    ChildParam,
     DstPolicy,
     GlueType,
     Job,
@@ -21,6 +22,7 @@ from orth.domain.jobs import (
     RouteStrategy,
     ScheduleType,
 )
+from orth.domain.retries import read_policy, text_of
 from orth.domain.schedules import LAST_INSTANT
 from orth.errors import Conflict, NotFound, Unreadable
 from orth.store.engines import among, insert_returning_id, locked, share_locked, update_many
@@ -180,6 +182,17 @@ def claim_due_jobs(connection: Connection, now: int, limit: int, ahead: int = 0)
     return [_job(row) for row in connection.execute(locked(due, connection, skip=True))]
 
 
+def periodic_jobs(connection: Connection, instant: int, after: int, limit: int) -> list[Job | UnreadableJob]:
+    """Running jobs with a period that wait for a fire after ``instant``, in order of id, those after ``after``."""
+    waiting = select(jobs).where(
+        jobs.c.trigger_status == RUNNING,
+        jobs.c.due_time > instant,
+        jobs.c.schedule_type.in_((ScheduleType.FIX_RATE, ScheduleType.FIX_DELAY)),
+        jobs.c.id > after,
+    )
+    return [_job(row) for row in connection.execute(waiting.order_by(jobs.c.id).limit(limit))]
+
+
 @dataclass(frozen=True, slots=True)
 class Upcoming:
     """The earliest due times of running jobs, each None if there is none: of those that may be planned now, of those
@@ -254,6 +267,7 @@ def _values(job: Job) -> dict[str, Any]:
         "trigger_status": RUNNING if job.trigger_status else STOPPED,
         "child_per_shard": int(job.child_per_shard),
         "label_selector": job.label_selector or None,
+        "retry_policy": text_of(job.retry_policy) if job.retry_policy else None,
     }
 
 
@@ -287,6 +301,8 @@ def _parsed(row: Row[Any]) -> Job:
         raise ValueError
     values["child_per_shard"] = bool(values["child_per_shard"])
     values["label_selector"] = values["label_selector"] or ""
+    if values["retry_policy"] is not None:
+        values["retry_policy"] = read_policy(values["retry_policy"])
     values["trigger_status"] = values["trigger_status"] == RUNNING
     return Job(**values)
 
@@ -312,7 +328,16 @@ def _why_unreadable(row: Mapping[str, Any]) -> str:
     wrong = [name for name, members in _MEMBERS.items() if row[name] not in members]
     wrong += [name for name in _NUMBER_NAMES if type(row[name]) is not int]
     wrong += [name for name in _INSTANT_NAMES if type(row[name]) is int and _instant(row[name]) is None]
-    return ", ".join(f"{name} is {str(row[name])[:40]!r}" for name in wrong or ["child_jobid"])
+    if not wrong:
+        wrong = ["retry_policy" if _is_no_policy(row["retry_policy"]) else "child_jobid"]
+    return ", ".join(f"{name} is {str(row[name])[:40]!r}" for name in wrong)
+
+
+def _is_no_policy(text: str | None) -> bool:
+    try:
+        return text is not None and not read_policy(text)
+    except ValueError:
+        return True
 
 
 def _instant(value: object) -> int | None:
@@ -338,4 +363,5 @@ _MEMBERS: dict[str, dict[str, Any]] = {
     "executor_route_strategy": {one.value: one for one in RouteStrategy},
     "executor_block_strategy": {one.value: one for one in BlockStrategy},
     "glue_type": {one.value: one for one in GlueType},
+    "child_param": {one.value: one for one in ChildParam},
 }

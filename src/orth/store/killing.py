@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select
 
 from orth.domain.executions import OPEN_PHASES, Execution, Phase
 from orth.store.engines import among, locked
-from orth.store.executions import execution_of
+from orth.store.executions import READABLE, execution_of
 from orth.store.tables import executions
 
 _IDS_PER_STATEMENT = 500
@@ -20,12 +20,12 @@ def open_at_executors(connection: Connection, job_id: int) -> set[int]:
 
 
 def hold_executions(connection: Connection, ids: Iterable[int]) -> dict[int, Execution]:
-    """Those of these that exist, open or ended, as they stay until the transaction ends."""
+    """Those of these that exist and can be read, open or ended, as they stay until the transaction ends."""
     # In order of id, as those who end executions: two such transactions never wait for each other in a ring.
     wanted = sorted(ids)
     held: dict[int, Execution] = {}
     for start in range(0, len(wanted), _IDS_PER_STATEMENT):
         chunk = among(connection, executions.c.id, wanted[start : start + _IDS_PER_STATEMENT])
-        rows = locked(select(executions).where(chunk).order_by(executions.c.id), connection)
+        rows = locked(select(executions).where(chunk, READABLE).order_by(executions.c.id), connection)
         held |= {row.id: execution_of(row) for row in connection.execute(rows)}
     return held

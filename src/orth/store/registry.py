@@ -302,10 +302,12 @@ def _entries(connection: Connection, *conditions: ColumnElement[bool], limit: in
         .order_by(registry.c.registry_key, registry.c.registry_value)
         .limit(limit)
     )
-    return [
-        ExecutorEntry(name, address, at, who, _extensions(extensions), version, since, load, _labels(labels), offset)
-        for name, address, at, who, extensions, version, since, load, labels, offset in rows
-    ]
+    entries = []
+    for name, address, at, who, extensions, version, since, load, text, offset in rows:
+        labels, unreadable = _labels(text)
+        known = _extensions(extensions)
+        entries.append(ExecutorEntry(name, address, at, who, known, version, since, load, labels, offset, unreadable))
+    return entries
 
 
 @lru_cache(maxsize=256)  # thousands of executors announce the same few
@@ -314,8 +316,15 @@ def _extensions(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)
-def _labels(text: str | None) -> Mapping[str, str]:
-    return json.loads(text) if text else {}
+def _labels(text: str | None) -> tuple[Mapping[str, str], str]:
+    """The labels of an executor, and what of them cannot be read."""
+    try:
+        labels = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        labels = None
+    if isinstance(labels, dict) and all(isinstance(value, str) for value in labels.values()):
+        return labels, ""
+    return {}, f"labels is {str(text)[:40]!r}"
 
 
 def list_unclaimed(connection: Connection, *, after: str = "", limit: int | None = None) -> list[Unclaimed]:
@@ -334,8 +343,8 @@ def list_unclaimed(connection: Connection, *, after: str = "", limit: int | None
     return [Unclaimed(app_name, count, last_beat) for app_name, count, last_beat in rows]
 
 
-def announced_handlers(connection: Connection, app_name: str) -> list[str]:
-    """What the executors of an app announced about their handlers: JSON texts, each once."""
+def announced_handlers(connection: Connection, app_name: str) -> list[list[dict[str, Any]]]:
+    """What the executors of an app announced about their handlers, each list once; those that can be read."""
     rows = connection.execute(
         select(registry.c.handlers)
         .where(
@@ -344,7 +353,16 @@ def announced_handlers(connection: Connection, app_name: str) -> list[str]:
         .group_by(registry.c.handlers)
         .order_by(func.min(registry.c.registry_value))
     )
-    return [row.handlers for row in rows]
+    return [handlers for row in rows if (handlers := _handlers(row.handlers)) is not None]
+
+
+@lru_cache(maxsize=64)
+def _handlers(text: str) -> list[dict[str, Any]] | None:
+    try:
+        said = json.loads(text)["handlers"]
+        return said if all(isinstance(one["name"], str) for one in said) else None
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return None
 
 
 def refresh_addresses(connection: Connection, app_name: str, now: int) -> None:

@@ -11,7 +11,8 @@ from typing import Self
 
 from orth.cluster.election import Node
 from orth.coordinator.defining import define, define_group, start_job, trigger_job
-from orth.coordinator.node import Coordinator, Surroundings
+from orth.coordinator.node import Coordinator
+from orth.coordinator.rooms import Surroundings
 from orth.coordinator.triggering import Request
 from orth.domain.executions import Execution
 from orth.domain.jobs import AddressType, Group, Job, TriggerCause
@@ -22,7 +23,9 @@ from orth.executor.settings import ExecutorSettings
 from orth.loop import Loop
 from orth.settings import Settings
 from orth.store.database import Database, open_database
-from orth.store.executions import find_execution, list_executions
+from orth.store.execution_filters import Filter
+from orth.store.execution_lists import list_executions
+from orth.store.executions import find_execution
 from orth.store.groups import list_groups
 from orth.store.jobs import get_job
 from orth.store.migrating import upgrade
@@ -84,8 +87,8 @@ class Cluster:
             await asyncio.to_thread(executor.threads.drain, 1.0)
             executor.close()
         for coordinator in self.coordinators:
-            await coordinator.probing.close()
-            await coordinator.dispatch.drain()
+            await coordinator.presence.probing.close()
+            await coordinator.work.dispatch.drain()
         for db in self._databases:
             db.close()
 
@@ -146,8 +149,8 @@ class Cluster:
         """End a coordinator without a word: no good-bye, no last write."""
         self.coordinators.remove(coordinator)
         self.network.coordinators.remove(coordinator)
-        await coordinator.dispatch.forget()
-        await coordinator.probing.close()
+        await coordinator.work.dispatch.forget()
+        await coordinator.presence.probing.close()
 
     def kill_executor(self, executor: Runtime) -> None:
         """End an executor without a word."""
@@ -182,8 +185,8 @@ class Cluster:
     async def settle(self) -> None:
         """Wait, in real time, until requests have been answered and handlers have ended."""
         for coordinator in self.coordinators:
-            await coordinator.dispatch.all_answered()
-            await coordinator.probing.all_answered()
+            await coordinator.work.dispatch.all_answered()
+            await coordinator.presence.probing.all_answered()
         for executor in self.executors:
             idle = await asyncio.to_thread(executor.join_idle, _HANDLERS_MAY_TAKE, held=False)
             assert idle, "a handler has not ended; a cluster turned by hand needs handlers that do"
@@ -206,7 +209,7 @@ class Cluster:
         if start:
             await self.db.tx(start_job, job_id, now)
             for coordinator in self.coordinators:
-                coordinator.due.wake()
+                coordinator.work.due.wake()
         return await self.db.read(get_job, job_id)
 
     async def trigger(self, job: Job, param: str | None = None) -> int:
@@ -217,9 +220,11 @@ class Cluster:
     async def trigger_all(self, job: Job, param: str | None = None, addresses: Sequence[str] = ()) -> list[int]:
         """Trigger a job by hand; the ids of its executions, of which a broadcast has several."""
         asked = Request(TriggerCause.MANUAL, secrets.token_hex(8), param, tuple(addresses))
-        opened = await self.db.tx(trigger_job, job.id, asked, self.clock.now(), self.coordinators[0].reach.avoid)
+        opened = await self.db.tx(
+            trigger_job, job.id, asked, self.clock.now(), self.coordinators[0].presence.reach.avoid
+        )
         for coordinator in self.coordinators:
-            coordinator.dispatch.wake()
+            coordinator.work.dispatch.wake()
         return opened
 
     async def execution(self, execution_id: int) -> Execution:
@@ -229,8 +234,8 @@ class Cluster:
 
     async def executions(self, job: Job) -> list[Execution]:
         """All executions of a job, oldest first."""
-        found = await self.db.read(list_executions, before=None, limit=10_000, job_id=job.id)
-        return found[::-1]
+        found = await self.db.read(list_executions, Filter(job_id=job.id), limit=10_000)
+        return [one for one in found[::-1] if isinstance(one, Execution)]
 
 
 def _planning(settings: Settings, ahead: float) -> Settings:

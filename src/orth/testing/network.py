@@ -129,9 +129,17 @@ class ExecutorEnd:
         return await self._network.deliver(address, "/kill", body, auth_headers(token, dialect, app_name))
 
     async def log(
-        self, address: str, request: LogRequest, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+        self,
+        address: str,
+        request: LogRequest,
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = frozenset(),
+        dialect: Dialect = Dialect.AUTO,
     ) -> LogPage:
-        reply = await self._network.deliver(address, "/log", log_body(request), auth_headers(token, dialect, app_name))
+        body = log_body(request, extensions)
+        reply = await self._network.deliver(address, "/log", body, auth_headers(token, dialect, app_name))
         return read_log_page(reply.payload, request.from_line_num)
 
 
@@ -142,13 +150,13 @@ class CoordinatorLine:
         self._network = network
 
     def register(self, request: RegistryRequest) -> None:
-        self._do(self._first().registrations.beat(request))
+        self._do(self._first().presence.registrations.beat(request))
 
     def unregister(self, request: RegistryRequest) -> None:
-        self._do(self._first().registrations.leave(request))
+        self._do(self._first().presence.registrations.leave(request))
 
     def call_back(self, items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
-        return self._do(self._first().callbacks.take(items))
+        return self._do(self._first().work.callbacks.take(items))
 
     def _first(self) -> Coordinator:
         if not self._network.coordinators:

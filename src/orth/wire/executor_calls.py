@@ -3,8 +3,8 @@
 The one question that matters after a failed call is whether the executor may have got it. ``NotSent`` says that it
 surely has not: there never was a connection, so the trigger may go elsewhere. ``AnswerUnknown`` says that it may have:
 once a connection is there, bytes may have left, and neither a timeout nor a reset tells whether they arrived. A gateway
-that answers for its silent neighbour (502, 504) is no wiser. An unknown trigger is never "failed": the executor is
-asked about it.
+that answers for its silent neighbour (408, 502, 504, 524) is no wiser. An unknown trigger is never "failed": the
+executor is asked about it.
 
 An answer that did arrive is a ``Reply``, and its code decides. A redirect is not followed: the executor's address is
 what was registered, and a request with a token in it goes nowhere else.
@@ -33,13 +33,23 @@ from orth.wire.dialects import (
     run_body,
     runs_body,
 )
-from orth.wire.messages import BODY_LIMIT, LogPage, LogRequest, Reply, RunAnswer, RunRequest, checked_address
+from orth.wire.messages import (
+    BODY_LIMIT,
+    LOG_WAIT_LIMIT,
+    Extension,
+    LogPage,
+    LogRequest,
+    Reply,
+    RunAnswer,
+    RunRequest,
+    checked_address,
+)
 
 LOG_REPLY_LIMIT = 16 * 1024 * 1024
 """Bytes of a page of log: foreign executors send everything up to the end of the file."""
 
 _NO_EXTENSIONS: frozenset[str] = frozenset()
-_GATEWAY_FAILED = (502, 504)
+_GATEWAY_FAILED = (408, 502, 504, 524)
 _DOOR_FULL = 503
 _KEEP_ALIVE = 3.0
 """Seconds a connection waits for its next use. Less than any server's own limit: a server that closes the connection
@@ -106,7 +116,14 @@ class ExecutorLink(Protocol):
     ) -> Reply: ...
 
     async def log(
-        self, address: str, request: LogRequest, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+        self,
+        address: str,
+        request: LogRequest,
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = _NO_EXTENSIONS,
+        dialect: Dialect = Dialect.AUTO,
     ) -> LogPage: ...
 
 
@@ -210,34 +227,48 @@ class ExecutorCalls:
         return await self._call(address, "/kill", body, auth_headers(token, dialect, app_name))
 
     async def log(
-        self, address: str, request: LogRequest, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+        self,
+        address: str,
+        request: LogRequest,
+        *,
+        token: str,
+        app_name: str = "",
+        extensions: frozenset[str] = _NO_EXTENSIONS,
+        dialect: Dialect = Dialect.AUTO,
     ) -> LogPage:
-        """Lines of an execution's log."""
-        headers = auth_headers(token, dialect, app_name)
-        reply = await self._call(address, "/log", log_body(request), headers, LOG_REPLY_LIMIT)
+        """Lines of an execution's log. An executor that was asked to wait for some is given that much longer."""
+        headers, body = auth_headers(token, dialect, app_name), log_body(request, extensions)
+        held = min(request.wait or 0, LOG_WAIT_LIMIT) if Extension.FOLLOW_LOG in extensions else 0
+        reply = await self._call(address, "/log", body, headers, LOG_REPLY_LIMIT, held)
         if not reply.ok:
             raise Unavailable(f"{address} has no log to show: {reply.msg} (code {reply.code}).")
         return read_log_page(reply.payload, request.from_line_num)
 
     async def _call(
-        self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int = BODY_LIMIT
+        self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int = BODY_LIMIT, held: float = 0.0
     ) -> Reply:
-        return read_reply(*await self._exchange(address, path, body, headers, limit))
+        return read_reply(*await self._exchange(address, path, body, headers, limit, held))
 
     async def _exchange(
-        self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int = BODY_LIMIT
+        self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int = BODY_LIMIT, held: float = 0.0
     ) -> tuple[int, bytes]:
         assert self._session is not None, "open() comes first"
         url = URL(checked_address(address) + path, encoded=True)
         passage = _Passage()
+        patience = self._timeout + held
         try:
             async with self._session.post(
-                url, data=body, headers=headers, allow_redirects=False, trace_request_ctx=passage
+                url,
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+                trace_request_ctx=passage,
+                timeout=aiohttp.ClientTimeout(total=patience),
             ) as response:
                 status, answer = response.status, await _read(response, limit)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             failure = AnswerUnknown if passage.connected else NotSent
-            raise failure(f"{url}: {_cause(error, self._timeout)}.") from error
+            raise failure(f"{url}: {_cause(error, patience)}.") from error
         if status in _GATEWAY_FAILED:
             raise AnswerUnknown(f"{url}: a gateway answered HTTP {status}.")
         return status, answer

@@ -21,7 +21,8 @@ from fastapi import FastAPI
 from sqlalchemy import Connection, delete, insert, select
 
 from orth.cluster.election import Node
-from orth.coordinator.node import Coordinator, Surroundings
+from orth.coordinator.node import Coordinator
+from orth.coordinator.rooms import Surroundings
 from orth.coordinator.signing import Claim, Signing, hash_password
 from orth.events import Events
 from orth.serving import Server, loop_factory

@@ -35,7 +35,7 @@ def every_route(routes: Sequence[Any]) -> Iterator[tuple[str, str]]:
         if hasattr(route, "effective_candidates"):
             yield from every_route(route.effective_candidates())
         else:
-            yield from ((method, route.path) for method in route.methods)
+            yield from ((method, route.path) for method in getattr(route, "methods", ()))  # a WebSocket has none
 
 
 def closed_routes(site: Site) -> list[tuple[str, str]]:

@@ -1,27 +1,19 @@
-"""Executions as people see them, and their logs through a coordinator from real executors that behave or do not."""
+"""Executions as people see them."""
 
-import time
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+import sqlalchemy as sa
 
+from orth.coordinator.http import executions
 from orth.domain import reasons
 from orth.store.dispatching import record_unknown
 from orth.store.notes import Note, add_notes
-from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
-from tests.wire.peers import Exchange, Peer, answering, refusing
+from orth.store.tables import executions as stored
+from tests.coordinator.http.live import Caller, Site
 
 EXECUTIONS = "/api/v1/executions"
-
-
-def lines(first: int, last: int, content: str = "", *, end: bool = False, key: str = "isEnd") -> dict[str, Any]:
-    return {"fromLineNum": first, "toLineNum": last, "logContent": content, key: end}
-
-
-def taken_by(site: Site, address: str) -> int:
-    execution_id = site.execution(site.job())
-    site.dispatched(execution_id, address)
-    return execution_id
 
 
 def end(site: Site, execution_id: int) -> None:
@@ -94,6 +86,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "not_before": None,
         "batch_id": None,
         "owner_node": None,
+        "unreadable": None,
     }
     site.dispatched(execution_id, "http://10.0.0.1:9999")
     pending = admin.get(where).json
@@ -131,6 +124,50 @@ def test_executions_are_found_by_job_status_and_time(site: Site, admin: Caller, 
     assert found("since=2026-01-30T11:10:00%2B01:00") == [other, late]
     assert found("since=2026-01-30T10:10:00.001Z") == []
     assert found(f"since=1d&job_id={first}&status=failed") == [early]
+    assert found("until=5m") == [early]
+    assert found("since=1d&until=2026-01-30T10:10:00Z") == [early]
+    assert found(f"job_group={group}") == [other, late, early]
+    assert found(f"job_group={group + 1}") == []
+    assert found("executor=http://10.0.0.1:9999") == [late, early]
+    assert found("executor=http://10.0.0.1:9999&status=failed") == [early]
+    assert found("cause=api") == [other, late, early]
+    assert found("cause=cron") == found("batch_id=1") == []
+
+
+def test_executions_are_found_by_what_they_said(site: Site, admin: Caller, executor: Caller) -> None:
+    job = site.job(executor_param="region=eu_1")
+    said, other = site.execution(job), site.execution(job)
+    site.dispatched(said, "http://10.0.0.1:9999")
+    executor.post("/api/callback", [{"logId": said, "handleCode": 500, "handleMsg": "Disk 100% full"}]).envelope()
+
+    def found(text: str) -> list[int]:
+        return [one["id"] for one in admin.get(f"{EXECUTIONS}?text={quote(text)}").json["items"]]
+
+    assert found("disk 100%") == found("FULL") == [said]
+    assert found("REGION=eu_1") == [other, said]
+    assert found("eu%1") == found("euX1") == found("'; DROP TABLE orth_job_log; --") == []
+
+
+def test_a_page_of_a_long_search_may_be_empty_and_says_how_far_it_looked(
+    site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = site.job()
+    first, *_others = [site.execution(job) for _ in range(6)]
+    site.tx(lambda c: c.execute(sa.update(stored).where(stored.c.id == first).values(executor_param="needle")) and None)
+    monkeypatch.setattr(executions, "_FIRST_WINDOW", 2)
+    monkeypatch.setattr(executions, "_LOOK_FOR", 0.0)
+    looked: list[dict[str, Any]] = []
+    cursor = ""
+    while True:
+        looked.append(admin.get(f"{EXECUTIONS}?text=needle{cursor}").json)
+        if looked[-1]["next_cursor"] is None:
+            break
+        cursor = f"&cursor={looked[-1]['next_cursor']}"
+    assert [[one["id"] for one in page["items"]] for page in looked[:3]] == [[], [], [first]]
+    assert [page["looked_to"] for page in looked[:2]] == ["2026-01-30T10:00:00.000Z"] * 2
+    assert looked[-1]["looked_to"] is None
+    monkeypatch.setattr(executions, "_LOOK_FOR", 10.0)
+    assert [one["id"] for one in admin.get(f"{EXECUTIONS}?text=needle").json["items"]] == [first]
 
 
 @pytest.mark.parametrize(
@@ -145,6 +182,15 @@ def test_executions_are_found_by_job_status_and_time(site: Site, admin: Caller, 
         ("since=", "since"),
         ("since=" + "9" * 41, "since"),
         ("since=2026-02-30", "since"),
+        ("since=1h&until=2h", "since"),
+        ("until=tomorrow", "until"),
+        ("cause=magic", "cause"),
+        ("job_group=0", "job_group"),
+        ("executor=", "executor"),
+        ("executor=" + "x" * 256, "executor"),
+        ("text=", "text"),
+        ("text=%00", "text"),
+        ("text=" + "x" * 201, "text"),
     ],
 )
 def test_a_filter_that_means_nothing_is_refused(admin: Caller, query: str, field: str) -> None:
@@ -157,119 +203,3 @@ def test_an_execution_that_does_not_exist_is_not_found(admin: Caller, suffix: st
         assert number in admin.get(f"{EXECUTIONS}/{number}{suffix}").problem(404)["detail"]
     for number in ("0", "-1", "9223372036854775808", "9" * 50, "1.5", "x", "..%2f..%2fetc%2fpasswd", "%2e%2e"):
         assert admin.get(f"{EXECUTIONS}/{number}{suffix}").status in (404, 422)
-
-
-def test_a_page_of_log_comes_through_as_it_is(site: Site, admin: Caller) -> None:
-    with Peer(answering(lines(3, 4, "three\nfour"))) as peer:
-        execution_id = taken_by(site, peer.address)
-        answer = admin.get(f"{EXECUTIONS}/{execution_id}/log?from=3")
-    assert answer.json == {"from_line": 3, "to_line": 4, "content": "three\nfour", "end": False}
-    (asked,) = peer.requests
-    assert asked.path == "/log"
-    body = asked.json()
-    assert isinstance(body, dict)
-    assert (body["logId"], body["fromLineNum"]) == (execution_id, 3)
-    assert body["logDateTim"] == body["logDateTime"] == site.clock.now()
-    assert asked.headers["xxl-job-access-token"] == ACCESS_TOKEN
-
-
-@pytest.mark.parametrize("key", ["isEnd", "end"])
-@pytest.mark.parametrize("ended", [True, False])
-def test_the_end_is_where_the_executor_says_once_the_execution_is_over(
-    site: Site, admin: Caller, key: str, ended: bool
-) -> None:
-    with Peer(answering(lines(1, 2, "one\ntwo", end=ended, key=key))) as peer:
-        execution_id = taken_by(site, peer.address)
-        # A foreign executor calls every end of the file the end, also while the handler still writes.
-        assert admin.get(f"{EXECUTIONS}/{execution_id}/log").json["end"] is False
-        end(site, execution_id)
-        # More lines may come as long as lines come, though the execution is over.
-        assert admin.get(f"{EXECUTIONS}/{execution_id}/log").json["end"] is ended
-
-
-@pytest.mark.parametrize("nothing_new", [lines(5, 4), lines(5, 0), lines(5, 2), {}, None], ids=str)
-def test_nothing_new_is_the_end_only_when_the_execution_is_over(
-    site: Site, admin: Caller, nothing_new: dict[str, Any] | None
-) -> None:
-    with Peer(answering(nothing_new)) as peer:
-        execution_id = taken_by(site, peer.address)
-        where = f"{EXECUTIONS}/{execution_id}/log?from=5"
-        assert admin.get(where).json == {"from_line": 5, "to_line": 4, "content": "", "end": False}
-        end(site, execution_id)
-        assert admin.get(where).json == {"from_line": 5, "to_line": 4, "content": "", "end": True}
-
-
-def test_the_note_of_an_executor_without_the_log_comes_with_the_end(site: Site, admin: Caller) -> None:
-    with Peer(answering(lines(1, 0, "it was cleaned up", end=True))) as peer:
-        execution_id = taken_by(site, peer.address)
-        waiting = admin.get(f"{EXECUTIONS}/{execution_id}/log").json
-        end(site, execution_id)
-        shown = admin.get(f"{EXECUTIONS}/{execution_id}/log").json
-    assert waiting == {"from_line": 1, "to_line": 0, "content": "", "end": False}
-    assert shown == {"from_line": 1, "to_line": 0, "content": "it was cleaned up", "end": True}
-
-
-def test_an_execution_nobody_was_sent_has_no_lines_yet(site: Site, admin: Caller) -> None:
-    shown = admin.get(f"{EXECUTIONS}/{site.execution(site.job())}/log?from=7").json
-    assert shown == {"from_line": 7, "to_line": 6, "content": "", "end": False}
-
-
-def test_an_executor_that_is_gone_is_a_clear_problem(site: Site, admin: Caller) -> None:
-    with refusing() as address:
-        answer = admin.get(f"{EXECUTIONS}/{taken_by(site, address)}/log")
-    said = answer.problem(503)
-    assert address in said["detail"]
-    assert answer.headers["retry-after"]
-
-
-def test_an_executor_that_hangs_is_waited_for_no_longer_than_is_set(site: Site, admin: Caller) -> None:
-    with Peer(Exchange.hang) as peer:
-        execution_id = taken_by(site, peer.address)
-        began = time.monotonic()
-        said = admin.get(f"{EXECUTIONS}/{execution_id}/log").problem(503)
-    assert "no answer within 0.5 s" in said["detail"]
-    assert time.monotonic() - began < 5
-
-
-def respond(status: int, body: bytes) -> Any:
-    return lambda exchange: exchange.respond(body, status=status)
-
-
-@pytest.mark.parametrize(
-    "behaviour",
-    [
-        answering(code=500, msg="no such log"),
-        answering(lines(1, 2) | {"fromLineNum": "x"}),
-        answering(lines(1, 2) | {"toLineNum": 10**12}),
-        answering(lines(1, 2) | {"toLineNum": 1.5}),
-        respond(200, b"<html>hello</html>"),
-        respond(200, b""),
-        respond(200, b"["),
-        respond(401, b'{"code": 500, "msg": "token"}'),
-        respond(404, b"not here"),
-        respond(500, b"Traceback"),
-        respond(502, b"bad gateway"),
-        respond(302, b""),
-        lambda exchange: exchange.respond(b"x" * 17 * 1024 * 1024),
-        Exchange.reset,
-        Exchange.close,
-    ],
-)
-def test_an_executor_that_talks_nonsense_is_a_problem_of_its_own(site: Site, admin: Caller, behaviour: Any) -> None:
-    with Peer(behaviour) as peer:
-        answer = admin.get(f"{EXECUTIONS}/{taken_by(site, peer.address)}/log")
-    assert answer.status == 503
-    assert peer.address in answer.json["detail"]
-
-
-@pytest.mark.parametrize("line", ["0", "-1", "2147483648", "9" * 30, "x", "1.5", ""])
-def test_a_line_out_of_range_is_refused(site: Site, admin: Caller, line: str) -> None:
-    said = admin.get(f"{EXECUTIONS}/{site.execution(site.job())}/log?from={line}").problem(422)
-    assert said["errors"][0]["field"] == "from"
-
-
-def test_a_log_is_text_whatever_is_in_it(site: Site, admin: Caller) -> None:
-    with Peer(answering(lines(1, 1, "a\x00b <script> \ud83d \x1b[31m"))) as peer:
-        shown = admin.get(f"{EXECUTIONS}/{taken_by(site, peer.address)}/log")
-    assert shown.content_type == "application/json"
-    assert shown.json["content"] == "a\ufffdb <script> \ufffd \x1b[31m"

@@ -31,6 +31,7 @@ def test_an_executor_ages_visibly(site: Site, admin: Caller, executor: Caller) -
         "version": "9",
         "extensions": ["resend"],
         "labels": {"zone": "eu"},
+        "unreadable": None,
         "load": 3,
         "clock_offset": None,
         "reachability": [{"node": "node", "state": "untried", "since": None, "checked_at": None, "reason": ""}],
@@ -148,7 +149,8 @@ def test_unclaimed_apps_come_in_pages(admin: Caller, executor: Caller) -> None:
         ("stray-app", {"title": "two\nlines"}, 422),
         ("stray-app", {"name": "x"}, 422),
         ("stray-app", [], 422),
-        ("a/b", None, 404),
+        ("a/b", None, 422),
+        ("a%2Fb", None, 422),
     ],
 )
 def test_what_cannot_be_adopted_changes_nothing(
@@ -160,6 +162,26 @@ def test_what_cannot_be_adopted_changes_nothing(
     before = site.contents()
     admin.post(f"{UNCLAIMED}/{app_name}/adopt", body).problem(status)
     assert site.contents() == before
+
+
+@pytest.mark.parametrize(
+    ("app_name", "path", "trouble"),
+    [
+        ("a/b-app", "a%2Fb-app", "it may have letters, digits, dots, hyphens and underscores only"),
+        ("/adopt", "%2Fadopt", "it may have letters, digits, dots, hyphens and underscores only"),
+        ("äpp-app", "%C3%A4pp-app", "it may have letters, digits, dots, hyphens and underscores only"),
+        ("abc", "abc", "it must have 4 to 64 characters and has 3"),
+    ],
+)
+def test_a_name_no_group_can_have_is_told_with_what_to_do(
+    admin: Caller, executor: Caller, app_name: str, path: str, trouble: str
+) -> None:
+    beat_of(executor, app_name, "http://10.0.0.1:9999")
+    (listed,) = admin.get(UNCLAIMED).json["items"]
+    assert (listed["app_name"], listed["adoptable"], listed["trouble"]) == (app_name, False, trouble)
+    said = admin.post(f"{UNCLAIMED}/{path}/adopt").problem(422)
+    assert said["detail"] == f"No group can be called {app_name!r}: {trouble}."
+    assert "executor.app_name" in said["hint"]
 
 
 def test_nobody_anonymous_sees_or_adopts(site: Site, stranger: Caller, executor: Caller) -> None:

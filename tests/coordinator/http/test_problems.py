@@ -39,7 +39,7 @@ def test_a_bug_spoils_neither_the_connection_nor_the_next_request(
 ) -> None:
     one_connection = urllib3.HTTPConnectionPool("127.0.0.1", site.port, maxsize=1, block=True, retries=False)
     with monkeypatch.context() as patch:
-        patch.setattr(executions, "list_executions", broken)
+        patch.setattr(executions, "look", broken)
         for _ in range(3):
             assert one_connection.request("GET", "/api/v1/executions", headers=admin.headers).status == 500
     assert one_connection.request("GET", "/api/v1/executions", headers=admin.headers).status == 200

@@ -5,7 +5,22 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import JSONResponse
 
-from orth.coordinator.http import auth, batches, calendars, executions, executors, groups, jobs, metrics
+from orth.coordinator.http import (
+    alarms,
+    auth,
+    batches,
+    calendars,
+    dead_letters,
+    execution_actions,
+    executions,
+    executors,
+    groups,
+    jobs,
+    log_streams,
+    logs,
+    metrics,
+    stats,
+)
 from orth.coordinator.http.auth import ToolsHere, signed_in
 from orth.coordinator.http.from_executors import executor_routes
 from orth.coordinator.http.limits import BodyLimit
@@ -15,6 +30,22 @@ from orth.store.database import ping
 from orth.version import __version__
 
 health = APIRouter(prefix="/health", tags=["health"])
+
+_RESOURCES = (
+    groups,
+    jobs,
+    batches,
+    execution_actions,  # before the executions, which would take "bulk" for an id
+    executions,
+    dead_letters,
+    logs,
+    log_streams,
+    executors,
+    calendars,
+    stats,
+    alarms,
+)
+"""What only signed-in callers may use."""
 
 
 @health.get("/live")
@@ -47,14 +78,15 @@ def build_app(tools: Tools) -> FastAPI:
     if tools.settings.metrics.enabled:
         app.include_router(metrics.router)
     closed = APIRouter(dependencies=[Depends(signed_in)])
-    for resource in (groups.router, jobs.router, batches.router, executions.router, executors.router, calendars.router):
-        closed.include_router(resource)
+    for resource in _RESOURCES:
+        closed.include_router(resource.router)
 
     @closed.get("/api/openapi.json", include_in_schema=False)
     async def openapi() -> JSONResponse:
         return JSONResponse(_document(app))
 
     app.include_router(closed)
+    app.include_router(log_streams.sockets)  # asks for the credential itself: those of browsers come another way
     app.router.routes[:0] = executor_routes()  # first, for they are called most: routes are tried in their order
     handle_problems(app)
     app.add_middleware(BodyLimit, limit=tools.settings.coordinator.max_body)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
+from orth.connections import known_caller
 from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import Tools, tools_of
 from orth.coordinator.signing import Claim, password_fits
@@ -64,6 +65,13 @@ async def signed_in(tools: ToolsHere, shown: BearerHere, request: Request) -> Ca
     claim = tools.signing.read(shown.credentials.strip(), "access")
     from_memory = request.method == "GET" and request.url.path in ANSWERED_FROM_MEMORY
     user = await (_known_user if from_memory else _user_of)(tools, claim)
+    known_caller(request.scope)
+    return Caller(user.username, user.role)
+
+
+async def caller_with(tools: Tools, token: str) -> Caller:
+    """The caller who shows this access token, where it does not come in the usual header."""
+    user = await _user_of(tools, tools.signing.read(token, "access"))
     return Caller(user.username, user.role)
 
 

@@ -1,30 +1,37 @@
-"""Executions: what ran, how it ended, and what it wrote."""
+"""Executions: what ran and how it ended. What they wrote is in ``logs``."""
 
+from dataclasses import fields, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, BackgroundTasks, Path, Query
-from pydantic import BaseModel
+from fastapi import APIRouter, BackgroundTasks, Path
+from pydantic import BaseModel, Field
 
 from orth.coordinator.http.auth import CallerHere, ToolsHere
-from orth.coordinator.http.instants import instant, shown_instant
-from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
+from orth.coordinator.http.execution_filter import FilterAsked
+from orth.coordinator.http.instants import shown_instant
+from orth.coordinator.http.paging import Cursor, Limit, Page, cursor_at, position
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.killing import Killing, may_start_yet
 from orth.coordinator.why import Patience, Record, Step, explain
-from orth.domain.executions import Execution, Status, tag
-from orth.domain.jobs import GroupDialect
-from orth.errors import InvalidMessage, NotFound, Unavailable
+from orth.domain.executions import Execution, Status, status_of, tag
+from orth.errors import NotFound
 from orth.store.database import Connection
-from orth.store.executions import find_execution, ids_of_trigger, list_executions
+from orth.store.execution_filters import Filter
+from orth.store.execution_lists import Found, Listed, look
+from orth.store.executions import UnreadableExecution, find_execution, ids_of_trigger, look_up
 from orth.store.fires import fire_of
-from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
 from orth.store.notes import notes_of
-from orth.wire.messages import LogPage, LogRequest
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
 
 ExecutionId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+
+_FIELDS = tuple(field.name for field in fields(Execution))
+_LOOK_FOR = 0.08
+"""Seconds after which a page is answered with what was found by then."""
+_FIRST_WINDOW, _LARGEST_WINDOW = 250, 4_000
+"""Rows looked at between two glances at the clock. Those of one job lie far apart in the database: each is slow."""
 
 
 class ExecutionShown(BaseModel):
@@ -56,6 +63,15 @@ class ExecutionShown(BaseModel):
     not_before: str | None
     batch_id: int | None
     owner_node: str | None
+    unreadable: str | None = Field(
+        None, description="What of it this version does not know. It is shown as it is stored, and nobody works on it."
+    )
+
+
+class ExecutionsPage(Page[ExecutionShown]):
+    """Executions, newest first. ``looked_to`` is when the last one was opened that was looked at; null at the end."""
+
+    looked_to: str | None
 
 
 class StepShown(BaseModel):
@@ -79,17 +95,6 @@ class WhyShown(BaseModel):
     next: str
 
 
-class LogShown(BaseModel):
-    """Lines ``from_line`` to ``to_line``, both included and counted from 1; ``to_line`` is ``from_line - 1`` when there
-    are none. Ask again from ``to_line + 1`` until ``end``.
-    """
-
-    from_line: int
-    to_line: int
-    content: str
-    end: bool
-
-
 class KilledShown(BaseModel):
     """What came of a kill. ``ended`` are the executions it closed: more than one where an executor can end a job only
     as a whole. ``told`` is false when nobody had it, or when the executor could not be told and may still be working.
@@ -104,28 +109,16 @@ class KilledShown(BaseModel):
 
 
 @router.get("")
-async def executions(
-    tools: ToolsHere,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-    job_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    status: Status | None = None,
-    batch_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    since: Annotated[
-        str | None, Query(max_length=40, description="An instant (RFC 3339) or an age such as 2h.")
-    ] = None,
-) -> Page[ExecutionShown]:
-    """Executions, newest first."""
-    rows = await tools.db.read(
-        list_executions,
-        before=position(cursor),
-        limit=limit + 1,
-        job_id=job_id,
-        status=status,
-        batch_id=batch_id,
-        since=None if since is None else instant(since, tools.clock.now(), "since"),
+async def executions(tools: ToolsHere, wanted: FilterAsked, limit: Limit = 50, cursor: Cursor = None) -> ExecutionsPage:
+    """Executions, newest first. A page is answered in bounded time: what is rare in a long history may take several
+    pages, some of them empty. Go on while there is a ``next_cursor``.
+    """
+    found = await _look(tools, wanted, position(cursor), limit)
+    return ExecutionsPage(
+        items=[ExecutionShown(**_shown(one)) for one in found.items],
+        next_cursor=None if found.reached is None else cursor_at(found.reached),
+        looked_to=shown_instant(found.reached_at),
     )
-    return Page[ExecutionShown].model_validate(page(rows, limit, lambda row: row.id, _shown))
 
 
 @router.get("/{execution_id}")
@@ -152,28 +145,6 @@ async def why(execution_id: ExecutionId, tools: ToolsHere) -> WhyShown:
     )
 
 
-@router.get("/{execution_id}/log")
-async def log(
-    execution_id: ExecutionId,
-    tools: ToolsHere,
-    from_line: Annotated[int, Query(alias="from", ge=1, le=2**31 - 1)] = 1,
-) -> LogShown:
-    """A page of the execution's log, read from its executor."""
-    found = await _find(tools, execution_id)
-    if found.executor_address is None:
-        return _no_lines(from_line, found.trigger_msg or "", end=found.status.terminal)
-    asked = LogRequest(log_id=found.id, log_date_time=found.trigger_time, from_line_num=from_line)
-    try:
-        got = await _read_log(tools, found, asked)
-    except InvalidMessage as error:
-        raise Unavailable(f"{found.executor_address} answered with something that is not a log: {error}") from None
-    # Foreign executors call every end of the file the end, or a file that is not there yet: it counts once it is over.
-    ended = found.status.terminal or (got.end and found.incarnation is not None)
-    if got.to_line < from_line:
-        return _no_lines(from_line, got.content, end=ended)
-    return LogShown(from_line=from_line, to_line=got.to_line, content=got.content, end=got.end and ended)
-
-
 @router.post("/{execution_id}/kill", status_code=202)
 async def kill(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere, later: BackgroundTasks) -> KilledShown:
     """End an execution now, and tell its executor. One that has ended stays as it is: 409."""
@@ -194,18 +165,6 @@ async def kill(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere, 
     )
 
 
-async def _read_log(tools: Tools, found: Execution, asked: LogRequest) -> LogPage:
-    assert found.executor_address is not None
-    group = (await tools.db.read(groups_by_id, {found.job_group})).get(found.job_group)
-    return await tools.link.log(
-        found.executor_address,
-        asked,
-        token=tools.access_token,
-        app_name=group.app_name if group else "",
-        dialect=group.dialect if group else GroupDialect.AUTO,
-    )
-
-
 def _record(connection: Connection, execution_id: int) -> Record:
     found = find_execution(connection, execution_id)
     if found is None:
@@ -220,23 +179,40 @@ def _record(connection: Connection, execution_id: int) -> Record:
     )
 
 
-def _no_lines(from_line: int, note: str, *, end: bool) -> LogShown:
-    """A page without lines. The note that says why comes with the end only: before, it would come again and again."""
-    return LogShown(from_line=from_line, to_line=from_line - 1, content=note if end else "", end=end)
+async def _look(tools: Tools, wanted: Filter, before: int | None, limit: int) -> Found:
+    """As many as a page has room for, or as can be found in time."""
+    items: list[Listed] = []
+    window = _FIRST_WINDOW
+    began = now = tools.clock.monotonic()
+    while True:
+        part = await tools.db.read(look, wanted, before=before, limit=limit - len(items), window=window)
+        items += part.items
+        before = part.reached
+        took, now = tools.clock.monotonic() - now, tools.clock.monotonic()
+        if before is None or len(items) >= limit or now - began >= _LOOK_FOR:
+            return replace(part, items=items)
+        window = min(2 * window, _LARGEST_WINDOW) if took < _LOOK_FOR / 8 else window
 
 
-async def _find(tools: Tools, execution_id: int) -> Execution:
-    found = await tools.db.read(find_execution, execution_id)
+async def _find(tools: Tools, execution_id: int) -> Listed:
+    found: Listed | None = await tools.db.read(look_up, execution_id)
     if found is None:
         raise NotFound("execution", execution_id)
     return found
 
 
-def _shown(one: Execution) -> dict[str, Any]:
-    values = {name: getattr(one, name) for name in ExecutionShown.model_fields if hasattr(one, name)}
+def _shown(one: Listed) -> dict[str, Any]:
+    if isinstance(one, UnreadableExecution):
+        stored, unreadable = one.values, one.reason
+    else:
+        stored, unreadable = {name: getattr(one, name) for name in _FIELDS}, None
+    values = {name: value for name, value in stored.items() if name in ExecutionShown.model_fields}
+    codes = values["trigger_code"], values["handle_code"]
     times = ("schedule_time", "trigger_time", "start_time", "handle_time", "not_before")
     values |= {name: shown_instant(values[name]) for name in times}
     return values | {
-        "tag": tag(one.trigger_code, one.handle_code),
-        "executor_fail_retry_count": one.retries_left,
+        "status": status_of(*codes),
+        "tag": tag(*codes),
+        "executor_fail_retry_count": stored["retries_left"],
+        "unreadable": unreadable,
     }

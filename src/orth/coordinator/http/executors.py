@@ -5,27 +5,26 @@ While the database is away the list comes from the memory of this coordinator, a
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
 
 from orth.clock import iso
 from orth.coordinator.defining import define_group
 from orth.coordinator.http.auth import ToolsHere
 from orth.coordinator.http.groups import GroupShown, show_group
 from orth.coordinator.http.paging import Limit, LongCursor, after_text, cursor_of
-from orth.coordinator.http.texts import AppName, Line
+from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import Tools
+from orth.domain.app_names import LONGEST, RENAME, trouble_with
 from orth.domain.jobs import AddressType, Group
 from orth.domain.nodes import ExecutorEntry, Liveness, Reachability, liveness, normal_address
-from orth.errors import Conflict, NotFound, StoreUnavailable
+from orth.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from orth.store.database import Connection
 from orth.store.groups import find_group
 from orth.store.reachability import Doubt, list_doubts
 from orth.store.registry import list_executors, list_unclaimed
 
 router = APIRouter(prefix="/api/v1/executors", tags=["executors"])
-
-_GROUP_NAME = TypeAdapter(AppName)
 
 
 class ReachShown(BaseModel):
@@ -48,6 +47,9 @@ class ExecutorShown(BaseModel):
     version: str | None
     extensions: list[str]
     labels: dict[str, str]
+    unreadable: str | None = Field(
+        None, description="What of it cannot be read. No job that asks for labels is sent to it."
+    )
     load: int | None = Field(description="What runs and waits there, as it said with its last beat.")
     clock_offset: int | None = Field(description="Milliseconds its clock is ahead of its coordinator's.")
     reachability: list[ReachShown] = Field(
@@ -68,6 +70,7 @@ class UnclaimedShown(BaseModel):
     executors: int
     last_beat: str
     adoptable: bool = Field(description="Whether a group may bear this name.")
+    trouble: str | None = Field(description="Why it may not.")
 
 
 class UnclaimedList(BaseModel):
@@ -98,8 +101,8 @@ async def executors(
     try:
         rows, doubts = await tools.db.read(_executors, app_name, place, limit + 1)
     except StoreUnavailable:
-        remembered = [entry for entry, _silence in tools.roster.entries()]
-        return _list(tools, _page_of(remembered, app_name, place, limit), [], limit, from_memory=True)
+        remembered = _page_of(tools.roster.remembered(), app_name, place, limit)
+        return _list(tools, remembered, [], limit, from_memory=True)
     return _list(tools, rows, doubts, limit)
 
 
@@ -114,7 +117,8 @@ async def unclaimed(tools: ToolsHere, limit: Limit = 50, cursor: LongCursor = No
                 app_name=row.app_name,
                 executors=row.executors,
                 last_beat=iso(row.last_beat),
-                adoptable=_may_be_a_group(row.app_name),
+                adoptable=not trouble_with(row.app_name),
+                trouble=trouble_with(row.app_name) or None,
             )
             for row in rows[:limit]
         ],
@@ -122,11 +126,11 @@ async def unclaimed(tools: ToolsHere, limit: Limit = 50, cursor: LongCursor = No
     )
 
 
-@router.post("/unclaimed/{app_name}/adopt", status_code=201)
-async def adopt(
-    app_name: Annotated[AppName, Path()], tools: ToolsHere, response: Response, body: Adoption | None = None
-) -> GroupShown:
+@router.post("/unclaimed/{app_name:path}/adopt", status_code=201)
+async def adopt(app_name: str, tools: ToolsHere, response: Response, body: Adoption | None = None) -> GroupShown:
     """Make a group for executors that have none; it has their addresses at once."""
+    if trouble := trouble_with(app_name):
+        raise Invalid(f"No group can be called {app_name[:LONGEST]!r}: {trouble}.", hint=RENAME, field="app_name")
     title = body.title if body else ""
     group = Group(0, app_name, title or app_name, AddressType.AUTO, ())
     group_id = await tools.db.tx(_adopt, group, tools.clock.now())
@@ -182,6 +186,7 @@ def _shown(tools: Tools, row: ExecutorEntry, doubts: list[Doubt], removed: bool)
         version=row.version,
         extensions=sorted(row.extensions),
         labels=dict(row.labels),
+        unreadable=row.unreadable or None,
         load=row.load,
         clock_offset=row.clock_offset,
         reachability=[] if removed else [_seen_from_here(tools, row.address), *map(_seen_by, doubts)],
@@ -217,11 +222,3 @@ def _adopt(connection: Connection, group: Group, now: int) -> int:
     if not list_executors(connection, group.app_name, limit=1):
         raise NotFound("executor of app", group.app_name)
     return define_group(connection, group, now)
-
-
-def _may_be_a_group(app_name: str) -> bool:
-    try:
-        _GROUP_NAME.validate_python(app_name)
-    except ValidationError:
-        return False
-    return True

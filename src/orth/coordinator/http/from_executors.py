@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from orth.connections import known_caller
 from orth.coordinator.facts import RefusalCause, RegistrationRefused
 from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.tools import Tools
@@ -81,6 +82,7 @@ def _endpoint(call: Answering) -> Callable[[Request], Awaitable[Response]]:
         tools: Tools = request.app.state.tools
         try:
             _check_token(tools, token_from(request.headers))
+            known_caller(request.scope)
             payload = await call(tools, await request.body())
         except OrthError as error:
             tell_refusal(tools, request.url.path, error)

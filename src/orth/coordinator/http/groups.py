@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from orth.coordinator.defining import define_group, edit_group
 from orth.coordinator.http.auth import ToolsHere
@@ -74,7 +74,10 @@ class GroupShown(BaseModel):
     title: str
     address_type: int
     address_list: list[str]
-    dialect: GroupDialect
+    dialect: str = Field(description="How its executors are spoken to.")
+    unreadable: str | None = Field(
+        None, description="What of it this version does not know. Nothing is sent to its executors until it is written."
+    )
 
 
 class HandlerShown(BaseModel):
@@ -118,7 +121,7 @@ async def group(group_id: GroupId, tools: ToolsHere, response: Response) -> Grou
 async def handlers(group_id: GroupId, tools: ToolsHere) -> HandlerList:
     """The handlers the group's executors announced, with their parameters and suggested schedules."""
     found = await tools.db.read(_handlers, group_id)
-    return HandlerList(items=[HandlerShown(**handler) for _name, handler in sorted(found.items())])
+    return HandlerList(items=[found[name] for name in sorted(found)])
 
 
 @router.put("/{group_id}")
@@ -144,6 +147,7 @@ async def show_group(tools: Tools, group_id: int, response: Response) -> GroupSh
 def _etag(group: Group) -> str:
     """A tag of what people write: the addresses an automatic group follows are not an edit."""
     written = [group.title, int(group.address_type), group.dialect]
+    written += [str(value) for _column, value in group.unknown]
     if group.address_type is AddressType.MANUAL:
         written += group.addresses
     return f'"{sha256(json.dumps(written).encode()).hexdigest()[:16]}"'
@@ -159,10 +163,17 @@ def _delete(connection: Connection, group_id: int, if_match: str | None) -> None
     delete_group(connection, group_id)
 
 
-def _handlers(connection: Connection, group_id: int) -> dict[str, dict[str, Any]]:
+def _handlers(connection: Connection, group_id: int) -> dict[str, HandlerShown]:
     group = get_group(connection, group_id)
-    said = (json.loads(text)["handlers"] for text in announced_handlers(connection, group.app_name))
-    return {handler["name"]: handler for handlers in said for handler in handlers}
+    said = (handler for handlers in announced_handlers(connection, group.app_name) for handler in handlers)
+    return {shown.name: shown for handler in said if (shown := _handler(handler)) is not None}
+
+
+def _handler(said: dict[str, Any]) -> HandlerShown | None:
+    try:
+        return HandlerShown(**said)
+    except (TypeError, ValidationError):  # written by hand: whoever announces is checked
+        return None
 
 
 def _shown(group: Group) -> dict[str, Any]:
@@ -173,4 +184,6 @@ def _shown(group: Group) -> dict[str, Any]:
         "address_type": int(group.address_type),
         "address_list": list(group.addresses),
         "dialect": group.dialect,
+        "unreadable": group.unreadable or None,
+        **{column: value for column, value in group.unknown if column == "dialect" or isinstance(value, int)},
     }

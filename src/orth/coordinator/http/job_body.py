@@ -1,8 +1,9 @@
 """A job as the API reads and shows it: every field with its default and its limits."""
 
+import json
 from dataclasses import asdict, replace
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -17,9 +18,12 @@ from pydantic import (
 
 from orth.clock import iso
 from orth.coordinator.http.texts import Line, Prose
+from orth.domain.alarms import AlarmPolicy, mail_addresses
 from orth.domain.jobs import (
     ALIASES,
+    PARAM_LIMIT,
     BlockStrategy,
+    ChildParam,
     DstPolicy,
     GlueType,
     Job,
@@ -27,6 +31,7 @@ from orth.domain.jobs import (
     RouteStrategy,
     ScheduleType,
 )
+from orth.domain.retries import CODES_LIMIT, LARGEST_CODE, LARGEST_MULTIPLIER, LONGEST_PAUSE, policy_of, values_of
 from orth.domain.selectors import SELECTOR_LIMIT, parse_selector
 from orth.errors import Invalid
 from orth.store.jobs import UnreadableJob
@@ -42,11 +47,37 @@ def _by_alias(value: object) -> object:
     return ALIASES.get(value.upper(), value.upper())
 
 
+def _no_flag(value: object) -> object:
+    if isinstance(value, bool | str):
+        raise ValueError("must be a number")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_no_flag), Field(allow_inf_nan=False)]
 Schedule = Annotated[ScheduleType, BeforeValidator(_by_alias)]
 Misfire = Annotated[MisfireStrategy, BeforeValidator(_by_alias)]
 Route = Annotated[RouteStrategy, BeforeValidator(_by_alias)]
 Block = Annotated[BlockStrategy, BeforeValidator(_by_alias)]
 Glue = Annotated[GlueType, BeforeValidator(_by_alias)]
+
+
+class RetryPolicyBody(BaseModel):
+    """After which pauses a failed execution is tried again, and after which failures it is not."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    delay: Number = Field(0.0, ge=0, le=LONGEST_PAUSE, description="Seconds before the second attempt.")
+    multiplier: Number = Field(
+        1.0, ge=1, le=LARGEST_MULTIPLIER, description="How much longer each further pause is than the one before."
+    )
+    cap: Number = Field(float(LONGEST_PAUSE), ge=0, le=LONGEST_PAUSE, description="Seconds; no pause is longer.")
+    jitter: Number = Field(0.0, ge=0, le=1, description="The part of a pause that chance may take away.")
+    give_up: list[Literal["failed", "timeout", "trigger_failed"]] = Field(
+        default_factory=list, max_length=3, description="Ends after which there is no other attempt."
+    )
+    codes: list[Annotated[StrictInt, Field(ge=1, le=LARGEST_CODE)]] = Field(
+        default_factory=list, max_length=CODES_LIMIT, description="Codes of results after which there is none."
+    )
 
 
 class JobBody(BaseModel):
@@ -74,11 +105,14 @@ class JobBody(BaseModel):
     executor_handler: Line = Field(
         "", max_length=255, validate_default=True, description="Must be said unless a super task has one."
     )
-    executor_param: Prose = Field("", max_length=65_535)
+    executor_param: Prose = Field("", max_length=PARAM_LIMIT)
     executor_block_strategy: Block = BlockStrategy.SERIAL_EXECUTION
     executor_concurrency: StrictInt = Field(1, ge=1, le=64)
     executor_timeout: StrictInt = Field(0, ge=0, le=7 * 86_400, description="Seconds; 0 = no limit.")
     executor_fail_retry_count: StrictInt = Field(0, ge=0, le=100)
+    retry_policy: RetryPolicyBody | None = Field(
+        None, description="Pauses between attempts and what is not tried again; null: at once, whatever the failure."
+    )
     lost_after: StrictInt = Field(
         0, ge=0, le=7 * 86_400, description="Seconds after which it is lost when its executor is; 0 = the setting."
     )
@@ -88,8 +122,15 @@ class JobBody(BaseModel):
         max_length=_CHILDREN,
         description="Ids of jobs that are triggered when this one has succeeded; also as a text with commas.",
     )
+    child_param: ChildParam = Field(
+        ChildParam.OWN, description="What they get as parameter: own, each its own, or result, what this one returned."
+    )
     child_per_shard: StrictBool = Field(
         False, description="Of a broadcast: trigger them for each shard that succeeded, not once when all have."
+    )
+    alarm_email: Line = Field("", max_length=255, description="Who is told when it fails, with commas between.")
+    alarm_policy: dict[str, Any] | None = Field(
+        None, description="each (also failures that are tried again), repeat (seconds), resolved, channels (names)."
     )
 
     @field_validator("label_selector")
@@ -100,6 +141,22 @@ class JobBody(BaseModel):
         except Invalid as error:
             raise ValueError(str(error)) from None
         return value
+
+    @field_validator("alarm_email")
+    @classmethod
+    def _mail_addresses(cls, value: str) -> str:
+        try:
+            return ",".join(mail_addresses(value))
+        except Invalid as error:
+            raise ValueError(error.message) from None
+
+    @field_validator("alarm_policy")
+    @classmethod
+    def _policy_readable(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
+        try:
+            return None if value is None else AlarmPolicy.parse(value).to_dict()
+        except Invalid as error:
+            raise ValueError(error.message) from None
 
     @field_validator("executor_handler")
     @classmethod
@@ -135,6 +192,8 @@ class JobBody(BaseModel):
     def job(self, default_timezone: str) -> Job:
         """The definition this describes, not started."""
         values = {**self.model_dump(), "timezone": self.timezone or default_timezone}
+        values["alarm_policy"] = None if self.alarm_policy is None else json.dumps(self.alarm_policy)
+        values["retry_policy"] = None if self.retry_policy is None else policy_of(values["retry_policy"])
         return Job(id=0, child_job_ids=tuple(values.pop("child_jobid")), **values)
 
     def edited(self, job: Job) -> Job:
@@ -177,10 +236,14 @@ class JobShown(BaseModel):
     executor_concurrency: int
     executor_timeout: int
     executor_fail_retry_count: int
+    retry_policy: RetryPolicyBody | None
     lost_after: int
     glue_type: GlueType
     child_jobid: list[int]
+    child_param: ChildParam
     child_per_shard: bool
+    alarm_email: str
+    alarm_policy: dict[str, Any] | None
     trigger_status: int
     trigger_last_time: str | None
     trigger_next_time: str | None
@@ -224,5 +287,10 @@ def body_of(job: Job) -> dict[str, Any]:
 
 
 def _values(job: Job, model: type[BaseModel]) -> dict[str, Any]:
-    renamed = {"child_jobid": list(job.child_job_ids)}
+    policy = None if job.alarm_policy is None else AlarmPolicy.read(job.alarm_policy).to_dict()
+    renamed: dict[str, Any] = {
+        "child_jobid": list(job.child_job_ids),
+        "retry_policy": None if job.retry_policy is None else values_of(job.retry_policy),
+        "alarm_policy": policy,
+    }
     return {name: renamed[name] if name in renamed else getattr(job, name) for name in model.model_fields}

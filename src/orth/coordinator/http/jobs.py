@@ -171,7 +171,7 @@ async def trigger(
     """
     body = body or TriggerBody()
     asked = TriggerRequest(
-        TriggerCause.MANUAL if orth_client in _PEOPLE else TriggerCause.API,
+        cause_of(orth_client),
         idempotency_key or secrets.token_hex(16),
         body.executor_param,
         tuple(body.address_list),
@@ -218,6 +218,11 @@ async def fires(job_id: JobId, tools: ToolsHere, limit: Limit = 50, cursor: Curs
             },
         )
     )
+
+
+def cause_of(client: str | None) -> TriggerCause:
+    """Who asks, a person or a program, by what the caller says it is."""
+    return TriggerCause.MANUAL if client in _PEOPLE else TriggerCause.API
 
 
 def _listed(job: Job | UnreadableJob) -> dict[str, Any]:

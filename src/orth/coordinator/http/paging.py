@@ -41,6 +41,11 @@ def position(cursor: str | None) -> int | None:
     return _refuse()
 
 
+def cursor_at(key: int) -> str:
+    """A cursor that stands for a key."""
+    return base64.urlsafe_b64encode(str(key).encode()).decode().rstrip("=")
+
+
 def cursor_of(*texts: str) -> str:
     """A cursor that stands for ``texts``."""
     return base64.urlsafe_b64encode(json.dumps(texts, ensure_ascii=False).encode()).decode().rstrip("=")
@@ -64,8 +69,7 @@ def page(rows: Sequence[T], limit: int, key: Callable[[T], int], shown: Callable
     """A page of ``rows``, which hold one more than ``limit`` when there is more to come."""
     more = len(rows) > limit
     kept = rows[:limit]
-    cursor = base64.urlsafe_b64encode(str(key(kept[-1])).encode()).decode().rstrip("=") if more else None
-    return {"items": [shown(row) for row in kept], "next_cursor": cursor}
+    return {"items": [shown(row) for row in kept], "next_cursor": cursor_at(key(kept[-1])) if more else None}
 
 
 def _refuse() -> int:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from orth.domain.app_names import LONGEST, SHORTEST, trouble_with
 from orth.domain.nodes import normal_address
 from orth.errors import Invalid
 from orth.wire.messages import checked_address
@@ -28,8 +29,8 @@ def _storable(text: str) -> str:
 
 
 def _app_name(text: str) -> str:
-    if not all(c.isascii() and (c.isalnum() or c in "-_.") for c in text):
-        raise ValueError("may have letters, digits, dots, hyphens and underscores only")
+    if trouble := trouble_with(text):
+        raise ValueError(trouble)
     return text
 
 
@@ -46,4 +47,4 @@ def listed_address(text: str) -> str:
 
 Line = Annotated[str, BeforeValidator(_trimmed), AfterValidator(_one_line)]
 Prose = Annotated[str, AfterValidator(_storable)]
-AppName = Annotated[str, Field(min_length=4, max_length=64), AfterValidator(_app_name)]
+AppName = Annotated[str, Field(min_length=SHORTEST, max_length=LONGEST), AfterValidator(_app_name)]

@@ -8,7 +8,11 @@ from fastapi import Request
 
 from orth.clock import Clock
 from orth.cluster.election import Election
+from orth.coordinator.alarming.senders import Senders
 from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.logs.following import LiveLogs
+from orth.coordinator.logs.reading import LogReading
+from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Registrations
@@ -85,6 +89,9 @@ class Tools:
     roster: Roster
     reach: Reach
     link: ExecutorLink
+    logs: LogReading
+    live_logs: LiveLogs
+    searches: Searches
     signing: Signing
     access_token: str
     planning: Sequence[Loop]
@@ -93,6 +100,8 @@ class Tools:
     """Loops to wake when an execution was opened."""
     batches: Loop
     """The loop to wake when a batch was stored."""
+    senders: Senders
+    """The ways out of alarms, for trying them."""
     logins: Gate = field(default_factory=Gate)
     users: RememberedUsers = field(default_factory=RememberedUsers)
 

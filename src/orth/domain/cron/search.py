@@ -105,7 +105,9 @@ class Cron:
 
     def _wall_from(self, second: int) -> int | None:
         stretch = self._stretch_at(second)
-        local = self._local_from(max(second + stretch.offset, stretch.floor))
+        # At the first second of a stretch everything fires that the clock has just jumped over.
+        here = stretch.floor if second == stretch.start else max(second + stretch.offset, stretch.floor)
+        local = self._local_from(here)
         return None if local < 0 else self._reach(local, stretch)
 
     def _wall_until(self, second: int) -> int | None:
@@ -174,9 +176,11 @@ class Cron:
         return stretch
 
     def _remember(self, local: int, stretch: Stretch) -> None:
-        """Keep the day of ``local`` if it lies wholly in ``stretch`` and none of it was shown before."""
+        """Keep the day of ``local`` if it lies wholly inside ``stretch``, none of it was shown before, and no jump of
+        the clock led to its midnight.
+        """
         self._stretch = stretch
         midnight = local - local % DAY
         start = midnight - stretch.offset
-        if stretch.floor <= midnight and stretch.start <= start and start + DAY <= stretch.end:
+        if stretch.floor <= midnight and stretch.start < start and start + DAY <= stretch.end:
             self._day = (start, start + DAY)

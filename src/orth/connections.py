@@ -1,0 +1,122 @@
+"""How many connections a process holds, and which it gives up first.
+
+Every connection costs a descriptor, and so does every log, script and database session. A caller need not show who it
+is to connect, so without a bound anybody who reaches the port could leave nothing for the work. Here connections have
+at most half of the descriptors, and callers that have not yet shown who they are (strangers) at most half of those for
+each address. Beyond that the oldest stranger that is not being answered is closed, which costs an honest caller at most
+a new connection; when there is none, the new one is refused.
+
+An application says with ``known_caller`` that a request on a connection had a valid credential.
+"""
+
+import logging
+import resource
+from collections import defaultdict
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from orth.clock import Clock, SystemClock
+from orth.events import Event, Events
+
+SMALLEST_LIMIT = 16
+SCOPE_KEY = "orth.known_caller"
+_TOLD_EVERY = 10.0
+"""Seconds between two events; a flood is one fact, not thousands."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionsClosed(Event):
+    """There were more connections than this process may hold."""
+
+    level = logging.WARNING
+    sentence = "{count} connections were closed or refused: {cause}"
+    count: int
+    cause: str
+
+
+class Connection(Protocol):
+    def is_busy(self) -> bool:
+        """Whether a request on it is being answered."""
+        ...
+
+    def give_up(self, *, refused: bool) -> None:
+        """Close it now; one that is ``refused`` has just come, and is told why."""
+        ...
+
+
+class Connections:
+    """The connections of one server. Used by its event loop alone."""
+
+    def __init__(self, limit: int, events: Events | None = None, clock: Clock | None = None) -> None:
+        self.limit = affordable(limit)
+        self._per_peer = max(1, self.limit // 2)
+        self._events = events or Events()
+        self._clock = clock or SystemClock()
+        self._known: set[Connection] = set()
+        self._strangers: dict[Connection, str] = {}
+        """With their addresses, the oldest first."""
+        self._by_peer: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
+        self._untold = 0
+        self._told_at: float | None = None
+
+    def __len__(self) -> int:
+        return len(self._known) + len(self._strangers)
+
+    def enter(self, connection: Connection, peer: str) -> None:
+        self._strangers[connection] = peer
+        of_peer = self._by_peer[peer]
+        of_peer[connection] = None
+        if len(of_peer) > self._per_peer:
+            cause = f"{peer or 'one caller'} has more than {self._per_peer} that did not authenticate"
+            self._give_one_up(of_peer, connection, cause)
+        elif len(self) > self.limit:
+            cause = f"there are more than {self.limit}, {len(self._strangers)} of them not authenticated"
+            self._give_one_up(self._strangers, connection, cause)
+
+    def know(self, connection: Connection) -> None:
+        """Its caller has shown who it is."""
+        if connection in self._strangers:
+            self.leave(connection)
+            self._known.add(connection)
+
+    def leave(self, connection: Connection) -> None:
+        self._known.discard(connection)
+        peer = self._strangers.pop(connection, None)
+        if peer is not None:
+            of_peer = self._by_peer[peer]
+            del of_peer[connection]
+            if not of_peer:
+                del self._by_peer[peer]
+
+    def _give_one_up(self, candidates: Iterable[Connection], newest: Connection, cause: str) -> None:
+        given_up = next(connection for connection in candidates if connection is newest or not connection.is_busy())
+        self.leave(given_up)
+        given_up.give_up(refused=given_up is newest)
+        self._untold += 1
+        now = self._clock.monotonic()
+        if self._told_at is None or now - self._told_at >= _TOLD_EVERY:
+            count, self._untold, self._told_at = self._untold, 0, now
+            self._events.emit(ConnectionsClosed(count, cause))
+
+
+def affordable(limit: int) -> int:
+    """``limit``, or what the descriptors of this process allow: half of them are for the work."""
+    return max(SMALLEST_LIMIT, min(limit, _descriptors() // 2))
+
+
+def affordable_backlog(limit: int) -> int:
+    """Connections that may be taken from the queue in one go, before any of them can be refused."""
+    return max(SMALLEST_LIMIT, min(limit, _descriptors() // 4))
+
+
+def known_caller(scope: MutableMapping[str, Any]) -> None:
+    """Say that the request of this ASGI scope had a valid credential."""
+    say = scope.get(SCOPE_KEY)
+    if say is not None:
+        say()
+
+
+def _descriptors() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 2**31 if soft == resource.RLIM_INFINITY else soft

@@ -1,0 +1,210 @@
+"""What a channel may be, by kind, and which parts of it are never shown again.
+
+A secret that was stored is shown as ``********``. An edit that leaves it out, or sends back what was shown, keeps it;
+null removes it. But it goes nowhere new: an edit that changes where messages are sent must name the secrets again, or
+whoever may edit a channel could have them sent to himself.
+"""
+
+import re
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, ValidationError, field_validator
+
+from orth.coordinator.alarming.templates import PRESETS, SIGNED, check_template
+from orth.domain.alarms import mail_addresses
+from orth.errors import Invalid
+from orth.settings.values import HIDDEN
+
+KINDS = ("mail", "webhook", "apprise")
+
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|[0-9A-Fa-f:.]{2,45}")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
+_OURS = frozenset({"host", "content-length", "content-type", "transfer-encoding", "connection", "orth-message-id"})
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be one line of printable characters")
+    return text
+
+
+def _visible_ascii(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        raise ValueError("must be printable ASCII characters")
+    return text
+
+
+def _http_url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable or " " in text or not (text.isascii() and text.isprintable()):
+        raise ValueError("must be an http or https URL")
+    if "@" in parts.netloc:
+        raise ValueError("must not name a user; use headers")
+    return text.partition("#")[0]
+
+
+Text = Annotated[str, AfterValidator(_printable)]
+
+
+class _Definition(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class MailDefinition(_Definition):
+    """Mail. Without a host the server of the settings is used; without ``to``, the addresses the job names."""
+
+    host: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    port: StrictInt = Field(587, ge=1, le=65_535)
+    security: Literal["none", "starttls", "tls"] = "starttls"
+    username: Annotated[Text, Field(min_length=1, max_length=255)] | None = None
+    password: Annotated[Text, Field(min_length=1, max_length=255)] | None = None
+    sender: Annotated[str, Field(min_length=3, max_length=255)] | None = None
+    to: list[Annotated[str, Field(max_length=255)]] = Field(default_factory=list, max_length=50)
+
+    @field_validator("host")
+    @classmethod
+    def _a_host(cls, value: str | None) -> str | None:
+        if value is not None and not _HOST.fullmatch(value):
+            raise ValueError("must be a host name or an IP address")
+        return value
+
+    @field_validator("sender")
+    @classmethod
+    def _one_address(cls, value: str | None) -> str | None:
+        if value is not None and len(_addresses(value)) != 1:
+            raise ValueError("must be one e-mail address")
+        return value
+
+    @field_validator("to")
+    @classmethod
+    def _each_an_address(cls, value: list[str]) -> list[str]:
+        return list(dict.fromkeys(address for text in value for address in _addresses(text)))
+
+
+class WebhookDefinition(_Definition):
+    """A POST of JSON: of a preset shape, or of a template."""
+
+    url: Annotated[str, Field(max_length=2000), AfterValidator(_http_url)]
+    preset: Literal["plain", "slack", "teams", "dingtalk", "wecom", "feishu"] = "plain"
+    template: Any = None
+    secret: Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_visible_ascii)] | None = None
+    headers: dict[str, Annotated[str, Field(max_length=2000), AfterValidator(_visible_ascii)]] = Field(
+        default_factory=dict, max_length=20
+    )
+
+    @field_validator("headers")
+    @classmethod
+    def _header_names(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value:
+            if not _HEADER.fullmatch(name) or name.lower() in _OURS:
+                raise ValueError(f"{name[:64]!r} is no header that may be given")
+        return value
+
+
+class AppriseDefinition(_Definition):
+    """Receivers as apprise writes them."""
+
+    urls: list[Annotated[Text, Field(min_length=4, max_length=2000)]] = Field(min_length=1, max_length=10)
+
+
+_MODELS: dict[str, type[_Definition]] = {
+    "mail": MailDefinition,
+    "webhook": WebhookDefinition,
+    "apprise": AppriseDefinition,
+}
+assert set(PRESETS) == set(WebhookDefinition.model_fields["preset"].annotation.__args__)  # type: ignore[union-attr]  # a Literal has them
+_SECRETS = {"mail": ("password",), "webhook": ("url", "secret", "headers"), "apprise": ("urls",)}
+
+
+def checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
+    """A definition with every default filled in; ``Invalid`` says what is wrong."""
+    try:
+        definition = _MODELS[kind].model_validate(given).model_dump()
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(("definition", *map(str, first["loc"])))
+        raise Invalid(f"{place}: {first['msg'].removeprefix('Value error, ')}.", field=place) from None
+    if kind == "webhook":
+        check_template(definition["template"])
+        if definition["secret"] is not None and definition["preset"] not in SIGNED:
+            raise Invalid(f"Only {' and '.join(SIGNED)} have a secret; use headers.", field="definition.secret")
+    if kind == "mail" and definition["password"] and definition["security"] == "none" and definition["host"]:
+        raise Invalid("A password is not sent without encryption.", field="definition.security")
+    return definition
+
+
+def shown(kind: str, definition: dict[str, Any]) -> dict[str, Any]:
+    """A definition without what is secret in it."""
+    return {
+        name: _masked(name, value) if name in _SECRETS.get(kind, ()) else value for name, value in definition.items()
+    }
+
+
+def with_kept_secrets(kind: str, stored: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """``given`` with the stored secrets where it does not touch them."""
+    kept: set[str] = set()
+    merged = dict(given)
+    for name in _SECRETS[kind]:
+        value = stored.get(name)
+        if not value:
+            continue
+        if name not in given or given[name] == _masked(name, value):
+            merged[name] = value
+            kept.add(name)
+        elif isinstance(value, dict) and isinstance(given[name], dict):
+            same = {key for key, text in given[name].items() if text == HIDDEN and key in value}
+            merged[name] = {key: value[key] if key in same else text for key, text in given[name].items()}
+            kept |= {name} if same else set()
+    _refuse_new_places(kind, stored, merged, kept)
+    return merged
+
+
+def _refuse_new_places(kind: str, stored: dict[str, Any], merged: dict[str, Any], kept: set[str]) -> None:
+    if _place(kind, stored) == _place(kind, merged):
+        return
+    taken_along = sorted(kept - {"url", "urls"})
+    if taken_along:
+        name = taken_along[0]
+        raise Invalid(
+            f"The channel would send its {name} to another place.",
+            hint=f"Give {name} again, or null to remove it.",
+            field=f"definition.{name}",
+        )
+
+
+def _place(kind: str, definition: dict[str, Any]) -> tuple[object, ...]:
+    if kind == "mail":
+        defaults = {name: MailDefinition.model_fields[name].default for name in ("host", "port", "security")}
+        return tuple(definition.get(name, default) for name, default in defaults.items())
+    if kind == "webhook":
+        try:
+            parts = urlsplit(str(definition.get("url", "")))
+            return (parts.scheme, parts.netloc)
+        except ValueError:
+            return ()
+    return ()
+
+
+def _masked(name: str, value: Any) -> Any:
+    if not value:
+        return value
+    if name == "headers":
+        return dict.fromkeys(value, HIDDEN)
+    if name == "urls":
+        return [f"{url.partition(':')[0]}://{HIDDEN}" for url in value]
+    if name == "url":
+        parts = urlsplit(value)
+        return f"{parts.scheme}://{parts.netloc}/{HIDDEN}"
+    return HIDDEN
+
+
+def _addresses(text: str) -> tuple[str, ...]:
+    try:
+        return mail_addresses(text)
+    except Invalid as error:
+        raise ValueError(error.message) from None

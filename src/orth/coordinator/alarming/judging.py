@@ -1,0 +1,204 @@
+"""Judges the signs of jobs and stores what is to be said, in one transaction: a sign is never lost between the two."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from orth.clock import iso
+from orth.coordinator.alarming.texts import Alarm, content_of, shortened
+from orth.domain.alarms import (
+    MAIL_CHANNEL,
+    AlarmPolicy,
+    Sign,
+    SignKind,
+    Silence,
+    Standing,
+    Telling,
+    Timing,
+    decide,
+    is_silenced,
+    mail_addresses,
+)
+from orth.domain.executions import Status, tag
+from orth.domain.jobs import Group, Job
+from orth.errors import Invalid
+from orth.store.alarm_channels import Channel, enabled_channels
+from orth.store.alarms import (
+    Message,
+    abandon_signs,
+    drop_signs,
+    extend_locks,
+    forgotten_signs,
+    jobs_with_messages,
+    keep_standings,
+    lock_signs,
+    noted_signs,
+    put_off,
+    standings_of,
+    store_messages,
+)
+from orth.store.database import Connection
+from orth.store.executions import find_readable
+from orth.store.groups import groups_by_id
+from orth.store.jobs import jobs_by_id
+from orth.store.silences import silences_at
+
+_SIGNS_LIMIT = 1_000  # of a job, in one transaction: SQLite has one writer, and planning waits for it
+_SILENCES_LIMIT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How this coordinator judges."""
+
+    enabled: bool
+    timing: Timing
+    mail: bool
+    """Whether the addresses that jobs name can be written to."""
+    base_url: str
+    node_id: str
+    lease: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of the signs of a job: looked at again later, or settled so that ``said`` messages are under way.
+    ``withheld`` is why nothing is said.
+    """
+
+    job_id: int
+    failures: int
+    look_again: int | None = None
+    said: int = 0
+    withheld: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """What is known when signs are judged."""
+
+    rules: Rules
+    jobs: Mapping[int, Job]
+    groups: Mapping[int, Group]
+    standings: Mapping[int, Standing]
+    channels: Mapping[str, Channel]
+    silences: Sequence[Silence]
+    now: int
+
+
+def judge(connection: Connection, ids: Collection[int], rules: Rules, now: int) -> list[Judged]:
+    """Judge the signs of these jobs."""
+    jobs = jobs_by_id(connection, ids)
+    scene = _Scene(
+        rules,
+        jobs,
+        groups_by_id(connection, {job.job_group for job in jobs.values()}),
+        standings_of(connection, ids),
+        enabled_channels(connection),
+        silences_at(connection, now, _SILENCES_LIMIT),
+        now,
+    )
+    found = [(job_id, noted_signs(connection, job_id, _SIGNS_LIMIT)) for job_id in sorted(ids)]
+    return [_judge_one(connection, scene, job_id, signs) for job_id, signs in found if signs]
+
+
+def unstick(connection: Connection, rules: Rules, now: int, limit: int) -> None:
+    """Look at locked signs whose lease has run out: their message is still under way, or they are settled now."""
+    forgotten = forgotten_signs(connection, now, limit)
+    if not forgotten:
+        return
+    busy = jobs_with_messages(connection, {sign.job_id for sign in forgotten})
+    extend_locks(connection, [sign for sign in forgotten if sign.job_id in busy], now + rules.lease)
+    abandon_signs(connection, [sign for sign in forgotten if sign.job_id not in busy])
+
+
+def _judge_one(connection: Connection, scene: _Scene, job_id: int, signs: Sequence[Sign]) -> Judged:
+    failures = sum(sign.kind is SignKind.FAILURE for sign in signs)
+    job = scene.jobs.get(job_id)
+    channels = () if job is None else _channels_of(scene, job)
+    if job is None or not channels:
+        drop_signs(connection, signs)
+        keep_standings(connection, {job_id: None})
+        return Judged(job_id, failures, withheld="no_channel" if job else "no_job")
+    timing, now = scene.rules.timing, scene.now
+    if len(signs) == _SIGNS_LIMIT:  # enough for one message
+        timing = Timing(0, 0, timing.repeat)
+    silenced = is_silenced(scene.silences, job_id, job.job_group, now)
+    policy = AlarmPolicy.read(job.alarm_policy)
+    verdict = decide(scene.standings.get(job_id), signs, policy, timing, silenced=silenced, now=now)
+    if verdict.look_again is not None:
+        put_off(connection, job_id, now, signs[0].at + timing.gather)
+        return Judged(job_id, failures, look_again=verdict.look_again)
+    keep_standings(connection, {job_id: verdict.standing})
+    if not verdict.tell:
+        drop_signs(connection, signs)
+        return Judged(job_id, failures, withheld="silence" if silenced else "repeat")
+    _settle_into_messages(connection, scene, job, signs, verdict.tell, channels)
+    return Judged(job_id, failures, said=len(verdict.tell) * len(channels))
+
+
+def _settle_into_messages(
+    connection: Connection,
+    scene: _Scene,
+    job: Job,
+    signs: Sequence[Sign],
+    tellings: Sequence[Telling],
+    channels: Sequence[str],
+) -> None:
+    failures = [sign for sign in signs if sign.kind is SignKind.FAILURE]
+    drop_signs(connection, [sign for sign in signs if sign.kind is SignKind.RESOLVED])
+    lock_signs(connection, failures, scene.rules.node_id, scene.now + scene.rules.lease)
+    up_to = signs[-1].id
+    messages = []
+    for telling in tellings:
+        content = content_of(_alarm(connection, scene, job, telling), up_to, _recipients(job))
+        messages += [Message(telling.execution_id, job.id, telling.kind, name, content) for name in channels]
+    store_messages(connection, messages, scene.now)
+
+
+def _channels_of(scene: _Scene, job: Job) -> tuple[str, ...]:
+    """Names of the channels a job's messages go through."""
+    if not scene.rules.enabled:
+        return ()
+    wanted = AlarmPolicy.read(job.alarm_policy).channels
+    names = [name for name in scene.channels if wanted is None or name in wanted]
+    if scene.rules.mail and job.alarm_email and MAIL_CHANNEL not in names:
+        names.append(MAIL_CHANNEL)
+    return tuple(name for name in names if _reaches_somebody(scene.channels.get(name), job))
+
+
+def _reaches_somebody(channel: Channel | None, job: Job) -> bool:
+    """A channel of mail without addresses of its own is for jobs that name some."""
+    return channel is None or channel.kind != "mail" or bool(channel.definition.get("to") or job.alarm_email)
+
+
+def _recipients(job: Job) -> tuple[str, ...]:
+    try:
+        return mail_addresses(job.alarm_email)
+    except Invalid:  # written by hand, past the API
+        return ()
+
+
+def _alarm(connection: Connection, scene: _Scene, job: Job, telling: Telling) -> Alarm:
+    execution = find_readable(connection, telling.execution_id)
+    group = scene.groups.get(job.job_group)
+    reason, status, executor, ended = "", "-", "", scene.now
+    if execution is not None:
+        trigger_failed = execution.status is Status.TRIGGER_FAILED
+        reason = shortened(execution.trigger_msg if trigger_failed else execution.handle_msg)
+        status = tag(execution.trigger_code, execution.handle_code)
+        executor, ended = execution.executor_address or "", execution.handle_time or scene.now
+    base = scene.rules.base_url
+    return Alarm(
+        kind=telling.kind,
+        job_id=job.id,
+        job=job.job_desc,
+        group=group.app_name if group else str(job.job_group),
+        execution_id=telling.execution_id,
+        status=status,
+        reason=reason,
+        executor=executor,
+        failures=telling.failures,
+        since=iso(telling.since),
+        at=iso(ended),
+        url=f"{base}/executions/{telling.execution_id}" if base else "",
+    )

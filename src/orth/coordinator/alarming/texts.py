@@ -1,0 +1,109 @@
+"""What a message says: the facts, and the words made of them."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from orth.clock import iso
+from orth.domain.alarms import AlarmKind
+
+_REASON_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """The facts of one message. What a template may name is exactly this, and ``title`` and ``text``."""
+
+    message_id: str = ""
+    kind: AlarmKind
+    job_id: int
+    job: str
+    group: str
+    execution_id: int
+    status: str
+    reason: str
+    executor: str
+    failures: int
+    since: str
+    at: str
+    url: str
+
+    @property
+    def title(self) -> str:
+        """One line."""
+        match self.kind:
+            case AlarmKind.FIRST:
+                return f"{self.job} failed" if self.failures == 1 else f"{self.job} failed {self.failures} times"
+            case AlarmKind.REPEAT:
+                return f"{self.job} still fails: {self.failures} times since {self.since}"
+            case AlarmKind.RESOLVED:
+                return f"{self.job} succeeded again"
+            case AlarmKind.TEST:
+                return f"Test of {self.job}"
+
+    @property
+    def text(self) -> str:
+        """Some lines, without the title."""
+        lines = [f"Job: {self.job} (id {self.job_id}, group {self.group})"]
+        if self.kind is AlarmKind.TEST:
+            return "Somebody tries out this alarm channel. Nothing has failed."
+        if self.kind is AlarmKind.RESOLVED:
+            lines.append(f"It had failed {self.failures} times since {self.since}.")
+            lines.append(f"Execution: {self.execution_id}, succeeded at {self.at}")
+        else:
+            lines.append(f"Failures: {self.failures} since {self.since}")
+            lines.append(f"Execution: {self.execution_id}, {self.status}, ended at {self.at}")
+            if self.executor:
+                lines.append(f"Executor: {self.executor}")
+            if self.reason:
+                lines.append(f"Reason: {self.reason}")
+        if self.url:
+            lines.append(self.url)
+        return "\n".join(lines)
+
+    def facts(self) -> dict[str, Any]:
+        """Everything a template may name."""
+        return {**asdict(self), "kind": self.kind.value, "title": self.title, "text": self.text}
+
+
+NAMES = frozenset({*(field.name for field in fields(Alarm)), "title", "text"})
+
+
+def content_of(alarm: Alarm, up_to: int, recipients: tuple[str, ...]) -> str:
+    """What is stored of a message: its facts, the last sign it speaks of, and whom the job names."""
+    return json.dumps({"alarm": asdict(alarm), "up_to": up_to, "recipients": recipients})
+
+
+def read_content(content: str, message_id: str) -> tuple[Alarm, int, tuple[str, ...]]:
+    """The reverse of ``content_of``, with the id the stored message has."""
+    stored = json.loads(content)
+    facts = {**stored["alarm"], "kind": AlarmKind(stored["alarm"]["kind"]), "message_id": message_id}
+    return Alarm(**facts), int(stored["up_to"]), tuple(stored["recipients"])
+
+
+def trial_alarm(channel: str, now: int) -> Alarm:
+    """What the test of a channel sends."""
+    return Alarm(
+        message_id=f"orth-alarm-test-{now}",
+        kind=AlarmKind.TEST,
+        job_id=0,
+        job=channel,
+        group="-",
+        execution_id=0,
+        status="-",
+        reason="",
+        executor="",
+        failures=0,
+        since=iso(now),
+        at=iso(now),
+        url="",
+    )
+
+
+def shortened(reason: str | None) -> str:
+    """A reason short enough for a message: its head and, of a traceback the useful part, its tail."""
+    text = (reason or "").strip()
+    if len(text) <= _REASON_LIMIT:
+        return text
+    half = (_REASON_LIMIT - 5) // 2
+    return f"{text[:half]}\n … \n{text[-half:]}"

@@ -1,0 +1,329 @@
+"""The Archiving loop: logs of executions that have ended are copied to the coordinators, so that they outlive their
+executor.
+
+It follows the ids: it walks over those that are new, a stretch at a time, and remembers the open ones it passed until
+they have ended. A new leader begins with those triggered within the last day. Logs are fetched a few at a time and page
+by page, packed as they come, and stored one by one, so neither memory nor the database sees much of it at once;
+planning goes on beside it. What cannot be fetched is tried again a few times, then told and left.
+
+What is older than its retention is removed, a few at a time too: by the leader what the database has, by every
+coordinator the days of its own folder.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from orth.clock import Clock
+from orth.cluster.election import Election, Term
+from orth.cluster.leading import LeaderLoop
+from orth.coordinator.logs.archives import Archives, NewFile
+from orth.coordinator.logs.blocks import packed
+from orth.coordinator.logs.facts import LogNotArchived
+from orth.coordinator.logs.pages import Lines
+from orth.coordinator.logs.reading import LogReading, Source
+from orth.errors import NotFound, Unavailable
+from orth.events import Events
+from orth.loop import Loop
+from orth.store.database import Connection, Database
+from orth.store.log_archives import (
+    ArchivedLog,
+    Unarchived,
+    drop_archives,
+    expired_archives,
+    first_execution_since,
+    keep_archive,
+    newest_execution,
+    unarchived_among,
+    unarchived_between,
+)
+
+_EVERY = 5.0
+_STRETCH = 5_000
+"""Ids looked at in one statement."""
+_REMEMBERED = 20_000
+"""Open executions that are remembered; of those looked at in one turn, a tenth."""
+_WAITING = 1_000
+"""Logs known to be due, at most, before more are looked for."""
+_FETCHED_PER_TURN = 64
+_AT_ONCE = 4
+_LOOK_BACK = 24 * 3600.0
+_SETTLE = 3.0
+"""Seconds after its end before a log is fetched: some executors write their last line after they reported."""
+_PAUSES = (10.0, 60.0, 600.0)
+"""Seconds before each further attempt."""
+_BLOB_LIMIT = 5 * 1024 * 1024
+"""Bytes of a packed log in the database, to which the last lines may add one more: MariaDB takes 16 MiB in one
+statement by default, and its client writes some bytes as two."""
+_PURGE_EVERY = 60.0
+_PURGE_BATCH = 200
+_CLEAN_EVERY = 3600.0
+
+Kind = Literal["none", "store", "folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How logs are archived."""
+
+    kind: Kind
+    limit: int
+    retention: timedelta
+
+
+@dataclass(slots=True)
+class _Task:
+    """A log to fetch."""
+
+    due: float
+    attempts: int = 0
+
+
+@dataclass(slots=True)
+class _Position:
+    """How far the ids of one term were followed."""
+
+    epoch: int
+    mark: int
+    remembered: dict[int, None]
+    tasks: dict[int, _Task]
+
+
+class Archiving(LeaderLoop):
+    """Copies logs, and removes the copies in the end."""
+
+    def __init__(
+        self,
+        db: Database,
+        election: Election,
+        reading: LogReading,
+        archives: Archives,
+        clock: Clock,
+        events: Events,
+        *,
+        plan: Plan,
+    ) -> None:
+        super().__init__(election, clock, events)
+        self._db = db
+        self._reading = reading
+        self._archives = archives
+        self._plan = plan
+        self._position: _Position | None = None
+        self._next_purge = 0.0
+
+    async def lead(self, term: Term) -> float:
+        more = await self._purge(term)
+        if self._plan.kind == "none":
+            return 0.0 if more else _PURGE_EVERY
+        if self._position is None or self._position.epoch != term.epoch:
+            mark = await self._db.read(_first_mark, int(self.clock.now() - _LOOK_BACK * 1000))
+            self._position = _Position(term.epoch, mark, {}, {})
+        position = self._position
+        behind = await self._look(position)
+        now = self.clock.monotonic()
+        due = [one for one, task in position.tasks.items() if task.due <= now][:_FETCHED_PER_TURN]
+        await self._archive_all(term, position, due)
+        return 0.0 if more or behind or len(due) == _FETCHED_PER_TURN else _EVERY
+
+    # --- finding
+
+    async def _look(self, position: _Position) -> bool:
+        """Find executions that have ended; whether there are more to look at."""
+        if len(position.tasks) >= _WAITING:
+            return False
+        passed = list(position.remembered)[: _REMEMBERED // 10]
+        newest, found, ended = await self._db.read(_look, position.mark, passed)
+        for execution_id in passed:  # those that are still open go to the end of the line
+            position.remembered.pop(execution_id, None)
+        position.mark = min(newest, position.mark + _STRETCH) if newest > position.mark else position.mark
+        now = self.clock.monotonic()
+        for one in (*found, *ended):
+            if one.ended_at is None:
+                position.remembered[one.execution_id] = None
+            else:
+                settled = (one.ended_at - self.clock.now()) / 1000 + _SETTLE
+                position.tasks.setdefault(one.execution_id, _Task(now + max(0.0, min(settled, _SETTLE))))
+        while len(position.remembered) > _REMEMBERED:
+            oldest = next(iter(position.remembered))
+            del position.remembered[oldest]
+            self.events.emit(LogNotArchived(oldest, f"more than {_REMEMBERED} executions are open"))
+        return position.mark < newest
+
+    # --- fetching
+
+    async def _archive_all(self, term: Term, position: _Position, due: list[int]) -> None:
+        places = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(execution_id: int) -> None:
+            async with places:
+                try:
+                    await self._archive(term, execution_id)
+                except (Unavailable, OSError) as error:
+                    self._try_again(position, execution_id, str(error))
+                else:
+                    del position.tasks[execution_id]
+
+        outcomes = await asyncio.gather(*(one(execution_id) for execution_id in due), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    def _try_again(self, position: _Position, execution_id: int, why: str) -> None:
+        task = position.tasks[execution_id]
+        if task.attempts >= len(_PAUSES):
+            del position.tasks[execution_id]
+            self.events.emit(LogNotArchived(execution_id, why))
+            return
+        task.due = self.clock.monotonic() + _PAUSES[task.attempts]
+        task.attempts += 1
+
+    async def _archive(self, term: Term, execution_id: int) -> None:
+        try:
+            source = await self._reading.source(execution_id)
+        except NotFound:  # its row is gone, and with it the way to its log
+            return
+        if source.archived is not None:
+            return
+        copy = _Copy(self._archives, execution_id, self.clock.now(), self._plan)
+        try:
+            await self._copy(source, copy)
+            if not copy.lines:  # the executor has none: there is nothing to outlive it
+                await asyncio.to_thread(copy.give_up)
+                return
+            await asyncio.to_thread(copy.finish)
+            await self._db.leader_tx(term.epoch, keep_archive, copy.kept(), copy.content)
+        except BaseException:
+            await asyncio.to_thread(copy.give_up)
+            raise
+
+    async def _copy(self, source: Source, copy: "_Copy") -> None:
+        line = 1
+        while True:
+            page = await self._reading.executor_page(source, line)
+            if not page.lines.texts:
+                return
+            if not await asyncio.to_thread(copy.add, page.lines):
+                last = await self._reading.executor_tail(source)
+                if last is not None and last.texts:
+                    await asyncio.to_thread(copy.add_last, last)
+                return
+            if page.end:
+                return
+            line = page.lines.last + 1
+
+    # --- removing
+
+    async def _purge(self, term: Term) -> bool:
+        """Remove some copies that are old enough; whether there may be more."""
+        now = self.clock.monotonic()
+        if now < self._next_purge:
+            return False
+        before = self.clock.now() - int(self._plan.retention.total_seconds() * 1000)
+        old = await self._db.read(expired_archives, before, _PURGE_BATCH)
+        if old:
+            places = [place for _, place in old if place is not None]
+            await asyncio.to_thread(self._archives.remove, places)
+            await self._db.leader_tx(term.epoch, drop_archives, [execution_id for execution_id, _ in old])
+        if len(old) < _PURGE_BATCH:
+            self._next_purge = now + _PURGE_EVERY
+            return False
+        return True
+
+
+class ArchiveFolder(Loop):
+    """Removes old days from this coordinator's own folder: the rows they belonged to are gone, or never came to be."""
+
+    def __init__(self, archives: Archives, clock: Clock, events: Events, *, retention: timedelta) -> None:
+        super().__init__(clock, events)
+        self._archives = archives
+        self._retention = retention
+
+    async def turn(self) -> float:
+        # A day more than the rows: while there is a row there is its file.
+        before = self.clock.now() - int((self._retention + timedelta(days=1)).total_seconds() * 1000)
+        await asyncio.to_thread(self._archives.remove_days_before, before)
+        return _CLEAN_EVERY
+
+
+class _Copy:
+    """A log while it is copied: its beginning, and, if that is not all, its last lines."""
+
+    def __init__(self, archives: Archives, execution_id: int, now: int, plan: Plan) -> None:
+        self._id = execution_id
+        self._now = now
+        self._limit = plan.limit
+        self._file: NewFile | None = archives.new_file(execution_id, now) if plan.kind == "folder" else None
+        self._packed = bytearray()
+        self._size = 0
+        self.lines = 0
+        self._complete = True
+
+    def add(self, lines: Lines) -> bool:
+        """Keep some lines; false when they no longer fit."""
+        fitting = _fitting(lines, self._limit - self._size)
+        if fitting.texts:
+            self._keep(fitting)
+        elif not self.lines:  # of a single line that is too long, its beginning
+            self._keep(Lines(lines.first, lines.first, [lines.texts[0][: self._limit // 4]]))
+        self._complete = fitting.last == lines.last and len(self._packed) <= _BLOB_LIMIT
+        return self._complete
+
+    def add_last(self, lines: Lines) -> None:
+        """Keep the last lines of a log that is too long."""
+        later = lines.since(self.lines + 1)
+        if later.texts and later.last >= later.first:
+            self._keep(later)
+
+    @property
+    def content(self) -> bytes | None:
+        return None if self._file is not None else bytes(self._packed)
+
+    def kept(self) -> ArchivedLog:
+        return ArchivedLog(
+            execution_id=self._id,
+            stored_at=self._now,
+            lines=self.lines,
+            size=self._size,
+            complete=self._complete,
+            place=None if self._file is None else self._file.place,
+        )
+
+    def finish(self) -> None:
+        if self._file is not None:
+            self._file.finish()
+
+    def give_up(self) -> None:
+        if self._file is not None:
+            self._file.give_up()
+
+    def _keep(self, lines: Lines) -> None:
+        block = packed(lines)
+        if self._file is None:
+            self._packed += block
+        else:
+            self._file.write(block)
+        self._size += sum(len(text.encode("utf-8", "replace")) + 1 for text in lines.texts)
+        self.lines = lines.last
+
+
+def _fitting(lines: Lines, room: int) -> Lines:
+    """Those of the first lines that fit."""
+    count = 0
+    for text in lines.texts:
+        room -= len(text.encode("utf-8", "replace")) + 1
+        if room < 0:
+            break
+        count += 1
+    return lines if count == len(lines.texts) else lines.beginning(count)
+
+
+def _first_mark(connection: Connection, since: int) -> int:
+    first = first_execution_since(connection, since)
+    return newest_execution(connection) if first is None else first - 1
+
+
+def _look(connection: Connection, mark: int, passed: list[int]) -> tuple[int, list[Unarchived], list[Unarchived]]:
+    newest = newest_execution(connection)
+    found = unarchived_between(connection, mark, min(newest, mark + _STRETCH)) if newest > mark else []
+    return newest, found, unarchived_among(connection, passed)

@@ -1,0 +1,337 @@
+"""Alarms: what was told, which jobs are failing, the channels by which it is told, and silences."""
+
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+
+from orth.clock import iso
+from orth.coordinator.alarming.definitions import checked, shown, with_kept_secrets
+from orth.coordinator.alarming.outbound import NotDelivered
+from orth.coordinator.alarming.texts import trial_alarm
+from orth.coordinator.http.auth import CallerHere, ToolsHere
+from orth.coordinator.http.instants import instant
+from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
+from orth.coordinator.http.texts import Line
+from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.versions import IfMatch, check_match
+from orth.domain.alarms import MAIL_CHANNEL, AlarmKind, AlarmState, Silence, Standing, mail_addresses
+from orth.errors import Conflict, Invalid
+from orth.settings import parse_duration
+from orth.store.alarm_channels import (
+    Channel,
+    create_channel,
+    delete_channel,
+    get_channel,
+    hold_channel,
+    list_channels,
+    replace_channel,
+)
+from orth.store.alarms import Message, list_messages, list_standings
+from orth.store.database import Connection
+from orth.store.groups import get_group
+from orth.store.jobs import check_exists
+from orth.store.silences import add_silence, count_silences, end_silence, get_silence, list_silences
+
+router = APIRouter(prefix="/api/v1/alarms", tags=["alarms"])
+
+RowId = Annotated[int, Path(ge=1, le=2**31 - 1)]
+JobFilter = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
+MessageState = Literal["waiting", "sending", "told", "failed"]
+
+_SILENCES_LIMIT = 10_000
+_LONGEST_SILENCE = 366 * 86_400_000
+
+
+class AlarmShown(BaseModel):
+    """One message by one channel. ``told``: its receiver has said yes; ``failed``: given up."""
+
+    id: int
+    message_id: str
+    kind: AlarmKind
+    job_id: int
+    execution_id: int
+    channel: str
+    state: AlarmState
+    attempts: int
+    created_at: str
+    next_attempt: str | None
+    error: str | None
+
+
+class FailingShown(BaseModel):
+    """A job that is failing; ``told_at`` is null while nobody was told."""
+
+    job_id: int
+    execution_id: int = Field(description="The first that failed.")
+    since: str
+    told_at: str | None
+    failures: int
+
+
+class ChannelBody(BaseModel):
+    """A channel as it is written. ``definition`` depends on the kind."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Line = Field(min_length=1, max_length=64)
+    kind: Literal["mail", "webhook", "apprise"]
+    definition: dict[str, Any] = Field(default_factory=dict, max_length=20)
+    enabled: StrictBool = True
+
+
+class ChannelShown(BaseModel):
+    """A channel as it is read: secrets are masked, and an edit that leaves them so keeps them."""
+
+    id: int
+    name: str
+    kind: str
+    definition: dict[str, Any]
+    enabled: bool
+    version: int
+
+
+class TrialBody(BaseModel):
+    """Whom a mail goes to, for a channel that names nobody itself."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    to: Line = Field("", max_length=255)
+
+
+class TrialAnswer(BaseModel):
+    """What became of the test, in the words of the receiver."""
+
+    ok: bool
+    answer: str
+    seconds: float
+
+
+class SilenceBody(BaseModel):
+    """A silence of a job, of a group, or, with neither, of everything. It needs an end: ``ends_at`` or ``lasts``."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job_id: StrictInt | None = Field(None, ge=1, le=2**31 - 1)
+    job_group: StrictInt | None = Field(None, ge=1, le=2**31 - 1)
+    starts_at: Line | None = Field(None, max_length=64, description="Instant; unset: now.")
+    ends_at: Line | None = Field(None, max_length=64, description="Instant.")
+    lasts: Line | None = Field(None, max_length=20, description="How long, instead of ends_at: 2h.")
+    reason: Line = Field(min_length=1, max_length=255)
+
+    def silence(self, actor: str, now: int) -> Silence:
+        starts = now if self.starts_at is None else instant(self.starts_at, now, "starts_at")
+        if (self.ends_at is None) == (self.lasts is None):
+            raise Invalid("A silence has an end: give ends_at or lasts, not both.", field="ends_at")
+        if self.lasts is not None:
+            ends = starts + parse_duration(self.lasts) // timedelta(milliseconds=1)
+        else:
+            ends = instant(self.ends_at or "", now, "ends_at")
+        if ends <= max(starts, now):
+            raise Invalid("The silence would be over before it begins.", field="ends_at")
+        if starts < 0 or ends - max(starts, now) > _LONGEST_SILENCE:
+            raise Invalid("A silence may last a year.", field="ends_at")
+        return Silence(self.job_id, self.job_group, starts, ends, self.reason, actor)
+
+
+class SilenceShown(BaseModel):
+    id: int
+    job_id: int | None
+    job_group: int | None
+    starts_at: str
+    ends_at: str
+    reason: str
+    actor: str
+
+
+@router.get("")
+async def alarms(
+    tools: ToolsHere,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    job_id: JobFilter = None,
+    state: MessageState | None = None,
+) -> Page[AlarmShown]:
+    """Messages, newest first: what was told, what waits, and what could not be told."""
+    wanted = None if state is None else AlarmState(state)
+    rows = await tools.db.read(list_messages, before=position(cursor), limit=limit + 1, job_id=job_id, state=wanted)
+    return Page[AlarmShown].model_validate(page(rows, limit, lambda row: row.id, _alarm_shown))
+
+
+@router.get("/failing")
+async def failing(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[FailingShown]:
+    """Jobs that have failed and not succeeded since."""
+    rows = await tools.db.read(list_standings, position(cursor) or 0, limit + 1)
+    return Page[FailingShown].model_validate(page(rows, limit, lambda row: row.job_id, _failing_shown))
+
+
+@router.get("/channels")
+async def channels(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[ChannelShown]:
+    rows = await tools.db.read(list_channels, position(cursor) or 0, limit + 1)
+    return Page[ChannelShown].model_validate(page(rows, limit, lambda row: row.id, _channel_shown))
+
+
+@router.post("/channels", status_code=201)
+async def add_channel(body: ChannelBody, tools: ToolsHere, response: Response) -> ChannelShown:
+    channel = _usable(tools, Channel(body.name, body.kind, checked(body.kind, body.definition), body.enabled))
+    channel_id = await tools.db.tx(create_channel, channel, tools.clock.now())
+    response.headers["Location"] = f"/api/v1/alarms/channels/{channel_id}"
+    return await _show(tools, channel_id, response)
+
+
+@router.get("/channels/{channel_id}")
+async def channel(channel_id: RowId, tools: ToolsHere, response: Response) -> ChannelShown:
+    return await _show(tools, channel_id, response)
+
+
+@router.put("/channels/{channel_id}")
+async def put_channel(
+    channel_id: RowId, body: ChannelBody, tools: ToolsHere, response: Response, if_match: IfMatch = None
+) -> ChannelShown:
+    """Write over a channel. Secrets that are left out or sent back masked stay as they are; null removes them."""
+    await tools.db.tx(_replace, tools, channel_id, body, if_match)
+    return await _show(tools, channel_id, response)
+
+
+@router.delete("/channels/{channel_id}", status_code=204)
+async def remove_channel(channel_id: RowId, tools: ToolsHere, if_match: IfMatch = None) -> None:
+    """Remove a channel. What waits to be sent by it is given up after its attempts."""
+    await tools.db.tx(_remove, channel_id, if_match)
+
+
+@router.post("/channels/{channel_id}/test")
+async def try_channel(channel_id: RowId, tools: ToolsHere, body: TrialBody | None = None) -> TrialAnswer:
+    """Send one message by the channel, now and once, and tell what its receiver says."""
+    found = await tools.db.read(get_channel, channel_id)
+    recipients = mail_addresses(body.to) if body else ()
+    began = tools.clock.monotonic()
+    try:
+        answer, ok = await tools.senders.send(found, trial_alarm(found.name, tools.clock.now()), recipients), True
+    except NotDelivered as error:
+        answer, ok = error.message, False
+    return TrialAnswer(ok=ok, answer=answer, seconds=round(tools.clock.monotonic() - began, 3))
+
+
+@router.get("/silences")
+async def silences(
+    tools: ToolsHere,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    over: Annotated[bool, Query(description="Also those that are over.")] = False,
+) -> Page[SilenceShown]:
+    """Silences, newest first."""
+    now = None if over else tools.clock.now()
+    rows = await tools.db.read(list_silences, before=position(cursor), limit=limit + 1, now=now)
+    return Page[SilenceShown].model_validate(page(rows, limit, lambda row: row.id, _silence_shown))
+
+
+@router.post("/silences", status_code=201)
+async def silence(body: SilenceBody, tools: ToolsHere, caller: CallerHere, response: Response) -> SilenceShown:
+    """Tell nothing about a job, a group or anything for a while. Failures are counted all the same."""
+    now = tools.clock.now()
+    asked = body.silence(caller.username, now)
+    silence_id = await tools.db.tx(_add_silence, asked, now)
+    response.headers["Location"] = f"/api/v1/alarms/silences/{silence_id}"
+    return SilenceShown.model_validate(_silence_shown(replace(asked, id=silence_id)))
+
+
+@router.delete("/silences/{silence_id}")
+async def unsilence(silence_id: RowId, tools: ToolsHere) -> SilenceShown:
+    """End a silence now. It stays on the list of those that are over."""
+    await tools.db.tx(end_silence, silence_id, tools.clock.now())
+    return SilenceShown.model_validate(_silence_shown(await tools.db.read(get_silence, silence_id)))
+
+
+def _add_silence(connection: Connection, asked: Silence, now: int) -> int:
+    if asked.job_id is not None:
+        check_exists(connection, asked.job_id)
+    if asked.job_group is not None:
+        get_group(connection, asked.job_group)
+    if count_silences(connection, now, _SILENCES_LIMIT) >= _SILENCES_LIMIT:
+        raise Conflict(f"There are {_SILENCES_LIMIT:,} silences already.", hint="End some that are not needed.")
+    return add_silence(connection, asked)
+
+
+def _usable(tools: Tools, channel: Channel) -> Channel:
+    if channel.name == MAIL_CHANNEL:
+        raise Invalid(f"{MAIL_CHANNEL!r} is the name of the channel that the settings define.", field="name")
+    tools.senders.check(channel)
+    return channel
+
+
+def _replace(connection: Connection, tools: Tools, channel_id: int, body: ChannelBody, if_match: str | None) -> None:
+    held = hold_channel(connection, channel_id)
+    check_match(if_match, _etag(held), f"Channel {channel_id}")
+    given = body.definition
+    if body.kind == held.kind:
+        given = with_kept_secrets(body.kind, held.definition, given)
+    written = Channel(body.name, body.kind, checked(body.kind, given), body.enabled, held.version, channel_id)
+    replace_channel(connection, _usable(tools, written), tools.clock.now())
+
+
+def _remove(connection: Connection, channel_id: int, if_match: str | None) -> None:
+    check_match(if_match, _etag(hold_channel(connection, channel_id)), f"Channel {channel_id}")
+    delete_channel(connection, channel_id)
+
+
+async def _show(tools: Tools, channel_id: int, response: Response) -> ChannelShown:
+    stored = await tools.db.read(get_channel, channel_id)
+    response.headers["ETag"] = _etag(stored)
+    return ChannelShown(**_channel_shown(stored))
+
+
+def _etag(stored: Channel) -> str:
+    return f'"{sha256(f"{stored.id}:{stored.version}".encode()).hexdigest()[:16]}"'
+
+
+def _channel_shown(stored: Channel) -> dict[str, Any]:
+    return {
+        "id": stored.id,
+        "name": stored.name,
+        "kind": stored.kind,
+        "definition": shown(stored.kind, stored.definition),
+        "enabled": stored.enabled,
+        "version": stored.version,
+    }
+
+
+def _alarm_shown(message: Message) -> dict[str, Any]:
+    open_one = message.state in (AlarmState.WAITING, AlarmState.SENDING)
+    return {
+        "id": message.id,
+        "message_id": message.message_id,
+        "kind": message.kind,
+        "job_id": message.job_id,
+        "execution_id": message.execution_id,
+        "channel": message.channel,
+        "state": message.state,
+        "attempts": message.attempts,
+        "created_at": iso(message.created_at),
+        "next_attempt": iso(message.next_attempt) if open_one else None,
+        "error": message.error,
+    }
+
+
+def _failing_shown(standing: Standing) -> dict[str, Any]:
+    return {
+        "job_id": standing.job_id,
+        "execution_id": standing.execution_id,
+        "since": iso(standing.since),
+        "told_at": iso(standing.told_at) if standing.told_at else None,
+        "failures": standing.failures,
+    }
+
+
+def _silence_shown(one: Silence) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "job_id": one.job_id,
+        "job_group": one.job_group,
+        "starts_at": iso(one.starts_at),
+        "ends_at": iso(one.ends_at),
+        "reason": one.reason,
+        "actor": one.actor,
+    }

@@ -1,0 +1,143 @@
+"""Dead letters: what failed for good, to be done again or dropped, each once."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from orth.coordinator.http.auth import CallerHere, ToolsHere
+from orth.coordinator.http.execution_actions import AT_ONCE, DryRun, ManyDone, Max, many_done, opened, would_do
+from orth.coordinator.http.instants import instant, shown_instant
+from orth.coordinator.http.jobs import Client, cause_of
+from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
+from orth.coordinator.replaying import drop_found, drop_named, replay_found, replay_named
+from orth.domain.executions import Status
+from orth.errors import Invalid
+from orth.store.dead_letters import DeadLetter, LetterFilter, LetterState, find_waiting, list_dead_letters
+
+router = APIRouter(prefix="/api/v1/dead-letters", tags=["dead letters"])
+
+_Id = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
+_Instant = Annotated[str | None, Query(max_length=40, description="An instant (RFC 3339) or an age such as 2h.")]
+
+
+class LetterShown(BaseModel):
+    """An execution that failed for good. ``replayed_by`` is the execution that does it again, ``dropped_by`` who
+    decided that nothing is to be done.
+    """
+
+    execution_id: int
+    job_id: int
+    job_group: int
+    ended_at: str | None
+    status: Status
+    reason_code: str | None
+    message: str
+    state: LetterState
+    replayed_by: int | None
+    dropped_by: str | None
+
+
+class Named(BaseModel):
+    """The letters that are meant, by the ids of their executions."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ids: list[Annotated[StrictInt, Field(ge=1, le=2**63 - 1)]] = Field(min_length=1, max_length=AT_ONCE)
+
+
+def letters_asked(
+    tools: ToolsHere,
+    job_id: _Id = None,
+    job_group: _Id = None,
+    status: Status | None = None,
+    reason_code: Annotated[str | None, Query(pattern="^[a-z_]{1,32}$")] = None,
+    since: _Instant = None,
+    until: _Instant = None,
+) -> LetterFilter:
+    """Which letters are meant; times are about the end of the execution."""
+    now = tools.clock.now()
+    return LetterFilter(
+        job_id=job_id,
+        job_group=job_group,
+        status=status,
+        reason_code=reason_code,
+        since=None if since is None else instant(since, now, "since"),
+        until=None if until is None else instant(until, now, "until"),
+    )
+
+
+Asked = Annotated[LetterFilter, Depends(letters_asked)]
+
+
+@router.get("")
+async def dead_letters(
+    tools: ToolsHere,
+    wanted: Asked,
+    state: Annotated[LetterState | None, Query(description="Unset: whatever became of them.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[LetterShown]:
+    """Executions that failed for good, the newest first."""
+    rows = await tools.db.read(list_dead_letters, wanted, state=state, before=position(cursor), limit=limit + 1)
+    return Page[LetterShown].model_validate(page(rows, limit, lambda letter: letter.execution_id, _shown))
+
+
+@router.post("/replay", status_code=202)
+async def replay(
+    tools: ToolsHere,
+    wanted: Asked,
+    named: Named | None = None,
+    maximum: Max = AT_ONCE,
+    dry_run: DryRun = False,
+    orth_client: Client = None,
+) -> ManyDone:
+    """Do letters again that wait for a decision: those named in the body, or by filter, the oldest first."""
+    _check_meant(wanted, named)
+    if dry_run:
+        return would_do(*await tools.db.read(find_waiting, wanted, maximum, named.ids if named else None))
+    cause, now = cause_of(orth_client), tools.clock.now()
+    if named is not None:
+        return opened(tools, await tools.db.tx(replay_named, named.ids, cause, now), cause)
+    return opened(tools, await tools.db.tx(replay_found, wanted, maximum, cause, now), cause)
+
+
+@router.post("/drop", status_code=202)
+async def drop(
+    tools: ToolsHere,
+    caller: CallerHere,
+    wanted: Asked,
+    named: Named | None = None,
+    maximum: Max = AT_ONCE,
+    dry_run: DryRun = False,
+) -> ManyDone:
+    """Decide that nothing is to be done about letters that wait for a decision; chosen as for a replay."""
+    _check_meant(wanted, named)
+    if dry_run:
+        return would_do(*await tools.db.read(find_waiting, wanted, maximum, named.ids if named else None))
+    if named is not None:
+        return many_done(await tools.db.tx(drop_named, named.ids, caller.username))
+    return many_done(await tools.db.tx(drop_found, wanted, maximum, caller.username))
+
+
+def _check_meant(wanted: LetterFilter, named: Named | None) -> None:
+    if (named is None) == (wanted == LetterFilter()):
+        raise Invalid(
+            "Say which letters you mean, in one way.",
+            hint='Name them, {"ids": […]}, or filter by job_id, job_group, status, reason_code, since or until.',
+        )
+
+
+def _shown(letter: DeadLetter) -> dict[str, object]:
+    return {
+        "execution_id": letter.execution_id,
+        "job_id": letter.job_id,
+        "job_group": letter.job_group,
+        "ended_at": shown_instant(letter.ended_at),
+        "status": letter.status,
+        "reason_code": letter.reason_code,
+        "message": letter.message,
+        "state": letter.state,
+        "replayed_by": letter.replayed_by,
+        "dropped_by": letter.dropped_by,
+    }

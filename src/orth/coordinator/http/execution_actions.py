@@ -1,0 +1,134 @@
+"""What is done to executions that are there already: one again, or many again or ended, by the filter of the list.
+
+A request for many works through the oldest first, up to ``max``, and says how many are left; sent again it goes on with
+those. ``dry_run`` tells what it would be about and changes nothing. It must say something about what it means.
+"""
+
+import secrets
+from typing import Annotated
+
+from fastapi import APIRouter, BackgroundTasks, Depends, Query
+from pydantic import BaseModel
+
+from orth.coordinator.facts import ExecutionsOpened
+from orth.coordinator.http.auth import CallerHere, ToolsHere
+from orth.coordinator.http.execution_filter import FilterAsked
+from orth.coordinator.http.executions import ExecutionId
+from orth.coordinator.http.jobs import Client, IdempotencyKey, cause_of
+from orth.coordinator.http.tools import Tools
+from orth.coordinator.killing import Killing
+from orth.coordinator.replaying import Done, do_again, do_many_again, kill_many, tell_executors
+from orth.domain.executions import Status
+from orth.domain.jobs import TriggerCause
+from orth.errors import Invalid
+from orth.store.bulk import find_failed, find_open
+from orth.store.execution_filters import Filter
+
+router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
+
+AT_ONCE = 1_000
+
+Max = Annotated[int, Query(alias="max", ge=1, le=AT_ONCE, description="How many at most; the oldest first.")]
+DryRun = Annotated[bool, Query(description="Only tell which; change nothing.")]
+
+
+class DoneAgain(BaseModel):
+    """The execution that does it again."""
+
+    execution_ids: list[int]
+
+
+class ManyDone(BaseModel):
+    """What came of a request for many. ``done`` counts what was changed, or would be with ``dry_run``; ``skipped`` what
+    was found and could not be changed; ``left`` what was not looked at, counted up to 10,000. ``execution_ids`` are
+    what was opened by a retry or a replay, what was ended by a kill, and with ``dry_run`` what it would be about.
+    """
+
+    dry_run: bool
+    done: int
+    skipped: int
+    left: int
+    execution_ids: list[int]
+
+
+def meant(wanted: FilterAsked) -> Filter:
+    """The filter, which must ask for something: nobody means everything by saying nothing."""
+    if wanted == Filter():
+        raise Invalid(
+            "Say which executions you mean.", hint="By job_id, status, since or any other filter of the list."
+        )
+    return wanted
+
+
+Meant = Annotated[Filter, Depends(meant)]
+
+
+@router.post("/bulk/retry", status_code=202)
+async def retry_many(
+    wanted: Meant, tools: ToolsHere, maximum: Max = AT_ONCE, dry_run: DryRun = False, orth_client: Client = None
+) -> ManyDone:
+    """Do again what failed, each once: what was tried again already, by the coordinator or by somebody, is left out."""
+    if wanted.status in (Status.INIT, Status.PENDING, Status.SUCCESS):
+        raise Invalid("Only what failed is done again by filter.", hint="Trigger the job instead.", field="status")
+    if dry_run:
+        return would_do(*await tools.db.read(find_failed, wanted, maximum))
+    cause = cause_of(orth_client)
+    done = await tools.db.tx(do_many_again, wanted, maximum, cause, tools.clock.now())
+    return opened(tools, done, cause)
+
+
+@router.post("/bulk/kill", status_code=202)
+async def kill_filtered(
+    wanted: Meant,
+    tools: ToolsHere,
+    caller: CallerHere,
+    later: BackgroundTasks,
+    maximum: Max = AT_ONCE,
+    dry_run: DryRun = False,
+) -> ManyDone:
+    """End what is open. The rows are closed first; executors are told after the answer, and may go on until then. One
+    of another make can end a job only as a whole: what else is open of it there is ended too.
+    """
+    if wanted.status not in (None, Status.INIT, Status.PENDING):
+        raise Invalid("Only what is open can be killed.", hint="Ask for init or pending.", field="status")
+    if dry_run:
+        return would_do(*await tools.db.read(find_open, wanted, maximum))
+    killing = Killing(tools.db, tools.link, tools.clock, tools.events, token=tools.access_token)
+    killed = await kill_many(tools.db, killing, wanted, maximum, caller.username, tools.clock.now())
+    later.add_task(tell_executors, killing, killed.closed, tools.settings.coordinator.dispatch_timeout.total_seconds())
+    for loop in (*tools.planning, tools.batches):  # a delay may have begun, and a batch may have room
+        loop.wake()
+    return many_done(killed.done)
+
+
+@router.post("/{execution_id}/retry", status_code=202)
+async def retry(
+    execution_id: ExecutionId,
+    tools: ToolsHere,
+    idempotency_key: IdempotencyKey = None,
+    orth_client: Client = None,
+) -> DoneAgain:
+    """Do an execution again that has ended, however it did: as a new one with its parameter, logical time and shard.
+    The same ``Idempotency-Key`` is the same request. One that is open stays as it is: 409.
+    """
+    cause, key = cause_of(orth_client), idempotency_key or secrets.token_hex(16)
+    new = await tools.db.tx(do_again, execution_id, cause, key, tools.clock.now())
+    opened(tools, Done([new]), cause)
+    return DoneAgain(execution_ids=[new])
+
+
+def opened(tools: Tools, done: Done, cause: TriggerCause) -> ManyDone:
+    """Tell that executions were opened, and let them be sent."""
+    if done.ids:
+        tools.events.emit(ExecutionsOpened(cause, len(done.ids)))
+        for loop in tools.dispatching:
+            loop.wake()
+    return many_done(done)
+
+
+def many_done(done: Done) -> ManyDone:
+    return ManyDone(dry_run=False, done=len(done.ids), skipped=done.skipped, left=done.left, execution_ids=done.ids)
+
+
+def would_do(ids: list[int], left: int) -> ManyDone:
+    return ManyDone(dry_run=True, done=len(ids), skipped=0, left=left, execution_ids=ids)

@@ -1,0 +1,147 @@
+"""The log of an execution: a page, its end, a search, the whole text. ``log_streams`` has it live.
+
+A log is what a handler wrote: it may hold anything. It leaves here as JSON or as plain text that browsers are told not
+to guess about, and always as data.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+from starlette.types import Receive, Scope, Send
+
+from orth.coordinator.http.auth import CallerHere, ToolsHere
+from orth.coordinator.http.sending import Departed, patiently
+from orth.coordinator.http.tools import Tools
+from orth.coordinator.logs.expressions import expression, literal
+from orth.coordinator.logs.reading import TAIL_LIMIT, Page, Source
+from orth.errors import OrthError
+
+router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
+
+ExecutionId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+FromLine = Annotated[int, Query(alias="from", ge=1, le=2**31 - 1)]
+
+
+class LogShown(BaseModel):
+    """Lines ``from_line`` to ``to_line``, both included and counted from 1; ``to_line`` is ``from_line - 1`` when there
+    are none. Ask again from ``to_line + 1`` until ``end``.
+    """
+
+    from_line: int
+    to_line: int
+    content: str
+    end: bool
+
+
+class LineFound(BaseModel):
+    """A line that fits. Of a long one ``text`` is the part around the place, which begins at character ``offset``."""
+
+    line: int
+    text: str
+    offset: int
+    cut: bool
+
+
+class SearchShown(BaseModel):
+    """What was found in the lines ``from_line`` to ``to_line``. Ask again from ``to_line + 1`` until ``end``."""
+
+    from_line: int
+    to_line: int
+    matches: list[LineFound]
+    end: bool
+
+
+@router.get("/{execution_id}/log")
+async def log(
+    execution_id: ExecutionId,
+    tools: ToolsHere,
+    from_line: FromLine = 1,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Lines, at most.")] = 1000,
+    tail: Annotated[
+        int | None, Query(ge=1, le=TAIL_LIMIT, description="The last lines, so many, wherever they begin.")
+    ] = None,
+) -> LogShown:
+    """A page of the execution's log, read from its executor or from the archive."""
+    source = await tools.logs.source(execution_id)
+    if tail is not None:
+        return _shown(await tools.logs.tail(source, tail))
+    page = await tools.logs.page(source, from_line)
+    lines = page.lines.beginning(limit)
+    if lines.last < page.lines.last:
+        return LogShown(from_line=lines.first, to_line=lines.last, content=lines.content, end=False)
+    return _shown(page)
+
+
+@router.get("/{execution_id}/log/search")
+async def search(
+    execution_id: ExecutionId,
+    tools: ToolsHere,
+    q: Annotated[str, Query(min_length=1, max_length=500, description="What to look for.")],
+    regex: Annotated[bool, Query(description="Whether it is a regular expression.")] = False,
+    ignore_case: bool = False,
+    from_line: FromLine = 1,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Lines that fit, at most.")] = 100,
+) -> SearchShown:
+    """The lines that say something. A search that takes long stops early and says where."""
+    source = await tools.logs.source(execution_id)
+    async with (expression if regex else literal)(q, ignore_case=ignore_case) as matching:
+        found = await tools.searches.search(source, matching, from_line, limit)
+    hits = [LineFound(line=hit.line, text=hit.text, offset=hit.offset, cut=hit.cut) for hit in found.hits]
+    return SearchShown(from_line=from_line, to_line=found.to_line, matches=hits, end=found.end)
+
+
+@router.get(
+    "/{execution_id}/log/download",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def download(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -> StreamingResponse:
+    """The whole log as a file, as far as it is written."""
+    source = await tools.logs.source(execution_id)
+    first = await tools.logs.page(source, 1)
+    tools.live_logs.enter(caller.username)
+    return Download(_text(tools, source, first), tools, caller.username, f"execution-{execution_id}.log")
+
+
+class Download(StreamingResponse):
+    """A text to be kept as a file. When it cannot be read to its end the connection is closed before the last byte, so
+    that nobody takes half a log for a whole one.
+    """
+
+    def __init__(self, text: AsyncIterator[bytes], tools: Tools, username: str, name: str) -> None:
+        headers = {
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "no-store",
+        }
+        super().__init__(text, media_type="text/plain", headers=headers)
+        self._live, self._username = tools.live_logs, username
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, patiently(send))
+        except (Departed, OrthError):
+            return
+        finally:
+            self._live.leave(self._username)
+
+
+async def _text(tools: Tools, source: Source, page: Page) -> AsyncIterator[bytes]:
+    while page.lines.texts:
+        yield f"{page.lines.content}\n".encode("utf-8", "replace")
+        if page.end:
+            return
+        page = await tools.logs.page(source, page.lines.last + 1)
+
+
+def _shown(page: Page) -> LogShown:
+    lines = page.lines
+    return LogShown(
+        from_line=lines.first,
+        to_line=lines.last,
+        content=lines.content if lines.texts else page.note,
+        end=page.end,
+    )

@@ -1,0 +1,16 @@
+"""What is told about logs."""
+
+import logging
+from dataclasses import dataclass
+
+from orth.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class LogNotArchived(Event):
+    """A log was left where it is, and goes with its executor."""
+
+    level = logging.WARNING
+    sentence = "the log of execution {execution_id} is not archived: {reason}"
+    execution_id: int
+    reason: str

@@ -1,0 +1,234 @@
+"""A page of a log, from its executor or from the archive.
+
+While an execution is open its executor has the log, and afterwards a whole copy in the archive is nearer. A copy that
+is not whole is for when the executor is gone, or has cleaned up. Executors of ours give the last lines and wait for
+new ones; the others are read from a line on, and at once.
+"""
+
+from collections import deque
+from dataclasses import dataclass, replace
+
+from orth.clock import Clock
+from orth.coordinator.logs.archives import Archives
+from orth.coordinator.logs.pages import Lines, lines_of, no_lines
+from orth.coordinator.roster import Roster
+from orth.domain.executions import TAKEN_PHASES, Execution
+from orth.domain.jobs import GroupDialect
+from orth.domain.nodes import ExecutorEntry, normal_address
+from orth.errors import InvalidMessage, NotFound, Unavailable
+from orth.store.database import Connection, Database
+from orth.store.executions import find_execution
+from orth.store.groups import groups_by_id
+from orth.store.log_archives import ArchivedLog, find_archive
+from orth.wire.executor_calls import ExecutorLink
+from orth.wire.messages import INT32_MAX, Extension, LogPage, LogRequest
+
+TAIL_LIMIT = 1000
+_TAIL_BYTES = 1024 * 1024
+_TAIL_PATIENCE = 15.0
+"""Seconds for which the end of a log is looked for where it can only be reached from its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An execution as it was when asked about, and where its log may be."""
+
+    execution: Execution
+    app_name: str
+    dialect: GroupDialect
+    archived: ArchivedLog | None
+
+    @property
+    def ours(self) -> bool:
+        return self.execution.incarnation is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some lines. ``end``: none follow. ``note`` says why there are none, where there is a reason."""
+
+    lines: Lines
+    end: bool
+    note: str = ""
+    closed: bool = False
+    """Whether whoever has the log says himself that nothing follows, and can know."""
+    held: bool = False
+    """Whether the executor was asked to wait for lines, and can."""
+    archived: bool = False
+
+
+class LogReading:
+    """Reads logs for everybody on this coordinator."""
+
+    def __init__(
+        self, db: Database, link: ExecutorLink, roster: Roster, archives: Archives, clock: Clock, *, token: str
+    ) -> None:
+        self._db = db
+        self._link = link
+        self._roster = roster
+        self._archives = archives
+        self._clock = clock
+        self._token = token
+
+    async def source(self, execution_id: int) -> Source:
+        """Where the log of an execution is. ``NotFound`` without such an execution."""
+        return await self._db.read(_source, execution_id)
+
+    async def page(self, source: Source, from_line: int, *, wait: int = 0) -> Page:
+        """Lines from ``from_line`` on, as many as come at once. Where there are none yet and the executor can, it waits
+        ``wait`` seconds for some.
+        """
+        kept = source.archived
+        if kept is not None and kept.complete and (found := await self._from_archive(kept, from_line)) is not None:
+            return found
+        try:
+            got = await self.executor_page(source, from_line, wait=wait)
+        except Unavailable:
+            found = await self._from_archive(kept, from_line)
+            if found is None:
+                raise
+            return found
+        if kept is not None and _is_missing(got, from_line):
+            return await self._from_archive(kept, from_line) or got
+        return got
+
+    async def executor_page(self, source: Source, from_line: int, *, wait: int = 0) -> Page:
+        """The same, from the executor only."""
+        one = source.execution
+        if one.executor_address is None:
+            over = one.status.terminal
+            return Page(no_lines(from_line), over, (one.trigger_msg or "") if over else "", closed=over)
+        asked = LogRequest(log_id=one.id, log_date_time=one.trigger_time, from_line_num=from_line, wait=wait or None)
+        extensions = self._extensions(source)
+        got = await self._ask(source, asked, extensions)
+        held = bool(wait) and Extension.FOLLOW_LOG in extensions
+        return replace(_read(source, got, from_line), held=held)
+
+    async def tail(self, source: Source, count: int) -> Page:
+        """The last ``count`` lines, fewer when they are long."""
+        kept = source.archived
+        if kept is not None and (kept.complete or not self._may_have(source)):
+            lines = await self._archives.tail(kept, count)
+            if lines is not None:
+                return Page(lines, True, closed=True, archived=True)
+        try:
+            got = await self._executor_tail(source, count)
+        except Unavailable:
+            lines = None if kept is None else await self._archives.tail(kept, count)
+            if lines is None:
+                raise
+            return Page(lines, True, closed=True, archived=True)
+        if kept is not None and not got.lines.texts:
+            lines = await self._archives.tail(kept, count)
+            return got if lines is None else Page(lines, True, closed=True, archived=True)
+        return got
+
+    async def executor_tail(self, source: Source) -> Lines | None:
+        """The last lines, if the executor can give them without reading all that is before."""
+        if Extension.FOLLOW_LOG not in self._extensions(source):
+            return None
+        return (await self._executor_tail(source, TAIL_LIMIT)).lines
+
+    async def _executor_tail(self, source: Source, count: int) -> Page:
+        one = source.execution
+        extensions = self._extensions(source)
+        if one.executor_address is None:
+            return await self.executor_page(source, 1)
+        if Extension.FOLLOW_LOG in extensions:
+            asked = LogRequest(log_id=one.id, log_date_time=one.trigger_time, tail=count)
+            got = await self._ask(source, asked, extensions)
+            return _read(source, got, got.from_line)
+        return await self._walked_tail(source, count)
+
+    async def _walked_tail(self, source: Source, count: int) -> Page:
+        """The last lines of a log that can only be read from its beginning: all of it passes through here."""
+        last: deque[str] = deque()
+        line, size = 1, 0
+        deadline = self._clock.monotonic() + _TAIL_PATIENCE
+        while True:
+            page = await self.executor_page(source, line)
+            for text in page.lines.texts:
+                last.append(text)
+                size += len(text)
+                while len(last) > 1 and (len(last) > count or size > _TAIL_BYTES):
+                    size -= len(last.popleft())
+            if page.lines.last < line or page.end:
+                reached = page.lines.last
+                break
+            line = page.lines.last + 1
+            if self._clock.monotonic() > deadline:
+                raise Unavailable(
+                    f"The log is long, and its executor gives it from the beginning only: line {line} was reached.",
+                    hint=f"Read it with from={line}.",
+                )
+        if not last:
+            return page
+        return replace(page, lines=Lines(reached - len(last) + 1, reached, list(last)))
+
+    async def _ask(self, source: Source, asked: LogRequest, extensions: frozenset[str]) -> LogPage:
+        address = source.execution.executor_address
+        assert address is not None
+        try:
+            return await self._link.log(
+                address,
+                asked,
+                token=self._token,
+                app_name=source.app_name,
+                extensions=extensions,
+                dialect=source.dialect,
+            )
+        except InvalidMessage as error:
+            raise Unavailable(f"{address} answered with something that is not a log: {error}") from None
+
+    async def _from_archive(self, kept: ArchivedLog | None, from_line: int) -> Page | None:
+        found = None if kept is None else await self._archives.page(kept, from_line)
+        if found is None:
+            return None
+        lines, end = found
+        return Page(lines, end, closed=end, archived=True)
+
+    def _extensions(self, source: Source) -> frozenset[str]:
+        if not source.ours or source.dialect not in (GroupDialect.AUTO, GroupDialect.ORTH):
+            return frozenset()
+        entry = self._entry(source)
+        # One that has left the registry but had an incarnation is ours.
+        return frozenset({Extension.FOLLOW_LOG}) if entry is None else entry.extensions
+
+    def _may_have(self, source: Source) -> bool:
+        """Whether the executor, or another process at its address, is there to be asked."""
+        return self._entry(source) is not None or not source.ours
+
+    def _entry(self, source: Source) -> ExecutorEntry | None:
+        return self._roster.at(normal_address(source.execution.executor_address or ""))
+
+
+def _source(connection: Connection, execution_id: int) -> Source:
+    found = find_execution(connection, execution_id)
+    if found is None:
+        raise NotFound("execution", execution_id)
+    group = groups_by_id(connection, {found.job_group}).get(found.job_group)
+    return Source(
+        found,
+        group.app_name if group else "",
+        group.dialect if group else GroupDialect.AUTO,
+        find_archive(connection, execution_id) if found.status.terminal else None,
+    )
+
+
+def _read(source: Source, got: LogPage, from_line: int) -> Page:
+    """What an executor's page means. Those of other makes call every end of the file the end, or a file that is not
+    there yet: it counts once the execution is over. Ours know better, once they have it.
+    """
+    one = source.execution
+    knows = source.ours and one.phase in TAKEN_PHASES
+    ended = one.status.terminal or (got.end and knows)
+    closed = got.end and ended
+    if got.to_line < from_line:
+        # The note comes with the end only: before, it would come again and again.
+        return Page(no_lines(from_line), ended, got.content if ended else "", closed=closed)
+    lines = lines_of(from_line, min(got.to_line, INT32_MAX), got.content)
+    return Page(lines, got.end and ended, closed=closed)
+
+
+def _is_missing(page: Page, from_line: int) -> bool:
+    return page.end and not page.lines.texts and (bool(page.note) or from_line == 1)

@@ -1,0 +1,94 @@
+"""Which lines of a log say something: page after page, as far as the time and the answer's size allow.
+
+A search that stopped early says how far it came; asked again from the next line it goes on. So a log of any size is
+searched in answers of bounded size and time.
+"""
+
+from dataclasses import dataclass, field
+
+from orth.clock import Clock
+from orth.coordinator.logs.expressions import Fit, Matching
+from orth.coordinator.logs.pages import Lines
+from orth.coordinator.logs.reading import LogReading, Source
+from orth.errors import TooBusy
+
+SEARCHES_AT_ONCE = 4
+_PATIENCE = 10.0
+"""Seconds after which no further page is read."""
+_SHOWN = 4_000
+"""Characters of a line that are shown, around what was found."""
+_SHOWN_TOGETHER = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A line that fits; ``text`` begins at character ``offset`` of it, and ``cut`` says that there is more."""
+
+    line: int
+    text: str
+    offset: int
+    cut: bool
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search found in the lines up to ``to_line``; ``end`` when that was the last one."""
+
+    to_line: int
+    end: bool = False
+    hits: list[Hit] = field(default_factory=list)
+    size: int = 0
+
+
+class Searches:
+    """Searches through this coordinator, a few at a time: each reads a whole log."""
+
+    def __init__(self, reading: LogReading, clock: Clock) -> None:
+        self._reading = reading
+        self._clock = clock
+        self._inside = 0
+
+    async def search(self, source: Source, matching: Matching, from_line: int, limit: int) -> Found:
+        """The first ``limit`` lines from ``from_line`` on that fit."""
+        if self._inside >= SEARCHES_AT_ONCE:
+            raise TooBusy(f"{SEARCHES_AT_ONCE} logs are searched already.", hint="Try again in a moment.")
+        self._inside += 1
+        try:
+            return await self._search(source, matching, from_line, limit)
+        finally:
+            self._inside -= 1
+
+    async def _search(self, source: Source, matching: Matching, from_line: int, limit: int) -> Found:
+        found = Found(from_line - 1)
+        deadline = self._clock.monotonic() + _PATIENCE
+        while True:
+            page = await self._reading.page(source, found.to_line + 1)
+            if not page.lines.texts:
+                found.end = page.end
+                return found
+            full = _add(found, page.lines, await matching(page.lines.texts), limit)
+            if full or page.end:
+                found.end = page.end and not full
+                return found
+            if self._clock.monotonic() >= deadline:
+                return found
+
+
+def _add(found: Found, lines: Lines, fits: list[Fit], limit: int) -> bool:
+    """Add what fits; whether there is no room for more, which leaves ``to_line`` at the last one added."""
+    for index, start, end in fits:
+        hit = _hit(lines.first + index, lines.texts[index], start, end)
+        found.hits.append(hit)
+        found.size += len(hit.text)
+        if len(found.hits) >= limit or found.size >= _SHOWN_TOGETHER:
+            found.to_line = hit.line
+            return True
+    found.to_line = lines.last
+    return False
+
+
+def _hit(line: int, text: str, start: int, end: int) -> Hit:
+    if len(text) <= _SHOWN:
+        return Hit(line, text, 0, cut=False)
+    begin = max(0, min(start - (_SHOWN - min(end - start, _SHOWN)) // 2, len(text) - _SHOWN))
+    return Hit(line, text[begin : begin + _SHOWN], begin, cut=True)

@@ -1,0 +1,146 @@
+"""Doing again what has ended, and ending many at once: what people ask for, in one transaction each.
+
+An execution is done again as a new one, with its parameter, its logical time, its shard and a new budget; what it
+follows is its ``origin_id``. By filter and from the dead letters each is done again at most once, however often that is
+asked for: the key of the new execution and the row of the letter both see to it. Somebody who names one execution may
+have it done again as often as they like.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orth.coordinator.finishing import tell
+from orth.coordinator.killing import Closed, Killing, close, may_start_yet
+from orth.coordinator.triggering import open_again
+from orth.domain.executions import Execution, tag
+from orth.domain.jobs import TriggerCause
+from orth.errors import Conflict, NotFound
+from orth.store.bulk import find_failed, find_open, hold_ended, hold_failed
+from orth.store.database import Connection, Database
+from orth.store.dead_letters import (
+    LetterFilter,
+    drop_letters,
+    find_waiting,
+    hold_waiting,
+    mark_replayed,
+)
+from orth.store.execution_filters import Filter
+from orth.store.executions import find_execution
+from orth.store.jobs import jobs_by_id
+
+_KILLED_IN_ONE = 50
+"""Executions ended in one transaction: enough to be quick, and few enough to keep nobody waiting."""
+_CALLS_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a request for many. ``skipped`` were found and could not be done; ``left`` were not looked at."""
+
+    ids: list[int]
+    skipped: int = 0
+    left: int = 0
+
+
+def do_again(connection: Connection, execution_id: int, cause: TriggerCause, key: str, now: int) -> int:
+    """Do one execution again that has ended; the id of the new one, the same for the same key."""
+    held = hold_ended(connection, [execution_id])
+    if not held:
+        found = find_execution(connection, execution_id)
+        if found is None:
+            raise NotFound("execution", execution_id)
+        raise Conflict(
+            f"Execution {execution_id} has not ended: {tag(found.trigger_code, found.handle_code)}.",
+            hint="Wait for its end, or kill it.",
+        )
+    job = jobs_by_id(connection, {held[0].job_id}).get(held[0].job_id)
+    if job is None:
+        raise Conflict(f"Job {held[0].job_id} does not exist or cannot be read, so nothing of it can be done again.")
+    opened = open_again(connection, [(job, held[0])], cause, now, key)
+    mark_replayed(connection, opened.items())
+    return opened[execution_id]
+
+
+def do_many_again(connection: Connection, wanted: Filter, limit: int, cause: TriggerCause, now: int) -> Done:
+    """Do again, each once, the oldest executions that are as ``wanted``, failed, and were not tried again."""
+    ids, left = find_failed(connection, wanted, limit)
+    opened = _open_again(connection, hold_failed(connection, ids), cause, now)
+    return Done(opened, len(ids) - len(opened), left)
+
+
+def replay_named(connection: Connection, ids: Sequence[int], cause: TriggerCause, now: int) -> Done:
+    """Do again those of these dead letters that wait for a decision."""
+    waiting = hold_waiting(connection, ids)
+    opened = _open_again(connection, hold_ended(connection, waiting), cause, now)
+    return Done(opened, len(set(ids)) - len(opened))
+
+
+def replay_found(connection: Connection, wanted: LetterFilter, limit: int, cause: TriggerCause, now: int) -> Done:
+    """Do again the oldest dead letters that are as ``wanted``."""
+    ids, left = find_waiting(connection, wanted, limit)
+    done = replay_named(connection, ids, cause, now)
+    return Done(done.ids, done.skipped, left)
+
+
+def drop_named(connection: Connection, ids: Sequence[int], actor: str) -> Done:
+    """Decide that nothing is to be done about those of these dead letters that wait for a decision."""
+    dropped = drop_letters(connection, ids, actor)
+    return Done(dropped, len(set(ids)) - len(dropped))
+
+
+def drop_found(connection: Connection, wanted: LetterFilter, limit: int, actor: str) -> Done:
+    """Decide that nothing is to be done about the oldest dead letters that are as ``wanted``."""
+    ids, left = find_waiting(connection, wanted, limit)
+    done = drop_named(connection, ids, actor)
+    return Done(done.ids, done.skipped, left)
+
+
+@dataclass(frozen=True, slots=True)
+class KilledMany:
+    """What a kill by filter has closed, of which executors are still to be told."""
+
+    done: Done
+    closed: list[Closed]
+
+
+async def kill_many(db: Database, killing: Killing, wanted: Filter, limit: int, user: str, now: int) -> KilledMany:
+    """Close the oldest open executions that are as ``wanted``; what their executors are told comes after."""
+    ids, left = await db.read(find_open, wanted, limit)
+    closed: list[Closed] = []
+    for start in range(0, len(ids), _KILLED_IN_ONE):
+        closed += await db.tx(_close, ids[start : start + _KILLED_IN_ONE], user, now)
+    for one in closed:
+        tell(killing.events, one.finished)
+    ended = sorted({finished.execution.id for one in closed for finished in one.finished})
+    return KilledMany(Done(ended, len(set(ids) - set(ended)), left), closed)
+
+
+async def tell_executors(killing: Killing, closed: Sequence[Closed], again_after: float) -> None:
+    """Tell those who have what was closed to end it; once more what was on its way, when it has arrived."""
+    turns = asyncio.Semaphore(_CALLS_AT_ONCE)
+
+    async def ask(one: Closed) -> None:
+        async with turns:
+            if one.peer is not None:
+                await killing.ask_to_end(one.execution, one.peer)
+
+    await asyncio.gather(*map(ask, closed))
+    await asyncio.gather(*(killing.tell_again(one, again_after) for one in closed if may_start_yet(one)))
+
+
+def _close(connection: Connection, ids: Sequence[int], user: str, now: int) -> list[Closed]:
+    closed: list[Closed] = []
+    for one in ids:
+        try:
+            closed.append(close(connection, one, user, now))
+        except (Conflict, NotFound):  # it has ended meanwhile, by itself or together with another of these
+            continue
+    return [one for one in closed if one.finished]
+
+
+def _open_again(connection: Connection, ended: Sequence[Execution], cause: TriggerCause, now: int) -> list[int]:
+    jobs = jobs_by_id(connection, {one.job_id for one in ended})
+    opened = open_again(connection, [(jobs[one.job_id], one) for one in ended if one.job_id in jobs], cause, now)
+    mark_replayed(connection, opened.items())
+    return sorted(opened.values())

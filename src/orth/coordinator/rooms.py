@@ -1,0 +1,254 @@
+"""The parts of a coordinator, made from what it is given.
+
+``Presence`` knows the executors, ``Work`` plans and sends, ``Care`` looks after what has gone astray, and ``Records``
+keeps what remains. Each is made once, in this order, by ``node``; ``loops`` are what turns in it.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orth.clock import Clock
+from orth.cluster.alone import AliveLocks
+from orth.cluster.election import Election, Node
+from orth.coordinator import tuning
+from orth.coordinator.alarming.loop import AlarmLoop
+from orth.coordinator.alarming.senders import Senders
+from orth.coordinator.archiving import ArchiveFolder, Archiving, Plan
+from orth.coordinator.batches import Batches
+from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.dispatch import Dispatch
+from orth.coordinator.due import DueJobs
+from orth.coordinator.gone import GoneExecutors
+from orth.coordinator.killing import Killing
+from orth.coordinator.logs.archives import Archives
+from orth.coordinator.logs.following import LiveLogs
+from orth.coordinator.logs.reading import LogReading
+from orth.coordinator.lost import LostExecutions
+from orth.coordinator.probing import Probing
+from orth.coordinator.purging import Purging
+from orth.coordinator.reach import Reach
+from orth.coordinator.registry import Named, Registrations, RegistryMonitor
+from orth.coordinator.roster import Roster
+from orth.coordinator.statistics import DailyReports, Folding
+from orth.coordinator.time_limits import TimeLimits
+from orth.coordinator.unknowns import Unknowns
+from orth.coordinator.unreadable import UnreadableRows
+from orth.coordinator.withdrawing import Recalls
+from orth.events import Events
+from orth.loop import Loop
+from orth.settings import Settings
+from orth.store.database import Database
+from orth.store.leases import Lease
+from orth.wire.executor_calls import ExecutorLink
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a coordinator is given: everything it would otherwise have to reach for."""
+
+    settings: Settings
+    node: Node
+    db: Database
+    link: ExecutorLink
+    clock: Clock
+    events: Events
+    access_token: str
+    signing_secret: str
+    locks: AliveLocks | None = None
+    chance: random.Random = field(default_factory=random.Random)
+    probe_link: ExecutorLink | None = None
+    """Another way to the executors, with shorter patience, so that probes do not wait behind triggers."""
+    log_link: ExecutorLink | None = None
+    """And a third one: logs are long, and who follows one keeps a connection."""
+    watch_limit: int = 0
+    """Executors that may be watched by open connections; none where the network is not a real one."""
+
+    @property
+    def quick_link(self) -> ExecutorLink:
+        return self.probe_link or self.link
+
+    def is_dead(self, lease: Lease) -> bool:
+        """Whether the holder of a lease is known to be gone."""
+        return self.locks is not None and self.locks.is_dead(lease.node_id)
+
+
+class Presence:
+    """Which executors there are, and which of them can be reached."""
+
+    def __init__(self, given: Surroundings, named: Named) -> None:
+        db, clock, events = given.db, given.clock, given.events
+        self.reach = Reach(clock, events)
+        self.roster = Roster(clock, dead_after=given.settings.registry.dead_after.total_seconds())
+        self.probing = Probing(
+            db,
+            given.node.id,
+            given.quick_link,
+            clock,
+            events,
+            reach=self.reach,
+            roster=self.roster,
+            watching=tuning.watching(given.settings, given.access_token, given.watch_limit),
+        )
+        self.registrations = Registrations(
+            db,
+            clock,
+            events,
+            roster=self.roster,
+            reach=self.reach,
+            clock_offset=self.probing.clock_offset,
+            named=named,
+        )
+
+    @property
+    def loops(self) -> Sequence[Loop]:
+        return (self.probing,)
+
+
+class Work:
+    """Who leads, and the way of an execution: planned, sent, and its result taken."""
+
+    def __init__(self, given: Surroundings, presence: Presence) -> None:
+        own, db, clock, events = given.settings.coordinator, given.db, given.clock, given.events
+        avoid = presence.reach.avoid
+        self.election = Election(
+            db,
+            given.node,
+            clock,
+            events,
+            lease=given.settings.cluster.lease,
+            renew=given.settings.cluster.lease_renew,
+            surely_dead=given.is_dead,
+            chance=given.chance,
+        )
+        self.dispatch = Dispatch(
+            db,
+            self.election,
+            given.link,
+            presence.reach,
+            clock,
+            events,
+            node_id=given.node.id,
+            token=given.access_token,
+            batch=own.dispatch_batch,
+            limits=tuning.limits(given.settings),
+            longest_wait=own.unknown_bound,
+            chance=given.chance,
+        )
+        self.due = DueJobs(
+            db,
+            self.election,
+            clock,
+            events,
+            bounds=tuning.bounds(given.settings),
+            batch=own.plan_batch,
+            dispatch=self.dispatch,
+            avoid=avoid,
+        )
+        self.recalls = Recalls(
+            db,
+            self.election,
+            given.quick_link,
+            clock,
+            events,
+            token=given.access_token,
+            ahead=own.plan_ahead,
+        )
+        self.batches = Batches(db, self.election, clock, events, dispatch=self.dispatch, avoid=avoid)
+        self.callbacks = Callbacks(db, clock, events, wakes=self.wakes, batches=self.batches, avoid=avoid)
+
+    @property
+    def wakes(self) -> tuple[Loop, ...]:
+        """Whom the end of an execution may concern."""
+        return (self.dispatch, self.due)
+
+    @property
+    def loops(self) -> Sequence[Loop]:
+        return (self.election, self.due, self.dispatch, self.recalls, self.batches)
+
+
+class Care:
+    """What looks after executions nobody is sure about, and executors that are gone."""
+
+    def __init__(self, given: Surroundings, presence: Presence, work: Work) -> None:
+        own, registry, token = given.settings.coordinator, given.settings.registry, given.access_token
+        db, clock, events = given.db, given.clock, given.events
+        asking = (db, work.election, given.link, presence.reach, clock, events)
+        self.unknowns = Unknowns(
+            *asking, node_id=given.node.id, token=token, bound=own.unknown_bound, lost_after=own.lost_after
+        )
+        self.lost = LostExecutions(
+            *asking, token=token, every=own.lost_scan, lost_after=own.lost_after, wakes=work.wakes
+        )
+        self.gone = GoneExecutors(
+            db,
+            work.election,
+            given.quick_link,
+            presence.reach,
+            clock,
+            events,
+            node_id=given.node.id,
+            token=token,
+            ahead=own.plan_ahead,
+            dispatch=work.dispatch,
+        )
+        killing = Killing(db, given.link, clock, events, token=token)
+        self.time_limits = TimeLimits(
+            db, work.election, killing, clock, events, grace=own.timeout_grace, wakes=work.wakes
+        )
+        self.monitor = RegistryMonitor(
+            db,
+            work.election,
+            clock,
+            events,
+            every=registry.monitor,
+            beat=registry.heartbeat,
+            dead_after=registry.dead_after,
+            store_failed=lambda: presence.registrations.failed_at,
+        )
+
+    @property
+    def loops(self) -> Sequence[Loop]:
+        return (self.unknowns, self.lost, self.monitor, self.time_limits, self.gone)
+
+
+class Records:
+    """What remains: logs, counts, alarms; and what removes it when it is old."""
+
+    def __init__(self, given: Surroundings, presence: Presence, work: Work) -> None:
+        settings, db, clock, events = given.settings, given.db, given.clock, given.events
+        logs, election = settings.logs, work.election
+        archives = Archives(db, Path(settings.coordinator.data_dir) / "archive")
+        self.logs = LogReading(
+            db, given.log_link or given.link, presence.roster, archives, clock, token=given.access_token
+        )
+        self.live_logs = LiveLogs(
+            self.logs,
+            clock,
+            poll=logs.follow_poll,
+            longest_poll=logs.follow_poll_longest,
+            streams=logs.streams,
+            per_user=logs.streams_per_user,
+        )
+        self.senders = Senders(settings.alarms, clock.now)
+        self.alarms = AlarmLoop(
+            db,
+            election,
+            clock,
+            events,
+            senders=self.senders,
+            rules=tuning.alarm_rules(settings, given.node.id, mail=self.senders.server is not None),
+            persistence=tuning.persistence(settings),
+        )
+        self.archive_folder = ArchiveFolder(archives, clock, events, retention=logs.retention)
+        plan = Plan(logs.archive, logs.archive_limit, logs.retention)
+        self.loops: Sequence[Loop] = (
+            self.alarms,
+            Archiving(db, election, self.logs, archives, clock, events, plan=plan),
+            self.archive_folder,
+            Folding(db, election, clock, events),
+            DailyReports(db, election, clock, events),
+            Purging(db, election, clock, events, retention=tuning.retention(settings)),
+            UnreadableRows(db, election, clock, events),
+        )

@@ -1,0 +1,87 @@
+"""Finding the executions that something is done to by filter: as many as may be done at once, and how many are left."""
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import ColumnElement, Connection, exists, select
+
+from orth.domain.executions import OPEN_PHASES, OUTCOMES, Execution, Status
+from orth.store.dead_letters import COUNTED
+from orth.store.engines import among, locked
+from orth.store.execution_filters import Filter, conditions
+from orth.store.executions import READABLE, execution_of, opened_keys
+from orth.store.record_tables import dead_letters
+from orth.store.tables import executions
+
+_IDS_PER_STATEMENT = 500
+_LOOKED_AT = 50_000
+_FAILED = tuple(number for status, number in OUTCOMES.items() if number and status is not Status.SUCCESS)
+
+
+def find_open(connection: Connection, wanted: Filter, limit: int) -> tuple[list[int], int]:
+    """The oldest open executions that are as ``wanted``, at most ``limit``, and how many more there are."""
+    return _found(connection, [*conditions(wanted), executions.c.phase.in_(OPEN_PHASES)], limit)
+
+
+def find_failed(connection: Connection, wanted: Filter, limit: int) -> tuple[list[int], int]:
+    """The oldest executions that are as ``wanted``, failed, and were neither tried nor done again since; at most
+    ``limit``, and how many more there are. Of a long history the first part is looked at, ``_LOOKED_AT``.
+    """
+    asked = [*conditions(wanted), executions.c.outcome.in_(_FAILED), ~_BY_HAND]
+    page = (
+        select(executions.c.id, executions.c.job_id).where(*asked).order_by(executions.c.id).limit(_IDS_PER_STATEMENT)
+    )
+    found: list[int] = []
+    after = 0
+    for _ in range(0, _LOOKED_AT, _IDS_PER_STATEMENT):
+        rows = connection.execute(page.where(executions.c.id > after)).all()
+        done = _done_again(connection, [(row.job_id, row.id) for row in rows])
+        found += [row.id for row in rows if row.id not in done]
+        if len(rows) < _IDS_PER_STATEMENT or len(found) >= limit + COUNTED:
+            break
+        after = rows[-1].id
+    return found[:limit], len(found) - len(found[:limit])
+
+
+def hold_failed(connection: Connection, ids: Iterable[int]) -> list[Execution]:
+    """Which of these failed and were neither tried nor done again; kept as they are until the transaction ends."""
+    # Of two who do the same again at once, the second waits here for the first, and then sees what it opened.
+    held = [one for one in hold_ended(connection, ids) if OUTCOMES[one.status] in _FAILED]
+    left: list[Execution] = []
+    for start in range(0, len(held), _IDS_PER_STATEMENT):
+        some = held[start : start + _IDS_PER_STATEMENT]
+        done = _done_again(connection, [(one.job_id, one.id) for one in some])
+        by_hand = select(executions.c.id).where(among(connection, executions.c.id, [one.id for one in some]), _BY_HAND)
+        done |= set(connection.scalars(by_hand))
+        left += [one for one in some if one.id not in done]
+    return left
+
+
+def hold_ended(connection: Connection, ids: Iterable[int]) -> list[Execution]:
+    """Those of these that have ended, kept as they are until the transaction ends."""
+    held: list[Execution] = []
+    for chunk in _chunks(sorted(set(ids))):
+        rows = select(executions).where(among(connection, executions.c.id, chunk), READABLE, executions.c.outcome != 0)
+        held += [execution_of(row) for row in connection.execute(locked(rows.order_by(executions.c.id), connection))]
+    return held
+
+
+def _found(connection: Connection, asked: Sequence[ColumnElement[bool]], limit: int) -> tuple[list[int], int]:
+    found = select(executions.c.id).where(*asked).order_by(executions.c.id).limit(limit + COUNTED)
+    ids = list(connection.scalars(found))
+    return ids[:limit], len(ids) - len(ids[:limit])
+
+
+def _done_again(connection: Connection, failed: Sequence[tuple[int, int]]) -> set[int]:
+    """Which of these, each a job and an execution, were tried or done again. Asked by their keys: joined to itself by a
+    computed key, MariaDB would read the table once for each.
+    """
+    keys = {(job_id, f"{kind}:{one}"): one for job_id, one in failed for kind in ("retry", "again")}
+    return {keys[key] for key in opened_keys(connection, list(keys))} if keys else set()
+
+
+_BY_HAND = exists().where(dead_letters.c.execution_id == executions.c.id, dead_letters.c.replayed_by.is_not(None))
+
+
+def _chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
+    for start in range(0, len(ids), _IDS_PER_STATEMENT):
+        yield ids[start : start + _IDS_PER_STATEMENT]

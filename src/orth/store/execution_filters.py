@@ -1,0 +1,70 @@
+"""Which executions somebody means: the filters of the list, and of what is done to many at once.
+
+``conditions`` gives them as SQL. A filter says nothing about ids: lists go by them (``execution_lists``), and so may
+whoever works through what a filter finds.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, or_
+
+from orth.domain.executions import OPEN_PHASES, OUTCOMES, SUCCESS, UNSENT_PHASES, Status
+from orth.domain.jobs import TriggerCause
+from orth.store.tables import executions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What an execution must be like. None asks for nothing; ``since`` is included and ``until`` excluded, and both are
+    about the instant it was opened. ``text`` is looked for in its messages and its parameter, in whatever case.
+    """
+
+    job_id: int | None = None
+    job_group: int | None = None
+    status: Status | None = None
+    executor: str | None = None
+    cause: TriggerCause | None = None
+    batch_id: int | None = None
+    since: int | None = None
+    until: int | None = None
+    text: str | None = None
+
+
+def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
+    """What ``wanted`` asks for, all of which must hold."""
+    columns = executions.c
+    asked: list[ColumnElement[bool]] = []
+    if wanted.job_id is not None:
+        asked.append(columns.job_id == wanted.job_id)
+    if wanted.job_group is not None:
+        asked.append(columns.job_group == wanted.job_group)
+    if wanted.status is not None:
+        asked.append(_status_is(wanted.status))
+    if wanted.executor is not None:
+        asked.append(columns.executor_address == wanted.executor)
+    if wanted.cause is not None:
+        asked.append(columns.cause == wanted.cause)
+    if wanted.batch_id is not None:
+        asked.append(columns.batch_id == wanted.batch_id)
+    if wanted.since is not None:
+        asked.append(columns.trigger_time >= wanted.since)
+    if wanted.until is not None:
+        asked.append(columns.trigger_time < wanted.until)
+    if wanted.text is not None:
+        asked.append(_has_text(wanted.text))
+    return asked
+
+
+def _status_is(status: Status) -> ColumnElement[bool]:
+    """By the stored outcome, which has indexes. Of the open ones, 0, the phase and the code tell which it is."""
+    same = executions.c.outcome == OUTCOMES[status]
+    if status is Status.INIT:
+        return and_(same, executions.c.phase.in_(UNSENT_PHASES))
+    if status is Status.PENDING:
+        return and_(same, executions.c.phase.in_(OPEN_PHASES), executions.c.trigger_code == SUCCESS)
+    return same
+
+
+def _has_text(text: str) -> ColumnElement[bool]:
+    places = (executions.c.handle_msg, executions.c.trigger_msg, executions.c.executor_param)
+    return or_(*(place.icontains(text, autoescape=True) for place in places))

@@ -1,0 +1,117 @@
+"""Lists of executions, newest first, in time that does not depend on the size of the history.
+
+One question can be answered by an index alone (``_driving``); whatever else is asked is checked row by row. So that a
+rare thing in a long history does not take minutes, ``look`` goes through a bounded number of rows and tells how far it
+got; the caller goes on from there, now or with the next page.
+
+Times are turned into ids first, for ids grow with time and every index ends with them. Coordinators' clocks may differ,
+so the ids are taken from a little further out, and the times are compared too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import ColumnElement, Connection, Subquery, func, select
+
+from orth.domain.executions import Execution, Status
+from orth.store.execution_filters import Filter, conditions
+from orth.store.executions import UnreadableExecution, listed_execution, with_owner
+from orth.store.tables import executions
+
+_CLOCKS_DIFFER = 60_000
+
+Listed = Execution | UnreadableExecution
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Part of a list. Everything down to the id ``reached``, opened at ``reached_at``, was looked at; None: there is
+    nothing further.
+    """
+
+    items: list[Listed]
+    reached: int | None = None
+    reached_at: int | None = None
+
+
+def list_executions(
+    connection: Connection, wanted: Filter | None = None, *, before: int | None = None, limit: int
+) -> list[Listed]:
+    """All that ``wanted`` means, newest first, those with an id below ``before``; however far it must look."""
+    return _list(connection, [*conditions(wanted or Filter()), *_below(before)], limit)
+
+
+def look(connection: Connection, wanted: Filter, *, before: int | None, limit: int, window: int) -> Found:
+    """What ``wanted`` means among the next rows below ``before``: as many as an index gives, or as a window has."""
+    span = [*_below(before), *_ids_of_times(connection, wanted)]
+    driving = _driving(wanted)
+    if replace(driving, since=wanted.since) == wanted:
+        rows = _list(connection, [], limit + 1, _next([*conditions(wanted), *span], limit + 1))
+        return _cut(rows, limit) if len(rows) > limit else Found(rows)
+    inside = _next([*conditions(driving), *span], window)
+    seen = connection.execute(select(func.count().label("n"), func.min(inside.c.id).label("last"))).one()
+    rows = _list(connection, conditions(wanted), limit + 1, inside) if seen.n else []
+    if len(rows) > limit:
+        return _cut(rows, limit)
+    if seen.n < window:
+        return Found(rows)
+    opened = select(executions.c.trigger_time).where(executions.c.id == seen.last)
+    return Found(rows, seen.last, connection.execute(opened).scalar())
+
+
+def _next(asked: Sequence[ColumnElement[bool]], count: int) -> Subquery:
+    """The ids of the newest ``count`` executions for which this holds. Only ids, which the index itself has: so the
+    database walks the index, and not all executions from the newest on in the hope to meet enough.
+    """
+    ids = select(executions.c.id).where(*asked).order_by(executions.c.id.desc()).limit(count)
+    return ids.subquery("inside")
+
+
+def _cut(rows: list[Listed], limit: int) -> Found:
+    return Found(rows[:limit], rows[limit - 1].id, rows[limit - 1].trigger_time)
+
+
+def _driving(wanted: Filter) -> Filter:
+    """The part of ``wanted`` that one index answers, and finds in order; the narrowest there is."""
+    if wanted.batch_id is not None:
+        return replace(wanted, since=None)  # a batch has few enough to look at them all
+    if wanted.job_id is not None:
+        return Filter(job_id=wanted.job_id, status=wanted.status)
+    if wanted.status not in (None, Status.SUCCESS):  # few are open, and few fail
+        return Filter(status=wanted.status)
+    if wanted.executor is not None:
+        return Filter(executor=wanted.executor)
+    if wanted.job_group is not None:
+        return Filter(job_group=wanted.job_group)
+    return Filter(status=wanted.status)
+
+
+def _list(
+    connection: Connection, asked: Sequence[ColumnElement[bool]], limit: int, inside: Subquery | None = None
+) -> list[Listed]:
+    """Executions for which this holds, newest first; if given, only those ``inside``."""
+    statement = with_owner().where(*asked).order_by(executions.c.id.desc()).limit(limit)
+    if inside is not None:
+        statement = statement.join(inside, inside.c.id == executions.c.id)
+    return [listed_execution(row) for row in connection.execute(statement)]
+
+
+def _below(before: int | None) -> list[ColumnElement[bool]]:
+    return [] if before is None else [executions.c.id < before]
+
+
+def _ids_of_times(connection: Connection, wanted: Filter) -> list[ColumnElement[bool]]:
+    """The ids that executions opened between the given times have."""
+    opened = executions.c.trigger_time
+    bounds: list[ColumnElement[bool]] = []
+    if wanted.since is not None:
+        earlier = select(executions.c.id).where(opened < wanted.since - _CLOCKS_DIFFER)
+        last = connection.execute(earlier.order_by(opened.desc()).limit(1)).scalar()
+        if last is not None:
+            bounds.append(executions.c.id > last)
+    if wanted.until is not None:
+        later = select(executions.c.id).where(opened >= wanted.until + _CLOCKS_DIFFER)
+        first = connection.execute(later.order_by(opened).limit(1)).scalar()
+        if first is not None:
+            bounds.append(executions.c.id < first)
+    return bounds

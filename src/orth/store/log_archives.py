@@ -1,0 +1,98 @@
+"""Archived logs, and which executions still lack one."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+
+from orth.domain.executions import SUCCESS, Phase
+from orth.store.engines import among
+from orth.store.record_tables import log_archives
+from orth.store.tables import executions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedLog:
+    """A log that was kept: in a file at ``place``, or, without one, in the database."""
+
+    execution_id: int
+    stored_at: int
+    lines: int
+    size: int  # of the text that is kept
+    complete: bool
+    place: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unarchived:
+    """An execution without an archived log. ``ended_at`` is None while it is open."""
+
+    execution_id: int
+    ended_at: int | None
+
+
+_SHOWN = [column for column in log_archives.c if column.name != "content"]
+
+
+def find_archive(connection: Connection, execution_id: int) -> ArchivedLog | None:
+    row = connection.execute(select(*_SHOWN).where(log_archives.c.execution_id == execution_id)).one_or_none()
+    return None if row is None else ArchivedLog(**{**row._mapping, "complete": bool(row.complete)})
+
+
+def archived_content(connection: Connection, execution_id: int) -> bytes | None:
+    """What the database keeps of a log, packed."""
+    found = connection.execute(
+        select(log_archives.c.content).where(log_archives.c.execution_id == execution_id)
+    ).scalar_one_or_none()
+    return None if found is None else bytes(found)
+
+
+def keep_archive(connection: Connection, kept: ArchivedLog, content: bytes | None) -> None:
+    """Store a log, in the place of an earlier attempt at it."""
+    connection.execute(delete(log_archives).where(log_archives.c.execution_id == kept.execution_id))
+    values = {name: getattr(kept, name) for name in ArchivedLog.__slots__}
+    connection.execute(insert(log_archives).values(**values | {"complete": int(kept.complete), "content": content}))
+
+
+def newest_execution(connection: Connection) -> int:
+    """The highest id there is; 0 without any."""
+    return int(connection.execute(select(func.max(executions.c.id))).scalar() or 0)
+
+
+def first_execution_since(connection: Connection, instant: int) -> int | None:
+    """The lowest id among those triggered since ``instant``."""
+    found: int | None = connection.execute(
+        select(func.min(executions.c.id)).where(executions.c.trigger_time >= instant)
+    ).scalar()
+    return found
+
+
+def unarchived_between(connection: Connection, after: int, through: int) -> list[Unarchived]:
+    """Among the executions with these ids, those that are open and those that an executor ended and nobody archived."""
+    return _unarchived(connection, (executions.c.id > after) & (executions.c.id <= through))
+
+
+def unarchived_among(connection: Connection, ids: Collection[int]) -> list[Unarchived]:
+    return _unarchived(connection, among(connection, executions.c.id, ids)) if ids else []
+
+
+def _unarchived(connection: Connection, wanted: ColumnElement[bool]) -> list[Unarchived]:
+    archived = select(log_archives.c.execution_id).where(log_archives.c.execution_id == executions.c.id).exists()
+    was_taken = (executions.c.trigger_code == SUCCESS) & executions.c.executor_address.is_not(None)
+    statement = select(executions.c.id, executions.c.phase, executions.c.handle_time).where(
+        wanted, (executions.c.phase != Phase.ENDED) | (was_taken & ~archived)
+    )
+    rows = connection.execute(statement.order_by(executions.c.id))
+    return [Unarchived(row.id, (row.handle_time or 0) if row.phase == Phase.ENDED else None) for row in rows]
+
+
+def expired_archives(connection: Connection, before: int, limit: int) -> list[tuple[int, str | None]]:
+    """The oldest logs that were archived before an instant: execution and place."""
+    statement = select(log_archives.c.execution_id, log_archives.c.place).where(log_archives.c.stored_at < before)
+    rows = connection.execute(statement.order_by(log_archives.c.stored_at).limit(limit))
+    return [(row.execution_id, row.place) for row in rows]
+
+
+def drop_archives(connection: Connection, ids: Sequence[int]) -> None:
+    if ids:
+        connection.execute(delete(log_archives).where(among(connection, log_archives.c.execution_id, ids)))

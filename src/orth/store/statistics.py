@@ -1,0 +1,202 @@
+"""Counts of ended executions, by job, hour and outcome.
+
+An end writes its count beside it, in its own transaction, as a row of its own (``count_ends``): two ends of one job
+never wait for each other. The leader folds these rows into the statistics and removes them in the same transaction
+(``fold``), so each counts once. What is not folded yet is added when somebody reads: the counts are never late.
+
+Totals over many jobs are kept too, because adding up a month of every job takes too long for a page somebody waits
+for: the job 0 stands for all jobs, and minus a group's id for the jobs of that group.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, CompoundSelect, Connection, Row, delete, func, literal, select, union_all
+
+from orth.domain.executions import OPEN_PHASES, OUTCOMES, Execution, Phase, Status
+from orth.store.engines import among, insert_new, upsert
+from orth.store.record_tables import statistics, statistics_deltas
+from orth.store.tables import executions
+
+HOUR = 3_600_000
+ALL_JOBS = 0
+
+_KEYS_PER_STATEMENT = 500
+_STATUSES: Mapping[int, Status] = {number: status for status, number in OUTCOMES.items() if number}
+
+Key = tuple[int, int, int, int]
+"""Job, group, hour and outcome."""
+Cell = tuple[int, int, int]
+"""Job, hour and outcome: what a row of the statistics is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """So many executions, how long all of them took together, and the longest."""
+
+    executions: int = 0
+    total_ms: int = 0
+    longest_ms: int = 0
+
+    def __add__(self, other: "Count") -> "Count":
+        return Count(
+            self.executions + other.executions,
+            self.total_ms + other.total_ms,
+            max(self.longest_ms, other.longest_ms),
+        )
+
+
+def count_ends(connection: Connection, ended: Sequence[Execution], now: int) -> None:
+    """Count executions that end in this transaction, at ``now``."""
+    counts: dict[Key, Count] = {}
+    for one in ended:
+        key = (one.job_id, one.job_group, now - now % HOUR, OUTCOMES[one.status])
+        took = duration(one, now)
+        counts[key] = counts.get(key, Count()) + Count(1, took, took)
+    insert_new(connection, statistics_deltas, [_row(key, count) for key, count in counts.items()])
+
+
+def duration(one: Execution, ended_at: int) -> int:
+    """How long it ran, in ms. The executor's clock may be wrong: nothing starts before it was opened, or after its end.
+    What no executor took did not run.
+    """
+    if one.status is Status.TRIGGER_FAILED:
+        return 0
+    start = one.trigger_time if one.start_time is None else max(one.start_time, one.trigger_time)
+    return max(0, ended_at - start)
+
+
+def _row(key: Key, count: Count) -> dict[str, int]:
+    job_id, job_group, hour, outcome = key
+    return {
+        "job_id": job_id,
+        "job_group": job_group,
+        "hour": hour,
+        "outcome": outcome,
+        "executions": count.executions,
+        "total_ms": count.total_ms,
+        "longest_ms": count.longest_ms,
+    }
+
+
+def has_unfolded(connection: Connection) -> bool:
+    """Whether there is anything to fold."""
+    return connection.execute(select(statistics_deltas.c.id).limit(1)).scalar() is not None
+
+
+def fold(connection: Connection, limit: int) -> int:
+    """Add up to ``limit`` counts to the statistics and remove them; how many. Only the leader may: it reads and then
+    writes.
+    """
+    rows = connection.execute(select(statistics_deltas).order_by(statistics_deltas.c.id).limit(limit)).all()
+    sums: dict[Cell, Count] = {}
+    groups: dict[int, int] = {ALL_JOBS: 0}
+    for row in rows:
+        groups |= {row.job_id: row.job_group, -row.job_group: row.job_group}
+        for job_id in (row.job_id, ALL_JOBS, -row.job_group):
+            cell = (job_id, row.hour, row.outcome)
+            sums[cell] = sums.get(cell, Count()) + Count(row.executions, row.total_ms, row.longest_ms)
+    before = _stored(connection, sums)
+    added = [
+        _row((job_id, groups[job_id], hour, outcome), count + before.get((job_id, hour, outcome), Count()))
+        for (job_id, hour, outcome), count in sorted(sums.items())
+    ]
+    upsert(connection, statistics, added, ("job_id", "hour", "outcome"))
+    # By id: others that came meanwhile, some with lower ids, were not added.
+    for ids in _chunks([row.id for row in rows]):
+        connection.execute(delete(statistics_deltas).where(among(connection, statistics_deltas.c.id, ids)))
+    return len(rows)
+
+
+def _stored(connection: Connection, cells: Iterable[Cell]) -> dict[Cell, Count]:
+    hours: dict[int, set[int]] = {}
+    for job_id, hour, _outcome in cells:
+        hours.setdefault(hour, set()).add(job_id)
+    found: dict[Cell, Count] = {}
+    for hour, job_ids in hours.items():
+        for some in _chunks(sorted(job_ids)):
+            stored = select(statistics).where(statistics.c.hour == hour, among(connection, statistics.c.job_id, some))
+            for row in connection.execute(stored):
+                found[row.job_id, row.hour, row.outcome] = Count(row.executions, row.total_ms, row.longest_ms)
+    return found
+
+
+def _chunks(numbers: Sequence[int]) -> Iterable[Sequence[int]]:
+    for start in range(0, len(numbers), _KEYS_PER_STATEMENT):
+        yield numbers[start : start + _KEYS_PER_STATEMENT]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Whose counts, and of which hours: those from ``since`` on, before ``until``. Without job and group: all."""
+
+    since: int
+    until: int
+    job_id: int | None = None
+    job_group: int | None = None
+
+    @property
+    def key(self) -> int:
+        """The job, or what stands for the jobs of a group, or for all."""
+        if self.job_id is not None:
+            return self.job_id
+        return ALL_JOBS if self.job_group is None else -self.job_group
+
+
+def counts_by_time(connection: Connection, span: Span, bucket: int) -> dict[int, dict[Status, Count]]:
+    """Counts by status, for each ``bucket`` of so many ms that has any; by its first instant."""
+    counted = _counted(span).subquery()
+    start = (counted.c.hour - counted.c.hour % literal(bucket)).label("start")
+    sums = select(start, counted.c.outcome, *_sums(counted.c)).group_by(start, counted.c.outcome)
+    found: dict[int, dict[Status, Count]] = {}
+    for row in connection.execute(sums):
+        found.setdefault(int(row.start), {})[_STATUSES[row.outcome]] = _count(row)
+    return found
+
+
+def counts_by_status(connection: Connection, span: Span) -> dict[Status, Count]:
+    """Counts of the whole span, for each status that has any."""
+    counted = _counted(span).subquery()
+    sums = select(counted.c.outcome, *_sums(counted.c)).group_by(counted.c.outcome)
+    return {_STATUSES[row.outcome]: _count(row) for row in connection.execute(sums)}
+
+
+def open_counts(connection: Connection, *, job_id: int | None = None, job_group: int | None = None) -> dict[Phase, int]:
+    """How many executions, of a job, of a group or of all, are in each open phase that has any."""
+    phase = executions.c.phase
+    counted = select(phase, func.count().label("n")).where(phase.in_(OPEN_PHASES)).group_by(phase)
+    if job_id is not None:
+        counted = counted.where(executions.c.job_id == job_id, executions.c.outcome == 0)
+    if job_group is not None:
+        counted = counted.where(executions.c.job_group == job_group)
+    return {Phase(row.phase): row.n for row in connection.execute(counted)}
+
+
+def _counted(span: Span) -> CompoundSelect[Any]:
+    """The rows of a span: those of the statistics, and those not folded into them yet. One statement, so that a fold
+    meanwhile moves nothing from one to the other unseen.
+    """
+    names = ("hour", "outcome", "executions", "total_ms", "longest_ms")
+    folded = select(*(statistics.c[name] for name in names)).where(statistics.c.job_id == span.key)
+    fresh = select(*(statistics_deltas.c[name] for name in names))
+    if span.job_id is not None:
+        fresh = fresh.where(statistics_deltas.c.job_id == span.job_id)
+    elif span.job_group is not None:
+        fresh = fresh.where(statistics_deltas.c.job_group == span.job_group)
+    return union_all(
+        folded.where(statistics.c.hour >= span.since, statistics.c.hour < span.until),
+        fresh.where(statistics_deltas.c.hour >= span.since, statistics_deltas.c.hour < span.until),
+    )
+
+
+def _sums(columns: Any) -> list[ColumnElement[Any]]:
+    return [
+        func.sum(columns.executions).label("executions"),
+        func.sum(columns.total_ms).label("total_ms"),
+        func.max(columns.longest_ms).label("longest_ms"),
+    ]
+
+
+def _count(row: Row[Any]) -> Count:
+    return Count(int(row.executions), int(row.total_ms), int(row.longest_ms))

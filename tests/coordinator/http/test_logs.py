@@ -1,0 +1,346 @@
+"""The log of an execution through a coordinator, from real executors that behave or do not."""
+
+import http.client
+import threading
+import time
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from orth.coordinator.logs import expressions, searching
+from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
+from tests.coordinator.http.scrolls import EXECUTIONS, Scroll, end, serving, taken_by, written
+from tests.wire.peers import Exchange, Peer, answering, refusing
+
+
+def lines(first: int, last: int, content: str = "", *, end: bool = False, key: str = "isEnd") -> dict[str, Any]:
+    return {"fromLineNum": first, "toLineNum": last, "logContent": content, key: end}
+
+
+def test_a_page_of_log_comes_through_as_it_is(site: Site, admin: Caller) -> None:
+    with Peer(answering(lines(3, 4, "three\nfour"))) as peer:
+        execution_id = taken_by(site, peer.address)
+        answer = admin.get(f"{EXECUTIONS}/{execution_id}/log?from=3")
+    assert answer.json == {"from_line": 3, "to_line": 4, "content": "three\nfour", "end": False}
+    (asked,) = peer.requests
+    assert asked.path == "/log"
+    body = asked.json()
+    assert isinstance(body, dict)
+    assert (body["logId"], body["fromLineNum"]) == (execution_id, 3)
+    assert body["logDateTim"] == body["logDateTime"] == site.clock.now()
+    assert asked.headers["xxl-job-access-token"] == ACCESS_TOKEN
+
+
+@pytest.mark.parametrize("key", ["isEnd", "end"])
+@pytest.mark.parametrize("ended", [True, False])
+def test_the_end_is_where_the_executor_says_once_the_execution_is_over(
+    site: Site, admin: Caller, key: str, ended: bool
+) -> None:
+    with Peer(answering(lines(1, 2, "one\ntwo", end=ended, key=key))) as peer:
+        execution_id = taken_by(site, peer.address)
+        # A foreign executor calls every end of the file the end, also while the handler still writes.
+        assert admin.get(f"{EXECUTIONS}/{execution_id}/log").json["end"] is False
+        end(site, execution_id)
+        # More lines may come as long as lines come, though the execution is over.
+        assert admin.get(f"{EXECUTIONS}/{execution_id}/log").json["end"] is ended
+
+
+@pytest.mark.parametrize("nothing_new", [lines(5, 4), lines(5, 0), lines(5, 2), {}, None], ids=str)
+def test_nothing_new_is_the_end_only_when_the_execution_is_over(
+    site: Site, admin: Caller, nothing_new: dict[str, Any] | None
+) -> None:
+    with Peer(answering(nothing_new)) as peer:
+        execution_id = taken_by(site, peer.address)
+        where = f"{EXECUTIONS}/{execution_id}/log?from=5"
+        assert admin.get(where).json == {"from_line": 5, "to_line": 4, "content": "", "end": False}
+        end(site, execution_id)
+        assert admin.get(where).json == {"from_line": 5, "to_line": 4, "content": "", "end": True}
+
+
+def test_the_note_of_an_executor_without_the_log_comes_with_the_end(site: Site, admin: Caller) -> None:
+    with Peer(answering(lines(1, 0, "it was cleaned up", end=True))) as peer:
+        execution_id = taken_by(site, peer.address)
+        waiting = admin.get(f"{EXECUTIONS}/{execution_id}/log").json
+        end(site, execution_id)
+        shown = admin.get(f"{EXECUTIONS}/{execution_id}/log").json
+    assert waiting == {"from_line": 1, "to_line": 0, "content": "", "end": False}
+    assert shown == {"from_line": 1, "to_line": 0, "content": "it was cleaned up", "end": True}
+
+
+def test_an_execution_nobody_was_sent_has_no_lines_yet(site: Site, admin: Caller) -> None:
+    shown = admin.get(f"{EXECUTIONS}/{site.execution(site.job())}/log?from=7").json
+    assert shown == {"from_line": 7, "to_line": 6, "content": "", "end": False}
+
+
+def test_an_executor_that_is_gone_is_a_clear_problem(site: Site, admin: Caller) -> None:
+    with refusing() as address:
+        answer = admin.get(f"{EXECUTIONS}/{taken_by(site, address)}/log")
+    said = answer.problem(503)
+    assert address in said["detail"]
+    assert answer.headers["retry-after"]
+
+
+def test_an_executor_that_hangs_is_waited_for_no_longer_than_is_set(site: Site, admin: Caller) -> None:
+    with Peer(Exchange.hang) as peer:
+        execution_id = taken_by(site, peer.address)
+        began = time.monotonic()
+        said = admin.get(f"{EXECUTIONS}/{execution_id}/log").problem(503)
+    assert "no answer within 0.5 s" in said["detail"]
+    assert time.monotonic() - began < 5
+
+
+def respond(status: int, body: bytes) -> Any:
+    return lambda exchange: exchange.respond(body, status=status)
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        answering(code=500, msg="no such log"),
+        answering(lines(1, 2) | {"fromLineNum": "x"}),
+        answering(lines(1, 2) | {"toLineNum": 10**12}),
+        answering(lines(1, 2) | {"toLineNum": 1.5}),
+        respond(200, b"<html>hello</html>"),
+        respond(200, b""),
+        respond(200, b"["),
+        respond(401, b'{"code": 500, "msg": "token"}'),
+        respond(404, b"not here"),
+        respond(500, b"Traceback"),
+        respond(502, b"bad gateway"),
+        respond(302, b""),
+        lambda exchange: exchange.respond(b"x" * 17 * 1024 * 1024),
+        Exchange.reset,
+        Exchange.close,
+    ],
+)
+def test_an_executor_that_talks_nonsense_is_a_problem_of_its_own(site: Site, admin: Caller, behaviour: Any) -> None:
+    with Peer(behaviour) as peer:
+        answer = admin.get(f"{EXECUTIONS}/{taken_by(site, peer.address)}/log")
+    assert answer.status == 503
+    assert peer.address in answer.json["detail"]
+
+
+@pytest.mark.parametrize("line", ["0", "-1", "2147483648", "9" * 30, "x", "1.5", ""])
+def test_a_line_out_of_range_is_refused(site: Site, admin: Caller, line: str) -> None:
+    said = admin.get(f"{EXECUTIONS}/{site.execution(site.job())}/log?from={line}").problem(422)
+    assert said["errors"][0]["field"] == "from"
+
+
+def test_a_log_is_text_whatever_is_in_it(site: Site, admin: Caller) -> None:
+    with Peer(answering(lines(1, 1, "a\x00b <script> \ud83d \x1b[31m"))) as peer:
+        shown = admin.get(f"{EXECUTIONS}/{taken_by(site, peer.address)}/log")
+    assert shown.content_type == "application/json"
+    assert shown.json["content"] == "a\ufffdb <script> \ufffd \x1b[31m"
+
+
+# --- parts of it
+
+
+def numbered(count: int) -> list[str]:
+    return [f"line {number}" for number in range(1, count + 1)]
+
+
+def test_as_many_lines_as_are_asked_for(site: Site, admin: Caller) -> None:
+    with written(site, Scroll(*numbered(5))) as one:
+        assert admin.get(f"{EXECUTIONS}/{one}/log?from=2&limit=2").json == {
+            "from_line": 2,
+            "to_line": 3,
+            "content": "line 2\nline 3",
+            "end": False,
+        }
+        assert admin.get(f"{EXECUTIONS}/{one}/log?from=4&limit=2").json["to_line"] == 5
+        for wrong in ("limit=0", "limit=1001", "limit=x", "tail=0", "tail=1001", "tail=-1"):
+            admin.get(f"{EXECUTIONS}/{one}/log?{wrong}").problem(422)
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["ours", "another make"])
+def test_the_last_lines_whoever_has_them(site: Site, admin: Caller, ours: bool) -> None:
+    scroll = Scroll(*numbered(2500), ours=ours)
+    with written(site, scroll) as one:
+        shown = admin.get(f"{EXECUTIONS}/{one}/log?tail=2").json
+        assert (shown["from_line"], shown["to_line"]) == (2499, 2500)
+        assert shown["content"] == "line 2499\nline 2500"
+        assert not shown["end"], "it still runs"
+        assert len(scroll.asked) == (1 if ours else 4), "from the beginning to where nothing more comes"
+        end(site, one)
+        scroll.finish()
+        assert admin.get(f"{EXECUTIONS}/{one}/log?tail=1000").json["end"]
+
+
+def test_the_last_lines_of_no_log_are_none(site: Site, admin: Caller) -> None:
+    assert admin.get(f"{EXECUTIONS}/{site.execution(site.job())}/log?tail=5").json["to_line"] == 0
+    with written(site, Scroll(ours=False)) as one:
+        assert admin.get(f"{EXECUTIONS}/{one}/log?tail=5").json["content"] == ""
+
+
+def test_executors_of_another_make_are_asked_for_nothing_they_do_not_know(site: Site, admin: Caller) -> None:
+    scroll = Scroll("a", ours=False)
+    with written(site, scroll) as one:
+        admin.get(f"{EXECUTIONS}/{one}/log?tail=2")
+    assert set(scroll.asked[0]) == {"logId", "logDateTime", "logDateTim", "fromLineNum"}
+
+
+# --- the whole of it
+
+
+def test_a_download_is_the_whole_text_as_a_file(site: Site, admin: Caller) -> None:
+    scroll = Scroll(*numbered(2500), "<script>alert(1)</script> \x1b[2J")
+    with written(site, scroll) as one:
+        got = admin.get(f"{EXECUTIONS}/{one}/log/download")
+    assert got.status == 200
+    assert got.headers["content-type"] == "text/plain; charset=utf-8"
+    assert got.headers["content-disposition"] == f'attachment; filename="execution-{one}.log"'
+    assert got.headers["x-content-type-options"] == "nosniff"
+    assert got.body.decode() == "".join(f"{text}\n" for text in scroll.texts)
+    assert len(scroll.asked) >= 3, "page by page"
+
+
+def test_a_download_that_cannot_begin_is_a_problem(site: Site, admin: Caller) -> None:
+    with refusing() as address:
+        admin.get(f"{EXECUTIONS}/{taken_by(site, address)}/log/download").problem(503)
+    admin.get(f"{EXECUTIONS}/4711/log/download").problem(404)
+
+
+def test_half_a_download_cannot_be_taken_for_a_whole_one(site: Site, admin: Caller) -> None:
+    def break_off(exchange: Exchange) -> None:
+        asked = exchange.request.json()
+        assert isinstance(asked, dict)
+        if asked["fromLineNum"] > 1:
+            exchange.reset()
+        else:
+            answering(lines(1, 1, "first"))(exchange)
+
+    with Peer(break_off) as peer:
+        one = taken_by(site, peer.address)
+        connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
+        connection.request("GET", f"{EXECUTIONS}/{one}/log/download", headers=admin.headers)
+        answer = connection.getresponse()
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            answer.read()
+    assert broken.value.partial == b"first\n"
+
+
+# --- what it says
+
+
+def search(admin: Caller, one: int, wanted: str, **more: object) -> dict[str, Any]:
+    query = "&".join(f"{name}={value}" for name, value in more.items())
+    found: dict[str, Any] = admin.get(f"{EXECUTIONS}/{one}/log/search?q={quote(wanted)}&{query}").json
+    return found
+
+
+def test_a_search_finds_lines_and_says_how_far_it_looked(site: Site, admin: Caller) -> None:
+    with written(site, Scroll(*numbered(2500))) as one:
+        found = search(admin, one, "e 250")
+        assert [(hit["line"], hit["text"]) for hit in found["matches"]] == [(250, "line 250"), (2500, "line 2500")]
+        assert (found["from_line"], found["to_line"], found["end"]) == (1, 2500, False)
+        first = search(admin, one, "line", limit=2)
+        assert ([hit["line"] for hit in first["matches"]], first["to_line"], first["end"]) == ([1, 2], 2, False)
+        following = search(admin, one, "line", limit=1, **{"from": first["to_line"] + 1})
+        assert [hit["line"] for hit in following["matches"]] == [3]
+        assert search(admin, one, "LINE 7")["matches"] == []
+        assert len(search(admin, one, "LINE 77", ignore_case="true")["matches"]) == 11
+
+
+def test_a_search_is_literal_unless_it_is_said_to_be_a_regular_expression(site: Site, admin: Caller) -> None:
+    with written(site, Scroll("a.c", "abc", "[x]", "total 12 of 99")) as one:
+        assert [hit["line"] for hit in search(admin, one, "a.c")["matches"]] == [1]
+        assert [hit["line"] for hit in search(admin, one, "[x]")["matches"]] == [3]
+        assert [hit["line"] for hit in search(admin, one, "a.c", regex="true")["matches"]] == [1, 2]
+        assert [hit["line"] for hit in search(admin, one, r"\d+ OF \d+", regex="true", ignore_case="1")["matches"]] == [
+            4
+        ]
+        said = admin.get(f"{EXECUTIONS}/{one}/log/search?q=(&regex=true").problem(422)
+        assert said["errors"][0]["field"] == "q"
+        for wrong in ("", "q=", "q=" + "x" * 501, "q=x&limit=0", "q=x&from=0", "q=x&regex=perhaps"):
+            admin.get(f"{EXECUTIONS}/{one}/log/search?{wrong}").problem(422)
+
+
+def test_an_expression_that_never_ends_is_refused_in_time_and_holds_up_nobody(
+    site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with written(site, Scroll("a" * 60 + "!", "b")) as one:
+        answers: list[Any] = []
+        began = time.monotonic()
+        asking = threading.Thread(
+            target=lambda: answers.append(admin.get(f"{EXECUTIONS}/{one}/log/search?q={quote('(a+)+$')}&regex=true"))
+        )
+        asking.start()
+        took = []
+        while asking.is_alive():
+            asked = time.monotonic()
+            assert site.stranger().get("/health/live").status == 200
+            took.append(time.monotonic() - asked)
+        assert time.monotonic() - began < expressions.PAGE_WITHIN + 10
+    assert "takes longer" in answers[0].problem(422)["detail"]
+    assert len(took) > 10
+    assert sorted(took)[len(took) // 2] < 0.5
+
+
+def test_searches_are_bounded(site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "SEARCHES_AT_ONCE", 0)
+    with written(site, Scroll("a")) as one:
+        answer = admin.get(f"{EXECUTIONS}/{one}/log/search?q=a")
+    assert answer.problem(429)["hint"]
+    assert answer.headers["retry-after"]
+
+
+# --- whatever is in it
+
+WILD = [
+    "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J",
+    "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "data: forged\\n\\nevent: end",
+    "\x85next \u2028 line \u2029 bidi \u202e evil \ufeff",
+    "tab\tand \x7f and \x01",
+]
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["ours", "another make"])
+def test_wild_text_comes_through_as_data(site: Site, admin: Caller, ours: bool) -> None:
+    with written(site, Scroll(*WILD, ours=ours)) as one:
+        shown = admin.get(f"{EXECUTIONS}/{one}/log")
+        assert shown.content_type == "application/json"
+        assert shown.json["content"].split("\n") == WILD
+        assert shown.json["to_line"] == len(WILD)
+        assert admin.get(f"{EXECUTIONS}/{one}/log/download").body.decode().split("\n")[:-1] == WILD
+        (hit,) = search(admin, one, "<img")["matches"]
+        assert hit["text"] == WILD[1]
+
+
+def test_a_line_of_ten_megabytes_is_a_line(site: Site, admin: Caller) -> None:
+    long = "x" * 10_000_000 + "needle" + "y" * 1_000
+    with written(site, Scroll("before", long, "after", ours=False)) as one:
+        shown = admin.get(f"{EXECUTIONS}/{one}/log").json
+        assert shown["to_line"] == 3
+        assert shown["content"] == f"before\n{long}\nafter"
+        assert len(admin.get(f"{EXECUTIONS}/{one}/log/download").body) == len(long) + len("before\n\nafter\n")
+        (hit,) = search(admin, one, "needle")["matches"]
+        assert (hit["line"], hit["cut"]) == (2, True)
+        assert len(hit["text"]) == 4000
+        assert hit["text"][10_000_000 - hit["offset"] :].startswith("needle")
+        assert search(admin, one, "needle$|after", regex="true")["matches"][0]["line"] == 3
+
+
+def test_numbers_are_the_executors_own(site: Site, admin: Caller) -> None:
+    """One that counts other line breaks than ours, and one that claims more lines than it sends."""
+    with Peer(answering(lines(1, 2, "one\ntwo\nstill two\n"))) as peer:
+        one = taken_by(site, peer.address)
+        shown = admin.get(f"{EXECUTIONS}/{one}/log").json
+        assert (shown["to_line"], shown["content"]) == (2, "one\ntwo\nstill two\n")
+        assert admin.get(f"{EXECUTIONS}/{one}/log?limit=1").json["content"] == "one"
+    with Peer(answering(lines(1, 2**31 - 1, "one"))) as peer:
+        shown = admin.get(f"{EXECUTIONS}/{taken_by(site, peer.address)}/log").json
+        assert (shown["to_line"], shown["content"]) == (2**31 - 1, "one")
+
+
+def test_what_was_not_sent_yet_has_not_ended(site: Site, admin: Caller) -> None:
+    """An executor of ours that has not got the trigger yet says that it has no such log."""
+    with serving(Scroll()) as address:
+        with Peer(answering(lines(1, 0, "There is no log here.", end=True))) as peer:
+            one = site.execution(site.job())
+            site.sent(one, peer.address)
+            shown = admin.get(f"{EXECUTIONS}/{one}/log").json
+        assert (shown["end"], shown["content"]) == (False, "")
+        assert address

@@ -1,0 +1,163 @@
+"""Logs outlive their executors: copied by the leader, found by everybody, and removed in the end."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orth.coordinator.logs.facts import LogNotArchived
+from orth.coordinator.logs.reading import LogReading
+from orth.errors import Unavailable
+from orth.executor.context import JobContext
+from orth.executor.handlers import Handlers
+from orth.settings import Settings
+from orth.settings.sections import CoordinatorSection, LogsSection
+from orth.store.log_archives import find_archive
+from orth.testing.cluster import Cluster
+from orth.testing.network import Line
+
+COUNT = 2500
+
+
+@asynccontextmanager
+async def cluster_with(folder: Path, store_url: str | None = None, **logs: Any) -> AsyncIterator[Cluster]:
+    app = Handlers("tests")
+
+    @app.job("talk")
+    def talk(ctx: JobContext, lines: int = COUNT) -> None:
+        for number in range(1, lines + 1):
+            ctx.log("{}", f"<b>line</b> {number} \x1b[31m")
+
+    settings = Settings(coordinator=CoordinatorSection(data_dir=folder / "coordinator"), logs=LogsSection(**logs))
+    async with Cluster(folder, app, store_url=store_url, settings=settings) as cluster:
+        yield cluster
+
+
+async def ran(cluster: Cluster, lines: int = COUNT) -> int:
+    job = await cluster.job(start=False, executor_handler="talk", executor_param=f'{{"lines": {lines}}}')
+    execution_id = await cluster.trigger(job)
+    await cluster.advance(seconds=1)
+    assert (await cluster.execution(execution_id)).status.terminal
+    return execution_id
+
+
+def reading(cluster: Cluster) -> LogReading:
+    return cluster.coordinators[0].records.logs
+
+
+async def whole(cluster: Cluster, execution_id: int) -> list[str]:
+    source = await reading(cluster).source(execution_id)
+    found: list[str] = []
+    line = 1
+    while True:
+        page = await reading(cluster).page(source, line)
+        assert page.lines.first == line
+        found += page.lines.texts
+        if page.end:
+            return found
+        line = page.lines.last + 1
+
+
+@pytest.mark.parametrize("kind", ["store", "folder"])
+async def test_a_log_outlives_its_executor_on_every_database(kind: str, store_url: str, tmp_path: Path) -> None:
+    async with cluster_with(tmp_path, store_url, archive=kind) as cluster:
+        one = await ran(cluster)
+        before = await whole(cluster, one)
+        assert sum("<b>line</b>" in text and "\x1b[31m" in text for text in before) == COUNT
+        await cluster.advance(seconds=15)
+        kept = await cluster.db.read(find_archive, one)
+        assert kept is not None
+        assert (kept.lines, kept.complete, kept.place is None) == (len(before), True, kind == "store")
+        files = sorted((tmp_path / "coordinator" / "archive").rglob("*"))
+        assert [path.name for path in files if path.is_file()] == ([] if kind == "store" else [f"{one}.log.gz"])
+        cluster.kill_executor(cluster.executors[0])
+        assert await whole(cluster, one) == before
+        tail = await reading(cluster).tail(await reading(cluster).source(one), 2)
+        assert (list(tail.lines.texts), tail.lines.last, tail.end) == (before[-2:], len(before), True)
+
+
+async def test_without_an_archive_a_log_goes_with_its_executor(tmp_path: Path) -> None:
+    async with cluster_with(tmp_path) as cluster:
+        one = await ran(cluster, 3)
+        await cluster.advance(seconds=30)
+        assert await cluster.db.read(find_archive, one) is None
+        cluster.kill_executor(cluster.executors[0])
+        with pytest.raises(Unavailable):
+            await whole(cluster, one)
+
+
+@pytest.mark.parametrize("kind", ["store", "folder"])
+async def test_of_a_long_log_the_beginning_and_the_last_lines_are_kept(kind: str, tmp_path: Path) -> None:
+    async with cluster_with(tmp_path, archive=kind, archive_limit=20_000) as cluster:
+        one = await ran(cluster)
+        before = await whole(cluster, one)
+        await cluster.advance(seconds=15)
+        kept = await cluster.db.read(find_archive, one)
+        assert kept is not None
+        assert not kept.complete
+        assert await whole(cluster, one) == before, "the executor still has all of it"
+        cluster.kill_executor(cluster.executors[0])
+        source = await reading(cluster).source(one)
+        first = await reading(cluster).page(source, 1)
+        assert 100 < len(first.lines.texts) < 1000
+        assert list(first.lines.texts) == before[: first.lines.last]
+        after = await reading(cluster).page(source, first.lines.last + 1)
+        assert after.lines.first > first.lines.last + 1
+        assert (list(after.lines.texts), after.end) == (before[after.lines.first - 1 :], True)
+
+
+async def test_an_executor_that_does_not_answer_is_asked_again(tmp_path: Path) -> None:
+    async with cluster_with(tmp_path, archive="store") as cluster:
+        one = await ran(cluster, 3)
+        cluster.set_line(cluster.executors[0], Line.LOST_ANSWERS)
+        await cluster.advance(seconds=8)
+        assert await cluster.db.read(find_archive, one) is None
+        cluster.set_line(cluster.executors[0], Line.UP)
+        await cluster.advance(seconds=20)
+        assert await cluster.db.read(find_archive, one) is not None
+
+
+async def test_what_cannot_be_fetched_is_given_up_and_told(tmp_path: Path) -> None:
+    async with cluster_with(tmp_path, archive="store") as cluster:
+        one = await ran(cluster, 3)
+        cluster.kill_executor(cluster.executors[0])
+        await cluster.advance(seconds=900)
+        (told,) = cluster.recorder.all(LogNotArchived)
+        assert told.execution_id == one
+
+
+async def test_a_new_leader_finds_what_ended_while_nobody_led(tmp_path: Path) -> None:
+    async with cluster_with(tmp_path, archive="store") as cluster:
+        one = await ran(cluster, 3)
+        await cluster.kill_coordinator(cluster.coordinators[0])
+        cluster.add_coordinator()
+        await cluster.advance(seconds=60)
+        assert await cluster.db.read(find_archive, one) is not None
+
+
+@pytest.mark.parametrize("kind", ["store", "folder"])
+async def test_copies_go_when_their_time_is_over(kind: str, tmp_path: Path) -> None:
+    async with cluster_with(tmp_path, archive=kind, retention=timedelta(minutes=1)) as cluster:
+        one = await ran(cluster, 3)
+        await cluster.advance(seconds=15)
+        assert await cluster.db.read(find_archive, one) is not None
+        leftover = tmp_path / "coordinator" / "archive" / "2026-01-01"
+        leftover.mkdir(parents=True, exist_ok=True)
+        (leftover / "99.log.gz").write_bytes(b"of a leader that died before its row was stored")
+        await cluster.advance(seconds=130)
+        await cluster.coordinators[0].records.archive_folder.turn()
+        assert await cluster.db.read(find_archive, one) is None
+        assert [path for path in (tmp_path / "coordinator" / "archive").rglob("*") if path.is_file()] == []
+
+
+async def test_a_damaged_file_is_no_reason_to_fail_while_the_executor_has_the_log(tmp_path: Path) -> None:
+    async with cluster_with(tmp_path, archive="folder") as cluster:
+        one = await ran(cluster, 3)
+        before = await whole(cluster, one)
+        await cluster.advance(seconds=15)
+        (file,) = (tmp_path / "coordinator" / "archive").rglob("*.gz")
+        file.unlink()
+        assert await whole(cluster, one) == before

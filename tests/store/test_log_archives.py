@@ -1,0 +1,67 @@
+"""Archived logs in the database, on every kind of it."""
+
+from orth.store.database import Database
+from orth.store.executions import end_executions
+from orth.store.log_archives import (
+    ArchivedLog,
+    Unarchived,
+    archived_content,
+    drop_archives,
+    expired_archives,
+    find_archive,
+    first_execution_since,
+    keep_archive,
+    newest_execution,
+    unarchived_among,
+    unarchived_between,
+)
+from tests.store.builders import NOW, assign, open_some, refusal, success
+
+
+def kept(execution_id: int, stored_at: int = NOW, place: str | None = None) -> ArchivedLog:
+    return ArchivedLog(execution_id=execution_id, stored_at=stored_at, lines=3, size=30, complete=True, place=place)
+
+
+async def test_a_log_is_kept_found_and_dropped(db: Database) -> None:
+    assert await db.read(find_archive, 7) is None
+    assert await db.read(archived_content, 7) is None
+    await db.tx(keep_archive, kept(7), bytes(range(256)))
+    assert await db.read(find_archive, 7) == kept(7)
+    assert await db.read(archived_content, 7) == bytes(range(256))
+    again = kept(7, NOW + 5, "2026-01-30/7.log.gz")
+    await db.tx(keep_archive, again, None)
+    assert await db.read(find_archive, 7) == again
+    assert await db.read(archived_content, 7) is None
+    await db.tx(drop_archives, [7, 8])
+    await db.tx(drop_archives, [])
+    assert await db.read(find_archive, 7) is None
+
+
+async def test_large_logs_fit(db: Database) -> None:
+    large = bytes(range(256)) * 24 * 1024  # 6 MiB
+    await db.tx(keep_archive, kept(7), large)
+    assert await db.read(archived_content, 7) == large
+
+
+async def test_the_oldest_expire_first_and_a_few_at_a_time(db: Database) -> None:
+    for number in range(5):
+        await db.tx(keep_archive, kept(10 + number, NOW - number, f"p{number}" if number == 4 else None), b"x")
+    assert await db.read(expired_archives, NOW - 2, 10) == [(14, "p4"), (13, None)]
+    assert await db.read(expired_archives, NOW + 1, 2) == [(14, "p4"), (13, None)]
+
+
+async def test_which_executions_lack_a_log(db: Database) -> None:
+    assert await db.read(newest_execution) == 0
+    assert await db.read(first_execution_since, NOW) is None
+    opened, running, ended, archived, unsent = await db.tx(open_some, 5)
+    await db.tx(assign, running, ended, archived)
+    await db.tx(end_executions, [success(ended), success(archived), refusal(unsent)], NOW + 9)
+    await db.tx(keep_archive, kept(archived), b"x")
+    found = [Unarchived(opened, None), Unarchived(running, None), Unarchived(ended, NOW + 9)]
+    assert await db.read(newest_execution) == unsent
+    assert await db.read(first_execution_since, NOW) == opened
+    assert await db.read(first_execution_since, NOW + 1) is None
+    assert await db.read(unarchived_between, opened - 1, unsent) == found
+    assert await db.read(unarchived_between, opened, running) == [Unarchived(running, None)]
+    assert await db.read(unarchived_among, [ended, archived, unsent]) == found[2:]
+    assert await db.read(unarchived_among, []) == []

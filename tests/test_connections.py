@@ -1,0 +1,129 @@
+"""A flood of connections that never authenticate leaves the port and the descriptors to the others."""
+
+import asyncio
+import os
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from orth.clock import SystemClock
+from orth.connections import Connections, ConnectionsClosed, affordable, affordable_backlog, known_caller
+from orth.events import Event, Events
+from orth.serving import Server, bound
+from orth.settings import Address
+
+
+class Line:
+    """A connection without a socket."""
+
+    def __init__(self, *, busy: bool = False) -> None:
+        self.busy = busy
+        self.end: str | None = None
+
+    def is_busy(self) -> bool:
+        return self.busy
+
+    def give_up(self, *, refused: bool) -> None:
+        self.end = "refused" if refused else "closed"
+
+
+def entered(connections: Connections, lines: list[Line], peer: str = "") -> list[Line]:
+    for number, line in enumerate(lines):
+        connections.enter(line, peer or f"10.0.0.{number}")
+    return lines
+
+
+def test_the_oldest_idle_stranger_makes_way() -> None:
+    connections = Connections(16)
+    busy, old, *others = entered(connections, [Line(busy=True), *(Line() for _ in range(15))])
+    (new,) = entered(connections, [Line()], "10.1.1.1")
+    assert (old.end, busy.end, new.end, len(connections)) == ("closed", None, None, 16)
+    assert {line.end for line in others} == {None}
+
+
+def test_known_callers_are_never_closed_and_then_the_new_one_is_refused() -> None:
+    connections = Connections(16)
+    lines = entered(connections, [Line() for _ in range(16)])
+    for line in lines:
+        connections.know(line)
+    (new,) = entered(connections, [Line()], "10.1.1.1")
+    assert ({line.end for line in lines}, new.end, len(connections)) == ({None}, "refused", 16)
+    connections.leave(lines[0])
+    (later,) = entered(connections, [Line()], "10.1.1.1")
+    assert later.end is None
+
+
+def test_one_address_has_half_of_the_places_for_strangers() -> None:
+    told: list[Event] = []
+    connections = Connections(16, Events(told.append))
+    honest = entered(connections, [Line() for _ in range(4)])
+    flood = entered(connections, [Line() for _ in range(40)], "10.9.9.9")
+    assert {line.end for line in honest} == {None}
+    assert [line.end for line in flood] == ["closed"] * 32 + [None] * 8
+    assert told == [ConnectionsClosed(1, "10.9.9.9 has more than 8 that did not authenticate")], "one fact, not 32"
+
+
+def test_half_of_the_descriptors_are_for_the_work() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+        assert (affordable(10_000), affordable(100), affordable_backlog(2048)) == (512, 100, 256)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def door(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    await receive()
+    if (b"token", b"right") in scope["headers"]:
+        known_caller(scope)
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+@pytest.fixture
+def sockets() -> Iterator[list[socket.socket]]:
+    with ExitStack() as stack:
+        made: list[socket.socket] = []
+        stack.callback(lambda: [one.close() for one in made])
+        yield made
+
+
+async def test_a_flood_on_a_real_port_leaves_it_to_the_others(sockets: list[socket.socket]) -> None:
+    told: list[Event] = []
+    with bound(Address("127.0.0.1", 0)) as listening:
+        server = Server(door, keep_alive=60, connections=32, events=Events(told.append))
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        address = listening.getsockname()
+        known = await asyncio.open_connection(*address)
+        assert b"200" in await _asked(*known)
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(300):
+            one = socket.socket()
+            sockets.append(one)
+            one.setblocking(False)
+            await asyncio.wait_for(asyncio.get_running_loop().sock_connect(one, address), 10)
+        until = SystemClock().monotonic() + 10
+        while len(server.server_state.connections) > 17 and SystemClock().monotonic() < until:
+            assert b"200" in await _asked(*known)
+            await asyncio.sleep(0.01)
+        assert len(server.server_state.connections) <= 17, "half of 32 for one address, and the known one"
+        assert len(os.listdir("/proc/self/fd")) - before <= 300 + 17
+        assert b"200" in await _asked(*known), "whoever has authenticated stays"
+        fresh = await asyncio.open_connection(*address)
+        assert b"200" in await _asked(*fresh)
+        assert isinstance(told[0], ConnectionsClosed)
+        assert "127.0.0.1 has more than 16 that did not authenticate" in str(told[0])
+        for _, writer in (known, fresh):
+            writer.close()
+        server.should_exit = True
+        await serving
+
+
+async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    writer.write(b"GET / HTTP/1.1\r\nhost: a\r\ntoken: right\r\n\r\n")
+    async with asyncio.timeout(10):
+        return await reader.readuntil(b"\r\n\r\nok")
