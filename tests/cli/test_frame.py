@@ -1,6 +1,6 @@
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -44,11 +44,13 @@ def test_help_loads_nothing_heavy(tmp_path: Path, arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("argument", ["--help", "--version"])
 def test_help_answers_within_150_milliseconds(tmp_path: Path, argument: str) -> None:
+    """Of processor time, which other work on the machine takes from nobody."""
     spans = []
     for _ in range(5):
-        started = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert run_orth(argument, cwd=tmp_path).returncode == 0
-        spans.append(time.perf_counter() - started)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spans.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(spans) < QUICK, spans
 
 

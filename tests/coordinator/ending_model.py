@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orth.domain import reasons
-from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT, Execution, Phase, Status, status_of
+from orth.domain.executions import SUCCESS, TIMED_OUT, Execution, Phase, Status, status_of
 from orth.wire.messages import CallbackItem, Verdict
 
 Key = tuple[int, str, int]
@@ -91,6 +91,8 @@ class Model:
         self.runs: dict[int, Run] = {}
         self.expected: dict[Key, tuple[int, int | None, bool]] = {}
         """Opened because of an end and not seen yet: retries left, broadcast, and whether a fire led to it."""
+        self.due: dict[Key, int | None] = {}
+        """Of these, when an attempt may start that follows one sent ahead of its fire."""
         self.broadcasts: dict[int, Broadcast] = {}
         self.dead_letters: set[int] = set()
         self.failure_signs: set[int] = set()
@@ -157,10 +159,13 @@ class Model:
         run.end, run.status, run.reason = end_of(row), status, row.reason_code
         self.ended[status] += 1
         failed = status is not Status.SUCCESS
+        if failed and row.recalled is not None and now < row.not_before and run.reason != reasons.KILLED:
+            assert run.reason == row.recalled, "what was recalled in time has not run, and is not tried again"
         final = not failed or run.left == 0 or run.reason in AS_WANTED | {reasons.NEVER_RESOLVED}
         if not final:
             key = (run.kind.job_id, f"retry:{run.id}", run.key[2])
             self.expected[key] = (run.left - 1, run.broadcast, run.of_fire)
+            self.due[key] = row.not_before if row.not_before is not None and row.not_before > now else None
         if failed and run.reason not in AS_WANTED:
             if final:
                 self.dead_letters.add(run.id)
@@ -193,6 +198,7 @@ class Model:
         kind = self.kinds[row.job_id]
         if key in self.expected:
             left, broadcast, of_fire = self.expected.pop(key)
+            assert row.not_before == self.due.pop(key, None), "another attempt is not earlier than its fire"
         else:
             planned = row.trigger_key.startswith("fire:") and any(act.plans or act.recalls for act in told)
             assert planned or any(key in act.opened for act in told), f"nobody asked for {key}"
@@ -216,7 +222,7 @@ class Model:
                 assert verdict is Verdict.DUPLICATE
 
     def _check_stored(self, item: CallbackItem, row: Row) -> None:
-        assert (row.handle_code, row.handle_msg) == (code_of(item), item.handle_msg)
+        assert (row.handle_code, row.handle_msg) == (item.handle_code, item.handle_msg)
         assert row.reason_code not in BY_COORDINATOR
         if row.recalled is not None and row.handle_code != SUCCESS:
             assert row.reason_code == row.recalled
@@ -224,7 +230,7 @@ class Model:
     def _check_late(self, before: Mapping[int, Row], after: Mapping[int, Row], told: Sequence[Told]) -> None:
         for one, row in after.items():
             run = self.runs[one]
-            offered = [code_of(item) for act in told for item in _late_words(act, one)]
+            offered = [item.handle_code for act in told for item in _late_words(act, one)]
             if run.late_code is not None:
                 assert row.late_code == run.late_code, "the first late result counts"
             elif row.late_code is not None:
@@ -233,10 +239,6 @@ class Model:
                 run.late_code = row.late_code
             elif one in before and before[one].phase == Phase.ENDED and len(told) == 1 and offered:
                 assert not _differs(offered[0], run), f"the late result of execution {one} is lost"
-
-
-def code_of(item: CallbackItem) -> int:
-    return item.handle_code if item.handle_code > 0 else FAILURE
 
 
 def _late_words(act: Told, one: int) -> list[CallbackItem]:

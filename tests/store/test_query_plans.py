@@ -66,7 +66,7 @@ BY = {
     "look for a time": "ix_log_trigger_time",
     "look for a text in a group": "ix_log_group",
     "open_counts": "ix_log_phase",
-    "open_counts of a job": "ix_log_job_outcome",
+    "open_counts of a job": "ix_log_job_outcome|index_merge of orth_job_log by ix_log_outcome",
     "write_reports": "ix_log_phase",
     "claim_due_jobs": "ix_info_due",
     "claim_due_jobs ahead": "ix_info_due",

@@ -27,7 +27,7 @@ SUBCOMMANDS = {
     "job": Subcommand("orth.cli.job", "Look after jobs and trigger them."),
     "exec": Subcommand("orth.cli.exec", "Look at executions, and end them."),
     "stats": Subcommand("orth.cli.stats", "Show how executions ended, in numbers."),
-    "alarm": Subcommand("orth.cli.alarm", "Look after alarms: channels, silences, what was told."),
+    "alarm": Subcommand("orth.cli.alarm", "Look after alarms: what was told, by which channels, and silences."),
     "login": Subcommand("orth.cli.login", "Sign in to a coordinator and remember it."),
     "logout": Subcommand("orth.cli.login", "Forget the sign-in of a coordinator."),
     "import": Subcommand("orth.cli.import_xxl_job", "Take over the jobs of another scheduler."),

@@ -28,7 +28,10 @@ def stats(
     days: int,
     output: str,
 ) -> None:
-    """Show how many executions ended how, how long they took, and how many are open."""
+    """Show how executions ended, in numbers.
+
+    How many there were of each status, how long they took, and how many are open.
+    """
     with api.client() as client:
         if bucket is not None:
             asked = {"since": since, "bucket": bucket, "job_id": job_id, "job_group": job_group}

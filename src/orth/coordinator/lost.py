@@ -222,7 +222,10 @@ class LostExecutions(LeaderLoop):
 
 
 def _since(before: tuple[Sign, float] | None, sign: Sign, now: float) -> tuple[Sign, float]:
-    return before if before is not None and before[0] == sign else (sign, now)
+    """The sign with its beginning: a beat begins it anew, and leaving the registry is none."""
+    if before is None or (before[0].why, before[0].patience) != (sign.why, sign.patience):
+        return sign, now
+    return before if sign.last_beat <= before[0].last_beat else (sign, now)
 
 
 def _weighed(signs: dict[int, Sign], words: dict[int, Word], ours: dict[str, list[Ours]]) -> dict[int, Sign]:

@@ -71,7 +71,7 @@ class Coordinator:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        return (*self.work.loops, *self.presence.loops, *self.care.loops, *self.records.loops)
+        return (*self.work.loops, *self.care.loops, *self.presence.loops, *self.records.loops)
 
     def app(self) -> FastAPI:
         """The HTTP side of this node."""

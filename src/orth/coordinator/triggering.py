@@ -105,7 +105,7 @@ def open_retries(
             retries_left=again.retries_left,
             attempt=again.attempt,
             broadcast_id=before.broadcast_id,
-            not_before=now + again.pause if again.pause else None,
+            not_before=_not_before(before, now + again.pause, now),
             **_same_place(before),
         )
         for job, before, again in ended
@@ -188,6 +188,12 @@ def _open_one_by_one(
     opened = _with_super_handlers(connection, openings, jobs)
     open_executions(connection, opened, now)
     return opened
+
+
+def _not_before(before: Execution, pause_over: int, now: int) -> int | None:
+    """When the attempt after ``before`` may start: what was sent ahead of its fire and failed still waits for it."""
+    due = max(pause_over, before.not_before or 0)
+    return due if due > now else None
 
 
 def _same_place(before: Execution) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, or_, select
+from sqlalchemy import Connection, Row, Select, and_, select
 
 from orth.domain.executions import (
     FAILURE,
@@ -31,6 +31,7 @@ from orth.domain.executions import (
     status_of,
 )
 from orth.domain.jobs import TriggerCause
+from orth.domain.reasons import KILLED
 from orth.errors import Unreadable
 from orth.store.engines import among, insert_new, locked, update_many
 from orth.store.tables import executions, ownership
@@ -210,15 +211,14 @@ def look_up(connection: Connection, execution_id: int) -> Execution | Unreadable
 
 def unreadable_executions(connection: Connection, limit: int) -> list[UnreadableExecution]:
     """Executions that cannot be read and would otherwise be worked on: open ones, and those in an unknown phase."""
-    # Between the phases that are known, so that the index is asked for what nearly never is there.
+    # Between the phases that are known, one range after the other and unsorted, so that every database asks the index
+    # for what nearly never is there.
     phase, known = executions.c.phase, sorted(_PHASES)
-    between = (and_(phase > low, phase < high) for low, high in pairwise(known))
-    strange = or_(phase < known[0], *between, phase > known[-1])
-    found: list[UnreadableExecution] = []
-    for asked in (strange, and_(phase.in_(OPEN_PHASES), executions.c.cause.not_in(_CAUSES))):
-        rows = connection.execute(with_owner().where(asked).order_by(executions.c.id).limit(limit))
-        found += [one for row in rows if isinstance(one := listed_execution(row), UnreadableExecution)]
-    return found[:limit]
+    asked = [phase < known[0], *(and_(phase > low, phase < high) for low, high in pairwise(known)), phase > known[-1]]
+    asked.append(and_(phase.in_(OPEN_PHASES), executions.c.cause.not_in(_CAUSES)))
+    ids = [one for each in asked for one in connection.scalars(select(executions.c.id).where(each).limit(limit))]
+    found = (look_up(connection, one) for one in sorted(ids)[:limit])
+    return [one for one in found if isinstance(one, UnreadableExecution)]
 
 
 def _opened_row(opening: Opening, now: int) -> dict[str, Any]:
@@ -269,8 +269,15 @@ def _ending_values(row: Row[Any], ending: Ending, now: int) -> dict[str, Any]:
         "handle_msg": row.handle_msg if ending.handle_msg is None else stored_message(ending.handle_msg),
         "handle_time": now,
         "start_time": row.start_time if ending.start_time is None else ending.start_time,
-        "reason_code": ending.reason_code or (row.recalled if handle_code != SUCCESS else None) or row.reason_code,
+        "reason_code": _ending_reason(row, ending, handle_code, now),
     }
+
+
+def _ending_reason(row: Row[Any], ending: Ending, handle_code: int, now: int) -> str | None:
+    recalled: str | None = row.recalled if handle_code != SUCCESS else None
+    if recalled and now < (row.not_before or 0) and ending.reason_code != KILLED:
+        return recalled  # whatever became of it, it had not started: another attempt is not wanted either
+    return ending.reason_code or recalled or row.reason_code
 
 
 _CHANGING = (

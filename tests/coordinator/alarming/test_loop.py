@@ -205,7 +205,7 @@ async def test_one_that_hangs_does_not_hold_up_the_others(rig: Opened) -> None:
             await site.cluster.advance(seconds=6)
             await asyncio.to_thread(quick.wait_for, 1)
             await asyncio.to_thread(slow.wait_for, 1)
-            await site.cluster.coordinators[0].alarms.close()
+            await site.cluster.coordinators[0].records.alarms.close()
             states = {one.channel: (one.state, one.attempts) for one in await site.messages()}
             assert states["slow"] == (AlarmState.WAITING, 0)
 
@@ -299,9 +299,9 @@ async def test_a_leader_that_dies_while_sending_leaves_nothing_stuck(rig: Opened
             failed = await site.run(await site.job())
             now = site.cluster.clock.now()
             await site.cluster.advance(seconds=4)
-            first = next(one for one in site.cluster.coordinators if one.election.term is not None)
+            first = next(one for one in site.cluster.coordinators if one.work.election.term is not None)
             # As the leader would have it in the instant of its death: judged, claimed, and nothing more.
-            first.alarms._claim = _nothing  # type: ignore[method-assign]
+            first.records.alarms._claim = _nothing  # type: ignore[method-assign]
             await site.cluster.advance(seconds=3)
             claimed = await site.cluster.db.tx(claim_messages, "the-dead", now + 7_000, now + 13_000, 10)
             assert len(claimed) == 1

@@ -61,7 +61,7 @@ def test_the_walk_over_the_routes_sees_them_all(site: Site) -> None:
         for path, operations in site.admin().get("/api/openapi.json").json["paths"].items()
         for method in operations
     }
-    found = set(every_route(site.app.routes))
+    found = {(method, path.replace(":path}", "}")) for method, path in every_route(site.app.routes)}
     assert found >= documented
     assert found >= OPEN | {("GET", "/api/openapi.json"), ("POST", "/xxl-job-admin/api/callback")}
     assert len(closed_routes(site)) > 20
