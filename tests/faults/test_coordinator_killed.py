@@ -1,9 +1,11 @@
-"""A coordinator killed with SIGKILL at every step of the walk, real processes, two databases.
+"""A coordinator killed with SIGKILL at every step of the walk, real processes: on SQLite, and, all or some of the steps
+as in ``make faults`` or ``make test``, on PostgreSQL.
 
 After a restart every due fire ran exactly once or has a recorded reason. The witness is a file the handler writes:
 one line per run, whatever the database believes.
 """
 
+import os
 import signal
 from datetime import datetime
 from itertools import pairwise
@@ -20,17 +22,26 @@ JOBS = Path(__file__).parents[1] / "walk" / "noting_jobs.py"
 STEP = 500
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'orth.db'}"
-    found: str = request.getfixturevalue("postgres_url")
-    return found
-
-
 # Alarms are no part of the way of a fire; they have a test of their own (test_alarm_sender_killed).
-@pytest.mark.parametrize("point", [name for name in POINTS if not name.startswith("alarms.")])
-def test_every_fire_ran_once_or_has_a_reason(point: str, url: str, tmp_path: Path) -> None:
+ON_THE_WAY = [name for name in POINTS if not name.startswith("alarms.")]
+ALSO_ON_POSTGRESQL = (
+    ON_THE_WAY
+    if os.environ.get("ORTH_TEST_FAULTS") == "long"
+    else ["due.committed", "dispatch.sent", "finishing.written"]
+)
+
+
+@pytest.mark.parametrize("point", ON_THE_WAY)
+def test_every_fire_ran_once_or_has_a_reason(point: str, tmp_path: Path) -> None:
+    kill_and_go_on(point, f"sqlite:///{tmp_path / 'orth.db'}", tmp_path)
+
+
+@pytest.mark.parametrize("point", ALSO_ON_POSTGRESQL)
+def test_so_it_is_on_postgresql(point: str, postgres_url: str, tmp_path: Path) -> None:
+    kill_and_go_on(point, postgres_url, tmp_path)
+
+
+def kill_and_go_on(point: str, url: str, tmp_path: Path) -> None:
     upgrade(url)
     notes = tmp_path / "notes"
     with Site(tmp_path, url, NOTES=str(notes)) as site:
