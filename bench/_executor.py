@@ -42,7 +42,7 @@ class Coordinator:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                answer = json.dumps(coordinator.take(self.path, body)).encode()
+                answer = coordinator.take(self.path, body)
                 self.send_response_only(200)
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
@@ -56,7 +56,7 @@ class Coordinator:
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
-    def take(self, path: str, body: Any) -> dict[str, Any]:
+    def take(self, path: str, body: Any) -> bytes:
         now = time.perf_counter()
         with self.changed:
             if path == "/api/registry":
@@ -66,8 +66,9 @@ class Coordinator:
                 self.arrived.update((item["logId"], now) for item in body)
             self.changed.notify_all()
         if path != "/api/callback":
-            return {"code": 200}
-        return {"code": 200, "data": {"verdicts": [{"logId": item["logId"], "verdict": "stored"} for item in body]}}
+            return b'{"code":200}'
+        verdicts = ",".join([f'{{"logId":{item["logId"]},"verdict":"stored"}}' for item in body])
+        return f'{{"code":200,"data":{{"verdicts":[{verdicts}]}}}}'.encode()
 
     def wait(self, condition: Callable[[], object], seconds: float = 300.0) -> None:
         with self.changed:
@@ -136,24 +137,21 @@ class ExecutorProcess:
         if reply["code"] != 200:
             raise SystemExit(f"refused: {reply['msg']}")
 
-    def run_batch(self, triggers: Sequence[dict[str, object]]) -> None:
-        """Many triggers in one request."""
-        reply = self._post(self.connection, "/runs", {"requests": list(triggers)})
-        refused = [answer for answer in reply["data"]["replies"] if answer["code"] != 200]
-        if refused:
-            raise SystemExit(f"refused: {refused[0]}")
-
     def drain(self, triggers: Sequence[dict[str, object]], batch: int) -> float:
-        """Executions per second from the first request to the last delivered result."""
+        """Executions per second from the first request to the last delivered result. The requests are written
+        beforehand: this process takes as little as it can from the one that is measured.
+        """
+        parts = [triggers[start : start + batch] for start in range(0, len(triggers), batch)]
+        bodies = [json.dumps(part[0] if batch == 1 else {"requests": list(part)}).encode() for part in parts]
+        path = "/run" if batch == 1 else "/runs"
         began = time.perf_counter()
         before = len(self.coordinator.arrived)
         sent = 0
-        for start in range(0, len(triggers), batch):
-            part = triggers[start : start + batch]
-            if batch == 1:
-                self.run(part[0])
-            else:
-                self.run_batch(part)
+        for part, body in zip(parts, bodies, strict=True):
+            self.connection.request("POST", path, body, HEADERS)
+            answer = self.connection.getresponse().read()
+            if answer.count(b'"code":200') != (1 if batch == 1 else 1 + len(part)):
+                raise SystemExit(f"refused: {answer[:500]!r}")
             sent += len(part)
             self._keep_window(before + sent)
         self.coordinator.wait(lambda: len(self.coordinator.arrived) - before >= len(triggers))
