@@ -30,10 +30,10 @@ async def test_every_end_is_counted_once_and_folded(tmp_path: Path) -> None:
         span = Span(since=now - now % DAY, until=now + DAY, job_id=job.id)
         for param in ("", "", "fail"):
             await cluster.trigger(job, param)
-        await cluster.advance(seconds=3)
+        await cluster.advance(seconds=40)
         fresh = await cluster.db.read(counts_by_status, span)
         assert {status: count.executions for status, count in fresh.items()} == {Status.SUCCESS: 2, Status.FAILED: 2}
-        await cluster.advance(seconds=10)
+        await cluster.advance(seconds=40)
         assert not await cluster.db.read(has_unfolded)
         assert await cluster.db.read(counts_by_status, span) == fresh
 

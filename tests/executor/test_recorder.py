@@ -7,7 +7,7 @@ import pytest
 
 from orth.executor.journal import Journal
 from orth.executor.recorder import Recorder
-from tests.executor.bench import Ears
+from tests.executor.bench import Ears, eventually
 
 
 @dataclass
@@ -151,3 +151,40 @@ def test_closing_while_somebody_waits_for_the_disk_ends(desk: Desk) -> None:
             joiner.join(10)
             assert not joiner.is_alive()
     assert len(desk.records) == 200
+
+
+class Starting:
+    """Says that triggers are being started until told otherwise, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.going_on = True
+        self.asked = 0
+
+    def __call__(self) -> bool:
+        self.asked += 1
+        return self.going_on
+
+
+def test_results_wait_while_others_start_and_go_together_then(desk: Desk) -> None:
+    starting = Starting()
+    recorder: Recorder[Note] = Recorder(desk.journal, desk._hear, lambda: None, starting)
+    recorder.give(numbered(1))
+    eventually(lambda: starting.asked > 0)
+    recorder.give(numbered(2))
+    starting.going_on = False
+    eventually(lambda: desk.records == [b"1\n", b"2\n"])
+    assert len(desk.said) == 1
+    recorder.close()
+
+
+def test_they_do_not_wait_for_ever_nor_when_somebody_waits_for_them(desk: Desk) -> None:
+    starting = Starting()
+    recorder: Recorder[Note] = Recorder(desk.journal, desk._hear, lambda: None, starting)
+    recorder.give(numbered(1))
+    eventually(lambda: desk.records == [b"1\n"])
+    assert starting.asked == 10
+    recorder.give(numbered(2))
+    recorder.join()
+    assert desk.records == [b"1\n", b"2\n"]
+    assert starting.asked < 20
+    recorder.close()

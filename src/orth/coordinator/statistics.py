@@ -13,8 +13,9 @@ from orth.store.daily_reports import write_reports
 from orth.store.database import Database
 from orth.store.statistics import fold, has_unfolded
 
-_BATCH = 2_000
-_PAUSE = 5.0
+# The longer the pause, the more ends of one job are added at once: writing a row takes longer than adding it.
+_BATCH = 20_000
+_PAUSE = 30.0
 _REPORT_EVERY = 60.0
 REPORTED_DAYS = 3
 """Today and two days before: what ended late, and what is still open, may yet change those."""

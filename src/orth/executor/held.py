@@ -49,6 +49,11 @@ class Held:
         self._set_timer()
         return due
 
+    @property
+    def starting(self) -> bool:
+        """Whether some have come due that are not let go yet. Needs no lock, and may be a moment behind."""
+        return any(due <= self._clock.monotonic() for due, _, _accepted in self._waiting[:1])
+
     def due_after(self, span: float) -> list[Accepted]:
         """Those whose time comes more than ``span`` seconds from now."""
         latest = self._clock.monotonic() + span

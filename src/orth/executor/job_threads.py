@@ -77,6 +77,11 @@ class JobThreads:
         """Triggers that run or wait, of all jobs."""
         return len(self._open)
 
+    @property
+    def starting(self) -> bool:
+        """Whether triggers that have come due are just being started."""
+        return self._held.starting
+
     def open_ids(self) -> list[int]:
         """The executions that run or wait, oldest first."""
         with self.lock:

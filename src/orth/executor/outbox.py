@@ -67,6 +67,7 @@ class Outbox(Loop):
         events: Events,
         before_recording: Callable[[], None] = lambda: None,
         more_coming: Callable[[], bool] = lambda: False,
+        starting: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(clock, events)
         self._link = link
@@ -87,7 +88,7 @@ class Outbox(Loop):
         self.verdicts: Counter[Verdict] = Counter()
         """What coordinators have said so far, by result."""
         self._journal = Journal(directory, events)
-        self._recorder: Recorder[_Waiting] = Recorder(self._journal, self._recorded, before_recording)
+        self._recorder: Recorder[_Waiting] = Recorder(self._journal, self._recorded, before_recording, starting)
         for item in self._journal.recover().values():
             now = clock.monotonic()
             waiting = self._waiting[item.log_id] = _Waiting(item, put_record(item), now, now, ready=True)

@@ -5,6 +5,9 @@ writes for all job threads: whatever has come while it was busy goes together ne
 before it takes its next trigger. A process killed in between has lost a result that nobody was told of, as it would
 have a moment earlier, when the handler was still running. What else has to be on the disk before a result counts, its
 log, is written first, here as well (``first``).
+
+When hundreds of triggers come due at one instant, starting them goes first: while ``starting`` says so results wait,
+no longer than a tenth of a second.
 """
 
 import threading
@@ -24,17 +27,26 @@ class Recordable(Protocol):
 
 R = TypeVar("R", bound=Recordable)
 _LOOK_AGAIN = 0.05
+_STEP = 0.01
+_STEPS = 10
 
 
 class Recorder(Generic[R]):
     """Writes what it is given, in order, and says so to ``recorded``, with the failure if there was one."""
 
     def __init__(
-        self, journal: Journal, recorded: Callable[[list[R], OSError | None], None], first: Callable[[], None]
+        self,
+        journal: Journal,
+        recorded: Callable[[list[R], OSError | None], None],
+        first: Callable[[], None],
+        starting: Callable[[], bool] = lambda: False,
     ) -> None:
         self._journal = journal
         self._recorded = recorded
         self._first = first
+        self._starting_others = starting
+        self._hurry = threading.Event()
+        """Somebody waits for what was given."""
         self._given: SimpleQueue[R | threading.Event] = SimpleQueue()
         """Results, and between them the marks of those who wait until everything before is done."""
         self._closed = False
@@ -55,6 +67,7 @@ class Recorder(Generic[R]):
             return
         mark = threading.Event()
         self._given.put(mark)
+        self._hurry.set()
         if self._closed or (self._thread is None and not self._start()):  # no thread to be had: whoever waits does it
             self._record_what_is_there()
         mark.wait()
@@ -62,6 +75,7 @@ class Recorder(Generic[R]):
     def close(self) -> None:
         """Write what was given; take nothing more."""
         self._closed = True
+        self._hurry.set()
         while self._thread is not None and self._thread.is_alive():
             self._given.put(threading.Event())  # so that the thread looks up; who joins just now may take it away
             self._thread.join(_LOOK_AGAIN)
@@ -81,7 +95,15 @@ class Recorder(Generic[R]):
 
     def _run(self) -> None:
         while not self._closed:
-            self._record_what_is_there(self._given.get())
+            taken = self._given.get()
+            self._let_others_start()
+            self._record_what_is_there(taken)
+
+    def _let_others_start(self) -> None:
+        for _ in range(_STEPS):
+            if not self._starting_others() or self._hurry.wait(_STEP):
+                break
+        self._hurry.clear()
 
     def _record_what_is_there(self, *taken: R | threading.Event) -> None:
         with self._recording:

@@ -63,7 +63,7 @@ class Runtime:
         self.incarnation = incarnation
         self.events = events
         self.logs = RunLogs(settings.logs_dir, clock, events, file_limit=settings.log_file_limit)
-        self.outbox = _open_outbox(settings, link, self.logs, lambda: self.threads.count() > 0, clock, events)
+        self.outbox = _open_outbox(settings, link, self.logs, lambda: self.threads, clock, events)
         self.limits = TimeLimits(clock, events)
         self.tools = Tools(
             clock,
@@ -223,7 +223,7 @@ def _open_outbox(
     settings: ExecutorSettings,
     link: CoordinatorLink,
     logs: RunLogs,
-    more_coming: Callable[[], bool],
+    threads: Callable[[], JobThreads],
     clock: Clock,
     events: Events,
 ) -> Outbox:
@@ -238,7 +238,8 @@ def _open_outbox(
             clock=clock,
             events=events,
             before_recording=logs.write_ended,
-            more_coming=more_coming,
+            more_coming=lambda: threads().count() > 0,
+            starting=lambda: threads().starting,
         )
     except OSError as error:
         raise CannotStart(

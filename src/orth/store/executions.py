@@ -12,6 +12,7 @@ for it is stored; what would follow from it is left to a version that knows.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, select
@@ -307,32 +308,44 @@ def listed_execution(row: Row[Any]) -> Execution | UnreadableExecution:
     return UnreadableExecution(row.id, row.trigger_time, _values(row, {}), reason)
 
 
+_NAMES = (
+    "id",
+    "job_id",
+    "job_group",
+    "cause",
+    "schedule_time",
+    "trigger_time",
+    "executor_address",
+    "incarnation",
+    "executor_handler",
+    "executor_param",
+    "shard_index",
+    "shard_total",
+    "attempt",
+    "trigger_key",
+    "not_before",
+    "batch_id",
+    "broadcast_id",
+    *_CHANGING,
+)
+"""Columns that ``Execution`` calls by the same names."""
+_COLUMNS = [column.name for column in executions.columns]
+_IN_ORDER = itemgetter(*(_COLUMNS.index(name) for name in _NAMES))
+_ADDRESSES, _RETRIES_LEFT = _COLUMNS.index("address_list"), _COLUMNS.index("executor_fail_retry_count")
+
+
 def _values(row: Row[Any], became: Mapping[str, Any]) -> dict[str, Any]:
     """By the names of ``Execution``, and as they are stored."""
-    fields = {name: became[name] if name in became else getattr(row, name) for name in _CHANGING}
-    return dict(
-        id=row.id,
-        job_id=row.job_id,
-        job_group=row.job_group,
-        cause=row.cause,
-        schedule_time=row.schedule_time,
-        trigger_time=row.trigger_time,
-        addresses=tuple(part for part in (row.address_list or "").split(",") if part),
-        executor_address=row.executor_address,
-        incarnation=row.incarnation,
-        executor_handler=row.executor_handler,
-        executor_param=row.executor_param,
-        shard_index=row.shard_index,
-        shard_total=row.shard_total,
-        retries_left=row.executor_fail_retry_count,
-        attempt=row.attempt,
-        owner_node=getattr(row, "owner_node", None),
-        trigger_key=row.trigger_key,
-        not_before=row.not_before,
-        batch_id=row.batch_id,
-        broadcast_id=row.broadcast_id,
-        **fields,
-    )
+    # Every execution passes here several times: by position, which takes a third of the time.
+    values = dict(zip(_NAMES, _IN_ORDER(row), strict=True))
+    for name in _CHANGING:
+        if name in became:
+            values[name] = became[name]
+    addresses = row[_ADDRESSES]
+    values["addresses"] = tuple(part for part in addresses.split(",") if part) if addresses else ()
+    values["retries_left"] = row[_RETRIES_LEFT]
+    values["owner_node"] = row[len(_COLUMNS)] if len(row) > len(_COLUMNS) else None
+    return values
 
 
 def with_owner() -> Select[Any]:
