@@ -47,6 +47,7 @@ async def test_it_announces_what_it_is(app: Handlers, rig: MakeRig) -> None:
         "follow-log",
         "not-before",
         "app-name",
+        "ticks",
     )
     [handler] = request.orth.handlers
     assert (handler.name, handler.description, handler.schedule) == ("hello", "Greet.", "0/5 * * * * ?")

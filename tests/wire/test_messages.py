@@ -70,6 +70,8 @@ class TestRunRequest:
             "scheduleTime": None,
             "resendTo": None,
             "startIn": None,
+            "startTick": None,
+            "tickOf": None,
             "appName": None,
         }
 

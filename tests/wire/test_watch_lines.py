@@ -39,6 +39,7 @@ async def watch() -> AsyncIterator[Watch]:
 
 def healthy(exchange: Exchange) -> None:
     said = {"status": "ok", "incarnation": "one", "now": SystemClock().now() + 5_000}
+    said["tick"] = int((SystemClock().monotonic() + 7.0) * 1000)
     exchange.respond(json.dumps(said).encode())
 
 
@@ -50,6 +51,8 @@ async def test_an_executor_tells_how_it_is_over_one_connection(watch: Watch) -> 
             assert health.incarnation == "one"
             assert health.clock_offset is not None
             assert abs(health.clock_offset - 5_000) <= health.clock_error + 1
+            assert health.tick_ahead is not None
+            assert abs(health.tick_ahead - 7.0) <= health.tick_error
         assert len(peer.connections) == 1
         assert {request.path for request in peer.requests} == {"/health"}
         assert peer.requests[0].headers["orth-access-token"] == "the-token"

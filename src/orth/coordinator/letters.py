@@ -1,5 +1,6 @@
 """What dispatch carries: a claimed execution addressed to an executor, and what became of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -60,6 +61,22 @@ class Letter:
         return shard or len(self.execution.addresses) == 1
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A claimed execution for a queue, as it is called on the wire: whoever takes it has it."""
+
+    letter: Letter
+    queue: str
+    priority: int
+    sending: int
+    """The instant of the claim, or more: a later offer of the same execution has a higher one."""
+
+
+def queue_on_wire(app_name: str, queue: str) -> str:
+    """A queue as everybody calls it: two applications may use the same word."""
+    return f"{app_name}.{queue}"
+
+
 class Outcome(Enum):
     """What is known after a letter was sent, or was not."""
 
@@ -87,10 +104,16 @@ def may_be_held(job: Job, peer: Peer) -> bool:
     return ours and Extension.NOT_BEFORE in peer.extensions and job.executor_block_strategy in SENT_AHEAD
 
 
-def run_request(letter: Letter, now: int, *, again: bool) -> RunRequest:
+TickAt = Callable[[Peer, int], int | None]
+"""What the tick of an executor shows when so many milliseconds have surely passed; None when that is not known."""
+
+
+def run_request(letter: Letter, now: int, tick_at: TickAt, *, again: bool) -> RunRequest:
     """The trigger. ``again``: it may have arrived before, so only the same process may take it."""
-    execution, job, source = letter.execution, letter.job, letter.source
+    execution, job, source, peer = letter.execution, letter.job, letter.source, letter.peer
     ahead = (execution.not_before or 0) - now
+    waits = ahead > 0 and may_be_held(job, peer)
+    tick = tick_at(peer, ahead) if waits and Extension.TICKS in peer.extensions else None
     return RunRequest(
         job_id=job.id,
         executor_handler=execution.executor_handler,
@@ -106,7 +129,9 @@ def run_request(letter: Letter, now: int, *, again: bool) -> RunRequest:
         broadcast_index=execution.shard_index,
         broadcast_total=execution.shard_total,
         schedule_time=execution.schedule_time,
-        resend_to=letter.peer.incarnation if again else None,
-        start_in=ahead if ahead > 0 and may_be_held(job, letter.peer) else None,
-        app_name=letter.peer.app_name if Extension.APP_NAME in letter.peer.extensions else None,
+        resend_to=peer.incarnation if again else None,
+        start_in=ahead if waits else None,
+        start_tick=tick,
+        tick_of=None if tick is None else peer.incarnation,
+        app_name=peer.app_name if Extension.APP_NAME in peer.extensions else None,
     )

@@ -27,6 +27,7 @@ from orth.clock import Clock
 from orth.coordinator.agenda import Agenda, Pace, Target
 from orth.coordinator.reach import Reach, Sight
 from orth.coordinator.roster import SLACK, Roster
+from orth.coordinator.ticks import Measurement
 from orth.domain.nodes import ExecutorEntry, Reachability, normal_address
 from orth.errors import OrthError, StoreUnavailable
 from orth.events import Events
@@ -36,7 +37,7 @@ from orth.store.groups import manual_addresses
 from orth.store.reachability import Doubt, clear_doubts, save_doubts
 from orth.store.registry import list_executors
 from orth.wire.executor_calls import ExecutorLink
-from orth.wire.watch_lines import WatchLines
+from orth.wire.watch_lines import Health, WatchLines
 
 _LOOK_EVERY = 5.0  # what other coordinators stored is known here after that; what came here, at once
 _LOOKED_AT = 500  # entries per second of looking, at most: with very many, what others stored is known later
@@ -160,15 +161,20 @@ class Probing(Loop):
         self._lines.drop(address)
         self._offsets.pop(address, None)
         self._reach.forget(address)
+        self._reach.ticks.forget(address)
 
     def _take_questions(self, now: float) -> None:
-        """Somebody doubts an address, or has heard of one that was thought unreachable."""
+        """Somebody doubts an address, has heard of one that was thought unreachable, or needs its clock."""
         for address in self._reach.questions:
             if address in self._agenda.targets:
                 self._agenda.schedule(address, now)
             else:  # one that a trigger named
                 self._agenda.put(address, Target("", ours=False, listed=False), now)
         self._reach.questions.clear()
+        for address in self._reach.ticks.wants & self._agenda.targets.keys():
+            if address in self._lines:  # of no other is the clock known
+                self._agenda.schedule(address, now)
+        self._reach.ticks.wants.clear()
 
     # --- calling
 
@@ -208,9 +214,17 @@ class Probing(Loop):
         if address not in self._lines:
             target.opened = self.clock.monotonic()
         health = await self._lines.ask(address)
-        if health.clock_offset is not None and address in self._agenda.targets:
-            self._offsets[address] = health.clock_offset
+        if address in self._agenda.targets:
+            self._note_clocks(address, health)
         return None if health.well else health.status
+
+    def _note_clocks(self, address: str, health: Health) -> None:
+        if health.clock_offset is not None:
+            self._offsets[address] = health.clock_offset
+        if health.incarnation is not None and health.tick_ahead is not None:
+            now = self.clock.monotonic()
+            found = Measurement(health.incarnation, health.tick_ahead, health.tick_error, now)
+            self._reach.ticks.measured(address, found)
 
     def _may_watch(self, address: str, target: Target) -> bool:
         if not target.ours or target.short_lives >= _SHORT_LIVES:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from orth.clock import Clock
 from orth.coordinator.facts import ExecutorReachable, ExecutorSuspected, ExecutorUnreachable
+from orth.coordinator.ticks import Ticks
 from orth.domain.nodes import Reachability, normal_address
 from orth.errors import OrthError
 from orth.events import Event, Events
@@ -53,6 +54,7 @@ class Reach:
         """Addresses that should be probed now: newly doubted ones, and unreachable ones that were heard."""
         self.wakes: list[Loop] = []
         """Loops to wake when there is something to probe."""
+        self.ticks = Ticks(self._wake)
 
     def avoid(self, addresses: Sequence[str]) -> tuple[str, ...]:
         """Those worth sending to, in their order; all of them when none would be left."""
@@ -159,5 +161,8 @@ class Reach:
 
     def _ask_about(self, address: str) -> None:
         self.questions.add(address)
+        self._wake()
+
+    def _wake(self) -> None:
         for loop in self.wakes:
             loop.wake()

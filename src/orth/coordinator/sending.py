@@ -8,7 +8,7 @@ been taken before something went wrong.
 from collections.abc import Sequence
 
 from orth.clock import Clock
-from orth.coordinator.letters import Answer, Letter, Outcome, run_request
+from orth.coordinator.letters import Answer, Letter, Outcome, Peer, run_request
 from orth.coordinator.reach import Reach
 from orth.domain import reasons
 from orth.domain.executions import SUCCESS
@@ -55,7 +55,7 @@ class Sending:
         peer = letter.peer
         reply = await self._link.run(
             peer.address,
-            run_request(letter, self._clock.now(), again=again),
+            run_request(letter, self._clock.now(), self._tick_at, again=again),
             token=self._token,
             app_name=peer.app_name,
             extensions=peer.extensions,
@@ -67,7 +67,7 @@ class Sending:
         peer, now = letters[0].peer, self._clock.now()
         replies = await self._link.run_all(
             peer.address,
-            [run_request(letter, now, again=again) for letter in letters],
+            [run_request(letter, now, self._tick_at, again=again) for letter in letters],
             token=self._token,
             app_name=peer.app_name,
             extensions=peer.extensions,
@@ -79,6 +79,10 @@ class Sending:
             else Answer(letter, Outcome.UNKNOWN, silent, reasons.UNKNOWN_ANSWER)
             for letter, reply in zip(letters, replies, strict=True)
         ]
+
+    def _tick_at(self, peer: Peer, ahead: int) -> int | None:
+        now = self._clock.monotonic()
+        return self._reach.ticks.tick_at(peer.address, peer.incarnation, now + ahead / 1000, now)
 
 
 def _answer(letter: Letter, code: int, said: str | None, again: bool) -> Answer:

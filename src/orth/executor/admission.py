@@ -129,6 +129,10 @@ class Admission:
         load = self._threads.load_of(request.job_id)
         return Reply.failure(f"Job {request.job_id} is busy here: {load} run or wait.") if load else Reply.success()
 
+    def is_known(self, request: RunRequest) -> bool:
+        """Whether this execution is here already, or lately was."""
+        return self._standing(request) is not None
+
     def is_open(self, log_id: int) -> bool:
         """Whether an execution runs or waits here, so that its log may grow."""
         return self._threads.is_open(log_id)
@@ -176,11 +180,19 @@ class Admission:
         if blocked is not None:
             return blocked
         try:
-            due = arrived + request.start_in / 1000 if request.start_in else None
-            self._threads.accept(request, handler, due)
+            self._threads.accept(request, handler, self._due(request, arrived))
         except Unavailable as unavailable:
             return str(unavailable)
         return None
+
+    def _due(self, request: RunRequest, arrived: float) -> float | None:
+        """When it may start, on the monotonic clock; None for at once. Both ways to say it are never early."""
+        if not request.start_in:
+            return None
+        due = arrived + request.start_in / 1000
+        if request.start_tick is not None and request.tick_of == self._threads.tools.incarnation:
+            due = min(due, request.start_tick / 1000)
+        return due
 
     def _blocked(self, request: RunRequest, handler: Handler) -> str | None:
         load = self._threads.load_of(request.job_id)

@@ -16,7 +16,7 @@ from orth.clock import Clock
 from orth.executor.running import Accepted
 from orth.executor.time_limits import TimeLimits
 
-_AT_ONCE = 8
+_AT_ONCE = 32
 _BREATH = 0.001
 
 

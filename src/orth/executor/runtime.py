@@ -19,6 +19,7 @@ from orth.executor.heartbeat import Heartbeat
 from orth.executor.job_threads import IdleThreads, JobThreads
 from orth.executor.metrics import Metrics, Standing
 from orth.executor.outbox import Outbox
+from orth.executor.queue_transport import QueueTransport
 from orth.executor.retention import Retention
 from orth.executor.run_logs import RunLogs
 from orth.executor.running import Tools
@@ -39,6 +40,7 @@ EXTENSIONS = (
     Extension.FOLLOW_LOG,
     Extension.NOT_BEFORE,
     Extension.APP_NAME,
+    Extension.TICKS,
 )
 _GOODBYE = 2.0
 _FLUSH = 10.0
@@ -57,7 +59,10 @@ class Runtime:
         incarnation: str,
         clock: Clock,
         events: Events,
+        queue: QueueTransport | None = None,
     ) -> None:
+        link = link if queue is None else queue.link
+        self._queue = queue
         self.settings = settings
         self.address = address
         self.incarnation = incarnation
@@ -74,6 +79,7 @@ class Runtime:
             settings.app_name,
             kill_grace=settings.kill_grace,
             abandoned_hold=settings.abandoned_hold,
+            on_progress=None if queue is None else queue.on_progress,
         )
         self.threads = JobThreads(self.tools, self.outbox.add)
         self.sources = Sources(handlers, settings, clock)
@@ -102,16 +108,21 @@ class Runtime:
                 labels=dict(settings.labels),
             ),
         )
-        self.heartbeat = Heartbeat(self.announced, link, beat=settings.heartbeat, clock=clock, events=events)
+        beat = settings.heartbeat if queue is None else settings.queue_heartbeat
+        self.heartbeat = Heartbeat(self.announced, link, beat=beat, clock=clock, events=events)
         idle_threads = IdleThreads(self.threads, settings.idle_thread, events)
         self.loops: list[Loop] = [self.heartbeat, self.outbox, self.limits, idle_threads]
         self.loops.append(Retention(self.logs, settings.log_retention, clock, events))
+        if queue is not None:
+            self.loops += queue.enter(self.admission, self.threads, self.outbox, self.logs)
         self._capture = ExitStack()
         self._captures_prints = handlers.capture_stdout
 
     def start(self) -> None:
         """Start helper processes, capture what handlers print and log. The loops are run, or turned, by the caller."""
         self.sources.start()
+        if self._queue is not None:
+            self._queue.start()
         self._capture.enter_context(capturing(prints=self._captures_prints))
         handlers = self.registration.orth.handlers if self.registration.orth else ()
         self.events.emit(ExecutorStarted(self.settings.app_name, self.address, len(handlers), self.incarnation))
@@ -143,6 +154,7 @@ class Runtime:
             "abandoned": len(self.tools.abandoned),
             "undelivered": len(self.outbox),
             "now": self.tools.clock.now(),
+            "tick": int(self.tools.clock.monotonic() * 1000),
         }
 
     def announced(self) -> RegistryRequest:
@@ -198,20 +210,32 @@ class Runtime:
 
         What cannot be delivered within ``flush`` seconds stays in the outbox on disk, for the next start.
         """
+        if self._queue is not None:
+            await self._queue.stop_taking()
         self.admission.close()
-        self.heartbeat.stop()
-        await self.heartbeat.unregister(_GOODBYE)
+        if self._queue is None:
+            await self._say_goodbye()
         cut_short = await asyncio.to_thread(self.threads.drain, self.settings.drain_timeout)
         await asyncio.to_thread(self.sources.close)
         await self.outbox.flush(flush)
+        if self._queue is not None:  # until here its beats said what still runs
+            await self._say_goodbye()
         for loop in self.loops:
             loop.stop()
+        if self._queue is not None:
+            await self._queue.leave()
         self.close()
         self.events.emit(ExecutorStopped(self.settings.app_name, cut_short, len(self.outbox)))
+
+    async def _say_goodbye(self) -> None:
+        self.heartbeat.stop()
+        await self.heartbeat.unregister(_GOODBYE)
 
     def close(self) -> None:
         """Let go of files, threads and capture at once, as if the process had been killed: no result, no goodbye."""
         self._unlisten()
+        if self._queue is not None:
+            self._queue.close()
         self.outbox.close()
         self.threads.let_go()
         self.logs.close()

@@ -287,7 +287,8 @@ def _excerpt(text: str) -> str:
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
-_NOT_IN_XXL = {"executor_concurrency", "schedule_time", "resend_to", "start_in", "app_name"}
+_SAID_IF_SET = ("resend_to", "start_in", "start_tick", "tick_of", "app_name")
+_NOT_IN_XXL = {"executor_concurrency", "schedule_time", *_SAID_IF_SET}
 
 
 def run_body(request: RunRequest, dialect: Dialect, extensions: frozenset[str] = frozenset()) -> tuple[str, bytes]:
@@ -301,7 +302,7 @@ def run_body(request: RunRequest, dialect: Dialect, extensions: frozenset[str] =
         raise Invalid("This executor does not recognise a repeated trigger, so it is not repeated.", field="resendTo")
     if request.start_in and not (spoken is Dialect.ORTH and Extension.NOT_BEFORE in extensions):
         raise Invalid("This executor would start it at once, so it is not sent ahead.", field="startIn")
-    unsaid = {name for name in ("resend_to", "start_in", "app_name") if getattr(request, name) is None}
+    unsaid = {name for name in _SAID_IF_SET if getattr(request, name) is None}
     left_out = _NOT_IN_XXL if spoken is not Dialect.ORTH else unsaid
     path = "/trigger" if spoken is Dialect.XXL35 else "/run"
     return path, request.model_dump_json(by_alias=True, exclude=left_out).encode()

@@ -225,6 +225,7 @@ class Extension(StrEnum):
     FOLLOW_LOG = "follow-log"  # /log takes tail and wait
     NOT_BEFORE = "not-before"  # /run takes startIn, for the strategies SERIAL_EXECUTION and CONCURRENT
     APP_NAME = "app-name"  # /run takes appName and answers MISDIRECTED when it is another application's
+    TICKS = "ticks"  # /health tells the process's tick, and /run takes startTick beside startIn
 
 
 NEVER_HAD = "which never had it"
@@ -261,6 +262,10 @@ class RunRequest(Message):
     """Milliseconds, counted from the arrival, before which it must not start. A span and not an instant, because the
     clocks of two machines differ: the sender says how long it still is at the moment of sending, and what the network
     takes makes the start late, never early."""
+    start_tick: Millis | None = None
+    """What the tick of the process ``tick_of`` shows when it may start, as the sender has measured that clock: if that
+    is sooner than ``start_in`` after the arrival, it counts. The time on the way is then not added to the wait."""
+    tick_of: Identity | None = None
     app_name: AppName | None = None
     """Whose trigger it is. Addresses are used again, and the application there now may have a handler of that name."""
 

@@ -6,8 +6,8 @@ machine that disappears closes nothing: there the system sends keep-alive probes
 after ``silence`` seconds. Neither costs this process anything until it happens; calling thousands of executors every
 second would.
 
-Each answer also tells what time it is over there. The executor read its clock at some moment between our sending and
-our receiving, so half the time in between bounds the error of the offset.
+Each answer also tells what time it is over there, and the tick of that process. The executor read its clocks at some
+moment between our sending and our receiving, so half the time in between bounds the error of the offsets.
 """
 
 import asyncio
@@ -27,9 +27,10 @@ from httptools import HttpParserError, HttpResponseParser
 from orth.clock import Clock
 from orth.wire.dialects import Dialect, auth_headers
 from orth.wire.executor_calls import AnswerUnknown, NotSent
-from orth.wire.messages import SMALL_BODY_LIMIT, checked_address
+from orth.wire.messages import INT64_MAX, SMALL_BODY_LIMIT, checked_address
 
 _OTHER_FILES = 200
+_TICK = 0.001  # seconds: ticks are told in whole milliseconds
 
 Ended = Callable[[str, bool], None]
 """Called with the address of a line that ended by itself, and whether that was because nothing came from there."""
@@ -44,6 +45,10 @@ class Health:
     clock_offset: int | None
     """Milliseconds its clock is ahead of ours."""
     clock_error: int
+    """How far that may be off."""
+    tick_ahead: float | None = None
+    """Seconds its tick is ahead of our monotonic clock."""
+    tick_error: float = 0.0
     """How far that may be off."""
 
     @property
@@ -139,10 +144,10 @@ class _Line(asyncio.Protocol):
         if self._transport is None or self._transport.is_closing() or self._answer is not None:
             raise ConnectionResetError("the connection has ended, or is in use")
         self._answer = asyncio.get_running_loop().create_future()
-        sent = clock.now()
+        sent, began = clock.now(), clock.monotonic()
         self._transport.write(self._head)
         body = await self._answer
-        return _health(body, sent, clock.now())
+        return _health(body, (sent, clock.now()), (began, clock.monotonic()))
 
     def keep_alive(self, silence: float) -> None:
         """Have the system notice within ``silence`` seconds that the other machine is gone."""
@@ -221,21 +226,25 @@ def _request(host: str, path: str, headers: dict[str, str]) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
 
 
-def _health(body: bytes, sent: int, received: int) -> Health:
-    """What the body says. One that is not ours says nothing, and whoever wrote it is there all the same."""
+def _health(body: bytes, wall: tuple[int, int], monotonic: tuple[float, float]) -> Health:
+    """What the body says; the pairs are our clocks at sending and receiving. One that is not ours says nothing, and
+    whoever wrote it is there all the same.
+    """
     try:
         said = json.loads(body)
     except ValueError:
         said = None
     if not isinstance(said, dict):
         return Health("ok", None, None, 0)
-    now, incarnation = said.get("now"), said.get("incarnation")
-    offset = now - (sent + received) // 2 if isinstance(now, int) else None
+    now, incarnation, tick = said.get("now"), said.get("incarnation"), said.get("tick")
+    (sent, received), (began, ended) = wall, monotonic
     return Health(
         str(said.get("status", "ok")),
         incarnation if isinstance(incarnation, str) else None,
-        offset,
+        now - (sent + received) // 2 if isinstance(now, int) else None,
         (received - sent + 1) // 2,
+        tick / 1000 - (began + ended) / 2 if isinstance(tick, int) and abs(tick) <= INT64_MAX else None,
+        (ended - began) / 2 + _TICK if isinstance(tick, int) else 0.0,
     )
 
 
