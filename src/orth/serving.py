@@ -135,12 +135,17 @@ class Server(uvicorn.Server):
         os.close(nothing)
 
 
-def asked_to_stop() -> asyncio.Event:
-    """Set by the first SIGTERM or SIGINT; the second ends the process on the spot."""
-    first = asyncio.Event()
+def asked_to_stop(asked: asyncio.Event | None = None) -> asyncio.Event:
+    """Set by the first SIGTERM or SIGINT; the second ends the process on the spot. ``asked`` may be set by others too,
+    and that is no signal.
+    """
+    first = asked or asyncio.Event()
+    signals = 0
 
     def on_signal() -> None:
-        if first.is_set():
+        nonlocal signals
+        signals += 1
+        if signals > 1:
             os._exit(1)
         first.set()
 

@@ -56,9 +56,21 @@ def test_beyond_loopback_the_token_must_be_set_on_purpose(tmp_path: Path) -> Non
 
 
 def test_other_transports_are_refused_in_words(tmp_path: Path) -> None:
-    queued = settings(tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t", ORTH_EXECUTOR__TRANSPORT="queue")
-    with pytest.raises(CannotStart, match="transport queue is not available"):
-        ExecutorSettings.of(queued, "the-app")
+    linked = settings(tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t", ORTH_EXECUTOR__TRANSPORT="link")
+    with pytest.raises(CannotStart, match="transport link is not available"):
+        ExecutorSettings.of(linked, "the-app")
+
+
+def test_an_executor_competes_on_several_queues(tmp_path: Path) -> None:
+    queued = settings(
+        tmp_path,
+        ORTH_SECURITY__ACCESS_TOKEN="t",
+        ORTH_EXECUTOR__TRANSPORT="queue",
+        ORTH_EXECUTOR__QUEUE="fast, slow,fast",
+        ORTH_CHANNELS__URL="redis://127.0.0.1:6379/0",
+    )
+    own = ExecutorSettings.of(queued, "the-app")
+    assert (own.transport, own.queues, own.channels_url) == ("queue", ("fast", "slow"), "redis://127.0.0.1:6379/0")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import itertools
 import signal
 from pathlib import Path
+from typing import ClassVar
 
 import redis
 
@@ -18,6 +19,7 @@ class RedisServer(Server):
     name = "redis"
     accounts = ("redis",)
     clean_end = signal.SIGTERM
+    persistent: ClassVar[bool] = True
 
     def __init__(self, *, durable: bool = False) -> None:
         super().__init__(durable=durable)
@@ -46,7 +48,7 @@ class RedisServer(Server):
             "dir": str(data),
             "databases": str(_DATABASES),
             "save": "",
-            "appendonly": "yes",
+            "appendonly": "yes" if self.persistent else "no",
             "appendfsync": "always" if self.durable else "no",
         }
         options = [part for key, value in settings.items() for part in (f"--{key}", value)]
@@ -55,3 +57,9 @@ class RedisServer(Server):
     def answering_from(self) -> Path:
         with redis.Redis.from_url(self.url(), socket_timeout=2) as client:
             return Path(client.config_get("dir")["dir"])
+
+
+class ForgetfulRedisServer(RedisServer):
+    """Redis that is empty whenever it starts."""
+
+    persistent = False

@@ -66,7 +66,7 @@ def test_what_a_kind_accepts(key: str, given: object, value: object) -> None:
         ("apphost.demo", "perhaps", "valid boolean"),
         ("coordinator.listen", 5080, "Address"),
         ("coordinator.node_id", "n" * 65, "at most 64"),
-        ("executor.queue", " ", "at least 1 character"),
+        ("executor.queue", " ", "at least 1 item"),
         ("coordinator.default_timezone", "Europe", "time zone"),
         ("coordinator.default_timezone", "Mars/Base", "time zone"),
         ("coordinator.default_timezone", "../etc", "time zone"),

@@ -64,7 +64,7 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
         "duration": "2h", "duration up to 1m": "2s", "list of durations": "1s,2s", "number": "4", "bytes": "4",
         "none, starttls or tls": "tls", "none, store or folder": "store",
         "text": "t", "time zone": "Asia/Tokyo", "path": "p", "host:port": "127.0.0.1:7", "list of URLs": "http://u:1",
-        "secret": "a-secret-of-good-length", "push, queue or link": "link", "list of names": "A,B",
+        "secret": "a-secret-of-good-length", "push, queue or link": "link", "database or redis": "redis", "list of names": "A,B",
         "list of key=value": "zone=eu,gpu=a100",
         "list of shell, python, powershell, nodejs, php, glue": "glue,shell", "list of command, http": "http",
     }  # fmt: skip
@@ -82,7 +82,7 @@ def around(key: str, text: str) -> dict[str, str]:
     """``key`` set to ``text`` with neighbours wide enough that no comparison is broken."""
     wide = {
         "cluster.lease": "1d", "cluster.dead_after": "1d", "registry.dead_after": "1d",
-        "coordinator.unknown_bound": "1d", "cluster.handoff_hard_timeout": "1d",
+        "coordinator.unknown_bound": "1d", "cluster.handoff_hard_timeout": "1d", "channels.url": "redis://h:6379/0",
     }  # fmt: skip
     return {variable_of(name): value for name, value in {**wide, key: text}.items()}
 
@@ -143,7 +143,7 @@ def test_an_unknown_variable_is_refused_even_when_empty(tmp_path: Path) -> None:
 def test_the_section_agent_is_the_section_executor(tmp_path: Path) -> None:
     write(tmp_path, '[agent]\napp_name = "collector"\n')
     settings = load_settings(environ={"ORTH_AGENT__QUEUE": "fast"}, cwd=tmp_path)
-    assert (settings.executor.app_name, settings.executor.queue) == ("collector", "fast")
+    assert (settings.executor.app_name, settings.executor.queue) == ("collector", ("fast",))
     assert settings.warnings == ()
 
 

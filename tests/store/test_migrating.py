@@ -153,7 +153,7 @@ def test_what_a_killed_process_began_the_next_completes(store_url: str, migrator
     [
         [f"DELETE FROM {VERSION_TABLE}"],
         ["DROP INDEX ix_log_phase ON orth_job_log", f"DELETE FROM {VERSION_TABLE}"],
-        ["DROP TABLE orth_secret, orth_audit, orth_channel_message", f"DROP TABLE {VERSION_TABLE}"],
+        ["DROP TABLE orth_secret, orth_audit, orth_queue_message", f"DROP TABLE {VERSION_TABLE}"],
     ],
     ids=["version", "index", "tables"],
 )

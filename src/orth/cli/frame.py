@@ -27,6 +27,7 @@ SUBCOMMANDS = {
     "job": Subcommand("orth.cli.job", "Look after jobs and trigger them."),
     "exec": Subcommand("orth.cli.exec", "Look at executions, and end them."),
     "stats": Subcommand("orth.cli.stats", "Show how executions ended, in numbers."),
+    "cluster": Subcommand("orth.cli.cluster", "Look at the coordinators, and ask them to step back."),
     "alarm": Subcommand("orth.cli.alarm", "Look after alarms: what was told, by which channels, and silences."),
     "login": Subcommand("orth.cli.login", "Sign in to a coordinator and remember it."),
     "logout": Subcommand("orth.cli.login", "Forget the sign-in of a coordinator."),

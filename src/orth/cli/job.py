@@ -182,7 +182,10 @@ def _described(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Group", str(one["job_group"])
     handler = f"{one['executor_handler']} {one['executor_param']}".strip() or "-"
     yield "Handler", f"that of job {one['super_task_id']}" if one["super_task_id"] not in (0, one["id"]) else handler
-    yield "Route", one["executor_route_strategy"]
+    if one.get("executor_queue"):
+        yield "Queue", f"{one['executor_queue']} (priority {one['priority']})"
+    else:
+        yield "Route", one["executor_route_strategy"]
     yield "Block", one["executor_block_strategy"]
     yield "Retries", str(one["executor_fail_retry_count"])
     if one["child_jobid"]:

@@ -7,13 +7,17 @@ from datetime import timedelta
 
 from orth.clock import Clock
 from orth.cluster.facts import TermBegan, TermEndedHere
+from orth.cluster.lease_hint import LeaseHint
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Database
-from orth.store.leases import Lease, read_lease, renew_lease, resign_lease, take_lease
+from orth.store.leases import Lease, find_lease, read_lease, renew_lease, resign_lease, take_lease
 
 # Part of the lease kept as a reserve between "I no longer trust it" and "others may take it".
 _MARGIN = 0.1
+# How often a follower looks at the lease, at least: a read of one row. What a leader says when it leaves is only a
+# hint, and with nobody to carry it the next one must still begin within a second.
+_LOOK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,16 @@ class Term:
     """A leadership of this process; ``epoch`` is its number."""
 
     epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who leads, as far as this process knows."""
+
+    node_id: str | None
+    epoch: int
+    lease_age: float
+    """Seconds since this process renewed the lease, or first saw it as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +64,7 @@ class Election(Loop):
         lease: timedelta,
         renew: timedelta,
         surely_dead: Callable[[Lease], bool] = lambda _lease: False,
+        hint: LeaseHint | None = None,
         chance: random.Random | None = None,
     ) -> None:
         super().__init__(clock, events, chance=chance)
@@ -59,10 +74,13 @@ class Election(Loop):
         self._renew = renew.total_seconds()
         self._longest_pause = self._renew  # the sooner the database is found to be back, the less is planned late
         self._surely_dead = surely_dead
+        self._hint = hint or LeaseHint()
         self._sighting: _Sighting | None = None
         self._term: Term | None = None
+        self._renewed_at = 0.0
         self._trusted_until = 0.0
         self._worked_at = 0.0
+        self._abstains_until = 0.0
         self.led: list[Loop] = []
         """Loops to wake when a term begins, and when the database is back."""
 
@@ -70,6 +88,15 @@ class Election(Loop):
     def term(self) -> Term | None:
         """The term this process may act in right now."""
         return self._term if self.clock.monotonic() < self._trusted_until else None
+
+    @property
+    def standing(self) -> Standing | None:
+        """Who leads; None before the first look."""
+        now, term = self.clock.monotonic(), self.term
+        if term is not None:
+            return Standing(self._node.id, term.epoch, now - self._renewed_at)
+        seen = self._sighting
+        return None if seen is None else Standing(seen.lease.node_id, seen.lease.epoch, now - seen.first_seen)
 
     def worked(self) -> None:
         """A planning pass was completed: what a renewal has to be earned by."""
@@ -90,25 +117,47 @@ class Election(Loop):
             self._wake_led()
         return pause
 
-    async def resign(self) -> None:
+    async def resign(self, reason: str = "this node stops") -> None:
         """Give the lease up, so that the next leader need not wait for it to run out."""
         term = self._term
         if term is not None:
-            self._step_down("this node stops")
-            await self._db.tx(resign_lease, term.epoch, self._node.incarnation)
+            self._step_down(reason)
+            await self._give_up(term)
+
+    async def step_down(self) -> bool:
+        """Let another one lead: give the lease up and take no part for as long as it lasts. False if we did not
+        lead.
+        """
+        if self._term is None:
+            return False
+        self._abstains_until = self.clock.monotonic() + self._lease
+        await self.resign("it was asked to step down")
+        return True
+
+    def heard_of(self, node_id: str, *, leads: bool) -> None:
+        """What a node says of itself; a hint to look at once when it has given up the lease."""
+        seen = self._sighting
+        if not leads and self._term is None and seen is not None and seen.lease.node_id == node_id:
+            self.wake()
 
     async def _follow(self) -> float:
-        lease = await self._db.tx(read_lease)
+        lease = await self._db.read(find_lease)
+        if lease is None:
+            lease = await self._db.tx(read_lease)
         now = self.clock.monotonic()
         if self._sighting is None or self._sighting.lease != lease:
             self._sighting = _Sighting(lease, now)
         waited = now - self._sighting.first_seen
-        if lease.node_id is not None and not self._surely_dead(lease) and waited < self._lease:
-            return min(self._renew, self._lease - waited) * self._chance.uniform(0.8, 1.0)
+        free = lease.node_id is None or self._surely_dead(lease) or waited >= self._lease
+        if not free and not await self._hint.overdue(waited):
+            return min(_LOOK, self._renew, self._lease - waited)
+        if now < self._abstains_until or not await self._hint.may_compete():
+            return _LOOK
         epoch = await self._db.tx(take_lease, lease, self._node.id, self._node.incarnation)
         if epoch is None:
             return 0.0  # somebody was first: look who
         self._begin(Term(epoch), now)
+        await self._hint.held(epoch)
         return self._renew
 
     async def _lead(self, term: Term) -> float:
@@ -119,13 +168,18 @@ class Election(Loop):
         if sent - self._worked_at > self._lease:
             # Held by a process that does not plan, the lease would only keep others from doing so.
             self._step_down("no planning pass was completed for a whole lease")
-            await self._db.tx(resign_lease, term.epoch, self._node.incarnation)
+            await self._give_up(term)
             return self._lease
         if await self._db.tx(renew_lease, term.epoch, self._node.incarnation):
             self._trust_from(sent)
+            await self._hint.held(term.epoch)
             return self._renew
         self._step_down("somebody else holds the lease")
         return 0.0
+
+    async def _give_up(self, term: Term) -> None:
+        await self._db.tx(resign_lease, term.epoch, self._node.incarnation)
+        await self._hint.given_up(term.epoch)
 
     def _begin(self, term: Term, asked: float) -> None:
         self._term = term
@@ -140,6 +194,7 @@ class Election(Loop):
             loop.wake()
 
     def _trust_from(self, sent: float) -> None:
+        self._renewed_at = sent
         self._trusted_until = sent + self._lease * (1 - _MARGIN)
 
     def _step_down(self, reason: str) -> None:

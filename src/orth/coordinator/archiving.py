@@ -185,7 +185,7 @@ class Archiving(LeaderLoop):
             return
         if source.archived is not None:
             return
-        copy = _Copy(self._archives, execution_id, self.clock.now(), self._plan)
+        copy = Copy(self._archives, execution_id, self.clock.now(), self._plan)
         try:
             await self._copy(source, copy)
             if not copy.lines:  # the executor has none: there is nothing to outlive it
@@ -197,7 +197,7 @@ class Archiving(LeaderLoop):
             await asyncio.to_thread(copy.give_up)
             raise
 
-    async def _copy(self, source: Source, copy: "_Copy") -> None:
+    async def _copy(self, source: Source, copy: "Copy") -> None:
         line = 1
         while True:
             page = await self._reading.executor_page(source, line)
@@ -246,7 +246,7 @@ class ArchiveFolder(Loop):
         return _CLEAN_EVERY
 
 
-class _Copy:
+class Copy:
     """A log while it is copied: its beginning, and, if that is not all, its last lines."""
 
     def __init__(self, archives: Archives, execution_id: int, now: int, plan: Plan) -> None:
@@ -258,6 +258,11 @@ class _Copy:
         self._size = 0
         self.lines = 0
         self._complete = True
+        self._gap = False
+
+    def gap(self) -> None:
+        """Some lines are missing, and will not come."""
+        self._gap = True
 
     def add(self, lines: Lines) -> bool:
         """Keep some lines; false when they no longer fit."""
@@ -285,7 +290,7 @@ class _Copy:
             stored_at=self._now,
             lines=self.lines,
             size=self._size,
-            complete=self._complete,
+            complete=self._complete and not self._gap,
             place=None if self._file is None else self._file.place,
         )
 

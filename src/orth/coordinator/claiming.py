@@ -1,9 +1,9 @@
 """Which executions are sent, and to whom: the part of dispatch that happens inside a transaction.
 
 ``Routes`` reads once what a batch of executions needs (jobs, groups, executors, what was used before), addresses them
-one after the other with ``routing``, and writes the memory back. It decides one of four things about an execution: a
-``Letter``; a ``Refusal``, which ends it; a ``Wait``, because its executor must not or cannot take it now; or ``None``,
-when it may start only later and its executor would not hold it.
+one after the other with ``routing``, and writes the memory back. It decides one of these about an execution: a
+``Letter``, or an ``Offer`` if its job has a queue; a ``Refusal``, which ends it; a ``Wait``, because its executor must
+not or cannot take it now; or ``None``, when it may start only later and nobody would hold it.
 
 A unit may be repeated by the database, so nothing here changes anything outside its connection.
 """
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from orth.coordinator.letters import Letter, Peer, may_be_held
+from orth.coordinator.letters import Letter, Offer, Peer, may_be_held, queue_on_wire
 from orth.coordinator.posting import Standing, room_for
 from orth.coordinator.routing import ASKING, COUNTING, LOOKING_BACK, Question, Use, eligible, route
 from orth.domain import reasons
@@ -26,8 +26,10 @@ from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id, unreadable_jobs
 from orth.store.registry import list_executors
 from orth.store.routes import Memory, keep_route_memory, keep_route_numbers, route_memory, route_numbers
+from orth.wire.messages import Extension
 
 _LOOK_AGAIN = 1_000  # ms; an executor that was full or left alone is often neither by then
+_OURS = frozenset[str]({Extension.APP_NAME})
 _NAMED = 3
 """Addresses named in a message; the others are counted."""
 
@@ -50,6 +52,16 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueOutlook:
+    """Whether anything can be offered: the channels are open, and how much waits in each place already."""
+
+    away: str = "no channels are open here"
+    """Why not; empty when it can."""
+    waiting: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    limit: int = 20_000
+
+
+@dataclass(frozen=True, slots=True)
 class Outlook:
     """What this coordinator knows beside the database, as it was when the transaction began."""
 
@@ -58,6 +70,7 @@ class Outlook:
     standing: Standing = field(default_factory=Standing)
     sent: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """By ``Peer.key``, the time of the last beat that was seen and what was sent there since."""
+    queues: QueueOutlook = field(default_factory=QueueOutlook)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,7 @@ class Routes:
         self._held = Counter(outlook.standing.held)
         self._total = self._held.total()
         self._given: Counter[str] = Counter()
+        self._offered: Counter[tuple[str, int]] = Counter()
 
     def save(self) -> None:
         """Write what the strategies remember."""
@@ -107,7 +121,9 @@ class Routes:
         entry = self._entries.get(peer.app_name, {}).get(peer.key)
         return entry.last_beat if entry else 0
 
-    def address(self, execution: Execution, epoch: int, tried: tuple[str, ...] = ()) -> Letter | Refusal | Wait | None:
+    def address(
+        self, execution: Execution, epoch: int, tried: tuple[str, ...] = ()
+    ) -> Letter | Offer | Refusal | Wait | None:
         """What to do with an execution; ``tried`` are addresses that did not get it."""
         job, group = self._jobs.get(execution.job_id), self._groups.get(execution.job_group)
         if execution.job_id in self._unreadable:
@@ -121,6 +137,8 @@ class Routes:
         if source is None:
             missing = f"The job runs the handler of job {job.super_task_id}, which does not exist or cannot be read."
             return Refusal(reasons.SUPER_TASK_MISSING, f"{missing} Choose another super task.")
+        if job.executor_queue and not execution.addresses:
+            return self._offer(_Case(execution, job, source, group, epoch, tried))
         listed = execution.addresses or self._listed(job, group)
         if isinstance(listed, Refusal):
             return listed
@@ -149,6 +167,22 @@ class Routes:
         asks = strategy in ASKING
         others = tuple(self._peer(case.group, address) for address in usable if address != chosen) if asks else ()
         return Letter(execution, job, case.source, peer, case.epoch, asks, others, case.tried)
+
+    def _offer(self, case: _Case) -> Offer | Wait | None:
+        execution, job, outlook = case.execution, case.job, self._outlook.queues
+        if execution.not_before is not None and execution.not_before > self._now:
+            return None  # nobody knows how long a message waits
+        if outlook.away:
+            told = f"It cannot be offered in a queue: {outlook.away}."
+            return Wait(reasons.CHANNELS_AWAY, told, self._now + _LOOK_AGAIN)
+        place = queue_on_wire(case.group.app_name, job.executor_queue), job.priority
+        if outlook.waiting.get(place, 0) + self._offered[place] >= outlook.limit:
+            return Wait(reasons.QUEUE_FULL, f"{place[0]} has enough waiting.", self._now + _LOOK_AGAIN)
+        self._offered[place] += 1
+        peer = Peer("", case.group.app_name, extensions=_OURS)
+        # Clocks may be set back; the number of an offer only grows.
+        sending = max(self._now, (execution.offered_at or 0) + 1)
+        return Offer(Letter(execution, job, case.source, peer, case.epoch), *place, sending)
 
     def _listed(self, job: Job, group: Group) -> tuple[str, ...] | Refusal:
         """The group's addresses that the job may use, whatever their state."""

@@ -192,6 +192,8 @@ def _checked_schedule(connection: Connection, job: Job, now: int) -> Schedule:
 
 def _check_handler(connection: Connection, job: Job) -> None:
     """Refuse a handler name that no executor of the group has, when all of them said what they have."""
+    if job.executor_queue:  # who will take it is not known
+        return
     group = get_group(connection, job.job_group)
     online = list_executors(connection, group.app_name)
     said = announced_handlers(connection, group.app_name)

@@ -23,7 +23,7 @@ from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.choosing import Choice, Choosing
-from orth.coordinator.claiming import Outlook
+from orth.coordinator.claiming import Outlook, QueueOutlook
 from orth.coordinator.facts import (
     DispatchesAnswered,
     DispatchesDoubted,
@@ -33,6 +33,7 @@ from orth.coordinator.facts import (
 )
 from orth.coordinator.finishing import tell
 from orth.coordinator.letters import Answer, Letter, Outcome
+from orth.coordinator.offering import Offering
 from orth.coordinator.posting import HELD_LIMIT, Limits, Posting
 from orth.coordinator.reach import Reach
 from orth.coordinator.sending import Sending
@@ -76,8 +77,12 @@ class Dispatch(LeaderLoop):
         limits: Limits,
         longest_wait: timedelta,
         chance: random.Random | None = None,
+        offering: Offering | None = None,
+        offer_bound: timedelta = timedelta(days=1),
     ) -> None:
         super().__init__(election, clock, events, chance=chance)
+        self._offering = offering
+        self._offer_bound = int(offer_bound.total_seconds() * 1000)
         self._db = db
         self._node_id = node_id
         self._reach = reach
@@ -97,7 +102,7 @@ class Dispatch(LeaderLoop):
         self.posting = Posting(sending, clock, events, limits, still_leads=self._still_leads, done=self._take_answers)
 
     async def lead(self, term: Term) -> float:
-        bug = self.posting.bug or self._bug
+        bug = self.posting.bug or self._bug or (self._offering.bug if self._offering else None)
         if bug is not None:
             raise bug  # a bug in a sending task is a crash of this loop: loud, and mended by the next term
         await self._doubt_once(term)
@@ -119,6 +124,8 @@ class Dispatch(LeaderLoop):
             if self._asking:
                 await asyncio.wait(self._asking)
             await self.posting.answered()
+        if self._offering is not None:
+            await self._offering.all_sent()
 
     async def forget(self) -> None:
         """Drop everything unstored, as a kill would."""
@@ -126,6 +133,8 @@ class Dispatch(LeaderLoop):
             task.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
         await self.posting.cancel()
+        if self._offering is not None:
+            self._offering.forget()
         self._answers.clear()
         self._choices.clear()
 
@@ -180,6 +189,8 @@ class Dispatch(LeaderLoop):
                 self._asking.add(task)
                 task.add_done_callback(self._asked)
         self.posting.put(letter for letter in settled.letters if not letter.asks)
+        if self._offering is not None:
+            self._offering.put(settled.offers)
 
     async def _choose(self, letter: Letter) -> None:
         choice = await self._choosing.choose(letter)
@@ -221,8 +232,9 @@ class Dispatch(LeaderLoop):
         return len(ids)
 
     def _office(self, term: Term, *, closing: bool = False) -> Office:
-        outlook = Outlook(self._reach.avoid, self._chance.randrange, self.posting.standing(), dict(self._sent))
-        return Office(self._node_id, term.epoch, self._longest_wait, outlook, closing)
+        queues = self._offering.outlook() if self._offering else QueueOutlook()
+        outlook = Outlook(self._reach.avoid, self._chance.randrange, self.posting.standing(), dict(self._sent), queues)
+        return Office(self._node_id, term.epoch, self._longest_wait, outlook, closing, self._offer_bound)
 
     def _still_leads(self, epoch: int) -> bool:
         term = self.election.term

@@ -115,6 +115,61 @@ class ExecutionsReopened(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutionsOffered(Event):
+    """Executions were put into a queue."""
+
+    level = logging.DEBUG
+    sentence = "{count} executions offered in {queue}"
+    queue: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffersRepeated(Event):
+    """What was in a queue is gone and nobody has it: it was put there again."""
+
+    level = logging.WARNING
+    sentence = "{count} executions were missing from {queue} and are offered again"
+    queue: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffersReclaimed(Event):
+    """An executor that is gone had messages in hand: others get them."""
+
+    level = logging.WARNING
+    sentence = "{count} messages that {consumer} had taken from {queue} go to others: it is gone"
+    queue: str
+    consumer: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueuesAway(Event):
+    """Nothing can be put into queues."""
+
+    level = logging.WARNING
+    sentence = "queues cannot be reached, their executions wait: {reason}"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueuesBack(Event):
+    sentence = "queues can be reached again"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageUnreadable(Event):
+    """Something on a channel is not what should be there."""
+
+    level = logging.WARNING
+    sentence = "a message on {channel} cannot be read and is passed over: {reason}"
+    channel: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class DispatchesAnswered(Event):
     """What came back for executions that were sent is stored."""
 

@@ -29,11 +29,6 @@ def check_available(settings: Settings) -> None:
             "coordinator.roles cannot be narrowed in this version: every coordinator does everything.",
             hint="Leave --roles out.",
         )
-    if not settings.channels.url.startswith("memory:"):
-        raise CannotStart(
-            "channels.url: this version has no channels but memory://; coordinators work through the database.",
-            hint="Leave --channels out.",
-        )
 
 
 def prepare_folder(folder: Path) -> None:

@@ -3,9 +3,10 @@
 In this order nothing an executor still reports can turn what was killed into a success, and no transaction is open
 while an executor takes its time over the answer. What was killed is not tried again, and no child follows it.
 
-Our executors end the one execution that is named. The protocol of the others names only the job, and they end all of
-it: so everything open of that job at that address is closed as well. An executor that cannot be told may go on; its
-result is counted and not applied. Killing again tells one of ours again.
+What was offered in a queue is called off: every executor of queues is told, and who takes its message later does not
+begin. Our executors end the one execution that is named. The protocol of the others names only the job, and they end
+all of it: so everything open of that job at that address is closed as well. An executor that cannot be told may go on;
+its result is counted and not applied. Killing again tells one of ours again.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from orth.clock import Clock
 from orth.coordinator.finishing import Finished, finish, tell
 from orth.coordinator.letters import Peer
+from orth.coordinator.offering import Offering
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS, Execution, Phase, tag
 from orth.domain.jobs import GroupDialect
@@ -55,7 +57,17 @@ class Killed:
 class Killing:
     """Kills executions, on whichever coordinator is asked."""
 
-    def __init__(self, db: Database, link: ExecutorLink, clock: Clock, events: Events, *, token: str) -> None:
+    def __init__(
+        self,
+        db: Database,
+        link: ExecutorLink,
+        clock: Clock,
+        events: Events,
+        *,
+        token: str,
+        offering: Offering | None = None,
+    ) -> None:
+        self._offering = offering
         self._db = db
         self._link = link
         self._clock = clock
@@ -78,6 +90,8 @@ class Killing:
 
     async def ask_to_end(self, execution: Execution, peer: Peer) -> str | None:
         """Ask the executor to end it; why that did not work, if so."""
+        if execution.queue is not None:
+            return "no channels are open here" if self._offering is None else await self._offering.cancel(execution)
         try:
             reply = await self._link.kill(
                 peer.address,
@@ -127,7 +141,7 @@ def _is_at(execution: Execution, peer: Peer) -> bool:
 
 
 def _ending(one: Execution, asked: Execution, user: str) -> Ending:
-    if one.phase is Phase.OPENED:
+    if one.phase in (Phase.OPENED, Phase.OFFERED):
         return Ending(execution_id=one.id, trigger_code=FAILURE, trigger_msg=UNSENT, reason_code=reasons.KILLED)
     message = f"Killed by {user}"
     if one.id != asked.id:
@@ -143,6 +157,9 @@ def _ending(one: Execution, asked: Execution, user: str) -> Ending:
 
 def find_peer(connection: Connection, execution: Execution) -> Peer | None:
     """Who has the execution, or may have it."""
+    if execution.queue is not None:
+        whoever = execution.executor_address or f"whoever takes from {execution.queue}"
+        return Peer(whoever, "", execution.incarnation, frozenset[str]({Extension.KILL_EXECUTION}))
     if execution.executor_address is None or execution.phase is Phase.OPENED:
         return None
     group = groups_by_id(connection, {execution.job_group}).get(execution.job_group)

@@ -5,16 +5,21 @@ import logging
 import secrets
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from fastapi import FastAPI
 
-from orth.clock import SystemClock
+from orth.channels.interface import Channels, ChannelsUnavailable
+from orth.channels.opening import open_channels
+from orth.clock import Clock, SystemClock
 from orth.cluster.alone import AliveLocks
 from orth.cluster.election import Node
+from orth.cluster.lease_hint import LeaseHint
+from orth.coordinator.company import Company
 from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
 from orth.coordinator.first_start import (
     ADMIN,
@@ -28,6 +33,7 @@ from orth.coordinator.http.app import build_app
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics, Sources
+from orth.coordinator.queues import Queues
 from orth.coordinator.rooms import Care, Presence, Records, Surroundings, Work
 from orth.coordinator.signing import Signing
 from orth.errors import OrthError
@@ -56,6 +62,8 @@ class Coordinator:
         work = self.work = Work(given, presence)
         self.care = Care(given, presence, work)
         self.records = Records(given, presence, work)
+        self.company = Company(given, work)
+        self.queues = Queues(given, work, self.records, self.company.owning)
         self.metrics = Metrics(
             Sources(
                 given.settings,
@@ -71,7 +79,8 @@ class Coordinator:
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        return (*self.work.loops, *self.care.loops, *self.presence.loops, *self.records.loops)
+        rooms = (self.work, self.care, self.presence, self.records, self.company, self.queues)
+        return tuple(loop for room in rooms for loop in room.loops)
 
     def app(self) -> FastAPI:
         """The HTTP side of this node."""
@@ -88,6 +97,9 @@ class Coordinator:
                 events=given.events,
                 settings=given.settings,
                 election=self.work.election,
+                membership=self.company.membership,
+                door=self.queues.door,
+                offering=self.work.offering,
                 callbacks=self.work.callbacks,
                 registrations=self.presence.registrations,
                 metrics=self.metrics,
@@ -119,6 +131,8 @@ class Coordinator:
         await self.work.dispatch.drain()
         await self.records.alarms.close()
         await self.work.election.resign()
+        await self.queues.leave()
+        await self.company.leave()
 
     def _named(self, incarnation: str, ids: Sequence[int]) -> None:
         self.care.unknowns.named(incarnation, ids)
@@ -150,11 +164,15 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
             _calls(settings) as link,
             ExecutorCalls(timeout=settings.registry.probe_timeout.total_seconds()) as probe_link,
             _log_calls(settings) as log_link,
+            _channels(settings, db, clock, events) as channels,
+            _lease_hint(settings, node, clock, events) as hint,
         ):
             secret = await signing_secret(db, clock.now())
             given = Surroundings(settings, node, db, link, clock, events, token, secret, locks)
             watch_limit = affordable(settings.registry.watch_limit)
-            coordinator = Coordinator(replace(given, probe_link=probe_link, log_link=log_link, watch_limit=watch_limit))
+            given = replace(given, probe_link=probe_link, log_link=log_link, watch_limit=watch_limit)
+            given = replace(given, lease_hint=hint)
+            coordinator = Coordinator(replace(given, channels=channels, url=_url(settings, listening)))
             host, port = listening.getsockname()[:2]
             events.emit(CoordinatorReady(node.id, f"http://{host}:{port}", db.url.render_as_string()))
             await _run(coordinator, listening)
@@ -172,18 +190,23 @@ async def _run(coordinator: Coordinator, listening: socket.socket) -> None:
         connections=coordinator.given.settings.coordinator.connections,
         events=coordinator.given.events,
     )
-    stopping = asked_to_stop()
+    stopping = asked_to_stop(coordinator.company.stop_asked)
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve(sockets=[listening]), name="http")
         loops = group.create_task(run_loops(*coordinator.loops), name="loops")
         await stopping.wait()
+        await _said(coordinator, coordinator.company.drain())
         coordinator.stop_loops()
         await asyncio.wait([loops])
-        try:
-            await coordinator.leave()
-        except OrthError as error:  # the database is away: others will wait for the lease to run out
-            log.warning("%s could not say good-bye: %s", coordinator.given.node.id, error)
+        await _said(coordinator, coordinator.leave())
         server.should_exit = True
+
+
+async def _said(coordinator: Coordinator, farewell: Awaitable[None]) -> None:
+    try:
+        await farewell
+    except OrthError as error:  # the database is away: others will wait for the lease to run out
+        log.warning("%s could not say good-bye: %s", coordinator.given.node.id, error)
 
 
 def _calls(settings: Settings) -> ExecutorCalls:
@@ -201,6 +224,50 @@ def _log_calls(settings: Settings) -> ExecutorCalls:
     connections = settings.logs.streams + _SPARE_CONNECTIONS
     timeout = settings.coordinator.dispatch_timeout.total_seconds()
     return ExecutorCalls(timeout=timeout, connections=connections, per_executor=connections)
+
+
+@asynccontextmanager
+async def _channels(settings: Settings, db: Database, clock: Clock, events: Events) -> AsyncIterator[Channels]:
+    channels = open_channels(settings.channels.url, db, clock, events)
+    try:
+        await _look_at(channels)
+        yield channels
+    finally:
+        await channels.close()
+
+
+async def _look_at(channels: Channels) -> None:
+    """Say at the start what is wrong with the channels. It keeps nobody from working: that goes by the database."""
+    try:
+        await channels.check()
+    except ChannelsUnavailable as error:
+        log.warning("the channels do not work: %s", error)
+
+
+@asynccontextmanager
+async def _lease_hint(settings: Settings, node: Node, clock: Clock, events: Events) -> AsyncIterator[LeaseHint | None]:
+    own = settings.cluster
+    if own.lease_provider == "database":
+        yield None
+        return
+    from orth.cluster.redis_lease import RedisLease  # needs the extra redis, which channels.url has asked for by now
+
+    lease, renew = own.lease.total_seconds(), own.lease_renew.total_seconds()
+    hint = RedisLease(settings.channels.url, node, clock, events, lease=lease, renew=renew)
+    try:
+        yield hint
+    finally:
+        await hint.close()
+
+
+def _url(settings: Settings, listening: socket.socket) -> str:
+    """Where others reach this node: as set, or by the name of this machine when it listens on all its addresses."""
+    if settings.coordinator.url is not None:
+        return settings.coordinator.url
+    host, port = listening.getsockname()[:2]
+    if settings.coordinator.listen.is_every_interface:
+        host = socket.gethostname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _locks(db: Database, node: Node) -> AliveLocks | None:

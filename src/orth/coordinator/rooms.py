@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orth.channels.interface import Channels
+from orth.channels.names import Names
 from orth.clock import Clock
 from orth.cluster.alone import AliveLocks
 from orth.cluster.election import Election, Node
+from orth.cluster.lease_hint import LeaseHint
 from orth.coordinator import tuning
 from orth.coordinator.alarming.loop import AlarmLoop
 from orth.coordinator.alarming.senders import Senders
@@ -23,9 +26,11 @@ from orth.coordinator.due import DueJobs
 from orth.coordinator.gone import GoneExecutors
 from orth.coordinator.killing import Killing
 from orth.coordinator.logs.archives import Archives
+from orth.coordinator.logs.boxes import LogBoxes
 from orth.coordinator.logs.following import LiveLogs
 from orth.coordinator.logs.reading import LogReading
 from orth.coordinator.lost import LostExecutions
+from orth.coordinator.offering import Offering
 from orth.coordinator.probing import Probing
 from orth.coordinator.purging import Purging
 from orth.coordinator.reach import Reach
@@ -64,6 +69,13 @@ class Surroundings:
     """And a third one: logs are long, and who follows one keeps a connection."""
     watch_limit: int = 0
     """Executors that may be watched by open connections; none where the network is not a real one."""
+    channels: Channels | None = None
+    """How coordinators tell each other, and queue executors; without them the database alone has to do."""
+    names: Names = field(default_factory=Names)
+    url: str = ""
+    """Where others reach this node."""
+    lease_hint: LeaseHint | None = None
+    """What is asked about the lease beside the database."""
 
     @property
     def quick_link(self) -> ExecutorLink:
@@ -112,6 +124,9 @@ class Work:
     def __init__(self, given: Surroundings, presence: Presence) -> None:
         own, db, clock, events = given.settings.coordinator, given.db, given.clock, given.events
         avoid = presence.reach.avoid
+        self.offering = Offering(
+            given.channels, given.names, given.node, clock, events, still_leads=lambda epoch: self._leads(epoch)
+        )
         self.election = Election(
             db,
             given.node,
@@ -120,6 +135,7 @@ class Work:
             lease=given.settings.cluster.lease,
             renew=given.settings.cluster.lease_renew,
             surely_dead=given.is_dead,
+            hint=given.lease_hint,
             chance=given.chance,
         )
         self.dispatch = Dispatch(
@@ -135,6 +151,8 @@ class Work:
             limits=tuning.limits(given.settings),
             longest_wait=own.unknown_bound,
             chance=given.chance,
+            offering=self.offering,
+            offer_bound=own.offer_bound,
         )
         self.due = DueJobs(
             db,
@@ -157,6 +175,10 @@ class Work:
         )
         self.batches = Batches(db, self.election, clock, events, dispatch=self.dispatch, avoid=avoid)
         self.callbacks = Callbacks(db, clock, events, wakes=self.wakes, batches=self.batches, avoid=avoid)
+
+    def _leads(self, epoch: int) -> bool:
+        term = self.election.term
+        return term is not None and term.epoch == epoch
 
     @property
     def wakes(self) -> tuple[Loop, ...]:
@@ -193,7 +215,7 @@ class Care:
             ahead=own.plan_ahead,
             dispatch=work.dispatch,
         )
-        killing = Killing(db, given.link, clock, events, token=token)
+        killing = Killing(db, given.link, clock, events, token=token, offering=work.offering)
         self.time_limits = TimeLimits(
             db, work.election, killing, clock, events, grace=own.timeout_grace, wakes=work.wakes
         )
@@ -219,9 +241,16 @@ class Records:
     def __init__(self, given: Surroundings, presence: Presence, work: Work) -> None:
         settings, db, clock, events = given.settings, given.db, given.clock, given.events
         logs, election = settings.logs, work.election
-        archives = Archives(db, Path(settings.coordinator.data_dir) / "archive")
+        archives = self.archives = Archives(db, Path(settings.coordinator.data_dir) / "archive")
+        self.boxes = None if given.channels is None else LogBoxes(given.channels, given.names)
         self.logs = LogReading(
-            db, given.log_link or given.link, presence.roster, archives, clock, token=given.access_token
+            db,
+            given.log_link or given.link,
+            presence.roster,
+            archives,
+            clock,
+            token=given.access_token,
+            boxes=self.boxes,
         )
         self.live_logs = LiveLogs(
             self.logs,
@@ -242,7 +271,7 @@ class Records:
             persistence=tuning.persistence(settings),
         )
         self.archive_folder = ArchiveFolder(archives, clock, events, retention=logs.retention)
-        plan = Plan(logs.archive, logs.archive_limit, logs.retention)
+        plan = self.plan = Plan(logs.archive, logs.archive_limit, logs.retention)
         self.loops: Sequence[Loop] = (
             self.alarms,
             Archiving(db, election, self.logs, archives, clock, events, plan=plan),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from orth.coordinator.choosing import Choice
 from orth.coordinator.claiming import Outlook, Refusal, Routes, Wait
 from orth.coordinator.finishing import Finished, finish
-from orth.coordinator.letters import Answer, Letter, Outcome
+from orth.coordinator.letters import Answer, Letter, Offer, Outcome
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, Execution
 from orth.store.database import Connection
@@ -25,6 +25,7 @@ from orth.store.dispatching import (
 )
 from orth.store.executions import Ending
 from orth.store.notes import Note, add_notes, last_noted
+from orth.store.offering import Placing, offer_executions
 
 _ATTEMPTS = 3
 
@@ -39,6 +40,8 @@ class Office:
     outlook: Outlook
     closing: bool = False
     """Nothing is sent any more: what is unsent goes back to wait for the next coordinator."""
+    offer_bound: int = 86_400_000
+    """For how long an execution may wait until it can be offered in a queue."""
 
 
 @dataclass(slots=True)
@@ -48,6 +51,7 @@ class Verdicts:
     waiting: Mapping[int, int] = field(default_factory=dict)
     """Since when executions have been waiting for one that is left alone; what is not here begins to."""
     letters: list[Letter] = field(default_factory=list)
+    offers: list[Offer] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
     waits: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
@@ -66,16 +70,22 @@ class Verdicts:
         if execution.reason_code != wait.code:  # said once, however often it is looked at
             self.note(execution, wait.code, wait.message)
 
-    def take(self, execution: Execution, decided: Letter | Refusal | Wait, office: Office, now: int) -> None:
+    def take(self, execution: Execution, decided: Letter | Offer | Refusal | Wait, office: Office, now: int) -> None:
         """Sort one decision."""
         match decided:
             case Letter():
                 self.letters.append(decided)
+            case Offer():
+                self.offers.append(decided)
             case Refusal(code, message):
                 self.end(execution, code, message)
             case Wait(reasons.CIRCUIT_OPEN as code, message) if (
                 waited := now - self.waiting.get(execution.id, now)
             ) > office.longest_wait:
+                self.end(execution, code, f"{message} It has waited {waited // 1000} s for that to end.")
+            case Wait(reasons.CHANNELS_AWAY | reasons.QUEUE_FULL as code, message) if (
+                waited := now - execution.trigger_time
+            ) > office.offer_bound:
                 self.end(execution, code, f"{message} It has waited {waited // 1000} s for that to end.")
             case Wait():
                 self.wait(execution, decided)
@@ -95,6 +105,7 @@ class Settled:
 
     finished: list[Finished]
     letters: list[Letter]
+    offers: list[Offer] = field(default_factory=list)
     rerouted: list[tuple[Letter, str]] = field(default_factory=list)
     beats: dict[str, int] = field(default_factory=dict)
 
@@ -110,9 +121,10 @@ def claim(connection: Connection, opened: Sequence[Execution], office: Office, n
             verdicts.take(execution, decided, office, now)
     routes.save()
     assign_executions(connection, [assignment(letter) for letter in verdicts.letters], office.epoch, now)
+    offer_executions(connection, [placing(offer) for offer in verdicts.offers], office.epoch, now)
     finished = verdicts.write(connection, office, now)
     beats = {letter.peer.key: routes.beat_of(letter.peer) for letter in verdicts.letters}
-    return Settled(finished, verdicts.letters, beats=beats)
+    return Settled(finished, verdicts.letters, verdicts.offers, beats=beats)
 
 
 def settle(
@@ -142,7 +154,7 @@ def settle(
     moved = [*(choice.letter for choice in choices), *verdicts.letters]
     still = reassign_executions(connection, [assignment(letter) for letter in moved], office.epoch, now)
     finished = verdicts.write(connection, office, now)
-    return Settled(finished, [letter for letter in moved if letter.execution.id in still], rerouted)
+    return Settled(finished, [letter for letter in moved if letter.execution.id in still], rerouted=rerouted)
 
 
 def _reroute(
@@ -163,7 +175,7 @@ def _reroute(
         match decided:
             case None:  # it may start only later: it waits like any other
                 verdicts.wait(execution, Wait(reasons.PLANNED, answer.message, execution.not_before or now))
-            case Refusal(reasons.NOT_SENT):
+            case Offer() | Refusal(reasons.NOT_SENT):  # the job got a queue meanwhile: this one was for an address
                 verdicts.end(execution, answer.code, answer.message)
             case Letter():
                 verdicts.take(execution, decided, office, now)
@@ -180,6 +192,10 @@ def _hand_back(letters: Iterable[Letter], verdicts: Verdicts, now: int) -> None:
         until = max(now, letter.execution.not_before or 0)
         wait = Wait(reasons.HANDED_BACK, "The coordinator that was to send it stopped.", until)
         verdicts.wait(letter.execution, wait)
+
+
+def placing(offer: Offer) -> Placing:
+    return Placing(offer.letter.execution.id, offer.queue, offer.priority, offer.sending)
 
 
 def assignment(letter: Letter) -> Assignment:

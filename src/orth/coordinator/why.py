@@ -31,6 +31,7 @@ class Patience:
     answer: float
     circuit: float
     lost: float
+    offer: float = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Record:
     notes: Sequence[Step]
     next_attempt: int | None = None
     """The execution that tries again."""
+    takers: int = 0
+    """Executors that take from the queue it waits in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,11 @@ def _origin(record: Record) -> Iterator[Step]:
 
 def _route(record: Record) -> Iterator[Step]:
     execution, job = record.execution, record.job
+    if execution.queue is not None:
+        yield Step("offered", f"It was offered in the queue {execution.queue}.", execution.offered_at)
+        if execution.executor_address is not None:
+            yield Step("taken", f"{execution.executor_address} took it.")
+        return
     if execution.executor_address is None:
         return
     by = f" by {job.executor_route_strategy}" if job is not None else ""
@@ -135,6 +143,8 @@ def _next(record: Record, patience: Patience, now: int) -> str:
             return f"It is on its way; {execution.executor_address} has {patience.answer:g} s to answer."
         case Phase.UNKNOWN:
             return _doubted(record, patience)
+        case Phase.OFFERED:
+            return _offered(record, patience)
         case Phase.ENDED if record.next_attempt is not None:
             return f"Execution {record.next_attempt} tries again."
         case Phase.ENDED:
@@ -147,6 +157,19 @@ def _next(record: Record, patience: Patience, now: int) -> str:
             )
 
 
+def _offered(record: Record, patience: Patience) -> str:
+    execution, takers = record.execution, record.takers
+    until = iso((execution.offered_at or execution.trigger_time) + int(patience.offer * 1000))
+    if not takers:
+        app_name, _, queue = (execution.queue or "").rpartition(".")
+        return (
+            f"It waits in the queue {execution.queue}, and no executor takes from it. Start one (orth executor FILE "
+            f"--app-name {app_name} --transport queue --queue {queue}); it fails after {until}."
+        )
+    who = "one executor takes" if takers == 1 else f"{takers} executors take"
+    return f"It waits in the queue {execution.queue}, from which {who}, for one of them to be free; until {until}."
+
+
 def _waiting(record: Record, patience: Patience, now: int) -> str:
     execution = record.execution
     due = execution.not_before
@@ -154,8 +177,8 @@ def _waiting(record: Record, patience: Patience, now: int) -> str:
         since = _last(record, reasons.CIRCUIT_OPEN)
         until = iso((now if since is None else since) + int(patience.circuit * 1000))
         return f"{REASONS[reasons.CIRCUIT_OPEN]} It is looked at again every second and fails after {until}."
-    if execution.reason_code == reasons.PEER_FULL:
-        return f"{REASONS[reasons.PEER_FULL]} It is looked at again every second."
+    if execution.reason_code in (reasons.PEER_FULL, reasons.CHANNELS_AWAY, reasons.QUEUE_FULL):
+        return f"{REASONS[execution.reason_code]} It is looked at again every second."
     if due is not None and due > now and execution.cause is TriggerCause.RETRY:
         return f"It is sent when the pause before attempt {execution.attempt} is over, at {iso(due)}."
     if due is not None and due > now:

@@ -61,11 +61,12 @@ OUTCOMES: Mapping[Status, int] = {
 
 
 class Phase(StrEnum):
-    """Where an open execution is. The first three have status init, the others pending."""
+    """Where an open execution is. The first four have status init, the others pending."""
 
     OPENED = "opened"  # waits for dispatch
     DISPATCHING = "dispatching"  # an address is chosen and committed; the request may be on its way
     UNKNOWN = "unknown"  # the answer was lost: the executor may have it. Asking, a callback or a long silence ends it
+    OFFERED = "offered"  # in a queue, for whoever takes it
     DISPATCHED = "dispatched"  # the executor said yes
     QUEUED = "queued"
     RUNNING = "running"
@@ -73,7 +74,7 @@ class Phase(StrEnum):
     ENDED = "ended"  # terminal
 
 
-UNSENT_PHASES = (Phase.OPENED, Phase.DISPATCHING, Phase.UNKNOWN)
+UNSENT_PHASES = (Phase.OPENED, Phase.DISPATCHING, Phase.UNKNOWN, Phase.OFFERED)
 TAKEN_PHASES = (Phase.DISPATCHED, Phase.QUEUED, Phase.RUNNING, Phase.REPORTING)
 OPEN_PHASES = UNSENT_PHASES + TAKEN_PHASES
 
@@ -149,6 +150,9 @@ class Execution:
     not_before: int | None = None  # planned ahead: must not start earlier
     batch_id: int | None = None
     broadcast_id: int | None = None  # the broadcast it is a shard of
+    queue: str | None = None  # where it was offered, as it is called on the wire; None: sent to an address
+    priority: int | None = None  # its place among what waits there
+    offered_at: int | None = None  # when it was offered last
 
     @property
     def status(self) -> Status:

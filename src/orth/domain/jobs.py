@@ -121,6 +121,11 @@ ALIASES = {
     "LRU": RouteStrategy.LEAST_RECENTLY_USED,
 }
 
+QUEUE_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?"
+"""Of an application's queue. No dots: priorities and the application are told apart by them."""
+HIGHEST_PRIORITY = 3
+"""Low, normal, high, critical."""
+
 PARAM_LIMIT = 65_535
 """Characters of a parameter."""
 
@@ -193,6 +198,8 @@ class Job:
     child_per_shard: bool = False  # children of a broadcast: one for each shard, instead of one when all have ended
     super_task_id: int = 0  # the job whose handler and source this one runs; 0 or itself = its own
     label_selector: str = ""  # which executors of the group may run it; empty = all
+    executor_queue: str = ""  # offered to whoever takes from this queue; empty = sent to an address by routing
+    priority: int = 1  # among what waits in that queue; higher is taken first
     lost_after: int = 0  # seconds; 0 = the setting
     alarm_email: str = ""  # who is told when it fails, with commas between
     alarm_policy: str | None = None  # a JSON object (orth.domain.alarms); None = as the settings say

@@ -53,6 +53,8 @@ class ExecutorEntry:
     """Milliseconds its clock is ahead of the coordinator's that took its last beat."""
     unreadable: str = ""
     """What of its labels cannot be read. It has none then, and no job that asks for labels may be sent to it."""
+    queues: tuple[str, ...] = ()
+    """What it takes from, as that is called on the wire. Who does takes; nothing is sent to it."""
 
     @property
     def known_labels(self) -> Mapping[str, str] | None:

@@ -12,6 +12,10 @@ BAD_SELECTOR = "bad_selector"
 NONE_ANSWERED = "none_answered"
 NONE_IDLE = "none_idle"
 CIRCUIT_OPEN = "circuit_open"
+CHANNELS_AWAY = "channels_away"
+QUEUE_FULL = "queue_full"
+NOBODY_TOOK_IT = "nobody_took_it"
+OFFERED_AGAIN = "offered_again"
 PEER_FULL = "peer_full"
 ASKED = "asked"
 PLANNED = "planned"
@@ -49,6 +53,10 @@ REASONS: Mapping[str, str] = {
     NONE_ANSWERED: "FAILOVER asked every address, and none answered.",
     NONE_IDLE: "BUSYOVER asked every address, and none was idle.",
     CIRCUIT_OPEN: "The only address it may go to has failed too often and is left alone for a while.",
+    CHANNELS_AWAY: "Its job has a queue, and the channels cannot be reached; it is offered when they can.",
+    QUEUE_FULL: "Enough waits in its queue already; it is offered when some of that was taken.",
+    NOBODY_TOOK_IT: "It waited in its queue for longer than an execution may, and no executor took it.",
+    OFFERED_AGAIN: "What was in its queue is gone and nobody has it, so it was put there again.",
     PEER_FULL: "It waits for its turn: the executor has more triggers waiting than it takes at once.",
     ASKED: "FAILOVER or BUSYOVER asked the addresses in order and chose another than the first.",
     PLANNED: "It waits for the instant before which it must not start.",

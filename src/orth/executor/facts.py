@@ -225,3 +225,55 @@ class OutboxRecovered(Event):
 
     sentence = "the outbox is written again; {waiting} results wait"
     waiting: int
+
+
+# --- queues ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchUnreadable(Event):
+    """A message of a dispatch queue is none; it was taken out, for nobody could read it."""
+
+    level = logging.ERROR
+    sentence = "a message of {queue} was dropped: {reason}"
+    queue: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchStale(Event):
+    """So long has passed since executions were taken that others may have them by now: they are not begun here."""
+
+    level = logging.WARNING
+    sentence = "{count} executions of {queue} were not begun: {seconds:.0f} s passed after they were taken"
+    queue: str
+    count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionsReturned(Event):
+    """What was taken and had not begun is in its queue again, for this executor leaves."""
+
+    sentence = "{count} executions that had not begun were put back into their queues"
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReportsGivenUp(Event):
+    """Some boxes take nothing more while others do; the results are not touched by it."""
+
+    level = logging.WARNING
+    sentence = "{count} reports were given up: {boxes} would not take them"
+    count: int
+    boxes: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsUnheard(Event):
+    """Nobody answered on the channels for results in time; they went over HTTP."""
+
+    level = logging.WARNING
+    sentence = "{count} results had no answer on the channels within {seconds:.1f} s and went over HTTP"
+    count: int
+    seconds: float

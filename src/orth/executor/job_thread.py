@@ -171,6 +171,17 @@ class JobThread:
                 self.queue.remove(accepted)
         self._settle(accepted, Outcome(FAILURE, f"Not executed: {why}."))
 
+    def withdraw(self, accepted: Accepted) -> bool:
+        """Take one that waits out of the queue, to be carried out elsewhere; false when it does not wait."""
+        with self.lock:
+            if accepted in self.held:
+                self.held.discard(accepted)
+            elif accepted in self.queue:
+                self.queue.remove(accepted)
+            else:
+                return False
+            return True
+
     def end(self, accepted: Accepted, why: str) -> bool:
         """Begin to end a running execution, which is then a failure because of ``why``; false if that has begun."""
         return self._end(accepted, Outcome(FAILURE, f"Ended: {why}."), at_once=False)

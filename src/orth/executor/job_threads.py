@@ -9,7 +9,7 @@ the thread that carried it out, the one that ended it, or the drain that could n
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from orth.clock import SystemClock
 from orth.domain.jobs import BlockStrategy
@@ -271,6 +271,19 @@ class JobThreads:
         for thread in threads:
             thread.join(until)
         return cut_short
+
+    def withdraw(self, log_ids: Collection[int]) -> list[int]:
+        """Forget those of these executions that have not begun: no result follows, and they are not known any more."""
+        withdrawn: list[int] = []
+        with self.lock:
+            for log_id in log_ids:
+                accepted = self._open.get(log_id)
+                thread = self._threads.get(accepted.request.job_id) if accepted else None
+                if accepted and thread and thread.withdraw(accepted) and accepted.settle():
+                    del self._open[log_id]
+                    withdrawn.append(log_id)
+            self._changed.notify_all()
+        return withdrawn
 
     def let_go(self) -> None:
         """Forget what waits and let every thread end, with no result for anything; as the end of the process would."""

@@ -347,11 +347,24 @@ class Growth:
         self._lock = threading.RLock()
         self._open: set[str] = set()
         self._waiting: dict[str, list[Callable[[], None]]] = {}
+        self._listener: Callable[[str], None] | None = None
 
     def part(self) -> None:
         """In a forked child."""
         self._lock = threading.RLock()
         self._waiting = {}
+        self._listener = None
+
+    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Have ``listener`` called with the path of every log that grows, by the thread that writes it; what ends
+        that. There is one at most.
+        """
+        self._listener = listener
+
+        def unlisten() -> None:
+            self._listener = None
+
+        return unlisten
 
     def opened(self, path: str) -> None:
         self._open.add(path)
@@ -362,6 +375,8 @@ class Growth:
             if self._waiting:
                 for wake in self._waiting.get(path, ()):
                     wake()
+        if self._listener is not None:
+            self._listener(path)
 
     def closed(self, path: str) -> None:
         self._open.discard(path)

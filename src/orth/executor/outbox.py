@@ -6,8 +6,9 @@ delivering it twice is harmless, losing it is not. ``retry`` is the only answer 
 ``malformed`` end it too, for sending it again could never help, but are told as events.
 
 Sending is the loop's work and happens in batches; a new result wakes it. While more is on its way (``more_coming``)
-there are ``GATHER`` seconds between two batches, unless the second is full: then a request carries what came meanwhile
-instead of one result each, which spares both ends. The last result, or a lone one, leaves at once. When no coordinator
+there are ``GATHER`` seconds between two batches, and up to five times as long where many come: then a request carries
+what came meanwhile instead of one result each, which spares both ends. A full one, the last result, or a lone one
+leaves at once. When no coordinator
 answers, the pauses grow from half a second to the ``callback_retry`` setting, and new results wait like the others.
 
 The outbox has a cap. It never drops a result to stay below it: admission stops taking work instead, as it does while
@@ -38,6 +39,7 @@ BYTE_LIMIT = 64 * 1024 * 1024
 BATCH_COUNT = 500
 BATCH_BYTES = 768 * 1024
 GATHER = 0.02
+_LONGER = 5.0
 SEGMENT_LIMIT = 4 * 1024 * 1024
 _FIRST_PAUSE = 0.5
 _BROKEN_PAUSE = 5.0
@@ -213,7 +215,7 @@ class Outbox(Loop):
             return self._put_off(str(error))
         self._unreachable = 0
         self._settle(batch, verdicts)
-        self._gather_until = self.clock.monotonic() + GATHER
+        self._gather_until = self.clock.monotonic() + GATHER * min(max(1.0, len(batch) / 2), _LONGER)
         return 0.0
 
     def _gathering(self) -> float:

@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from orth.clock import SystemClock
 from orth.errors import CannotStart, Invalid
 from orth.events import Events, to_log
+from orth.executor.channel_way import queue_transport
 from orth.executor.handlers import Handlers
 from orth.executor.loading import load_handlers
+from orth.executor.queue_reports import Worker
 from orth.executor.runtime import Runtime
 from orth.executor.settings import ExecutorSettings, base_url
 from orth.loop import run_loops
@@ -48,16 +50,14 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[tuple[Runtime, 
     with bound(settings.executor.listen) as listening:
         port = listening.getsockname()[1]
         address = settings.executor.address or base_url(settings.executor.listen, port, own.coordinators[0])
+        incarnation, clock, events = uuid.uuid4().hex, SystemClock(), Events(to_log)
         try:
             link = CoordinatorCalls(own.coordinators, own.access_token, own.call_timeout, app_name=own.app_name)
+            queue = None
+            if own.transport == "queue":
+                queue = queue_transport(own, link, Worker(_worker_id(port), incarnation), clock, events)
             runtime = Runtime(
-                handlers,
-                own,
-                link,
-                address=address,
-                incarnation=uuid.uuid4().hex,
-                clock=SystemClock(),
-                events=Events(to_log),
+                handlers, own, link, address=address, incarnation=incarnation, clock=clock, events=events, queue=queue
             )
         except (Invalid, ValueError) as error:
             raise CannotStart(f"The executor cannot announce itself: {error}") from None
@@ -66,6 +66,11 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[tuple[Runtime, 
         finally:
             runtime.close()
             link.close()
+
+
+def _worker_id(port: int) -> str:
+    """The name of an executor of queues, for people: where it is."""
+    return f"{socket.gethostname()[:50]}:{port}"
 
 
 async def serve_until(

@@ -6,6 +6,8 @@ before it takes its next trigger. A process killed in between has lost a result 
 have a moment earlier, when the handler was still running. What else has to be on the disk before a result counts, its
 log, is written first, here as well (``first``).
 
+Where one result follows the other, a few milliseconds lie between two writes, so that several share the second.
+
 When hundreds of triggers come due at one instant, starting them goes first: while ``starting`` says so results wait,
 no longer than a tenth of a second.
 """
@@ -15,6 +17,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
+from orth.clock import SystemClock
 from orth.executor.journal import Journal
 
 
@@ -29,6 +32,9 @@ R = TypeVar("R", bound=Recordable)
 _LOOK_AGAIN = 0.05
 _STEP = 0.01
 _STEPS = 10
+_APART = 0.005
+_real = SystemClock()
+"""A disk is not turned by hand."""
 
 
 class Recorder(Generic[R]):
@@ -94,16 +100,21 @@ class Recorder(Generic[R]):
             return True
 
     def _run(self) -> None:
+        written = -_APART
         while not self._closed:
             taken = self._given.get()
             self._let_others_start()
+            soon = written + _APART - _real.monotonic()
+            if soon > 0:
+                self._hurry.wait(soon)
             self._record_what_is_there(taken)
+            self._hurry.clear()
+            written = _real.monotonic()
 
     def _let_others_start(self) -> None:
         for _ in range(_STEPS):
             if not self._starting_others() or self._hurry.wait(_STEP):
                 break
-        self._hurry.clear()
 
     def _record_what_is_there(self, *taken: R | threading.Event) -> None:
         with self._recording:

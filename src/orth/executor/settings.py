@@ -39,6 +39,13 @@ class ExecutorSettings:
     builtin: tuple[str, ...] = ()
     warm_workers: int = 2
     labels: Mapping[str, str] = field(default_factory=dict)
+    transport: str = "push"
+    queues: tuple[str, ...] = ("default",)
+    queue_concurrency: int = 32
+    queue_heartbeat: float = 10.0
+    queue_log_limit: int = 8 * 1024 * 1024
+    channels_url: str = "memory://"
+    channels_prefix: str = "orchestrix"
 
     @classmethod
     def of(cls, settings: Settings, app_name: str | None) -> "ExecutorSettings":
@@ -47,8 +54,8 @@ class ExecutorSettings:
         name = own.app_name or app_name
         if not name:
             raise CannotStart("The executor has no app name.", hint='Write Executor("my-app"), or pass --app-name.')
-        if own.transport != "push":
-            raise CannotStart(f"The transport {own.transport} is not available.", hint="Use --transport push.")
+        if own.transport == "link":
+            raise CannotStart("The transport link is not available.", hint="Use --transport push or queue.")
         return cls(
             app_name=name,
             access_token=access_token(settings),
@@ -73,6 +80,12 @@ class ExecutorSettings:
             builtin=own.builtin,
             warm_workers=own.warm_workers,
             labels=dict(label.split("=", 1) for label in own.labels),
+            transport=own.transport,
+            queues=own.queue,
+            queue_concurrency=own.queue_concurrency,
+            queue_heartbeat=own.queue_heartbeat.total_seconds(),
+            queue_log_limit=settings.logs.archive_limit,
+            channels_url=settings.channels.url,
         )
 
 

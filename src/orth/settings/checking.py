@@ -93,10 +93,10 @@ def _handoffs_fit(settings: Sections) -> str | None:
     )
 
 
-def _queues_are_shared(settings: Sections) -> str | None:
-    if settings.executor.transport != "queue" or not settings.channels.url.startswith("memory:"):
+def _lease_has_redis(settings: Sections) -> str | None:
+    if settings.cluster.lease_provider != "redis" or settings.channels.url.startswith(("redis:", "rediss:")):
         return None
-    return "executor.transport is queue, but memory:// reaches only this process: set channels.url (database:// or redis://)"
+    return "cluster.lease_provider is redis, but channels.url names no Redis: set it to redis://host:port/n"
 
 
 def _address_is_known(settings: Sections) -> str | None:
@@ -122,6 +122,7 @@ RULES = (
     _at_least("coordinator.unknown_bound", "coordinator.dispatch_timeout", "triggers would fail while awaited"),
     _at_least("coordinator.catch_up_age", "coordinator.misfire_threshold", "no missed fire would ever be made up for"),
     Rule(("cluster.handoff_hard_timeout", "cluster.handoff_tries", "cluster.handoff_ack_timeout"), _handoffs_fit),
+    Rule(("cluster.lease_provider", "channels.url"), _lease_has_redis),
     _needs_token("coordinator.listen"),
     _needs_token("executor.listen", only_for="push"),
     _at_least(
@@ -131,7 +132,6 @@ RULES = (
         fatal=False,
     ),
     _at_least("registry.dead_after", "registry.monitor", "silence is noticed only at the next look", fatal=False),
-    Rule(("executor.transport", "channels.url"), _queues_are_shared, fatal=False),
     Rule(("executor.transport", "executor.address", "executor.listen"), _address_is_known, fatal=False),
     Rule(("security.access_token",), _token_is_long, fatal=False),
 )

@@ -176,6 +176,14 @@ Switch = Annotated[bool, Kind("true or false")]
 
 Name = Annotated[str, Field(min_length=1, max_length=64), _reading(_stripped), Kind("text")]
 OptionalName = Annotated[str | None, Field(max_length=64), _reading(_or_none), Kind("text")]
+Queue = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$")]
+Queues = Annotated[
+    tuple[Queue, ...],
+    AfterValidator(_distinct),
+    Field(min_length=1, max_length=16),
+    _reading(_items),
+    Kind("list of names"),
+]
 Zone = Annotated[str, AfterValidator(_zone), _reading(_stripped), Kind("time zone")]
 Folder = Annotated[Path, _reading(_stripped), Kind("path")]
 OptionalFolder = Annotated[Path | None, _reading(_or_none), Kind("path")]
@@ -194,6 +202,7 @@ Secret = Annotated[SecretStr | None, _reading(_secret_or_none), Kind("secret", s
 Archive = Annotated[Literal["none", "store", "folder"], Kind("none, store or folder")]
 OptionalText = Annotated[str | None, Field(max_length=255), _reading(_or_none), Kind("text")]
 MailSecurity = Annotated[Literal["none", "starttls", "tls"], Kind("none, starttls or tls")]
+LeaseProvider = Annotated[Literal["database", "redis"], Kind("database or redis")]
 Transport = Annotated[Literal["push", "queue", "link"], Kind("push, queue or link")]
 ScriptKinds = Annotated[
     tuple[Literal["shell", "python", "powershell", "nodejs", "php", "glue"], ...],

@@ -21,6 +21,7 @@ from orth.settings.kinds import (
     Duration,
     Folder,
     Labels,
+    LeaseProvider,
     Listen,
     MailSecurity,
     Moment,
@@ -30,6 +31,7 @@ from orth.settings.kinds import (
     OptionalText,
     OptionalUrl,
     Pauses,
+    Queues,
     Roles,
     ScriptKinds,
     Secret,
@@ -88,6 +90,11 @@ class ClusterSection(Section):
         _seconds(30), "How long a leadership lasts unrenewed; a dead leader is replaced after that."
     )
     lease_renew: Duration = _setting(_seconds(10), "How often the leader renews its lease.")
+    lease_provider: LeaseProvider = _setting(
+        "database",
+        "redis adds a lock there, so that a node that starts after a crash waits less; the lease in the database "
+        "decides in both cases.",
+    )
     heartbeat: Duration = _setting(_seconds(10), "How often a coordinator says that it lives.")
     dead_after: Duration = _setting(
         _seconds(30), "Silence after which a coordinator counts as dead and its executions are taken over."
@@ -101,6 +108,13 @@ class ClusterSection(Section):
     )
     handoff_hard_timeout: Duration = _setting(_seconds(60), "When it stops in any case.")
     orphan_check: Duration = _setting(_seconds(30), "How often the leader looks for executions whose owner is gone.")
+    assignment_timeout: Duration = _setting(
+        _seconds(30), "How long a dispatched execution may be without an owner before the leader offers it to all."
+    )
+    rebalance: Switch = _setting(
+        True, "Whether a coordinator that owns far more executions than another hands some over."
+    )
+    rebalance_factor: Count = _setting(2, "How many times as much it has to own for that.")
 
 
 class RegistrySection(Section):
@@ -135,6 +149,9 @@ class CoordinatorSection(Section):
     listen: Listen = _setting(
         Address("127.0.0.1", 5080), "Where it serves API, console and executors.", option="--listen"
     )
+    url: OptionalUrl = _setting(
+        None, "URL under which other machines reach it, shown in the list of the cluster. Unset: derived from listen."
+    )
     node_id: OptionalName = _setting(
         None, "Its name in the cluster, unique. Unset: derived from host and port.", option="--node-id"
     )
@@ -165,6 +182,9 @@ class CoordinatorSection(Section):
     )
     unknown_bound: Duration = _setting(
         _seconds(60), "How long an execution waits for an executor that is left alone before it fails."
+    )
+    offer_bound: Duration = _setting(
+        timedelta(days=1), "How long an execution waits in a queue for an executor to take it before it fails."
     )
     lost_after: Duration = _setting(
         timedelta(minutes=10), "An execution whose executor is gone this long is failed as lost."
@@ -198,7 +218,16 @@ class ExecutorSection(Section):
         "How work arrives: push (requests to its address), queue (it competes on a channel), link (it dials out).",
         option="--transport",
     )
-    queue: Name = _setting("default", "Queue it competes on with transport queue.", option="--queue")
+    queue: Queues = _setting(
+        ("default",),
+        "Queues it competes on with transport queue; jobs name one of them. With redis:// channels it takes from Redis "
+        "itself, else through its coordinators.",
+        option="--queue",
+    )
+    queue_concurrency: Count = _setting(
+        32, "Executions it holds at once with transport queue, running or waiting for their job; it takes no more."
+    )
+    queue_heartbeat: Duration = _setting(_seconds(10), "How often it says that it lives with transport queue.")
     data_dir: Folder = _setting(Path(".orth/executor"), "Where it keeps logs and unsent results.", option="--data-dir")
     labels: Labels = _setting(
         (), "What jobs may choose it by, such as zone=eu or gpu=a100; at most 32. In the file also a table."

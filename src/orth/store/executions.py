@@ -15,7 +15,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, select
+from sqlalchemy import Connection, Row, Select, and_, or_, select
 
 from orth.domain.executions import (
     FAILURE,
@@ -143,8 +143,10 @@ def request_digest_of(connection: Connection, execution_id: int) -> str | None:
 
 
 def list_taken(connection: Connection, after: int, limit: int) -> list[Execution]:
-    """Executions that an executor has, in order of id, those after ``after``."""
-    taken = select(executions).where(executions.c.phase.in_(TAKEN_PHASES), KNOWN_CAUSE, executions.c.id > after)
+    """Executions that were sent to an executor that has them, in order of id, those after ``after``."""
+    taken = select(executions).where(
+        executions.c.phase.in_(TAKEN_PHASES), executions.c.queue.is_(None), KNOWN_CAUSE, executions.c.id > after
+    )
     return [execution_of(row) for row in connection.execute(taken.order_by(executions.c.id).limit(limit))]
 
 
@@ -182,7 +184,8 @@ def sent_ids(connection: Connection, ids: Iterable[int]) -> set[int]:
     found: set[int] = set()
     for chunk in _chunks(sorted(set(ids))):
         sent = select(executions.c.id).where(
-            among(connection, executions.c.id, chunk), executions.c.phase != Phase.OPENED
+            among(connection, executions.c.id, chunk),
+            or_(executions.c.phase != Phase.OPENED, executions.c.offered_at.is_not(None)),
         )
         found.update(row.id for row in connection.execute(sent))
     return found
@@ -326,6 +329,9 @@ _NAMES = (
     "not_before",
     "batch_id",
     "broadcast_id",
+    "queue",
+    "priority",
+    "offered_at",
     *_CHANGING,
 )
 """Columns that ``Execution`` calls by the same names."""

@@ -29,16 +29,23 @@ class Lease:
     renewals: int
 
 
+def find_lease(connection: Connection) -> Lease | None:
+    """The lease as it stands; None when nobody has ever looked for it."""
+    row = connection.execute(_lease_row()).one_or_none()
+    return None if row is None else Lease(row.node_id, row.incarnation, row.epoch, row.renewals)
+
+
 def read_lease(connection: Connection) -> Lease:
     """The lease as it stands; made on first sight."""
-    row = connection.execute(_lease_row()).one_or_none()
-    if row is None:
+    found = find_lease(connection)
+    if found is None:
         insert_new(
             connection, leases, [{"name": LEADER, "node_id": None, "incarnation": None, "epoch": 0, "renewals": 0}]
         )
         insert_new(connection, epochs, [{"shard_id": _SHARD, "epoch": 0}])
-        row = connection.execute(_lease_row()).one()
-    return Lease(row.node_id, row.incarnation, row.epoch, row.renewals)
+        found = find_lease(connection)
+        assert found is not None
+    return found
 
 
 def take_lease(connection: Connection, seen: Lease, node_id: str, incarnation: str) -> int | None:

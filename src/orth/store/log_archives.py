@@ -79,6 +79,7 @@ def unarchived_among(connection: Connection, ids: Collection[int]) -> list[Unarc
 def _unarchived(connection: Connection, wanted: ColumnElement[bool]) -> list[Unarchived]:
     archived = select(log_archives.c.execution_id).where(log_archives.c.execution_id == executions.c.id).exists()
     was_taken = (executions.c.trigger_code == SUCCESS) & executions.c.executor_address.is_not(None)
+    was_taken &= executions.c.queue.is_(None)  # the logs of the others come by themselves
     statement = select(executions.c.id, executions.c.phase, executions.c.handle_time).where(
         wanted, (executions.c.phase != Phase.ENDED) | (was_taken & ~archived)
     )

@@ -28,6 +28,8 @@ from orth.store.groups import (
 from orth.store.tables import groups, registry
 
 EXECUTOR = "EXECUTOR"
+QUEUE = "QUEUE"
+"""The group of executors that take from queues. They are listed, and nothing is sent to them."""
 _KEYS = ("registry_group", "registry_key", "registry_value")
 _CHUNK = 500  # values in one statement
 
@@ -261,15 +263,16 @@ def list_executors(
     *,
     after: tuple[str, str] | None = None,
     limit: int | None = None,
+    of_queues: bool = False,
 ) -> list[ExecutorEntry]:
     """Known executors (of one app), in order of app name and address; those ``after`` one, and not more than
-    ``limit``.
+    ``limit``. With ``of_queues`` also those that can only be offered something.
     """
     conditions = [] if app_name is None else [registry.c.registry_key == app_name]
     if after is not None:
         key, value = registry.c.registry_key, registry.c.registry_value
         conditions.append(or_(key > after[0], and_(key == after[0], value > after[1])))
-    return _entries(connection, *conditions, limit=limit)
+    return _entries(connection, *conditions, limit=limit, groups=(EXECUTOR, QUEUE) if of_queues else (EXECUTOR,))
 
 
 def incarnations_at(connection: Connection, addresses: Iterable[str]) -> dict[str, set[str | None]]:
@@ -284,7 +287,12 @@ def incarnations_at(connection: Connection, addresses: Iterable[str]) -> dict[st
     return found
 
 
-def _entries(connection: Connection, *conditions: ColumnElement[bool], limit: int | None = None) -> list[ExecutorEntry]:
+def _entries(
+    connection: Connection,
+    *conditions: ColumnElement[bool],
+    limit: int | None = None,
+    groups: Sequence[str] = (EXECUTOR,),
+) -> list[ExecutorEntry]:
     rows = connection.execute(
         select(
             registry.c.registry_key,
@@ -297,22 +305,33 @@ def _entries(connection: Connection, *conditions: ColumnElement[bool], limit: in
             registry.c.load,
             registry.c.labels,
             registry.c.clock_offset,
+            registry.c.queues,
         )
-        .where(registry.c.registry_group == EXECUTOR, *conditions)
+        .where(registry.c.registry_group.in_(groups), *conditions)
         .order_by(registry.c.registry_key, registry.c.registry_value)
         .limit(limit)
     )
     entries = []
-    for name, address, at, who, extensions, version, since, load, text, offset in rows:
+    for name, address, at, who, extensions, version, since, load, text, offset, queues in rows:
         labels, unreadable = _labels(text)
-        known = _extensions(extensions)
-        entries.append(ExecutorEntry(name, address, at, who, known, version, since, load, labels, offset, unreadable))
+        known, taken = _extensions(extensions), _queues(queues) if queues else ()
+        entry = ExecutorEntry(name, address, at, who, known, version, since, load, labels, offset, unreadable, taken)
+        entries.append(entry)
     return entries
 
 
 @lru_cache(maxsize=256)  # thousands of executors announce the same few
 def _extensions(text: str) -> frozenset[str]:
     return frozenset(part for part in text.split(",") if part)
+
+
+@lru_cache(maxsize=256)
+def _queues(text: str) -> tuple[str, ...]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return ()
+    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 @lru_cache(maxsize=1024)

@@ -34,6 +34,7 @@ registry = table(
     Column("load", Integer),  # what runs and waits there, as it said itself
     Column("labels", Text),  # a JSON object
     Column("clock_offset", Integer),  # ms its clock is ahead of the coordinator that measured it
+    Column("queues", Text),  # what it takes from, a JSON list; of executors on queue transport
     UniqueConstraint("registry_group", "registry_key", "registry_value", name="idx_g_k_v"),
     Index("ix_registry_update_time", "update_time"),
 )
@@ -86,6 +87,8 @@ jobs = table(
     Column("retry_policy", String(255)),  # a JSON object; null = at once, and after whatever failure
     Column("alarm_policy", String(1000)),  # a JSON object; null = the settings
     Column("child_param", String(16), nullable=False, server_default="own"),  # or "result": what the parent returned
+    Column("executor_queue", String(64), nullable=False, server_default=""),  # empty = by routing
+    Column("priority", SmallInteger, nullable=False, server_default="1"),
     Index("ix_info_due", "trigger_status", "due_time"),
     Index("ix_info_group", "job_group", "id"),
 )
@@ -129,6 +132,9 @@ executions = table(
     Column("broadcast_id", BigInteger),  # the broadcast it is a shard of
     Column("outcome", SmallInteger, nullable=False, server_default="0"),  # how it ended, as a number; 0 = it has not
     Column("late_code", Integer),  # of the first result that came after it had ended otherwise
+    Column("queue", String(160)),  # where it was offered, if it was
+    Column("priority", SmallInteger),
+    Column("offered_at", Instant),
     UniqueConstraint("job_id", "trigger_key", "shard_index", name="uq_log_trigger"),
     Index("ix_log_phase", "phase", "id"),
     Index("ix_log_job", "job_id", "id"),
@@ -228,7 +234,9 @@ ownership = table(
     Column("generation", BigInteger, nullable=False),
     Column("state", String(16), nullable=False),
     Column("changed_at", Instant, nullable=False),
+    Column("incarnation", String(64)),  # of the owner: a process that came back under the same name owns nothing
     Index("ix_owner_node", "node_id", "state"),
+    Index("ix_owner_state", "state", "execution_id"),
 )
 
 leases = table(
@@ -257,7 +265,14 @@ nodes = table(
     Column("job_count", Integer, nullable=False),
     Column("version", String(32), nullable=False),
     Column("joined_at", Instant, nullable=False),
-    Column("last_beat", Instant, nullable=False),
+    Column("last_beat", Instant, nullable=False),  # for people: whether it lives is judged by "beats"
+    Column("beats", BigInteger, nullable=False, server_default="0"),
+    Column("queued_count", Integer, nullable=False, server_default="0"),
+    Column("cpu_millicores", Integer, nullable=False, server_default="0"),
+    Column("memory_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("process_id", Integer, nullable=False, server_default="0"),
+    Column("wish", String(16)),  # what somebody asked this process to do: drain, step_down
+    Column("hostname", String(255)),
 )
 
 orchestrators = table(
@@ -346,16 +361,4 @@ secrets = table(
     Column("name", String(64), primary_key=True),
     Column("value", Text, nullable=False),
     Column("created_at", Instant, nullable=False),
-)
-
-channel_messages = table(
-    "orth_channel_message",
-    Column("id", BigId, primary_key=True, autoincrement=True),
-    Column("channel", String(160), nullable=False),
-    Column("payload", LongText, nullable=False),
-    Column("created_at", Instant, nullable=False),
-    Column("consumer", String(64)),
-    Column("delivered_at", Instant),
-    Column("deliveries", Integer, nullable=False),
-    Index("ix_channel_waiting", "channel", "consumer", "id"),
 )

@@ -18,7 +18,7 @@ from typing import Protocol
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, NewConnectionError
 from urllib3.response import BaseHTTPResponse, HTTPResponse
 
 from orth.clock import Clock, SystemClock
@@ -45,6 +45,7 @@ from orth.wire.messages import (
 BATCH_LIMIT = BODY_LIMIT - 64 * 1024
 """Bytes of results sent at once; the rest is room for whatever a proxy adds."""
 _CHUNK = 64 * 1024
+_CONNECTIONS = 8
 _GRACE = 0.1
 
 
@@ -82,7 +83,7 @@ class CoordinatorCalls:
             "Content-Type": CONTENT_TYPE,
             "Accept-Encoding": "identity",
         }
-        self._pool = pool or urllib3.PoolManager(num_pools=len(self._addresses), maxsize=4)
+        self._pool = pool or urllib3.PoolManager(num_pools=len(self._addresses), maxsize=_CONNECTIONS)
         self._pool.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
 
     def register(self, request: RegistryRequest) -> None:
@@ -110,17 +111,27 @@ class CoordinatorCalls:
                 return verdicts + [CallbackVerdict(log_id=item.log_id, verdict=Verdict.RETRY) for item in left]
         return verdicts
 
+    def ask(self, path: str, body: bytes, *, held_back: float = 0.0, repeatable: bool = True) -> Reply:
+        """Ask any coordinator; its answer may be ``held_back`` for so many seconds. What is not ``repeatable`` is asked
+        of the next one only if the one before surely did not get it.
+        """
+        return self._post(path, body, self._timeout + held_back, repeatable=repeatable)
+
     def close(self) -> None:
         self._pool.clear()
 
-    def _post(self, path: str, body: bytes) -> Reply:
+    def _post(self, path: str, body: bytes, timeout: float | None = None, *, repeatable: bool = True) -> Reply:
         failures = []
         first = self._last_good
-        for address in (first, *(other for other in self._addresses if other != first)):
+        others = [other for other in self._addresses if other != first]
+        for address in (first, *others):
             try:
-                reply = self._exchange(address + path, body)
+                reply = self._exchange(address + path, body, timeout or self._timeout)
             except HTTPError as error:
                 failures.append(f"{address}: {error}")
+                if not repeatable and not isinstance(error, NewConnectionError):
+                    self._last_good = others[0] if others else first  # the next question goes elsewhere
+                    break
                 continue
             if reply.ok:
                 self._last_good = address
@@ -128,35 +139,35 @@ class CoordinatorCalls:
             failures.append(f"{address}: {reply.msg or 'refused'} (code {reply.code})")
         raise Unavailable(f"No coordinator accepted {path}: {'; '.join(failures)}.")
 
-    def _exchange(self, url: str, body: bytes) -> Reply:
-        deadline = self._clock.monotonic() + self._timeout
+    def _exchange(self, url: str, body: bytes, timeout: float) -> Reply:
+        deadline = self._clock.monotonic() + timeout
         response = self._pool.request(
             "POST",
             url,
             body=body,
             headers=self._headers,
-            timeout=urllib3.Timeout(total=self._timeout),
+            timeout=urllib3.Timeout(connect=min(timeout, self._timeout), total=timeout),
             retries=False,
             redirect=False,
             preload_content=False,
             decode_content=False,
         )
         try:
-            reply = read_reply(response.status, self._read(response, deadline))
+            reply = read_reply(response.status, self._read(response, deadline, timeout))
         except BaseException:
             response.close()  # what is left of this answer must not be read as the next one
             raise
         response.release_conn()
         return reply
 
-    def _read(self, response: BaseHTTPResponse, deadline: float) -> bytes:
+    def _read(self, response: BaseHTTPResponse, deadline: float, timeout: float) -> bytes:
         body = bytearray()
         while chunk := response.read1(_CHUNK, decode_content=False):
             body += chunk
             if len(body) > BODY_LIMIT:
                 raise HTTPError(f"the answer is larger than {BODY_LIMIT} bytes")
             if self._clock.monotonic() > deadline:
-                raise HTTPError(f"the answer was not complete within {self._timeout:g} s")
+                raise HTTPError(f"the answer was not complete within {timeout:g} s")
         return bytes(body)
 
 

@@ -10,6 +10,7 @@ from orth.coordinator.http import (
     auth,
     batches,
     calendars,
+    cluster,
     dead_letters,
     execution_actions,
     executions,
@@ -44,6 +45,7 @@ _RESOURCES = (
     calendars,
     stats,
     alarms,
+    cluster,
 )
 """What only signed-in callers may use."""
 

@@ -93,7 +93,9 @@ async def kill_filtered(
         raise Invalid("Only what is open can be killed.", hint="Ask for init or pending.", field="status")
     if dry_run:
         return would_do(*await tools.db.read(find_open, wanted, maximum))
-    killing = Killing(tools.db, tools.link, tools.clock, tools.events, token=tools.access_token)
+    killing = Killing(
+        tools.db, tools.link, tools.clock, tools.events, token=tools.access_token, offering=tools.offering
+    )
     killed = await kill_many(tools.db, killing, wanted, maximum, caller.username, tools.clock.now())
     later.add_task(tell_executors, killing, killed.closed, tools.settings.coordinator.dispatch_timeout.total_seconds())
     for loop in (*tools.planning, tools.batches):  # a delay may have begun, and a batch may have room

@@ -13,7 +13,7 @@ from orth.coordinator.http.paging import Cursor, Limit, Page, cursor_at, positio
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.killing import Killing, may_start_yet
 from orth.coordinator.why import Patience, Record, Step, explain
-from orth.domain.executions import Execution, Status, status_of, tag
+from orth.domain.executions import Execution, Phase, Status, status_of, tag
 from orth.errors import NotFound
 from orth.store.database import Connection
 from orth.store.execution_filters import Filter
@@ -22,6 +22,7 @@ from orth.store.executions import UnreadableExecution, find_execution, ids_of_tr
 from orth.store.fires import fire_of
 from orth.store.jobs import jobs_by_id
 from orth.store.notes import notes_of
+from orth.store.queue_executors import count_takers
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
 
@@ -51,6 +52,7 @@ class ExecutionShown(BaseModel):
     start_time: str | None
     handle_time: str | None
     executor_address: str | None
+    queue: str | None = Field(None, description="Where it was offered, if its job has a queue.")
     executor_handler: str
     executor_param: str
     shard_index: int
@@ -131,7 +133,7 @@ async def why(execution_id: ExecutionId, tools: ToolsHere) -> WhyShown:
     """The story of an execution: its cause, whom it went to, what went wrong, and what happens next."""
     record: Record = await tools.db.read(_record, execution_id)
     own, one = tools.settings.coordinator, record.execution
-    bounds = (own.dispatch_timeout, own.unknown_bound, own.lost_after)
+    bounds = (own.dispatch_timeout, own.unknown_bound, own.lost_after, own.offer_bound)
     told = explain(record, Patience(*(span.total_seconds() for span in bounds)), tools.clock.now())
     return WhyShown(
         id=one.id,
@@ -148,7 +150,9 @@ async def why(execution_id: ExecutionId, tools: ToolsHere) -> WhyShown:
 @router.post("/{execution_id}/kill", status_code=202)
 async def kill(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere, later: BackgroundTasks) -> KilledShown:
     """End an execution now, and tell its executor. One that has ended stays as it is: 409."""
-    killing = Killing(tools.db, tools.link, tools.clock, tools.events, token=tools.access_token)
+    killing = Killing(
+        tools.db, tools.link, tools.clock, tools.events, token=tools.access_token, offering=tools.offering
+    )
     killed = await killing.kill(execution_id, caller.username)
     closed, one = killed.closed, killed.closed.execution
     if may_start_yet(closed):
@@ -176,6 +180,7 @@ def _record(connection: Connection, execution_id: int) -> Record:
         fire_of(connection, found.job_id, found.schedule_time or 0) if planned else None,
         [Step(note.code, note.message, note.at) for note in notes_of(connection, execution_id)],
         next(iter(ids_of_trigger(connection, found.job_id, f"retry:{found.id}")), None),
+        count_takers(connection, found.queue) if found.queue is not None and found.phase is Phase.OFFERED else 0,
     )
 
 

@@ -52,6 +52,7 @@ class ExecutorShown(BaseModel):
     )
     load: int | None = Field(description="What runs and waits there, as it said with its last beat.")
     clock_offset: int | None = Field(description="Milliseconds its clock is ahead of its coordinator's.")
+    queues: list[str] = Field(description="What it takes from; empty for one that is sent to.")
     reachability: list[ReachShown] = Field(
         description="As the coordinator that answers finds it, and those others that have a doubt."
     )
@@ -141,7 +142,8 @@ async def adopt(app_name: str, tools: ToolsHere, response: Response, body: Adopt
 def _executors(
     connection: Connection, app_name: str | None, after: tuple[str, str] | None, limit: int
 ) -> tuple[list[ExecutorEntry], list[Doubt]]:
-    return list_executors(connection, app_name, after=after, limit=limit), list_doubts(connection)
+    found = list_executors(connection, app_name, after=after, limit=limit, of_queues=True)
+    return found, list_doubts(connection)
 
 
 def _page_of(
@@ -189,7 +191,8 @@ def _shown(tools: Tools, row: ExecutorEntry, doubts: list[Doubt], removed: bool)
         unreadable=row.unreadable or None,
         load=row.load,
         clock_offset=row.clock_offset,
-        reachability=[] if removed else [_seen_from_here(tools, row.address), *map(_seen_by, doubts)],
+        queues=list(row.queues),
+        reachability=[] if removed or row.queues else [_seen_from_here(tools, row.address), *map(_seen_by, doubts)],
     )
 
 

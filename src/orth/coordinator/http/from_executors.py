@@ -1,4 +1,5 @@
-"""What executors call: registry, registryRemove, callback; under every prefix, in every dialect.
+"""What executors call: registry, registryRemove, callback; under every prefix, in every dialect. Ours also call the
+channels.
 
 Plain Starlette routes: these are hot, and their bodies are read by ``orth.wire``. Whatever happens, the answer is the
 envelope executors know. A result that was understood is always answered 200, also when nothing came of it: some
@@ -14,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from orth.connections import known_caller
 from orth.coordinator.facts import RefusalCause, RegistrationRefused
+from orth.coordinator.http.channels import CHANNELS, VERBS
 from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.tools import Tools
 from orth.domain.executions import FAILURE, SUCCESS
@@ -45,8 +47,16 @@ async def _callback(tools: Tools, body: bytes) -> object:
     return verdicts_payload(await tools.callbacks.take(read_callback(body)))
 
 
+def _channel_call(verb: str) -> Answering:
+    async def call(tools: Tools, body: bytes) -> object:
+        return await tools.door.verbs[verb](body)
+
+    return call
+
+
 _CALLS: dict[str, Answering] = {"registry": _registry, "registryRemove": _registry_remove, "callback": _callback}
 _PATHS = {f"{prefix}/{name}": call for prefix in PREFIXES for name, call in _CALLS.items()}
+_PATHS |= {f"{CHANNELS}/{verb}": _channel_call(verb) for verb in VERBS}
 
 
 _CAUSES: tuple[tuple[tuple[type[OrthError], ...], RefusalCause], ...] = (
@@ -72,7 +82,7 @@ def is_executor_call(path: str) -> bool:
 
 def tell_refusal(tools: Tools, path: str, error: Exception) -> None:
     """Tell that a call was refused, if it was one to the registry."""
-    if not path.endswith("/callback"):
+    if path.endswith(("/registry", "/registryRemove")):
         cause = next((cause for kinds, cause in _CAUSES if isinstance(error, kinds)), RefusalCause.OTHER)
         tools.events.emit(RegistrationRefused(cause))
 

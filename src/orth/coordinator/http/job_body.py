@@ -21,7 +21,9 @@ from orth.coordinator.http.texts import Line, Prose
 from orth.domain.alarms import AlarmPolicy, mail_addresses
 from orth.domain.jobs import (
     ALIASES,
+    HIGHEST_PRIORITY,
     PARAM_LIMIT,
+    QUEUE_NAME,
     BlockStrategy,
     ChildParam,
     DstPolicy,
@@ -99,6 +101,13 @@ class JobBody(BaseModel):
     label_selector: Line = Field(
         "", max_length=SELECTOR_LIMIT, description="Which executors of the group may run it: zone=eu,tier!=spot,gpu."
     )
+    executor_queue: Line = Field(
+        "",
+        max_length=64,
+        pattern=f"^({QUEUE_NAME})?$",
+        description="Queue of the group's application from which executors take it; empty: it is sent to an address.",
+    )
+    priority: StrictInt = Field(1, ge=0, le=HIGHEST_PRIORITY, description="In its queue; what is higher goes first.")
     super_task_id: StrictInt = Field(
         0, ge=0, le=2**31 - 1, description="Id of a job whose handler this one runs; 0 or its own id: none."
     )
@@ -140,6 +149,15 @@ class JobBody(BaseModel):
             parse_selector(value)
         except Invalid as error:
             raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("executor_queue")
+    @classmethod
+    def _one_taker(cls, value: str, info: ValidationInfo) -> str:
+        if value and info.data.get("executor_route_strategy") is RouteStrategy.SHARDING_BROADCAST:
+            raise ValueError("must be empty for SHARDING_BROADCAST: what is in a queue is taken by one executor")
+        if value and info.data.get("label_selector"):
+            raise ValueError("must be empty with a label_selector: whoever takes from a queue chooses, not the job")
         return value
 
     @field_validator("alarm_email")
@@ -229,6 +247,8 @@ class JobShown(BaseModel):
     misfire_strategy: MisfireStrategy
     executor_route_strategy: RouteStrategy
     label_selector: str
+    executor_queue: str
+    priority: int
     super_task_id: int
     executor_handler: str
     executor_param: str

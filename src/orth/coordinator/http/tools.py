@@ -8,12 +8,15 @@ from fastapi import Request
 
 from orth.clock import Clock
 from orth.cluster.election import Election
+from orth.cluster.membership import Membership
 from orth.coordinator.alarming.senders import Senders
 from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.http.channels import ChannelDoor
 from orth.coordinator.logs.following import LiveLogs
 from orth.coordinator.logs.reading import LogReading
 from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics
+from orth.coordinator.offering import Offering
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Registrations
 from orth.coordinator.roster import Roster
@@ -83,6 +86,10 @@ class Tools:
     events: Events
     settings: Settings
     election: Election
+    membership: Membership
+    door: ChannelDoor
+    """The way of executors to the channels."""
+    offering: Offering
     callbacks: Callbacks
     registrations: Registrations
     metrics: Metrics

@@ -2,7 +2,7 @@
 
 While an execution is open its executor has the log, and afterwards a whole copy in the archive is nearer. A copy that
 is not whole is for when the executor is gone, or has cleaned up. Executors of ours give the last lines and wait for
-new ones; the others are read from a line on, and at once.
+new ones; the others are read from a line on, and at once. An executor of queues is not asked: its log is in a box.
 """
 
 from collections import deque
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from orth.clock import Clock
 from orth.coordinator.logs.archives import Archives
+from orth.coordinator.logs.boxes import LogBoxes
 from orth.coordinator.logs.pages import Lines, lines_of, no_lines
 from orth.coordinator.roster import Roster
 from orth.domain.executions import TAKEN_PHASES, Execution
@@ -61,8 +62,17 @@ class LogReading:
     """Reads logs for everybody on this coordinator."""
 
     def __init__(
-        self, db: Database, link: ExecutorLink, roster: Roster, archives: Archives, clock: Clock, *, token: str
+        self,
+        db: Database,
+        link: ExecutorLink,
+        roster: Roster,
+        archives: Archives,
+        clock: Clock,
+        *,
+        token: str,
+        boxes: LogBoxes | None = None,
     ) -> None:
+        self._boxes = boxes
         self._db = db
         self._link = link
         self._roster = roster
@@ -95,6 +105,8 @@ class LogReading:
     async def executor_page(self, source: Source, from_line: int, *, wait: int = 0) -> Page:
         """The same, from the executor only."""
         one = source.execution
+        if one.queue is not None and self._boxes is not None:
+            return await self._box_page(source, self._boxes, from_line)
         if one.executor_address is None:
             over = one.status.terminal
             return Page(no_lines(from_line), over, (one.trigger_msg or "") if over else "", closed=over)
@@ -103,6 +115,13 @@ class LogReading:
         got = await self._ask(source, asked, extensions)
         held = bool(wait) and Extension.FOLLOW_LOG in extensions
         return replace(_read(source, got, from_line), held=held)
+
+    async def _box_page(self, source: Source, boxes: LogBoxes, from_line: int) -> Page:
+        one = source.execution
+        found = await boxes.page(one.job_id, one.id, from_line)
+        over = one.status.terminal and not found.lines.texts
+        note = (one.trigger_msg or "") if over and one.executor_address is None else ""
+        return Page(found.lines, found.end or over, note, closed=found.end)
 
     async def tail(self, source: Source, count: int) -> Page:
         """The last ``count`` lines, fewer when they are long."""
@@ -132,6 +151,8 @@ class LogReading:
     async def _executor_tail(self, source: Source, count: int) -> Page:
         one = source.execution
         extensions = self._extensions(source)
+        if one.queue is not None and self._boxes is not None:
+            return await self._walked_tail(source, count)
         if one.executor_address is None:
             return await self.executor_page(source, 1)
         if Extension.FOLLOW_LOG in extensions:

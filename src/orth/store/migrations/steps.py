@@ -50,3 +50,8 @@ def lengthen_text(table: str, column: str) -> None:
     """Let a nullable text hold what ``LongText`` holds; only MySQL and MariaDB have shorter ones."""
     if op.get_bind().dialect.name in ("mysql", "mariadb"):
         op.alter_column(table, column, type_=MEDIUMTEXT(), existing_type=sa.Text(), existing_nullable=True)
+
+
+def drop_table(name: str) -> None:
+    if sa.inspect(op.get_bind()).has_table(name):
+        op.drop_table(name)

@@ -1,0 +1,42 @@
+"""Messages as text. Every backend stores this text, so that what fits one of them fits all of them."""
+
+import json
+from collections.abc import Iterable
+
+from orth.channels.interface import Message
+from orth.channels.limits import LONGEST_NAME
+from orth.errors import Invalid, TooLarge
+
+
+def pack(message: Message, limit: int) -> str:
+    """``message`` as JSON in ASCII, which no database, wire or cut spoils; ``TooLarge`` above ``limit`` bytes."""
+    try:
+        text = json.dumps(message, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise Invalid(f"A message for a channel cannot be written as JSON: {error}.") from None
+    if len(text) > limit:
+        raise TooLarge(f"A message for a channel has {len(text)} bytes; {limit} are allowed.")
+    return text
+
+
+def unpack(text: str) -> Message | None:
+    """The message that ``text`` is; None when it is none, which only a foreign hand can have written."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def unreadable(text: str) -> Message:
+    """What becomes of text that is no message: somebody may want to see it among the dead letters."""
+    return {"unreadable": text}
+
+
+def check_names(names: Iterable[str]) -> None:
+    """``Invalid`` when one of them is no name: too long, or with spaces at its ends, which MariaDB does not see."""
+    for name in names:
+        if not 0 < len(name) <= LONGEST_NAME or name != name.strip():
+            raise Invalid(
+                f"The name of a channel has 1 to {LONGEST_NAME} characters and no spaces around them; {name!r} does not."
+            )

@@ -1,0 +1,62 @@
+"""Evening out: a coordinator that owns far more than another hands over half the difference.
+
+Each judges for itself by the counts in the heartbeats, and only the one that owns most acts. Counts are as old as a
+beat, so after it has acted it waits until the others have spoken anew.
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from orth.cluster.handoff import HandingOver, Rules
+from orth.cluster.notices import Reason
+from orth.cluster.ownership import Competing
+from orth.cluster.peers import Peer
+from orth.cluster.station import Station
+from orth.loop import Loop
+from orth.store.ownership import keep
+
+_WORTH_IT = 10
+"""A difference below this is chance, not load."""
+_BEATS_TO_WAIT = 3
+
+
+def surplus(mine: int, me: str, others: Sequence[Peer], factor: float) -> int:
+    """How many executions this node should hand over: half of what separates it from the one that owns least, if it
+    owns most and ``factor`` times as much.
+    """
+    if not others:
+        return 0
+    least = min(other.job_count for other in others)
+    most = max((other.job_count, other.node_id) for other in others)
+    if (mine, me) < most or mine < factor * least or mine - least < _WORTH_IT:
+        return 0
+    return (mine - least) // 2
+
+
+class Rebalancing(Loop):
+    """Hands over what is too much, now and then."""
+
+    def __init__(self, station: Station, competing: Competing, rules: Rules, *, factor: float, beat: float) -> None:
+        super().__init__(station.clock, station.events)
+        self._at = station
+        self._competing = competing
+        self._rules = rules
+        self._handing = HandingOver(station, rules)
+        self._factor = factor
+        self._beat = beat
+
+    async def turn(self) -> float:
+        if not self._competing.takes_handoffs:
+            return self._beat  # this node leaves
+        seen = self._at.holdings.written()
+        count = surplus(len(seen), self._at.owner.node_id, self._at.peers.others(), self._factor)
+        if not count:
+            return self._beat
+        some = dict(islice(seen.items(), count))
+        self._competing.takes_handoffs = False  # or we would take our own
+        try:
+            until = self.clock.monotonic() + self._rules.hard
+            await self._handing.hand_over(some, Reason.REBALANCE, keep, until)
+        finally:
+            self._competing.takes_handoffs = self._competing.takes_assignments
+        return self._beat * _BEATS_TO_WAIT

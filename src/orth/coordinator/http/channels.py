@@ -1,0 +1,337 @@
+"""The way to the channels for executors that cannot reach them by themselves: they have no database.
+
+Each verb of ``orth.channels.interface`` is a POST to ``/api/channels/<verb>`` with the executor token; members are the
+parameters' names, and the payload of the answer is what the verb gives. ``take``, ``read`` and ``hear`` may wait, for
+up to ``WAIT_LIMIT`` seconds:
+
+* ``take {queues, consumer, limit, wait}`` → ``{queue: [{id, message, deliveries}]}``
+* ``done {queue, consumer, deliveries}``, ``give_back {queue, consumer, to_dead_after?}`` → how many
+* ``send {queue, messages}``, ``announce {topic, message}``, ``post {boxes}``, ``remove {boxes}``
+* ``read {after, limit, wait?}`` → ``{box: [{position, message}]}``; with ``wait`` it waits until one of them grows
+* ``hear {topics, listener, wait}`` → ``{heard: [{topic, message}], missed, fresh}``. A listener is remembered between
+  two calls; ``fresh`` says that this one was not, so that what came before was not heard.
+
+An executor needs few of the channels, and only those are open to it: dispatch queues, to take from and to put back what
+it has not begun, the cancel topic to hear, its heartbeat to tell, and the boxes of executions and of its own process.
+So the token of an executor gives nobody a way into what coordinators tell each other.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from orth.channels.interface import START, Channels, Listening
+from orth.channels.names import Names
+from orth.clock import Clock
+from orth.errors import Forbidden, InvalidMessage, TooBusy, Unavailable
+from orth.wire.messages import BODY_LIMIT
+from orth.wire.strict_json import read_json
+
+CHANNELS = "/api/channels"
+VERBS = ("take", "done", "give_back", "send", "announce", "post", "read", "remove", "hear")
+WAIT_LIMIT = 25.0
+"""Seconds for which an answer is held back, at most."""
+_FORGET_AFTER = 60.0
+_LISTENERS = 10_000
+_HELD = 1_000
+_CHUNK = 5.0
+
+B = TypeVar("B", bound="_Body")
+
+Name = Annotated[str, Field(min_length=1, max_length=255)]
+Wait = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Limit = Annotated[int, Field(ge=1, le=1_000)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Take(_Body):
+    queues: Annotated[list[Name], Field(min_length=1, max_length=256)]
+    consumer: Name
+    limit: Limit = 1
+    wait: Wait = 0.0
+
+
+class _Done(_Body):
+    queue: Name
+    consumer: Name
+    deliveries: Annotated[list[Name], Field(max_length=1_000)]
+
+
+class _GiveBack(_Body):
+    queue: Name
+    consumer: Name
+    to_dead_after: Annotated[int, Field(ge=1, le=1_000)] = 5
+
+
+class _Send(_Body):
+    queue: Name
+    messages: Annotated[list[dict[str, Any]], Field(max_length=1_000)]
+
+
+class _Announce(_Body):
+    topic: Name
+    message: dict[str, Any]
+
+
+class _Post(_Body):
+    boxes: Annotated[dict[Name, list[dict[str, Any]]], Field(max_length=1_000)]
+
+
+class _Read(_Body):
+    after: Annotated[dict[Name, str], Field(min_length=1, max_length=1_000)]
+    limit: Limit = 100
+    wait: Wait = 0.0
+
+
+class _Remove(_Body):
+    boxes: Annotated[list[Name], Field(max_length=1_000)]
+
+
+class _Hear(_Body):
+    topics: Annotated[list[Name], Field(min_length=1, max_length=16)]
+    listener: Name
+    wait: Wait = 0.0
+
+
+class Allowed:
+    """Which channels an executor may use, and how."""
+
+    def __init__(self, names: Names) -> None:
+        marker = "\0"
+        self._dispatch = names.dispatch(marker).partition(marker)[0]
+        self._told = frozenset({names.worker_heartbeat})
+        self._heard = frozenset({names.cancel})
+        self._about = names.status(0, 0).partition("0.status")[0]
+        self._own, _, self._own_end = names.acknowledged(marker).partition(marker)
+
+    def queue(self, name: str) -> str:
+        return self._checked(name, name.startswith(self._dispatch))
+
+    def tell(self, topic: str) -> str:
+        return self._checked(topic, topic in self._told)
+
+    def hear(self, topic: str) -> str:
+        return self._checked(topic, topic in self._heard)
+
+    def post(self, box: str) -> str:
+        return self._checked(box, self._is_execution(box))
+
+    def read(self, box: str) -> str:
+        own = box.startswith(self._own) and box.endswith(self._own_end)
+        return self._checked(box, own or self._is_execution(box))
+
+    def _is_execution(self, box: str) -> bool:
+        job, _, rest = box.removeprefix(self._about).partition(".")
+        kind, _, execution = rest.partition(".")
+        named = kind in ("status", "logs") and job.isdecimal() and execution.isdecimal()
+        return box.startswith(self._about) and named
+
+    @staticmethod
+    def _checked(name: str, allowed: bool) -> str:
+        if not allowed:
+            raise Forbidden(f"An executor has no business with the channel {name[:160]!r}.")
+        return name
+
+
+@dataclass(slots=True)
+class _Ear:
+    """Somebody who listens through this coordinator. Held by a task, because listening is bound to one."""
+
+    task: asyncio.Task[None] | None = None
+    heard: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=_HELD))
+    missed: int = 0
+    used: float = 0.0
+    grown: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class ChannelDoor:
+    """The channels of this coordinator, for executors."""
+
+    def __init__(self, channels: Channels | None, names: Names, clock: Clock) -> None:
+        self._channels = channels
+        self._allowed = Allowed(names)
+        self._clock = clock
+        self._ears: dict[str, _Ear] = {}
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._pump: asyncio.Task[None] | None = None
+
+    @property
+    def verbs(self) -> Mapping[str, Callable[[bytes], Awaitable[object]]]:
+        return {
+            "take": self._take,
+            "done": self._done,
+            "give_back": self._give_back,
+            "send": self._send,
+            "announce": self._announce,
+            "post": self._post,
+            "read": self._read,
+            "remove": self._remove,
+            "hear": self._hear,
+        }
+
+    async def close(self) -> None:
+        """Let go of everybody who listens."""
+        tasks = [ear.task for ear in self._ears.values() if ear.task] + ([self._pump] if self._pump else [])
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._ears.clear()
+        self._pump = None
+
+    @property
+    def _open(self) -> Channels:
+        if self._channels is None:
+            raise Unavailable("This coordinator has no channels.", hint="Set channels.url on the coordinators.")
+        return self._channels
+
+    # --- queues
+
+    async def _take(self, body: bytes) -> object:
+        asked = _read_body(_Take, body)
+        queues = [self._allowed.queue(name) for name in asked.queues]
+        taken = await self._open.take(queues, asked.consumer, limit=asked.limit, wait=min(asked.wait, WAIT_LIMIT))
+        return {
+            queue: [{"id": one.id, "message": one.message, "deliveries": one.deliveries} for one in some]
+            for queue, some in taken.items()
+        }
+
+    async def _done(self, body: bytes) -> object:
+        asked = _read_body(_Done, body)
+        await self._open.done(self._allowed.queue(asked.queue), asked.consumer, asked.deliveries)
+        return None
+
+    async def _give_back(self, body: bytes) -> object:
+        asked = _read_body(_GiveBack, body)
+        queue = self._allowed.queue(asked.queue)
+        return await self._open.give_back(queue, asked.consumer, to_dead_after=asked.to_dead_after)
+
+    async def _send(self, body: bytes) -> object:
+        asked = _read_body(_Send, body)
+        await self._open.send(self._allowed.queue(asked.queue), asked.messages)
+        return None
+
+    # --- topics
+
+    async def _announce(self, body: bytes) -> object:
+        asked = _read_body(_Announce, body)
+        await self._open.announce(self._allowed.tell(asked.topic), asked.message)
+        return None
+
+    async def _hear(self, body: bytes) -> object:
+        asked = _read_body(_Hear, body)
+        topics = [self._allowed.hear(name) for name in asked.topics]
+        ear = self._ears.get(asked.listener)
+        fresh = ear is None or ear.task is None or ear.task.done()
+        if ear is None or fresh:
+            ear = self._begin(asked.listener, topics)
+        ear.used = self._clock.monotonic()
+        if not ear.heard:
+            ear.grown.clear()
+            await self._clock.sleep_unless(ear.grown, min(asked.wait, WAIT_LIMIT))
+        heard, ear_missed = list(ear.heard), ear.missed
+        ear.heard.clear()
+        ear.used = self._clock.monotonic()
+        return {"heard": heard, "missed": ear_missed, "fresh": fresh}
+
+    def _begin(self, listener: str, topics: Sequence[str]) -> _Ear:
+        if len(self._ears) >= _LISTENERS:
+            raise TooBusy("Too many executors listen through this coordinator.")
+        ear = _Ear(used=self._clock.monotonic())
+        ear.task = asyncio.create_task(self._listen(listener, ear, self._open, topics))
+        self._ears[listener] = ear
+        return ear
+
+    async def _listen(self, listener: str, ear: _Ear, channels: Channels, topics: Sequence[str]) -> None:
+        try:
+            async with channels.listen(topics) as listening:
+                while self._clock.monotonic() - ear.used < _FORGET_AFTER:
+                    some = await listening.next(_CHUNK)
+                    ear.missed = listening.missed + max(0, len(ear.heard) + len(some) - _HELD)
+                    ear.heard.extend({"topic": one.topic, "message": one.message} for one in some)
+                    if some:
+                        ear.grown.set()
+        except Unavailable:
+            return  # the next call begins anew, and says so
+        finally:
+            if self._ears.get(listener) is ear:
+                del self._ears[listener]
+
+    # --- boxes
+
+    async def _post(self, body: bytes) -> object:
+        asked = _read_body(_Post, body)
+        await self._open.post({self._allowed.post(box): messages for box, messages in asked.boxes.items()})
+        return None
+
+    async def _read(self, body: bytes) -> object:
+        asked = _read_body(_Read, body)
+        after = {self._allowed.read(box): position or START for box, position in asked.after.items()}
+        async with self._watching(after) as grown:
+            found = await self._open.read(after, limit=asked.limit)
+            if not any(found.values()) and asked.wait:
+                await self._clock.sleep_unless(grown, min(asked.wait, WAIT_LIMIT))
+                found = await self._open.read(after, limit=asked.limit)
+        return {
+            box: [{"position": entry.position, "message": entry.message} for entry in entries]
+            for box, entries in found.items()
+        }
+
+    async def _remove(self, body: bytes) -> object:
+        asked = _read_body(_Remove, body)
+        await self._open.remove([self._allowed.read(box) for box in asked.boxes])
+        return None
+
+    @asynccontextmanager
+    async def _watching(self, boxes: Mapping[str, str]) -> AsyncIterator[asyncio.Event]:
+        """An event that is set when one of these boxes grows, or may have."""
+        grown = asyncio.Event()
+        for box in boxes:
+            self._waiting.setdefault(box, set()).add(grown)
+        if self._pump is None or self._pump.done():
+            self._pump = asyncio.create_task(self._tell_growth(self._open))
+        try:
+            yield grown
+        finally:
+            for box in boxes:
+                self._waiting[box].discard(grown)
+                if not self._waiting[box]:
+                    del self._waiting[box]
+
+    async def _tell_growth(self, channels: Channels) -> None:
+        """One ear for all who wait for boxes, while there are any."""
+        idle_since = self._clock.monotonic()
+        with suppress(Unavailable):
+            async with channels.news() as listening:
+                while self._clock.monotonic() - idle_since < _FORGET_AFTER:
+                    if self._waiting:
+                        idle_since = self._clock.monotonic()
+                    await self._pass_on(listening)
+        for waiting in self._waiting.values():  # nobody tells them any more: they look for themselves
+            for grown in waiting:
+                grown.set()
+
+    async def _pass_on(self, listening: Listening) -> None:
+        before = listening.missed
+        names = [str(one.message.get("box")) for one in await listening.next(_CHUNK)]
+        if listening.missed != before:
+            names = list(self._waiting)
+        for name in names:
+            for grown in self._waiting.get(name, ()):
+                grown.set()
+
+
+def _read_body(kind: type[B], body: bytes) -> B:
+    try:
+        return kind.model_validate(read_json(body, BODY_LIMIT))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InvalidMessage(f"{where}: {first['msg']}.", field=where) from None

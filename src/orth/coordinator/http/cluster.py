@@ -1,0 +1,191 @@
+"""The cluster: who leads, which coordinators there are, and what they own.
+
+Any coordinator answers for all. What it asks another one to do it writes into that one's row, and hints at it; the
+other does it at its next beat at the latest.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, Field
+
+from orth.clock import iso
+from orth.cluster.election import Standing
+from orth.cluster.fellows import Fellow
+from orth.coordinator.http.auth import ToolsHere
+from orth.coordinator.http.tools import Tools
+from orth.errors import Conflict, NotFound
+from orth.store.database import Connection
+from orth.store.leases import Lease, find_lease
+from orth.store.nodes import NodeRow, NodeState, OwnedCount, Wish, ask_node, count_owned, list_nodes
+from orth.store.ownership import Holding
+
+router = APIRouter(prefix="/api/v1/cluster", tags=["cluster"])
+
+NodeId = Annotated[str, Path(min_length=1, max_length=64, description="The name of a coordinator.")]
+
+
+class StateShown(StrEnum):
+    ACTIVE = "active"
+    DRAINING = "draining"
+    OFFLINE = "offline"
+    DEAD = "dead"
+
+
+class RoleShown(StrEnum):
+    LEADER = "leader"
+    FOLLOWER = "follower"
+
+
+class NodeShown(BaseModel):
+    id: str
+    state: StateShown = Field(description="As the coordinator that answers sees it: offline has said good-bye.")
+    role: RoleShown
+    url: str
+    incarnation: str = Field(description="The id of this very process.")
+    version: str
+    hostname: str
+    process_id: int
+    joined_at: str
+    last_beat: str = Field(description="By its own clock.")
+    beat_age: float | None = Field(
+        description="Seconds since the coordinator that answers saw a new beat of it, by its clock; null before that."
+    )
+    owned: int = Field(description="Executions it owns, as the database has it.")
+    job_count: int = Field(description="The same, as it said with its last beat.")
+    queued_count: int = Field(description="Triggers it still had to send.")
+    cpu_millicores: int
+    memory_bytes: int
+    asked_to: Wish | None = Field(description="What somebody has asked it to do, and it has not done yet.")
+
+
+class ClusterShown(BaseModel):
+    leader: str | None = Field(description="Null while nobody leads.")
+    term: int = Field(description="The number of the leadership; 0 before the first.")
+    lease_age: float | None = Field(
+        description="Seconds since the coordinator that answers renewed the lease, or saw it renewed."
+    )
+    answered_by: str
+    nodes: list[NodeShown]
+    owned: int = Field(description="Executions that somebody owns.")
+    handoffs: int = Field(description="Of these, offered to others, who have not taken them yet.")
+    orphans: int = Field(description="Executions that had an owner, or should have one, and wait for another.")
+
+
+class Asked(BaseModel):
+    """A wish that was passed on."""
+
+    node: str
+    asked_to: Wish
+    term: int | None = Field(None, description="The leadership that is to end.")
+
+
+@router.get("")
+async def show(tools: ToolsHere) -> ClusterShown:
+    """Show who leads, which coordinators there are, and what they own."""
+    lease, rows, counts = await tools.db.read(_all)
+    fellows = {one.row.said.node_id: one for one in tools.membership.fellows.all()}
+    now = tools.clock.monotonic()
+    standing = tools.election.standing
+    return ClusterShown(
+        leader=lease.node_id if lease else None,
+        term=lease.epoch if lease else 0,
+        lease_age=_lease_age(lease, standing),
+        answered_by=tools.node_id,
+        nodes=[_node(row, fellows.get(row.said.node_id), lease, counts, now) for row in rows],
+        owned=sum(one.count for one in counts if one.holding != Holding.ORPHAN_PENDING),
+        handoffs=sum(one.count for one in counts if one.holding == Holding.OFFERED),
+        orphans=sum(one.count for one in counts if one.holding == Holding.ORPHAN_PENDING),
+    )
+
+
+@router.post("/nodes/{node_id}/drain", status_code=202)
+async def drain(node_id: NodeId, tools: ToolsHere) -> Asked:
+    """Ask a coordinator to hand over what it owns and stop, as by SIGTERM."""
+    _lease, rows, _counts = await tools.db.read(_all)
+    row = next((one for one in rows if one.said.node_id == node_id), None)
+    if row is None:
+        raise NotFound("coordinator", node_id)
+    if not _lives(tools, row):
+        raise Conflict(f"Coordinator {node_id} is not there any more.")
+    await _ask(tools, row, Wish.DRAIN)
+    return Asked(node=node_id, asked_to=Wish.DRAIN)
+
+
+@router.post("/step-down", status_code=202)
+async def step_down(tools: ToolsHere) -> Asked:
+    """Ask the leader to let another coordinator lead."""
+    lease, rows, _counts = await tools.db.read(_all)
+    leader = next((one for one in rows if lease and one.said.incarnation == lease.incarnation), None)
+    if lease is None or leader is None:
+        raise Conflict("Nobody leads at the moment.")
+    if not any(_would_lead(tools, row) for row in rows if row is not leader):
+        raise Conflict(f"There is nobody else to lead but {leader.said.node_id}.")
+    await _ask(tools, leader, Wish.STEP_DOWN)
+    return Asked(node=leader.said.node_id, asked_to=Wish.STEP_DOWN, term=lease.epoch)
+
+
+async def _ask(tools: Tools, row: NodeRow, wish: Wish) -> None:
+    if not await tools.db.tx(ask_node, row.said.node_id, row.said.incarnation, wish):
+        raise Conflict(f"Coordinator {row.said.node_id} was just replaced, or is about to stop.", hint="Look again.")
+    await tools.membership.hint(row.said.node_id)
+
+
+def _all(connection: Connection) -> tuple[Lease | None, list[NodeRow], list[OwnedCount]]:
+    return find_lease(connection), list_nodes(connection), count_owned(connection)
+
+
+def _lease_age(lease: Lease | None, standing: Standing | None) -> float | None:
+    if lease is None or standing is None or standing.epoch != lease.epoch:
+        return None
+    return round(standing.lease_age, 3)
+
+
+def _lives(tools: Tools, row: NodeRow) -> bool:
+    fellow = tools.membership.fellows.find(row.said.node_id)
+    return row.said.state in (NodeState.ACTIVE, NodeState.DRAINING) and not _is_dead(row, fellow)
+
+
+def _would_lead(tools: Tools, row: NodeRow) -> bool:
+    return row.said.state is NodeState.ACTIVE and row.wish is not Wish.DRAIN and _lives(tools, row)
+
+
+def _is_dead(row: NodeRow, fellow: Fellow | None) -> bool:
+    """What the leader wrote, or what we see ourselves and nobody has written yet."""
+    same = fellow is not None and fellow.row.said.incarnation == row.said.incarnation and fellow.row.beats == row.beats
+    return row.said.state is NodeState.DEAD or (same and fellow is not None and fellow.dead)
+
+
+def _node(
+    row: NodeRow, fellow: Fellow | None, lease: Lease | None, counts: Sequence[OwnedCount], now: float
+) -> NodeShown:
+    said = row.said
+    state = NodeState.DEAD if _is_dead(row, fellow) and said.state is not NodeState.OFFLINE else said.state
+    leads = lease is not None and lease.incarnation == said.incarnation
+    watched = fellow is not None and fellow.row.said.incarnation == said.incarnation
+    return NodeShown(
+        id=said.node_id,
+        state=StateShown(state.lower()),
+        role=RoleShown.LEADER if leads else RoleShown.FOLLOWER,
+        url=said.url,
+        incarnation=said.incarnation,
+        version=said.version,
+        hostname=said.hostname,
+        process_id=said.process_id,
+        joined_at=iso(row.joined_at),
+        last_beat=iso(row.last_beat),
+        beat_age=round(now - fellow.seen_at, 3) if fellow is not None and watched else None,
+        owned=_owned(said.incarnation, counts),
+        job_count=said.load.job_count,
+        queued_count=said.load.queued_count,
+        cpu_millicores=said.load.cpu_millicores,
+        memory_bytes=said.load.memory_bytes,
+        asked_to=row.wish,
+    )
+
+
+def _owned(incarnation: str, counts: Sequence[OwnedCount]) -> int:
+    mine = (one for one in counts if one.incarnation == incarnation and one.holding != Holding.ORPHAN_PENDING)
+    return sum(one.count for one in mine)

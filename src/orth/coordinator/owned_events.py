@@ -1,0 +1,348 @@
+"""The OwnedEvents loop: what executors of queues say about the executions that this coordinator looks after.
+
+Boxes announce that they have grown; those of our own executions are read on from where we stopped, many at a time.
+Whoever becomes the owner reads from the beginning, so nothing depends on what an earlier one had in memory.
+
+* **Results** go the way of every result (``callbacks``), and what became of each is told in the box of the process that
+  reported it, after the commit: only then may it forget it.
+* **Standing**: that somebody has an execution, or runs it, is written down a moment later, and not at all if its result
+  was quicker. So a short execution costs no more writes than one that is sent to an address.
+* **Logs** stay in their box while they grow, where anybody may read them (``logs.boxes``). They are archived before the
+  result is applied if they are complete by then, else a little later; so they outlive their executor.
+
+When an execution is over and its log archived, its boxes go. Those of one that ended while it waited stay: there it
+says, for whoever takes its message out of the queue one day, that it must not be begun.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+
+from orth import failpoints
+from orth.channels.interface import START, Channels, ChannelsUnavailable, Entry, Heard, Listening, Message
+from orth.channels.names import Names
+from orth.clock import Clock
+from orth.cluster.hearing import Hearing
+from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.facts import MessageUnreadable
+from orth.coordinator.finishing import Finished, finish, tell
+from orth.coordinator.log_keeping import LogKeeping
+from orth.coordinator.logs.boxes import LogBoxes
+from orth.coordinator.queueing import WORKER
+from orth.domain import reasons
+from orth.domain.executions import FAILURE
+from orth.events import Events
+from orth.loop import Loop
+from orth.store.database import Connection, Database
+from orth.store.executions import Ending
+from orth.store.offering import Taking, record_returned, record_taken
+from orth.store.ownership import Owned, open_among
+from orth.wire.channel_messages import Acknowledged, Standing, StatusReport
+from orth.wire.messages import Verdict
+
+_AT_ONCE = 200
+_WORDS = 100
+_WRITE_AFTER = 0.5
+"""Seconds after which the standing of an execution is written down."""
+_LOG_EVERY = 1.0
+_LOG_LATE = 10.0
+"""Seconds for which the rest of a log is awaited after the end."""
+_LOOK_AGAIN = 30.0
+"""Each box is read at least that often, for news may be lost; one that is empty, every fourth time."""
+_WAIT = 5.0
+_ENDS = frozenset({Standing.COMPLETED, Standing.FAILED, Standing.TIMED_OUT, Standing.CANCELLED})
+_DISCARDS = ("DISCARD_LATER", "Discard Later")
+
+
+@dataclass(slots=True)
+class _Followed:
+    """An execution of ours, and how far its status box was read."""
+
+    job_id: int
+    position: str = START
+    read_at: float = 0.0
+    begun: bool = False
+    """Whether an executor had it: then no message of it waits in a queue."""
+    kept: bool = False
+    """Whether its log is archived."""
+    ended_at: float | None = None
+    """Since when it is known to be over."""
+    look_at: float = 0.0
+    """When to look at its log again, once it is over."""
+
+
+@dataclass(slots=True)
+class _Words:
+    """What was read at once, by execution."""
+
+    results: dict[int, StatusReport] = field(default_factory=dict)
+    takings: dict[int, Taking] = field(default_factory=dict)
+    returned: dict[int, str] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
+    positions: dict[int, str] = field(default_factory=dict)
+
+    def add(self, one: int, word: StatusReport) -> None:
+        if word.status in _ENDS and word.result is not None and word.result.log_id == one:
+            self.results[one] = word
+        elif word.status is Standing.RETURNED:
+            self.takings.pop(one, None)
+            self.returned[one] = word.incarnation
+        elif word.status is Standing.REFUSED:
+            self.refused[one] = word.message or "The executor refused it without a word."
+        else:
+            running = word.status is not Standing.ACCEPTED
+            self.takings[one] = Taking(one, f"{WORKER}{word.worker_id}", word.incarnation, running)
+            self.returned.pop(one, None)
+
+
+class OwnedEvents(Hearing):
+    """Follows the executions of this node; ``Holdings`` says which those are."""
+
+    def __init__(
+        self,
+        db: Database,
+        channels: Channels,
+        names: Names,
+        clock: Clock,
+        events: Events,
+        *,
+        callbacks: Callbacks,
+        keeping: LogKeeping,
+        boxes: LogBoxes,
+        wakes: Sequence[Loop] = (),
+    ) -> None:
+        super().__init__(channels, [], clock, events)
+        self._longest_pause = _WAIT
+        self._db = db
+        self._names = names
+        self._callbacks = callbacks
+        self._keeping = keeping
+        self._boxes = boxes
+        self._wakes = wakes
+        self._followed: dict[int, _Followed] = {}
+        self._news: dict[int, None] = {}
+        """Executions whose status box has grown, or may have."""
+        self._unwritten: dict[int, tuple[Taking, float]] = {}
+        """Who has what, since when that is known; the oldest first."""
+        self._over: dict[int, None] = {}
+        """Executions that are over, or not ours any more."""
+        self._missed = 0
+        self._swept_at = clock.monotonic()
+
+    def __len__(self) -> int:
+        return len(self._followed)
+
+    # --- what is ours
+
+    def gained(self, owned: Sequence[Owned]) -> None:
+        for one in owned:
+            self._followed.setdefault(one.execution_id, _Followed(one.job_id))
+            self._over.pop(one.execution_id, None)
+            self._news[one.execution_id] = None
+        self.wake()
+
+    def lost(self, ids: Sequence[int]) -> None:
+        """Somebody else's, or over: which, the database says at the next turn."""
+        self._over |= {one: None for one in ids if one in self._followed}
+        self.wake()
+
+    # --- turning
+
+    async def turn(self) -> float:
+        try:
+            ear = await self._open()
+            self._note(await self._until_news(ear), ear)
+        except BaseException:
+            await self.close()
+            raise
+        await self._read_statuses()
+        await self._write_takings()
+        await self._see_to_ended()
+        return 0.0
+
+    async def heard(self, messages: Sequence[Heard]) -> None:
+        """A turn does more than hearing, and has its own way."""
+        raise NotImplementedError
+
+    async def _open(self) -> Listening:
+        if self._ear is None:
+            stack = AsyncExitStack()
+            self._ear = stack, await stack.enter_async_context(self._channels.news())
+            self._news |= dict.fromkeys(self._followed)
+        return self._ear[1]
+
+    async def _until_news(self, ear: Listening) -> Sequence[Heard]:
+        wait = 0.0 if self._news else min(_WRITE_AFTER, _LOG_EVERY) if self._unwritten or self._over else _WAIT
+        coming = asyncio.ensure_future(ear.next(wait))
+        woken = asyncio.ensure_future(self._woken.wait())
+        try:
+            await asyncio.wait((coming, woken), return_when=asyncio.FIRST_COMPLETED)
+            return await coming if coming.done() else ()
+        finally:
+            for task in (coming, woken):
+                task.cancel()
+            await asyncio.gather(coming, woken, return_exceptions=True)
+
+    def _note(self, heard: Sequence[Heard], ear: Listening) -> None:
+        if ear.missed != self._missed:
+            self._missed = ear.missed
+            self._news |= dict.fromkeys(self._followed)
+        for one in heard:
+            execution_id = self._execution_of(str(one.message.get("box", "")))
+            if execution_id in self._followed:
+                self._news[execution_id] = None
+        now = self.clock.monotonic()
+        if now - self._swept_at >= _WAIT:
+            self._swept_at = now
+            late = {False: now - 4 * _LOOK_AGAIN, True: now - _LOOK_AGAIN}
+            self._news |= {key: None for key, one in self._followed.items() if one.read_at <= late[one.begun]}
+
+    def _execution_of(self, box: str) -> int:
+        """Whose status box this is; 0 for any other."""
+        start, _, end = box.rpartition(".status.")
+        return int(end) if start.startswith(f"{self._names.prefix}.job.") and end.isdecimal() else 0
+
+    # --- status
+
+    async def _read_statuses(self) -> None:
+        while some := [one for one in list(self._news)[:_AT_ONCE] if one in self._followed]:
+            found = await self._channels.read(
+                {self._status(one): self._followed[one].position for one in some}, limit=_WORDS
+            )
+            words = self._understood(found)
+            await self._apply(words)
+            now = self.clock.monotonic()
+            for one in some:
+                more = len(found.get(self._status(one), ())) >= _WORDS
+                if not more:
+                    del self._news[one]
+                self._followed[one].read_at = now
+                self._followed[one].position = words.positions.get(one, self._followed[one].position)
+
+    def _status(self, execution_id: int) -> str:
+        return self._names.status(self._followed[execution_id].job_id, execution_id)
+
+    def _understood(self, found: Mapping[str, Sequence[Entry]]) -> _Words:
+        words = _Words()
+        for box, entries in found.items():
+            one = self._execution_of(box)
+            for entry in entries:
+                words.positions[one] = entry.position
+                try:
+                    word = StatusReport.model_validate(entry.message)
+                except ValueError as error:
+                    self.events.emit(MessageUnreadable(box, str(error).partition("\n")[0]))
+                    continue
+                if word.status is not Standing.WITHDRAWN:
+                    self._followed[one].begun = True
+                    words.add(one, word)
+        return words
+
+    async def _apply(self, words: _Words) -> None:
+        now = self.clock.monotonic()
+        for one, taking in words.takings.items():
+            since = self._unwritten[one][1] if one in self._unwritten else now
+            self._unwritten[one] = (taking, since)
+        if words.returned:
+            for one in words.returned:
+                self._unwritten.pop(one, None)
+            await self._db.tx(record_returned, words.returned, self.clock.now())
+        if words.refused:
+            finished: list[Finished] = await self._db.tx(_refuse, words.refused, self.clock.now())
+            tell(self.events, finished)
+            for loop in self._wakes if finished else ():
+                loop.wake()
+        if words.results:
+            await self._take_results(words.results)
+        for one in (*words.results, *words.refused):
+            self._unwritten.pop(one, None)
+            followed = self._followed[one]
+            followed.ended_at = now if one in words.results else now - _LOG_LATE  # nothing was written by a refused one
+            self._over[one] = None
+
+    async def _take_results(self, results: Mapping[int, StatusReport]) -> None:
+        with suppress(ChannelsUnavailable):  # logs can wait
+            for one in await self._keeping.keep({one: self._followed[one].job_id for one in results}):
+                self._followed[one].kept = True
+        verdicts = await self._callbacks.take([word.result for word in results.values() if word.result is not None])
+        if failpoints.armed:
+            failpoints.hit("owned_events.stored")
+        told: dict[str, list[Message]] = {}
+        for verdict in verdicts:
+            if verdict.verdict is not Verdict.RETRY:
+                box = self._names.acknowledged(results[verdict.log_id].incarnation)
+                word = Acknowledged(execution_id=verdict.log_id, verdict=verdict.verdict)
+                told.setdefault(box, []).append(word.model_dump(mode="json", by_alias=True))
+        if told:
+            await self._channels.post(told)
+
+    async def _write_takings(self) -> None:
+        now = self.clock.monotonic()
+        due: list[Taking] = []
+        for taking, since in self._unwritten.values():
+            if now - since < _WRITE_AFTER:
+                break
+            due.append(taking)
+        if due:
+            await self._db.tx(record_taken, due, self.clock.now())
+            for taking in due:
+                if self._unwritten.get(taking.execution_id, (None,))[0] is taking:
+                    del self._unwritten[taking.execution_id]
+
+    # --- the end
+
+    async def _see_to_ended(self) -> None:
+        now = self.clock.monotonic()
+        over = [one for one in self._over if self._followed[one].look_at <= now][:_AT_ONCE]
+        doubtful = [one for one in over if self._followed[one].ended_at is None]
+        still = await self._db.read(open_among, doubtful) if doubtful else set()
+        for one in doubtful:
+            if one in still:  # somebody else's
+                self._forget(one)
+            else:
+                self._followed[one].ended_at = now
+        await self._keep_logs([one for one in over if one not in still], now)
+        if len(over) == _AT_ONCE:
+            self.wake()
+
+    async def _keep_logs(self, ended: Sequence[int], now: float) -> None:
+        unkept = {one: self._followed[one].job_id for one in ended if not self._followed[one].kept}
+        late = [one for one in unkept if self._is_late(self._followed[one], now)]
+        settled = await self._keeping.keep(unkept, late) if unkept else set()
+        gone = [one for one in ended if one in settled or self._followed[one].kept]
+        boxes = [
+            box
+            for one in gone
+            if self._followed[one].begun
+            for box in (self._status(one), self._names.logs(self._followed[one].job_id, one))
+        ]
+        if boxes:
+            await self._channels.remove(boxes)
+        for one in gone:
+            self._forget(one)
+        for one in unkept.keys() - settled:
+            self._followed[one].look_at = now + _LOG_EVERY
+
+    @staticmethod
+    def _is_late(one: _Followed, now: float) -> bool:
+        """Whether nothing more is to be expected; of one that was never begun, at once."""
+        return not one.begun or one.ended_at is None or now - one.ended_at >= _LOG_LATE
+
+    def _forget(self, execution_id: int) -> None:
+        for known in (self._followed, self._news, self._over, self._unwritten):
+            known.pop(execution_id, None)
+        self._boxes.forget(execution_id)
+
+
+def _refuse(connection: Connection, refused: Mapping[int, str], now: int) -> list[Finished]:
+    endings = [
+        Ending(
+            execution_id=one,
+            trigger_code=FAILURE,
+            trigger_msg=message,
+            reason_code=reasons.DISCARDED if any(word in message for word in _DISCARDS) else reasons.REFUSED,
+        )
+        for one, message in refused.items()
+    ]
+    return finish(connection, endings, now)

@@ -1,0 +1,412 @@
+"""The Queueing loop: the leader looks after what is in queues, and after those who take from them.
+
+Messages get lost, and executors die with some in hand. The database knows every execution that was offered; here it is
+compared with what the queues hold and what the beats of executors name.
+
+* **Missing**: an execution that waits, though its message does not and nobody has it, is offered again. That nobody has
+  it must have been so for as long as any executor may be silent, without a gap in this coordinator's own listening. The
+  earlier offer is withdrawn first, so that its message, should it turn up after all, is not begun.
+* **In the hands of the dead**: messages that a process took and never finished with go to others.
+* **Lost**: an execution that a process accepted, and that neither it nor a successor names any more. As for executors
+  that are sent to, it ends as *result lost*; whoever reports it after all is told that it had ended.
+* **Left over**: what an executor names and no open row does, was killed or had ended otherwise. It is told again.
+* **Too old**: what nobody took within its bound ends.
+
+The decisions are pure functions; ``workers`` has what they go by.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from orth.channels.interface import START, Channels, ChannelsUnavailable, Entry, Heard, Listening
+from orth.channels.names import Names
+from orth.clock import Clock
+from orth.cluster.election import Election, Term
+from orth.cluster.hearing import Hearing
+from orth.cluster.leading import LeaderLoop
+from orth.coordinator.facts import ExecutorJoined, ExecutorLeft, MessageUnreadable, OffersReclaimed, OffersRepeated
+from orth.coordinator.finishing import Finished, finish, tell
+from orth.coordinator.offering import Offering, Place
+from orth.coordinator.workers import Fate, Process, Workers, queues_of
+from orth.domain import reasons
+from orth.domain.executions import FAILURE, SUCCESS
+from orth.events import Events
+from orth.loop import Loop
+from orth.store.database import Connection, Database
+from orth.store.executions import Ending
+from orth.store.notes import Note, add_notes
+from orth.store.offering import InQueue, Taking, list_in_queues, record_taken, reopen_offered
+from orth.store.ownership import open_among
+from orth.store.queue_executors import QueueBeat, drop_silent, record_queue_beats, remove_queue_executors
+from orth.wire.channel_messages import Cancel, Standing, WorkerBeat
+
+WORKER = "queue://"
+"""Before the name of an executor of queues, where others have an address."""
+_LOOK_EVERY = 5.0
+_GONE_FOR = 35.0
+"""How long a process must be gone, or silent about an execution, before that is lost: a result may be on its way."""
+_IN_HAND_FOR = 10
+"""How many times the patience a living process may have messages in hand before others are not held up by that."""
+_STORE_EVERY = 10.0
+_CLEAN_EVERY = 3600.0
+_KEEP_BOXES = 3 * 86_400.0
+"""What nobody fetched is kept for so long: longer than anything may wait in a queue."""
+_FORGET = 3600.0
+_AT_ONCE = 500
+_LEFT_OVER_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long what must be so, in seconds."""
+
+    missing: float
+    """For an offer that nobody has; longer than a living executor is silent."""
+    lost: float
+    """For what a silent process has."""
+    offer: float
+    """For an execution in a queue that nobody takes."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What one look at the queues and the beats has shown."""
+
+    waiting: dict[Place, int] = field(default_factory=dict)
+    overtaken: dict[Place, int] = field(default_factory=dict)
+    """The latest offer of each place that somebody took: whatever was offered before it does not wait there."""
+    in_hand: set[Place] = field(default_factory=set)
+    """Places of which some living process has messages that it is not done with."""
+    named: frozenset[int] = frozenset()
+    """Everything that the beats of the living name."""
+    reticent: bool = False
+    """Whether somebody alive does not name everything that it has."""
+
+
+def is_missing(one: InQueue, seen: Evidence) -> bool:
+    """Whether nothing speaks for an offered execution being in a queue or with anybody."""
+    place = (one.queue, one.priority)
+    waits = seen.waiting.get(place, 1) > 0 and seen.overtaken.get(place, 0) <= one.sending
+    return not (waits or place in seen.in_hand or seen.reticent or one.id in seen.named)
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Why an execution may be lost, and for how many seconds that must stay so."""
+
+    why: str
+    patience: float
+
+
+def sign_of_loss(one: InQueue, workers: Workers, named: Collection[int], patience: Patience) -> Sign | None:
+    """What speaks for an accepted execution being lost; None when somebody has it."""
+    if one.id in named or one.incarnation is None:
+        return None
+    silent = float(one.lost_after) or patience.lost
+    match workers.fate(one.incarnation):
+        case Fate.LEFT:
+            return Sign("the executor stopped while it had it", min(_GONE_FOR, silent))
+        case Fate.REPLACED:
+            return Sign("the executor was restarted while it had it", min(_GONE_FOR, silent))
+        case Fate.SILENT:
+            return Sign("the executor has not been heard of", silent)
+    process = workers.process(one.incarnation)
+    if process is None or not process.tells_all:
+        return None
+    return Sign("the executor does not know it any more", min(_GONE_FOR, silent))
+
+
+class WorkerEar(Hearing):
+    """Hears executors of queues say that they live; every coordinator does."""
+
+    def __init__(self, channels: Channels, names: Names, workers: Workers, clock: Clock, events: Events) -> None:
+        super().__init__(channels, [names.worker_heartbeat], clock, events)
+        self._topic = names.worker_heartbeat
+        self._workers = workers
+        self._missed = 0
+
+    async def heard(self, messages: Sequence[Heard]) -> None:
+        for one in messages:
+            try:
+                beat = WorkerBeat.model_validate(one.message)
+            except ValueError as error:
+                self.events.emit(MessageUnreadable(self._topic, str(error).partition("\n")[0]))
+                continue
+            known = self._workers.process(beat.incarnation) is not None
+            self._workers.heard(beat)
+            if not known:
+                self.events.emit(ExecutorJoined(beat.app_name, address_of(beat)))
+            elif self._workers.fate(beat.incarnation) is Fate.LEFT:
+                self.events.emit(ExecutorLeft(beat.app_name, address_of(beat), "it said good-bye"))
+
+    async def _open(self) -> Listening:
+        fresh = self._ear is None
+        ear = await super()._open()
+        if fresh or ear.missed != self._missed:
+            self._missed = ear.missed
+            self._workers.deaf()
+        return ear
+
+
+class Queueing(LeaderLoop):
+    """Looks after queues and those who take from them."""
+
+    def __init__(
+        self,
+        db: Database,
+        election: Election,
+        channels: Channels,
+        names: Names,
+        clock: Clock,
+        events: Events,
+        *,
+        node_id: str,
+        workers: Workers,
+        offering: Offering,
+        patience: Patience,
+        wakes: Sequence[Loop],
+    ) -> None:
+        super().__init__(election, clock, events)
+        self._longest_pause = _LOOK_EVERY
+        self._db = db
+        self._channels = channels
+        self._names = names
+        self._node_id = node_id
+        self._workers = workers
+        self._offering = offering
+        self._patience = patience
+        self._wakes = wakes
+        self._epoch: int | None = None
+        self._missing: dict[tuple[int, int], float] = {}
+        """Offers that nothing speaks for, by execution and number, and since when."""
+        self._in_hand: dict[tuple[Place, str], float] = {}
+        self._signs: dict[int, tuple[Sign, float]] = {}
+        self._left_over: frozenset[int] = frozenset()
+        self._stored_at = self._cleaned_at = float("-inf")
+
+    async def lead(self, term: Term) -> float:
+        if self._epoch != term.epoch:
+            self._epoch = term.epoch
+            self._missing, self._in_hand, self._signs = {}, {}, {}
+        await self._store_beats(term)
+        rows: list[InQueue] = await self._db.read(list_in_queues)
+        try:
+            seen = await self._look(rows)
+        except ChannelsUnavailable:  # nothing can be said about what is in queues now
+            self._missing, self._in_hand = {}, {}
+            raise
+        await self._offer_again(term, rows, seen)
+        await self._end_lost(term, rows, seen)
+        await self._end_old(term, rows)
+        await self._tell_left_over(seen.named)
+        await self._clean()
+        return _LOOK_EVERY
+
+    # --- looking
+
+    async def _look(self, rows: Sequence[InQueue]) -> Evidence:
+        alive = self._workers.alive()
+        seen = Evidence(
+            named=frozenset(one for process in alive for one in process.named),
+            reticent=not all(process.tells_all for process in alive),
+        )
+        places = {(one.queue, one.priority) for one in rows}
+        for one in rows:
+            place = (one.queue, one.priority)
+            if one.incarnation is not None:
+                seen.overtaken[place] = max(seen.overtaken.get(place, 0), one.sending)
+        in_hand: dict[tuple[Place, str], float] = {}
+        for place in sorted(places | self._places_of(alive)):
+            seen.waiting[place] = await self._channels.waiting(self._names.dispatch(*place))
+            in_hand |= await self._reclaim(place)
+        now = self.clock.monotonic()
+        longest = self._patience.missing * _IN_HAND_FOR
+        seen.in_hand = {place for (place, _who), since in in_hand.items() if now - since < longest}
+        self._in_hand = in_hand
+        self._offering.seen_waiting(seen.waiting)
+        return seen
+
+    def _places_of(self, alive: Iterable[Process]) -> set[Place]:
+        """Where somebody may have taken something of which no row is left."""
+        known = {place for place, _who in self._in_hand}
+        return known | {(queue, 1) for process in alive for queue in queues_of(process.beat)}
+
+    async def _reclaim(self, place: Place) -> dict[tuple[Place, str], float]:
+        """Give what the dead have in hand to others; what the living have, and since when."""
+        queue, now = self._names.dispatch(*place), self.clock.monotonic()
+        left: dict[tuple[Place, str], float] = {}
+        for consumer in await self._channels.consumers(queue):
+            if self._workers.fate(consumer) is Fate.ALIVE:
+                left[place, consumer] = self._in_hand.get((place, consumer), now)
+            else:
+                count = await self._channels.give_back(queue, consumer)
+                if count:
+                    self.events.emit(OffersReclaimed(place[0], consumer, count))
+        return left
+
+    # --- what is missing
+
+    async def _offer_again(self, term: Term, rows: Sequence[InQueue], seen: Evidence) -> None:
+        now = self.clock.monotonic()
+        unsent = self._offering.unsent()
+        waits = [one for one in rows if one.incarnation is None and one.id not in unsent]
+        missing = {(one.id, one.sending): one for one in waits if is_missing(one, seen)}
+        begun = self._workers.listening_since
+        self._missing = {key: max(self._missing.get(key, now), begun) for key in missing}
+        ripe = [missing[key] for key, since in self._missing.items() if now - since >= self._patience.missing]
+        for start in range(0, len(ripe), _AT_ONCE):
+            await self._offer_some_again(term, ripe[start : start + _AT_ONCE])
+
+    async def _offer_some_again(self, term: Term, missing: Sequence[InQueue]) -> None:
+        boxes = {self._names.status(one.job_id, one.id): one for one in missing}
+        said = await self._channels.read(dict.fromkeys(boxes, START), limit=_AT_ONCE)
+        takings = [taking for box, one in boxes.items() if (taking := taken_by(one, said.get(box, ()))) is not None]
+        had = {taking.execution_id for taking in takings}
+        if takings:  # its owner has not read that, or was not there to
+            await self._db.leader_tx(term.epoch, record_taken, takings, self.clock.now())
+        lost = [one for one in missing if one.id not in had]
+        if not lost:
+            return
+        await self._offering.withdraw((one.job_id, one.id, one.sending) for one in lost)
+        reopened = set(await self._db.leader_tx(term.epoch, self._reopen, lost, self.clock.now()))
+        for queue in sorted({one.queue for one in lost}):
+            count = sum(one.queue == queue and one.id in reopened for one in lost)
+            if count:
+                self.events.emit(OffersRepeated(queue, count))
+        self._wake()
+
+    def _reopen(self, connection: Connection, lost: Sequence[InQueue], now: int) -> list[int]:
+        seen = {one.id: one.sending for one in lost}
+        reopened = reopen_offered(connection, seen, now, reasons.OFFERED_AGAIN)
+        queues = {one.id: one.queue for one in lost}
+        text = "It is not in {} any more, and no executor has it."
+        notes = [Note(one, reasons.OFFERED_AGAIN, text.format(queues[one])) for one in reopened]
+        add_notes(connection, notes, self._node_id, now)
+        return reopened
+
+    # --- what has ended
+
+    async def _end_lost(self, term: Term, rows: Sequence[InQueue], seen: Evidence) -> None:
+        now = self.clock.monotonic()
+        signs = {one.id: sign_of_loss(one, self._workers, seen.named, self._patience) for one in rows}
+        self._signs = {
+            one: (sign, before[1] if (before := self._signs.get(one)) and before[0] == sign else now)
+            for one, sign in signs.items()
+            if sign is not None
+        }
+        lost = {one: sign.why for one, (sign, since) in self._signs.items() if now - since >= sign.patience}
+        ending = [one for one in rows if one.id in lost]
+        await self._end(term, ending, [_lost(one.id, lost[one.id]) for one in ending])
+
+    async def _end_old(self, term: Term, rows: Sequence[InQueue]) -> None:
+        before = self.clock.now() - int(self._patience.offer * 1000)
+        old = [one for one in rows if one.incarnation is None and one.since < before]
+        await self._end(term, old, [_untaken(one, self._patience.offer) for one in old])
+
+    async def _end(self, term: Term, ended: Sequence[InQueue], endings: Sequence[Ending]) -> None:
+        if not ended:
+            return
+        for start in range(0, len(ended), _AT_ONCE):
+            some = ended[start : start + _AT_ONCE]
+            await self._offering.withdraw((one.job_id, one.id, None) for one in some)
+        finished: list[Finished] = await self._db.leader_tx(term.epoch, finish, endings, self.clock.now())
+        tell(self.events, finished)
+        self._wake()
+
+    async def _tell_left_over(self, named: frozenset[int]) -> None:
+        """What executors have and no open execution is, twice in a row: they did not hear that it is to end."""
+        still = await self._db.read(open_among, named) if named else set()
+        left_over = named - still
+        again = sorted(left_over & self._left_over)[:_LEFT_OVER_AT_ONCE]
+        self._left_over = left_over
+        running = {one for process in self._workers.alive() for one in process.beat.running}
+        for one in again:
+            if one in running:
+                told = Cancel(job_id=0, execution_id=one, reason="The execution has ended.")
+                await self._channels.announce(self._names.cancel, told.model_dump(mode="json", by_alias=True))
+
+    # --- records
+
+    async def _store_beats(self, term: Term) -> None:
+        """Let people see who takes from queues."""
+        now = self.clock.monotonic()
+        if now - self._stored_at < _STORE_EVERY:
+            return
+        self._stored_at = now
+        self._workers.forget(_FORGET)
+        beats = [_stored(process) for process in self._workers.alive()]
+        departed = self._workers.departed()
+        await self._db.leader_tx(term.epoch, self._write_beats, beats, departed, self.clock.now())
+
+    def _write_beats(
+        self, connection: Connection, beats: Sequence[QueueBeat], departed: Sequence[str], now: int
+    ) -> None:
+        record_queue_beats(connection, beats, now)
+        remove_queue_executors(connection, departed)
+        drop_silent(connection, now - int(3 * self._patience.missing * 1000))
+
+    async def _clean(self) -> None:
+        now = self.clock.monotonic()
+        if now - self._cleaned_at >= _CLEAN_EVERY:
+            self._cleaned_at = now
+            await self._channels.clean(_KEEP_BOXES)
+
+    def _wake(self) -> None:
+        for loop in self._wakes:
+            loop.wake()
+
+
+def address_of(beat: WorkerBeat) -> str:
+    return f"{WORKER}{beat.worker_id}"
+
+
+def taken_by(one: InQueue, said: Sequence[Entry]) -> Taking | None:
+    """Who has an execution, as its status box tells; None when nobody does."""
+    taking: Taking | None = None
+    for entry in said:
+        word = entry.message
+        sending = word.get("sending")
+        if isinstance(sending, int) and sending < one.sending:
+            continue
+        standing, who = word.get("status"), word.get("incarnation")
+        if standing in (Standing.ACCEPTED, Standing.RUNNING, Standing.PROGRESS) and isinstance(who, str):
+            running = standing != Standing.ACCEPTED
+            taking = Taking(one.id, f"{WORKER}{word.get('workerId', '')}", who, running)
+        elif standing == Standing.RETURNED:
+            taking = None
+    return taking
+
+
+def _stored(process: Process) -> QueueBeat:
+    beat = process.beat
+    return QueueBeat(
+        beat.app_name,
+        address_of(beat),
+        beat.incarnation,
+        queues_of(beat),
+        min(beat.active_jobs, 2**31 - 1),
+        beat.version,
+        json.dumps(beat.labels, sort_keys=True) if beat.labels else None,
+        beat.model_dump_json(include={"handlers"}),
+        process.since,
+    )
+
+
+def _lost(execution_id: int, why: str) -> Ending:
+    return Ending(
+        execution_id=execution_id,
+        trigger_code=SUCCESS,
+        handle_code=FAILURE,
+        handle_msg=f"Result lost: {why}.",
+        reason_code=reasons.RESULT_LOST,
+    )
+
+
+def _untaken(one: InQueue, bound: float) -> Ending:
+    return Ending(
+        execution_id=one.id,
+        trigger_code=FAILURE,
+        trigger_msg=f"Nobody took it from {one.queue} within {bound:g} s.",
+        reason_code=reasons.NOBODY_TOOK_IT,
+    )

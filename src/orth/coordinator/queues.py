@@ -1,0 +1,64 @@
+"""Queue transport as this coordinator takes part in it, made from what it is given.
+
+Every coordinator hears the executors of queues, follows what they say about its own executions, and lets those that
+have no other way reach the channels. The leader besides looks after what is in queues.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from orth.coordinator.http.channels import ChannelDoor
+from orth.coordinator.log_keeping import LogKeeping
+from orth.coordinator.owned_events import OwnedEvents
+from orth.coordinator.owning import Owning
+from orth.coordinator.queueing import Patience, Queueing, WorkerEar
+from orth.coordinator.rooms import Records, Surroundings, Work
+from orth.coordinator.workers import Workers
+from orth.loop import Loop
+
+
+class Queues:
+    """Executors that take, and what they took."""
+
+    def __init__(self, given: Surroundings, work: Work, records: Records, owning: Owning) -> None:
+        cluster, own = given.settings.cluster, given.settings.coordinator
+        dead_after = cluster.dead_after.total_seconds()
+        self.workers = Workers(given.clock, dead_after=dead_after)
+        self.door = ChannelDoor(given.channels, given.names, given.clock)
+        self._offering = work.offering
+        self._offering.assign = owning.assigning.queued
+        self.loops: Sequence[Loop] = ()
+        if given.channels is None or records.boxes is None:
+            return
+        to = (given.channels, given.names)
+        self.queueing = Queueing(
+            given.db,
+            work.election,
+            *to,
+            given.clock,
+            given.events,
+            node_id=given.node.id,
+            workers=self.workers,
+            offering=work.offering,
+            patience=Patience(dead_after, own.lost_after.total_seconds(), own.offer_bound.total_seconds()),
+            wakes=work.wakes,
+        )
+        plan = replace(records.plan, kind="folder" if records.plan.kind == "folder" else "store")
+        self.owned_events = OwnedEvents(
+            given.db,
+            *to,
+            given.clock,
+            given.events,
+            callbacks=work.callbacks,
+            keeping=LogKeeping(given.db, *to, records.archives, given.clock, plan=plan),
+            boxes=records.boxes,
+            wakes=work.wakes,
+        )
+        owning.holdings.listen(self.owned_events)
+        ear = WorkerEar(*to, self.workers, given.clock, given.events)
+        self.loops = (ear, self.owned_events, self.queueing)
+
+    async def leave(self) -> None:
+        """Let go of those who listen through this node; its loops have ended."""
+        await self._offering.close()
+        await self.door.close()

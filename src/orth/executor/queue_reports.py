@@ -1,0 +1,234 @@
+"""What is said on the channels about executions that came from a queue: their standing and their logs.
+
+Job threads and loops leave drafts; one loop posts them, many at a time, in order for each execution. A draft that a
+later one makes superfluous before it was sent is not sent: of a short execution only its end is. Numbers are given when
+a draft is first taken to be posted, so that a repetition after a lost answer bears the same one.
+
+Losing all of this loses nothing: results are in the outbox, logs in their files, and what runs here is in every
+heartbeat. So while the channels are away drafts wait up to a bound, and a box that takes nothing is given up.
+"""
+
+import asyncio
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orth.channels.interface import Channels, ChannelsUnavailable
+from orth.channels.names import Names
+from orth.clock import Clock, iso
+from orth.events import Events
+from orth.executor.facts import ReportsGivenUp
+from orth.loop import Loop
+from orth.wire.channel_messages import Dispatch, LogLines, Standing, StatusReport
+
+POST_BYTES = 512 * 1024
+POST_BOXES = 500
+LOG_BYTES = 4 * 1024 * 1024
+"""Bytes of log text that wait to be posted; while there are more, files are not read further."""
+GATHER = 0.02
+_LONGEST_PAUSE = 5.0
+_IDLE = 60.0
+_ENDS = frozenset(Standing) - {Standing.ACCEPTED, Standing.RUNNING, Standing.PROGRESS}
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Who reports."""
+
+    id: str
+    incarnation: str
+
+
+@dataclass(slots=True, eq=False)
+class Taken:
+    """An execution that this process took from a queue, until its result is judged."""
+
+    dispatch: Dispatch
+    line: str
+    """The queue it came from, one of those of its priority."""
+    status_seq: int = 0
+    log_seq: int = 0
+    cancelled: bool = False
+
+    @property
+    def id(self) -> int:
+        return self.dispatch.execution_id
+
+    @property
+    def job_id(self) -> int:
+        return self.dispatch.job_id
+
+    @property
+    def log_time(self) -> int:
+        return self.dispatch.trigger.log_date_time
+
+
+@dataclass(slots=True, eq=False)
+class _Draft:
+    taken: Taken
+    standing: Standing | None
+    body: dict[str, Any]
+    size: int
+    seq: int | None = None
+
+
+Batch = Mapping[str, list[_Draft]]
+
+
+class Outgoing:
+    """Drafts, by box. Safe from any thread."""
+
+    def __init__(self, names: Names, worker: Worker, clock: Clock) -> None:
+        self._names = names
+        self._worker = worker
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._drafts: dict[str, list[_Draft]] = {}
+        self._log_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._drafts)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether logs should not be read further."""
+        return self._log_bytes >= LOG_BYTES
+
+    def tell(self, taken: Taken, standing: Standing, **facts: Any) -> None:
+        """Say how an execution stands; ``facts`` are further members of the report."""
+        report = StatusReport(
+            job_id=taken.job_id,
+            execution_id=taken.id,
+            attempt=taken.dispatch.attempt,
+            seq=0,
+            status=standing,
+            worker_id=self._worker.id,
+            incarnation=self._worker.incarnation,
+            timestamp=iso(self._clock.now()),
+            **facts,
+        )
+        body = report.model_dump(mode="json", by_alias=True, exclude_none=True)
+        box = self._names.status(taken.job_id, taken.id)
+        size = 400 + (len(report.result.handle_msg) if report.result else 0)
+        with self._lock:
+            waiting = [draft for draft in self._drafts.get(box, ()) if not _is_superfluous(draft, standing)]
+            self._drafts[box] = [*waiting, _Draft(taken, standing, body, size)]
+
+    def add_lines(self, taken: Taken, first_line: int, text: str, *, end: bool) -> None:
+        """Say what an execution has written, from ``first_line`` on."""
+        lines = LogLines(
+            job_id=taken.job_id, execution_id=taken.id, seq=0, first_line=first_line, text=text, end=end or None
+        )
+        draft = _Draft(taken, None, lines.model_dump(mode="json", by_alias=True, exclude_none=True), 200 + len(text))
+        with self._lock:
+            self._drafts.setdefault(self._names.logs(taken.job_id, taken.id), []).append(draft)
+            self._log_bytes += draft.size
+
+    def next_batch(self) -> Batch:
+        """What to post next: whole boxes, not too many; they are the caller's."""
+        batch: dict[str, list[_Draft]] = {}
+        size = 0
+        with self._lock:
+            for box, drafts in self._drafts.items():
+                size += sum(draft.size for draft in drafts)
+                if batch and (size > POST_BYTES or len(batch) == POST_BOXES):
+                    break
+                batch[box] = drafts
+            for box, drafts in batch.items():
+                del self._drafts[box]
+                self._count(drafts, -1)
+        for draft in (draft for drafts in batch.values() for draft in drafts if draft.seq is None):
+            _number(draft)
+        return batch
+
+    def put_back(self, batch: Batch) -> None:
+        """It was not posted, or may not have been. The first box comes last the next time: it may be the obstacle."""
+        first, *others = batch
+        with self._lock:
+            later = self._drafts
+            self._drafts = {box: [*batch[box], *later.pop(box, ())] for box in others}
+            again = [*batch[first], *later.pop(first, ())]
+            self._drafts |= later | {first: again}
+            for drafts in batch.values():
+                self._count(drafts, 1)
+
+    def forget(self, executions: Iterable[Taken]) -> None:
+        """Their results were judged: how they stood needs no saying any more."""
+        with self._lock:
+            for taken in executions:
+                self._drafts.pop(self._names.status(taken.job_id, taken.id), None)
+
+    def _count(self, drafts: Iterable[_Draft], sign: int) -> None:
+        self._log_bytes += sign * sum(draft.size for draft in drafts if draft.standing is None)
+
+
+def messages_of(batch: Batch) -> dict[str, list[dict[str, Any]]]:
+    """As they are posted."""
+    return {box: [draft.body | {"seq": draft.seq} for draft in drafts] for box, drafts in batch.items()}
+
+
+def _number(draft: _Draft) -> None:
+    taken = draft.taken
+    if draft.standing is None:
+        taken.log_seq += 1
+        draft.seq = taken.log_seq
+    else:
+        taken.status_seq += 1
+        draft.seq = taken.status_seq
+
+
+def _is_superfluous(draft: _Draft, later: Standing) -> bool:
+    """Whether a draft says nothing that ``later`` does not. One that may have been sent keeps its number, and stays."""
+    if draft.seq is not None or draft.standing in _ENDS:
+        return False
+    return later in _ENDS or draft.standing is Standing.ACCEPTED or draft.standing is later
+
+
+class Reports(Loop):
+    """Posts drafts. ``hurry`` posts what is there now and says whether it could."""
+
+    def __init__(self, channels: Channels, outgoing: Outgoing, clock: Clock, events: Events) -> None:
+        super().__init__(clock, events)
+        self._longest_pause = _LONGEST_PAUSE
+        self._channels = channels
+        self._outgoing = outgoing
+        self._posting = asyncio.Lock()
+        self._not_before = clock.monotonic()
+
+    async def turn(self) -> float:
+        early = self._not_before - self.clock.monotonic()
+        if early > 0:
+            return early
+        await self.hurry()
+        self._not_before = self.clock.monotonic() + GATHER
+        return _IDLE
+
+    async def hurry(self) -> None:
+        """Post everything. ``ChannelsUnavailable`` when some of it could not be; that waits for the next time."""
+        async with self._posting:
+            while batch := self._outgoing.next_batch():
+                try:
+                    await self._channels.post(messages_of(batch))
+                except ChannelsUnavailable:
+                    await self._post_apart(batch)
+                except BaseException:
+                    self._outgoing.put_back(batch)
+                    raise
+
+    async def _post_apart(self, batch: Batch) -> None:
+        """One box may be full, and must not keep back the others. When none can be posted, the channels are away."""
+        refused = dict(batch)
+        for box, drafts in batch.items():
+            try:
+                await self._channels.post(messages_of({box: drafts}))
+            except ChannelsUnavailable:
+                if len(refused) == len(batch):
+                    break
+                continue
+            del refused[box]
+        if len(refused) == len(batch):
+            self._outgoing.put_back(batch)
+            raise ChannelsUnavailable("Reports on executions cannot be posted.")
+        if refused:
+            self.events.emit(ReportsGivenUp(sum(map(len, refused.values())), ", ".join(list(refused)[:3])))

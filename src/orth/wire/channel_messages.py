@@ -1,0 +1,162 @@
+"""What coordinators and the executors of queues write on the channels.
+
+Every message about an execution names its job and the execution, the latter twice (``executionId`` and ``historyId``).
+Whoever reads one may have read it before, or may have missed some: the sequence numbers of status and logs only tell
+the repetitions of one executor process apart.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from pydantic import Field, computed_field
+
+from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
+from orth.wire.messages import (
+    AppName,
+    CallbackItem,
+    Count,
+    HandlerInfo,
+    Identity,
+    Int32,
+    JobId,
+    Labels,
+    LogId,
+    LogIds,
+    Message,
+    Millis,
+    ReportText,
+    RunRequest,
+    Verdict,
+)
+
+
+class OfExecution(Message):
+    """Base of what concerns one execution."""
+
+    job_id: JobId
+    execution_id: LogId
+
+    @computed_field  # type: ignore[prop-decorator]  # a known limit of mypy; computed fields are written like any other
+    @property
+    def history_id(self) -> int:
+        return self.execution_id
+
+
+class Dispatch(OfExecution):
+    """Queue ``dispatch``: run this. ``trigger`` is all an executor needs; the rest is for whoever looks on."""
+
+    attempt: Int32 = 1
+    job_type: str = ""
+    arguments: ReportText = ""
+    priority: Annotated[Int32, Field(ge=0, le=3)] = 1
+    queue: str = ""
+    correlation_id: str | None = None
+    sending: Millis = 0
+    """Grows each time the execution is offered, so that an earlier offer can be withdrawn."""
+    trigger: RunRequest
+
+
+class Cancel(OfExecution):
+    """Topic ``cancel``: end this, whoever has it."""
+
+    reason: ReportText = ""
+
+
+class Standing(StrEnum):
+    """What an executor says of an execution."""
+
+    ACCEPTED = "Accepted"  # it waits there; exactly one result will follow
+    RUNNING = "Running"
+    PROGRESS = "Progress"
+    COMPLETED = "Completed"
+    FAILED = "Failed"
+    TIMED_OUT = "TimedOut"
+    CANCELLED = "Cancelled"
+    REFUSED = "Refused"  # nothing was queued and no result will follow; ``message`` says why
+    RETURNED = "Returned"  # accepted, never begun, and put back into its queue by an executor that leaves
+    WITHDRAWN = "Withdrawn"  # said by a coordinator: offers up to this ``sending`` must not be begun any more
+
+    @classmethod
+    def of_result(cls, code: int, *, cancelled: bool) -> Self:
+        """What the code of a result is called."""
+        if cancelled and code != SUCCESS:
+            return cls(cls.CANCELLED)
+        return cls({SUCCESS: cls.COMPLETED, TIMED_OUT: cls.TIMED_OUT, FAILURE: cls.FAILED}.get(code, cls.FAILED))
+
+
+class StatusReport(OfExecution):
+    """Box ``status``: how an execution stands."""
+
+    attempt: Int32 = 1
+    seq: Count
+    status: Standing
+    worker_id: Identity
+    incarnation: Identity
+    progress: dict[str, Any] | None = None
+    """``done``, ``total``, ``message`` and ``eta``."""
+    message: ReportText | None = None
+    result: CallbackItem | None = None
+    """With the four ends; the same object as in a callback."""
+    sending: Millis | None = None
+    """That of the dispatch it is about. Of a withdrawal: up to which; without one, all."""
+    timestamp: str = ""
+
+
+def may_start(dispatch: Dispatch, said: Iterable[Mapping[str, Any]], incarnation: str) -> bool:
+    """Whether the process ``incarnation`` may begin what it took, given all that is in the execution's status box.
+
+    A message may be older than what coordinators know: the execution may have been cancelled while it waited, or given
+    up for lost and offered again. And it may have come twice: what another process accepted is that one's.
+    """
+    holder: object = None
+    for word in said:
+        sending = word.get("sending")
+        if isinstance(sending, int) and sending < dispatch.sending:
+            continue  # about an earlier offer
+        if word.get("status") == Standing.WITHDRAWN:
+            return False
+        holder = None if word.get("status") == Standing.RETURNED else word.get("incarnation")
+    return holder in (None, incarnation)
+
+
+class LogLines(OfExecution):
+    """Box ``logs``: whole lines of an execution's log, the first of them being number ``first_line``."""
+
+    seq: Count
+    first_line: Annotated[Int32, Field(ge=1)]
+    text: ReportText = ""
+    end: bool | None = None
+    """True when no more will come."""
+
+
+class WorkerBeat(Message):
+    """Topic ``worker.heartbeat``: this executor process lives."""
+
+    worker_id: Identity
+    incarnation: Identity
+    app_name: AppName
+    queues: tuple[str, ...] = ()
+    status: str = "Running"  # Starting, Running, Draining, Stopped
+    active_jobs: Count = 0
+    max_concurrent_jobs: Count = 0
+    running: LogIds = ()
+    unacknowledged: LogIds = ()
+    """As ``running``, complete when ``active_jobs`` and ``unacknowledged_results`` count no more than are named."""
+    unacknowledged_results: Count = 0
+    address: str = ""
+    """Where it answers questions about logs, if anybody can reach it there."""
+    version: str = ""
+    extensions: tuple[Identity, ...] = ()
+    handlers: tuple[HandlerInfo, ...] = ()
+    labels: Labels = Field(default_factory=dict)
+    hostname: str = ""
+    process_id: Count = 0
+    timestamp: str = ""
+
+
+class Acknowledged(Message):
+    """Box ``acknowledged``: a result of this executor process has been judged, after the commit."""
+
+    execution_id: LogId
+    verdict: Verdict

@@ -1,0 +1,122 @@
+"""The cluster over HTTP: who leads, who is there, and wishes that reach the row of the one they are for."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import insert
+
+from orth.store.database import Connection
+from orth.store.leases import read_lease, take_lease
+from orth.store.nodes import Beat, Load, NodeState, Role, Wish, find_node, join
+from orth.store.tables import ownership
+from tests.coordinator.http.live import Caller, Site
+
+SAID = Beat(
+    node_id="node-1",
+    incarnation="process-1",
+    url="http://10.0.0.1:5080",
+    role=Role.FOLLOWER,
+    state=NodeState.ACTIVE,
+    load=Load(3, 2, 250, 1 << 27),
+    hostname="machine-1",
+    process_id=4711,
+    version="0.1.0",
+)
+
+
+def joined(site: Site, name: str, state: NodeState = NodeState.ACTIVE) -> None:
+    site.tx(join, replace(SAID, node_id=name, incarnation=f"process-of-{name}", state=state), site.clock.now())
+
+
+def leads(site: Site, name: str) -> None:
+    assert site.tx(take_lease, site.tx(read_lease), name, f"process-of-{name}") == 1
+
+
+def own(connection: Connection, ids: range, node_id: str | None, state: str) -> None:
+    owner = {"node_id": node_id, "incarnation": f"process-of-{node_id}", "generation": 1, "changed_at": 0}
+    connection.execute(insert(ownership), [{"execution_id": one, "state": state, **owner} for one in ids])
+
+
+def test_before_anybody_has_joined_there_is_nobody(admin: Caller) -> None:
+    found = admin.get("/api/v1/cluster").json
+    assert (found["leader"], found["term"], found["lease_age"], found["nodes"]) == (None, 0, None, [])
+
+
+def test_who_leads_and_who_is_there(site: Site, admin: Caller) -> None:
+    for name, state in (("alpha", NodeState.ACTIVE), ("beta", NodeState.DRAINING), ("gamma", NodeState.DEAD)):
+        joined(site, name, state)
+    joined(site, "delta", NodeState.OFFLINE)
+    leads(site, "alpha")
+    site.tx(own, range(1, 6), "alpha", "owned")
+    site.tx(own, range(6, 8), "beta", "offered")
+    site.tx(own, range(8, 12), None, "orphan_pending")
+    found = admin.get("/api/v1/cluster").json
+    assert (found["leader"], found["term"]) == ("alpha", 1)
+    assert (found["owned"], found["handoffs"], found["orphans"]) == (7, 2, 4)
+    nodes = {one["id"]: one for one in found["nodes"]}
+    assert {name: (one["state"], one["role"], one["owned"]) for name, one in nodes.items()} == {
+        "alpha": ("active", "leader", 5),
+        "beta": ("draining", "follower", 2),
+        "gamma": ("dead", "follower", 0),
+        "delta": ("offline", "follower", 0),
+    }
+    alpha = nodes["alpha"]
+    assert (alpha["url"], alpha["hostname"], alpha["process_id"]) == ("http://10.0.0.1:5080", "machine-1", 4711)
+    assert (alpha["job_count"], alpha["queued_count"], alpha["cpu_millicores"]) == (3, 2, 250)
+    assert alpha["beat_age"] is None, "the one that answers has not looked yet"
+    assert alpha["asked_to"] is None
+
+
+def test_a_drain_is_a_wish_in_the_row_of_that_process(site: Site, admin: Caller) -> None:
+    joined(site, "alpha")
+    answer = admin.post("/api/v1/cluster/nodes/alpha/drain")
+    assert (answer.status, answer.json["node"], answer.json["asked_to"]) == (202, "alpha", "drain")
+    assert admin.post("/api/v1/cluster/nodes/alpha/drain").status == 202, "twice is once"
+    row = site.tx(find_node, "alpha")
+    assert row is not None
+    assert row.wish is Wish.DRAIN
+    assert admin.get("/api/v1/cluster").json["nodes"][0]["asked_to"] == "drain"
+
+
+def test_nobody_can_be_asked_who_is_not_there(site: Site, admin: Caller) -> None:
+    joined(site, "gamma", NodeState.DEAD)
+    joined(site, "delta", NodeState.OFFLINE)
+    assert admin.post("/api/v1/cluster/nodes/omega/drain").problem(404)["detail"]
+    for name in ("gamma", "delta"):
+        assert "not there any more" in admin.post(f"/api/v1/cluster/nodes/{name}/drain").problem(409)["detail"]
+
+
+def test_the_leader_is_asked_to_step_down_where_another_could_lead(site: Site, admin: Caller) -> None:
+    assert admin.post("/api/v1/cluster/step-down").problem(409)["detail"] == "Nobody leads at the moment."
+    joined(site, "alpha")
+    leads(site, "alpha")
+    joined(site, "beta", NodeState.DRAINING)
+    assert "nobody else" in admin.post("/api/v1/cluster/step-down").problem(409)["detail"]
+    joined(site, "gamma")
+    answer = admin.post("/api/v1/cluster/step-down")
+    assert (answer.status, answer.json) == (202, {"node": "alpha", "asked_to": "step_down", "term": 1})
+    row = site.tx(find_node, "alpha")
+    assert row is not None
+    assert row.wish is Wish.STEP_DOWN
+
+
+def test_one_that_is_to_drain_is_not_asked_to_lead(site: Site, admin: Caller) -> None:
+    joined(site, "alpha")
+    joined(site, "beta")
+    leads(site, "alpha")
+    admin.post("/api/v1/cluster/nodes/beta/drain")
+    assert "nobody else" in admin.post("/api/v1/cluster/step-down").problem(409)["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/v1/cluster"),
+        ("POST", "/api/v1/cluster/nodes/alpha/drain"),
+        ("POST", "/api/v1/cluster/step-down"),
+    ],
+)
+def test_none_of_it_is_for_strangers(site: Site, stranger: Caller, executor: Caller, method: str, path: str) -> None:
+    joined(site, "alpha")
+    for caller in (stranger, executor):
+        assert caller.call(method, path).problem(401)["detail"]

@@ -1,0 +1,56 @@
+"""Redis is emptied, stands still, dies and comes back empty under three coordinators: real processes on PostgreSQL.
+
+Redis carries hints and copies. Whatever becomes of it, every fire runs, none runs twice, and nobody has to help.
+"""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import redis
+
+from orth.store.leases import LEADER
+from tests.conftest import StartServer
+from tests.faults.trio import Trio, told_at
+from tests.servers.redis import ForgetfulRedisServer
+from tests.walk.processes import eventually
+
+JOBS = 50
+LEASE = 3.0
+SETTINGS = {
+    "ORTH_CLUSTER__LEASE": "3s",
+    "ORTH_CLUSTER__LEASE_RENEW": "1s",
+    "ORTH_CLUSTER__HEARTBEAT": "1s",
+    "ORTH_CLUSTER__DEAD_AFTER": "3s",
+    "ORTH_CLUSTER__LEASE_PROVIDER": "redis",
+}
+
+
+def test_the_lease_outlives_redis(postgres_url: str, tmp_path: Path, start_server: StartServer) -> None:
+    server = start_server(ForgetfulRedisServer)
+    with (
+        Trio(tmp_path, postgres_url, ORTH_CHANNELS__URL=server.url(), **SETTINGS) as trio,
+        redis.Redis.from_url(server.url(), decode_responses=True) as outsider,
+    ):
+        first = trio.leader()
+        assert first in str(outsider.get(LEADER))
+        trio.fire_every_second(JOBS)
+        outsider.flushall()
+        eventually(lambda: outsider.get(LEADER), what="the lock to be held again")
+        os.kill(server.pid, signal.SIGSTOP)
+        time.sleep(2 * LEASE)
+        os.kill(server.pid, signal.SIGCONT)
+        assert trio.leader() == first, "nobody has taken over from a leader that is well"
+        assert len(told_at(trio.nodes[first], "leads: term")) == 1
+        server.kill()
+        trio.nodes[first].end(signal.SIGKILL)
+        killed = time.time()
+        second = trio.leader(but=first, asking=trio.others(first)[0])
+        assert told_at(trio.nodes[second], "leads: term")[-1] - killed <= LEASE + 2
+        server.start()
+        eventually(lambda: second in str(outsider.get(LEADER) or ""), what="the lock to be held by the new leader")
+        trio.runs(2 * JOBS)
+        trio.stop()
+        trio.check_fires()
+        assert trio.worst_gap() <= LEASE + 2

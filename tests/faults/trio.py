@@ -1,0 +1,171 @@
+"""Three coordinators on one database and an executor, for tests that lose one of them while jobs fire."""
+
+import asyncio
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from orth.coordinator.defining import define, define_group, start_job, stop_job
+from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, ScheduleType
+from orth.store.database import open_database
+from orth.store.migrating import upgrade
+from orth.store.tables import executions, fires
+from tests.servers.processes import free_port
+from tests.walk.processes import Api, Process, Site, eventually
+
+JOBS = Path(__file__).parent.parent / "walk" / "noting_jobs.py"
+STEP = 1000
+NAMES = ("node-1", "node-2", "node-3")
+
+
+class Trio:
+    """Three coordinators, an executor that knows them all, and jobs that fire every second."""
+
+    def __init__(self, folder: Path, url: str, **settings: str) -> None:
+        self.url = url
+        self.notes = folder / "notes"
+        self.site = Site(folder, url, NOTES=str(self.notes), **settings)
+        self.ports = {name: free_port() for name in NAMES}
+        self.nodes: dict[str, Process] = {}
+        self.job_ids: list[int] = []
+
+    def __enter__(self) -> "Trio":
+        upgrade(self.url)
+        self.site.__enter__()
+        with ThreadPoolExecutor() as pool:  # at the same time: each takes seconds to start
+            list(pool.map(self.start, NAMES))
+        known = ",".join(f"http://127.0.0.1:{port}" for port in self.ports.values())
+        self.site.executor(JOBS, ORTH_EXECUTOR__COORDINATORS=known)
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.site.__exit__()
+
+    def start(self, name: str) -> Process:
+        folder = str(self.site.folder / name)
+        self.nodes[name] = self.site.coordinator(name, port=self.ports[name], ORTH_COORDINATOR__DATA_DIR=folder)
+        return self.nodes[name]
+
+    def api(self, name: str) -> Api:
+        return Api(f"http://127.0.0.1:{self.ports[name]}")
+
+    def others(self, name: str) -> list[str]:
+        return [other for other in NAMES if other != name]
+
+    def leader(self, *, but: str = "", asking: str = "") -> str:
+        """Who leads, as one of them says; somebody other than ``but``."""
+        api = self.api(asking or next(name for name in NAMES if name != but))
+
+        def leads() -> str:
+            found = api.call("GET", "/api/v1/cluster")["leader"]
+            return "" if found == but else str(found or "")
+
+        return eventually(leads, what="a leader")
+
+    def all_beat(self, names: Sequence[str] = NAMES) -> None:
+        """Wait until each of these is known to be there."""
+        api = self.api(names[0])
+
+        def active() -> bool:
+            found = api.call("GET", "/api/v1/cluster")["nodes"]
+            return {one["id"] for one in found if one["state"] == "active"} >= set(names)
+
+        eventually(active, what="every coordinator in the list")
+
+    # --- jobs
+
+    def fire_every_second(self, count: int) -> None:
+        """Define and start jobs that all fire at every full second; each fire counts, however late."""
+        self.job_ids = asyncio.run(self._with_store(_define, count))
+        self.runs(count)
+
+    def runs(self, more: int, *, within: float = 30.0) -> None:
+        """Wait for so many more runs."""
+        wanted = len(self.noted()) + more
+        eventually(lambda: len(self.noted()) >= wanted, within=within, what=f"{more} more runs")
+
+    def stop(self) -> None:
+        """Stop the jobs, and wait for the end of every execution."""
+        asyncio.run(self._stop_each())
+        eventually(lambda: self.executions(open_ones=True) == [], what="the end of every execution")
+
+    def noted(self) -> list[int]:
+        """The ids of all executions that ran, as the handler wrote them down."""
+        lines = self.notes.read_text().splitlines(keepends=True) if self.notes.exists() else []
+        return [int(line.split()[0]) for line in lines if line.endswith("\n")]
+
+    def executions(self, *, open_ones: bool = False) -> list[Any]:
+        wanted = executions.c.phase != "ended" if open_ones else executions.c.id > 0
+        return asyncio.run(self._with_store(_rows, select(executions).where(wanted)))
+
+    def check_fires(self) -> None:
+        """No fire is missing, none has two executions, and each ran once."""
+        ledger = asyncio.run(self._with_store(_rows, select(fires).order_by(fires.c.job_id, fires.c.fire_time)))
+        for job_id, entries in groupby(ledger, key=lambda entry: entry.job_id):
+            for earlier, later in pairwise(entries):
+                assert later.fire_time == earlier.last_time + STEP, f"job {job_id} misses a fire"
+        planned = {(entry.job_id, entry.fire_time) for entry in ledger if entry.decision == "run"}
+        unplanned = {entry.reason for entry in ledger if entry.decision != "run"}
+        assert [reason for reason in unplanned if "job was stopped" not in reason] == []
+        rows = self.executions()
+        per_fire = Counter((one.job_id, one.schedule_time) for one in rows)
+        assert [fire for fire, count in per_fire.items() if count > 1] == [], "a fire has two executions"
+        recalled = {(one.job_id, one.schedule_time) for one in rows if one.reason_code == "job_stopped"}
+        assert per_fire.keys() - recalled <= planned <= per_fire.keys(), "executions and ledger disagree"
+        ran = Counter(self.noted())
+        assert [one for one, count in ran.items() if count > 1] == [], "an execution ran twice"
+        assert ran.keys() == {one.id for one in rows if one.reason_code != "job_stopped"}, "one did not run"
+
+    def worst_gap(self) -> float:
+        """The longest time, in seconds, in which no execution started."""
+        starts = sorted(one.start_time for one in self.executions() if one.start_time)
+        return max((later - earlier for earlier, later in pairwise(starts)), default=0) / 1000
+
+    def worst_delay(self) -> float:
+        """The longest time, in seconds, from when an execution was due to its start."""
+        return max(one.start_time - one.schedule_time for one in self.executions() if one.start_time) / 1000
+
+    async def _stop_each(self) -> None:
+        with open_database(self.url, size=4, patience=60) as db:
+            await asyncio.gather(*(db.tx(stop_job, one, round(time.time() * 1000)) for one in self.job_ids))
+
+    async def _with_store(self, work: Any, *arguments: Any) -> Any:
+        with open_database(self.url, size=1, patience=60) as db:
+            return await db.tx(work, *arguments)
+
+
+def told_at(process: Process, sentence: str) -> list[float]:
+    """When a process said something that fits ``sentence``, in seconds since 1970."""
+    lines = (line for line in process.text().splitlines() if re.search(sentence, line))
+    return [datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC).timestamp() for line in lines]
+
+
+def _define(connection: Connection, count: int) -> list[int]:
+    now = round(time.time() * 1000)
+    group_id = define_group(connection, Group(0, "walk-tests", "walk-tests", AddressType.AUTO, ()), now)
+    ids: list[int] = []
+    for number in range(count):
+        job = Job(
+            id=0,
+            job_group=group_id,
+            job_desc=f"note {number}",
+            schedule_type=ScheduleType.CRON,
+            schedule_conf="* * * * * ?",
+            misfire_strategy=MisfireStrategy.FIRE_ALL,
+            executor_handler="note",
+        )
+        ids.append(define(connection, job, now, True))
+        start_job(connection, ids[-1], now)
+    return ids
+
+
+def _rows(connection: Connection, query: Any) -> list[Any]:
+    return list(connection.execute(query))
