@@ -8,6 +8,7 @@ are lost, repeated and come again when they are old; a coordinator that lives is
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -32,7 +33,7 @@ from tests.cluster.ownership_site import Node, Site, assignments
 from tests.store.builders import NOW
 
 LONG = os.environ.get("ORTH_TEST_FAULTS") == "long"
-EXAMPLES, STEPS = (200, 60) if LONG else (12, 30)
+EXAMPLES, STEPS = (300, 60) if LONG else (25, 35)
 AT_ONCE = Rules(ack_timeout=0.0, tries=2, grace=0.0, hard=1e9)
 QUEUES = ("orchestrix.job.assigned", "orchestrix.job.handoff")
 MOMENTS = st.one_of(st.none(), st.tuples(st.integers(0, 4), st.booleans()))
@@ -152,12 +153,14 @@ class Ownership(RuleBasedStateMachine):
     @rule(which=WHO, moment=MOMENTS)
     def compete(self, which: int, moment: tuple[int, bool] | None) -> None:
         self.clock.move(1.0)
-        self.do(self.live(which, lambda node: node.competing.turn(), moment))
+        with self.nothing_is_stolen():
+            self.do(self.live(which, lambda node: node.competing.turn(), moment))
 
     @rule(which=WHO, moment=MOMENTS)
     def tend(self, which: int, moment: tuple[int, bool] | None) -> None:
         self.clock.move(6.0)
-        self.do(self.live(which, lambda node: node.tending.turn(), moment))
+        with self.nothing_is_stolen():
+            self.do(self.live(which, lambda node: node.tending.turn(), moment))
 
     @rule(which=WHO, moment=MOMENTS, leaves=st.booleans())
     def hand_over(self, which: int, moment: tuple[int, bool] | None, leaves: bool) -> None:
@@ -184,7 +187,8 @@ class Ownership(RuleBasedStateMachine):
             await asyncio.gather(*turns)
 
         self.clock.move(6.0)
-        self.do(both())
+        with self.nothing_is_stolen():
+            self.do(both())
 
     @rule(which=WHO)
     def freeze(self, which: int) -> None:
@@ -202,12 +206,22 @@ class Ownership(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 5))
     def zombie_looks(self, pick: int) -> None:
         if self.zombies:
-            zombie = self.zombies[pick % len(self.zombies)]
-            self.clock.move(31.0)
-            self.do(zombie.tending.turn())
-            rows = self.do(self.db.tx(_all_rows))
-            for one, generation in zombie.station.holdings.written().items():
-                assert rows[one].generation == generation, "a zombie that has looked acts on what it does not own"
+            self.looks(self.zombies[pick % len(self.zombies)])
+
+    @rule(which=WHO, taker=WHO)
+    def zombie_comes_back_when_others_have_all(self, which: int, taker: int) -> None:
+        self.freeze(which)
+        self.do(self.orphan_gone())
+        for _ in range(3):
+            self.do(self.processes[taker].tending.turn())
+        self.looks(self.zombies[-1])
+
+    def looks(self, zombie: Node) -> None:
+        self.clock.move(31.0)
+        self.do(zombie.tending.turn())
+        rows = self.do(self.db.tx(_all_rows))
+        for one, generation in zombie.station.holdings.written().items():
+            assert rows[one].generation == generation, "a zombie that has looked acts on what it does not own"
 
     # --- what channels do
 
@@ -224,6 +238,16 @@ class Ownership(RuleBasedStateMachine):
             self.do(self.site.channels.send(queue, [message] * times))
 
     # --- what must hold
+
+    @contextmanager
+    def nothing_is_stolen(self) -> Iterator[None]:
+        """Nobody takes what is owned and not offered."""
+        before = self.do(self.db.tx(_all_rows))
+        yield
+        after = self.do(self.db.tx(_all_rows))
+        for one, row in before.items():
+            if row.state == Holding.OWNED and one in after:
+                assert after[one].generation == row.generation, f"{one} was taken from {row.incarnation}"
 
     @invariant()
     def a_generation_has_one_owner(self) -> None:

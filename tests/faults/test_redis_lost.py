@@ -54,3 +54,30 @@ def test_the_lease_outlives_redis(postgres_url: str, tmp_path: Path, start_serve
         trio.stop()
         trio.check_fires()
         assert trio.worst_gap() <= LEASE + 2
+
+
+def test_executions_on_queues_outlive_redis(postgres_url: str, tmp_path: Path, start_server: StartServer) -> None:
+    server = start_server(ForgetfulRedisServer)
+    settings = {
+        **SETTINGS,
+        "ORTH_CHANNELS__URL": server.url(),
+        "ORTH_EXECUTOR__TRANSPORT": "queue",
+        "ORTH_EXECUTOR__QUEUE_HEARTBEAT": "1s",
+    }
+    with Trio(tmp_path, postgres_url, **settings) as trio, redis.Redis.from_url(server.url()) as outsider:
+        trio.leader()
+        trio.fire_every_second(JOBS, queue="default")
+        for _ in range(10):
+            outsider.flushall()
+            time.sleep(0.3)
+        trio.runs(2 * JOBS)
+        os.kill(server.pid, signal.SIGSTOP)
+        time.sleep(LEASE)
+        os.kill(server.pid, signal.SIGCONT)
+        trio.runs(2 * JOBS)
+        server.kill()
+        time.sleep(2)
+        server.start()
+        trio.runs(2 * JOBS)
+        trio.stop()
+        trio.check_fires()

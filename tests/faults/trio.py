@@ -40,10 +40,14 @@ class Trio:
     def __enter__(self) -> "Trio":
         upgrade(self.url)
         self.site.__enter__()
-        with ThreadPoolExecutor() as pool:  # at the same time: each takes seconds to start
-            list(pool.map(self.start, NAMES))
-        known = ",".join(f"http://127.0.0.1:{port}" for port in self.ports.values())
-        self.site.executor(JOBS, ORTH_EXECUTOR__COORDINATORS=known)
+        try:
+            with ThreadPoolExecutor() as pool:  # at the same time: each takes seconds to start
+                list(pool.map(self.start, NAMES))
+            known = ",".join(f"http://127.0.0.1:{port}" for port in self.ports.values())
+            self.site.executor(JOBS, ORTH_EXECUTOR__COORDINATORS=known)
+        except BaseException:
+            self.site.__exit__()
+            raise
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -82,9 +86,9 @@ class Trio:
 
     # --- jobs
 
-    def fire_every_second(self, count: int) -> None:
+    def fire_every_second(self, count: int, *, queue: str = "") -> None:
         """Define and start jobs that all fire at every full second; each fire counts, however late."""
-        self.job_ids = asyncio.run(self._with_store(_define, count))
+        self.job_ids = asyncio.run(self._with_store(_define, count, queue))
         self.runs(count)
 
     def runs(self, more: int, *, within: float = 30.0) -> None:
@@ -122,7 +126,10 @@ class Trio:
         assert per_fire.keys() - recalled <= planned <= per_fire.keys(), "executions and ledger disagree"
         ran = Counter(self.noted())
         assert [one for one, count in ran.items() if count > 1] == [], "an execution ran twice"
-        assert ran.keys() == {one.id for one in rows if one.reason_code != "job_stopped"}, "one did not run"
+        both = [one for one in rows if one.id in ran and one.reason_code == "job_stopped"]
+        assert [(one.id, one.trigger_msg, one.handle_msg) for one in both] == [], "recalled, and yet it ran"
+        idle = [one for one in rows if one.id not in ran and one.reason_code != "job_stopped"]
+        assert [(one.id, one.reason_code, one.trigger_msg, one.handle_msg) for one in idle] == [], "did not run"
 
     def worst_gap(self) -> float:
         """The longest time, in seconds, in which no execution started."""
@@ -148,7 +155,7 @@ def told_at(process: Process, sentence: str) -> list[float]:
     return [datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC).timestamp() for line in lines]
 
 
-def _define(connection: Connection, count: int) -> list[int]:
+def _define(connection: Connection, count: int, queue: str) -> list[int]:
     now = round(time.time() * 1000)
     group_id = define_group(connection, Group(0, "walk-tests", "walk-tests", AddressType.AUTO, ()), now)
     ids: list[int] = []
@@ -161,6 +168,7 @@ def _define(connection: Connection, count: int) -> list[int]:
             schedule_conf="* * * * * ?",
             misfire_strategy=MisfireStrategy.FIRE_ALL,
             executor_handler="note",
+            executor_queue=queue,
         )
         ids.append(define(connection, job, now, True))
         start_job(connection, ids[-1], now)

@@ -38,5 +38,6 @@ def check_names(names: Iterable[str]) -> None:
     for name in names:
         if not 0 < len(name) <= LONGEST_NAME or name != name.strip():
             raise Invalid(
-                f"The name of a channel has 1 to {LONGEST_NAME} characters and no spaces around them; {name!r} does not."
+                f"A channel cannot be called {name[:300]!r}: a name has 1 to {LONGEST_NAME} characters and no spaces "
+                "around them."
             )

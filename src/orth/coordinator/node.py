@@ -14,6 +14,8 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from orth.channels.interface import Channels, ChannelsUnavailable
+from orth.channels.limits import Limits
+from orth.channels.names import Names
 from orth.channels.opening import open_channels
 from orth.clock import Clock, SystemClock
 from orth.cluster.alone import AliveLocks
@@ -172,7 +174,8 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
             watch_limit = affordable(settings.registry.watch_limit)
             given = replace(given, probe_link=probe_link, log_link=log_link, watch_limit=watch_limit)
             given = replace(given, lease_hint=hint)
-            coordinator = Coordinator(replace(given, channels=channels, url=_url(settings, listening)))
+            given = replace(given, channels=channels, names=Names(settings.channels.prefix))
+            coordinator = Coordinator(replace(given, url=_url(settings, listening)))
             host, port = listening.getsockname()[:2]
             events.emit(CoordinatorReady(node.id, f"http://{host}:{port}", db.url.render_as_string()))
             await _run(coordinator, listening)
@@ -228,7 +231,9 @@ def _log_calls(settings: Settings) -> ExecutorCalls:
 
 @asynccontextmanager
 async def _channels(settings: Settings, db: Database, clock: Clock, events: Events) -> AsyncIterator[Channels]:
-    channels = open_channels(settings.channels.url, db, clock, events)
+    own = settings.channels
+    limits = Limits(queue=own.queue_limit, box=own.box_limit, message=own.message_limit)
+    channels = open_channels(own.url, db, clock, events, prefix=own.prefix, limits=limits)
     try:
         await _look_at(channels)
         yield channels
@@ -253,7 +258,8 @@ async def _lease_hint(settings: Settings, node: Node, clock: Clock, events: Even
     from orth.cluster.redis_lease import RedisLease  # needs the extra redis, which channels.url has asked for by now
 
     lease, renew = own.lease.total_seconds(), own.lease_renew.total_seconds()
-    hint = RedisLease(settings.channels.url, node, clock, events, lease=lease, renew=renew)
+    key = f"{settings.channels.prefix}:coordinator:leader"
+    hint = RedisLease(settings.channels.url, node, clock, events, lease=lease, renew=renew, key=key)
     try:
         yield hint
     finally:

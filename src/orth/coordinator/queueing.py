@@ -168,7 +168,7 @@ class Queueing(LeaderLoop):
         wakes: Sequence[Loop],
     ) -> None:
         super().__init__(election, clock, events)
-        self._longest_pause = _LOOK_EVERY
+        self._every = self._longest_pause = min(_LOOK_EVERY, patience.missing / 6)
         self._db = db
         self._channels = channels
         self._names = names
@@ -201,7 +201,7 @@ class Queueing(LeaderLoop):
         await self._end_old(term, rows)
         await self._tell_left_over(seen.named)
         await self._clean()
-        return _LOOK_EVERY
+        return self._every
 
     # --- looking
 

@@ -241,14 +241,12 @@ class DispatchUnreadable(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class DispatchStale(Event):
-    """So long has passed since executions were taken that others may have them by now: they are not begun here."""
+class DispatchWithdrawn(Event):
+    """Messages of executions that are over, or that another process has; they were not begun."""
 
-    level = logging.WARNING
-    sentence = "{count} executions of {queue} were not begun: {seconds:.0f} s passed after they were taken"
+    sentence = "{count} executions of {queue} were not begun: they were withdrawn, or another executor has them"
     queue: str
     count: int
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

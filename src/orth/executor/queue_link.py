@@ -29,7 +29,7 @@ from orth.executor.queue_reports import Outgoing, Reports, Taken, Worker
 from orth.wire.channel_calls import ChannelCalls
 from orth.wire.channel_messages import Acknowledged, Standing, WorkerBeat
 from orth.wire.coordinator_calls import CoordinatorLink
-from orth.wire.messages import CallbackItem, CallbackVerdict, RegistryRequest, Verdict
+from orth.wire.messages import STANDING_LIMIT, CallbackItem, CallbackVerdict, RegistryRequest, Verdict
 
 PATIENCE = 3.0
 """Seconds within which the owner's answer to a result is expected."""
@@ -75,6 +75,8 @@ class QueueLink:
         self._patience = PATIENCE
         self._not_before = clock.monotonic()
         self.taken: dict[int, Taken] = {}
+        self.in_hand: tuple[int, ...] = ()
+        """Executions that were taken a moment ago and are about to be admitted."""
         self.queues: tuple[str, ...] = ()
         self.places = 0
         self.draining = False
@@ -111,15 +113,17 @@ class QueueLink:
         said = request.orth
         assert said is not None, "our own registrations have an announcement"
         load = said.load
+        running = tuple(dict.fromkeys([*said.running, *self.in_hand, *list(self.taken)]))
+        more = len(running) - len(said.running)
         return WorkerBeat(
             worker_id=self._worker.id,
             incarnation=self._worker.incarnation,
             app_name=request.registry_key,
             queues=self.queues,
             status=status,
-            active_jobs=load.running + load.queued if load else len(said.running),
+            active_jobs=(load.running + load.queued if load else len(said.running)) + more,
             max_concurrent_jobs=self.places,
-            running=said.running,
+            running=running[:STANDING_LIMIT],
             unacknowledged=said.unacknowledged,
             unacknowledged_results=load.unacknowledged if load else len(said.unacknowledged),
             address=request.registry_value,

@@ -103,6 +103,7 @@ class Outgoing:
             attempt=taken.dispatch.attempt,
             seq=0,
             status=standing,
+            sending=taken.dispatch.sending,
             worker_id=self._worker.id,
             incarnation=self._worker.incarnation,
             timestamp=iso(self._clock.now()),

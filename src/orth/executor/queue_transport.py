@@ -2,36 +2,35 @@
 
 ``Taking`` competes on the dispatch lines of this executor's queues, the most urgent priority first and the queues of
 one priority in turn, and asks for no more than it has places for. What it gets goes through the same admission as a
-trigger that was pushed. ``Cancels`` hears which executions are to end. What there is to say goes out through
+trigger that was pushed. ``queue_cancels`` hears which executions are to end. What there is to say goes out through
 ``queue_reports`` and ``queue_logs``, results and beats through ``queue_link``.
 
-A message leaves its queue *before* its execution begins. So a process that dies in between costs time, because a
-coordinator finds that nobody has it and sends it again, and never a second run. What may have been handed out while an
-answer was lost is given back, whenever nothing is in hand: then all that bears this consumer's name was never seen. And
-what was in hand for longer than ``STALE_AFTER``, in a process that was stopped or swapped out, is not begun at all:
-by then it may have been sent to another.
+A message may be old: its execution may have been cancelled, or given up for lost and offered anew. What was said about
+it tells (``may_start``), and is looked at shortly before it begins; again, if the process was held up in between. And a
+message leaves its queue *before* its execution begins. So a process that dies at any moment costs time, because a
+coordinator finds that nobody has it and offers it again, and never a second run. What may have been handed out while an
+answer was lost is given back, whenever nothing is in hand: then all that bears this consumer's name was not begun.
 
 On leaving, nothing more is taken; what had been accepted and has not begun goes back into its queue.
 """
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from pydantic import ValidationError
 
-from orth.channels.interface import Channels, Delivery, Listening
+from orth.channels.interface import START, Channels, Delivery
 from orth.channels.names import WAITING_LINES, Names
 from orth.clock import Clock
-from orth.domain.executions import FAILURE
+from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import OrthError, Unavailable
 from orth.events import Event, Events
 from orth.executor.admission import Admission
 from orth.executor.context import JobContext, Outcome
 from orth.executor.facts import (
-    DispatchStale,
     DispatchUnreadable,
+    DispatchWithdrawn,
     ExecutionFinished,
     ExecutionsReturned,
     ExecutionStarted,
@@ -39,6 +38,7 @@ from orth.executor.facts import (
 from orth.executor.job_threads import JobThreads
 from orth.executor.outbox import Outbox
 from orth.executor.progress import Progress
+from orth.executor.queue_cancels import Cancels
 from orth.executor.queue_link import QueueLink
 from orth.executor.queue_logs import LogFeed
 from orth.executor.queue_reports import Outgoing, Reports, Taken, Worker
@@ -46,17 +46,17 @@ from orth.executor.run_logs import RunLogs
 from orth.executor.running import conclude
 from orth.loop import Loop
 from orth.wire.channel_calls import ChannelCalls
-from orth.wire.channel_messages import Cancel, Dispatch, Standing
+from orth.wire.channel_messages import Dispatch, Standing, may_start
 from orth.wire.coordinator_calls import CoordinatorLink
-from orth.wire.messages import KillRequest, RunAnswer
 
-TAKE_WAIT = 2.0
-"""Seconds a request for work waits at the channels; leaving waits for the one in hand."""
+TAKE_WAIT = 1.0
+"""Seconds a request for work waits at the channels; leaving waits for the one under way."""
 TAKE_AT_ONCE = 100
-STALE_AFTER = 10.0
-CANCELS_KEPT = 10_000
-"""Cancelled executions kept in mind, for those that come out of a queue later."""
-_FULL_PAUSE = 5.0
+STALE_AFTER = 2.0
+"""Seconds for which it counts that an execution was not withdrawn."""
+_WORDS = 1_000
+_REQUEST_OUTLIVES = 10.0
+_FIRST_LOOK, _FULL_PAUSE = 0.001, 1.0
 _REFUSING_PAUSE = 1.0
 _LONGEST_PAUSE = 5.0
 _LEAVE_WITHIN = 5.0
@@ -132,22 +132,20 @@ class QueueTransport:
 
     # --- what happens to an execution
 
-    def accepted(self, taken: Taken) -> None:
+    def begin(self, taken: Taken) -> None:
         """It is about to be admitted, and may run and end at once."""
         self.link.taken[taken.id] = taken
         self._feed.begin(taken)
 
-    def answered(self, taken: Taken, answer: RunAnswer, *, known: bool) -> None:
-        """Admission has decided; ``known`` says that the execution was here before."""
-        if known:
-            return
-        if answer.code == 200:
-            if taken.id in self.link.taken:
-                self.tell(taken, Standing.ACCEPTED)
-            return
+    def drop(self, taken: Taken) -> None:
+        """It is not carried out here."""
         self.link.taken.pop(taken.id, None)
         self._feed.drop(taken.id)
-        self.tell(taken, Standing.REFUSED, message=answer.msg)
+
+    def tell_accepted(self, taken: Taken) -> None:
+        """Unless it was not, or has ended meanwhile."""
+        if taken.id in self.link.taken:
+            self.tell(taken, Standing.ACCEPTED)
 
     def tell(self, taken: Taken, standing: Standing, **facts: object) -> None:
         self.outgoing.tell(taken, standing, **facts)
@@ -172,26 +170,24 @@ class QueueTransport:
                 self.tell(taken, Standing.RUNNING)
         elif isinstance(event, ExecutionFinished):
             with suppress(RuntimeError):  # the event loop has ended before its last execution
-                self.taking.wake()
+                self.taking.place_freed()
 
     # --- leaving
 
     async def stop_taking(self) -> None:
         """Take nothing more and put back what has not begun. Beats go on, and say that this executor drains."""
         self.link.draining = True
-        await self.taking.end()
-        withdrawn = self._threads.withdraw(list(self.link.taken))
+        self.taking.end()
+        withdrawn = [self.link.taken[log_id] for log_id in self._threads.withdraw(list(self.link.taken))]
         lines: dict[str, list[Taken]] = {}
-        for log_id in withdrawn:
-            taken = self.link.taken.pop(log_id)
-            self._feed.drop(log_id)
+        for taken in withdrawn:
+            self.drop(taken)
             lines.setdefault(taken.line, []).append(taken)
-        returned = sum([await self._put_back(line, executions) for line, executions in lines.items()])
-        if returned:
-            self._events.emit(ExecutionsReturned(returned))
+        for line, executions in lines.items():
+            await self.put_back(line, executions)
 
-    async def _put_back(self, line: str, executions: Sequence[Taken]) -> int:
-        """Into their queue, or, if that cannot be done, an end for each."""
+    async def put_back(self, line: str, executions: Sequence[Taken]) -> None:
+        """Into their queue; if that cannot be done, a result for each."""
         messages = [taken.dispatch.model_dump(mode="json", by_alias=True, exclude_none=True) for taken in executions]
         for taken in executions:
             self.outgoing.tell(taken, Standing.RETURNED)
@@ -203,20 +199,20 @@ class QueueTransport:
             for taken in executions:
                 self.link.taken[taken.id] = taken
                 self._outbox.add(conclude(taken.dispatch.trigger, outcome, None, self._worker.incarnation))
-            return 0
-        return len(executions)
+        else:
+            self._events.emit(ExecutionsReturned(len(executions)))
 
     async def leave(self) -> None:
         """The last step, after everything was delivered: say what is left to say and let go of the channels."""
         with suppress(OrthError, TimeoutError):
             async with asyncio.timeout(_LEAVE_WITHIN):
+                await self.taking.over()
                 await self._feed.turn()
                 await self._reports.hurry()
-                await self.taking.give_back()
                 await self.link.leave()
-        await self.cancels.deafen()
         with suppress(OrthError, TimeoutError):
             async with asyncio.timeout(_LEAVE_WITHIN):
+                await self.cancels.deafen()
                 await self._channels.close()
 
     def close(self) -> None:
@@ -230,12 +226,7 @@ class Taking(Loop):
     """Fetches executions while there are places for them."""
 
     def __init__(
-        self,
-        house: QueueTransport,
-        channels: Channels,
-        names: Names,
-        admission: Admission,
-        outbox: Outbox,
+        self, house: QueueTransport, channels: Channels, names: Names, admission: Admission, outbox: Outbox
     ) -> None:
         super().__init__(house.clock, house.events)
         self._longest_pause = _LONGEST_PAUSE
@@ -248,65 +239,96 @@ class Taking(Loop):
         self._in_doubt: list[float] = []
         """When to give back what an unheard answer may have brought."""
         self._hand = asyncio.Lock()
+        self._looks = 0
+        """How often there was no place since something ended."""
         self._ended = False
 
     async def turn(self) -> float:
         async with self._hand:
             if self._ended:
-                return _FULL_PAUSE
+                return TAKE_WAIT
             if self._outbox.refusal is not None:
                 return _REFUSING_PAUSE
             if self._in_doubt and self._in_doubt[0] <= self.clock.monotonic():
-                await self.give_back()
+                await self._give_back(self._lines())
                 self._in_doubt.pop(0)
             free = self._house.free()
             if free <= 0:
-                return _FULL_PAUSE
+                self._looks += 1
+                return min(_FULL_PAUSE, _FIRST_LOOK * 2.0 ** min(self._looks, 16))
             await self._take(min(free, TAKE_AT_ONCE))
             return 0.0
 
-    async def end(self) -> None:
-        """Take nothing more; what is in hand is dealt with first."""
-        self._ended = True
-        async with self._hand:
-            self.stop()
+    def place_freed(self) -> None:
+        """An execution has ended, or is about to have: its end is told while it still has its place."""
+        self._looks = 0
+        self.wake()
 
-    async def give_back(self) -> None:
-        """What bears our name and never arrived goes to others. Nothing may be in hand."""
-        for line in self._lines():
+    def end(self) -> None:
+        """Take nothing more. A request that is under way comes back within ``TAKE_WAIT``, and what it brings goes
+        back.
+        """
+        self._ended = True
+        self.stop()
+
+    async def over(self) -> None:
+        """Wait until nothing is in hand."""
+        async with self._hand:
+            if self._in_doubt:
+                await self._give_back(self._lines())
+
+    async def _give_back(self, lines: Iterable[str]) -> None:
+        """What bears our name, and was not begun, goes to others. Nothing else may be in hand."""
+        for line in lines:
             await self._channels.give_back(line, self._house.consumer)
 
     def _lines(self) -> list[str]:
         """Where to look, in this order: by priority, and within one the queues in turn."""
-        return [
-            self._names.dispatch(queue, priority)
-            for priority in reversed(range(WAITING_LINES))
-            for queue in self._queues
-        ]
+        urgency = reversed(range(WAITING_LINES))
+        return [self._names.dispatch(queue, priority) for priority in urgency for queue in self._queues]
 
     async def _take(self, limit: int) -> None:
-        asked = self.clock.monotonic()
         try:
             found = await self._channels.take(self._lines(), self._house.consumer, limit=limit, wait=TAKE_WAIT)
+            if self._ended:
+                await self._give_back(found)
+                return
+            self._queues.append(self._queues.pop(0))
             for line, deliveries in found.items():
-                await self._channels.done(line, self._house.consumer, [delivery.id for delivery in deliveries])
+                await self._begin(line, deliveries)
         except Unavailable:
             now = self.clock.monotonic()
             # Twice: a request that we gave up on may still be waiting at the other end.
-            self._in_doubt = [now, now + TAKE_WAIT + STALE_AFTER]
+            self._in_doubt = [now, now + TAKE_WAIT + _REQUEST_OUTLIVES]
             raise
-        self._queues.append(self._queues.pop(0))
-        for line, deliveries in found.items():
-            await self._begin(line, deliveries, asked)
+        finally:
+            self._house.link.in_hand = ()
 
-    async def _begin(self, line: str, deliveries: Sequence[Delivery], asked: float) -> None:
-        held = self.clock.monotonic() - asked - TAKE_WAIT
-        if held > STALE_AFTER:
-            self.events.emit(DispatchStale(line, len(deliveries), held))
-            return
+    async def _begin(self, line: str, deliveries: Sequence[Delivery]) -> None:
         executions = [taken for delivery in deliveries if (taken := self._understood(line, delivery)) is not None]
-        if executions:
-            await asyncio.to_thread(self._admit, executions)
+        self._house.link.in_hand = tuple(taken.id for taken in executions)
+        looked_at, allowed = self.clock.monotonic(), await self._allowed(executions)
+        await self._channels.done(line, self._house.consumer, [delivery.id for delivery in deliveries])
+        if self.clock.monotonic() - looked_at > STALE_AFTER:
+            allowed = await self._allowed(allowed)
+        if len(allowed) < len(executions):
+            self.events.emit(DispatchWithdrawn(line, len(executions) - len(allowed)))
+        refused = await asyncio.to_thread(self._admit, allowed) if allowed else []
+        if refused and (self._ended or self._outbox.refusal is not None):
+            await self._house.put_back(line, [taken for taken, _ in refused])
+            return
+        for taken, why in refused:
+            self._house.tell(taken, Standing.REFUSED, message=why)
+
+    async def _allowed(self, executions: Sequence[Taken]) -> list[Taken]:
+        """Those that may be begun, by what is in their status boxes."""
+        boxes = {taken.id: self._names.status(taken.job_id, taken.id) for taken in executions}
+        if not boxes:
+            return []
+        said = await self._channels.read(dict.fromkeys(boxes.values(), START), limit=_WORDS)
+        words = {box: [entry.message for entry in entries] for box, entries in said.items()}
+        consumer = self._house.consumer
+        return [taken for taken in executions if may_start(taken.dispatch, words.get(boxes[taken.id], ()), consumer)]
 
     def _understood(self, line: str, delivery: Delivery) -> Taken | None:
         try:
@@ -317,78 +339,18 @@ class Taking(Loop):
             self.events.emit(DispatchUnreadable(line, f"{where}: {first['msg']}"))
             return None
 
-    def _admit(self, executions: Sequence[Taken]) -> None:
-        """In a thread: sources may have to be compiled."""
-        admitted: list[tuple[Taken, bool]] = []
-        for taken in executions:
-            if taken.id in self._house.cancels:
-                self._house.tell(taken, Standing.REFUSED, message="It was cancelled before it began.")
-                continue
-            known = self._is_known(taken)
-            admitted.append((taken, known))
-            if not known:
-                self._house.accepted(taken)
-        answers = self._admission.run_all([taken.dispatch.trigger for taken, _ in admitted])
-        for (taken, known), answer in zip(admitted, answers, strict=True):
-            self._house.answered(taken, answer, known=known)
+    def _admit(self, executions: Sequence[Taken]) -> list[tuple[Taken, str | None]]:
+        """Those that were refused, and why. In a thread: sources may have to be compiled."""
+        fresh = [taken for taken in executions if not self._is_known(taken)]
+        for taken in fresh:
+            self._house.begin(taken)
+        answers = self._admission.run_all([taken.dispatch.trigger for taken in fresh])
+        refused = [(taken, answer.msg) for taken, answer in zip(fresh, answers, strict=True) if answer.code != SUCCESS]
+        for taken, _ in refused:
+            self._house.drop(taken)
+        for taken in fresh:
+            self._house.tell_accepted(taken)
+        return refused
 
     def _is_known(self, taken: Taken) -> bool:
         return taken.id in self._house.link.taken or self._admission.is_known(taken.dispatch.trigger)
-
-
-class Cancels(Loop):
-    """Hears which executions are to end, and begins to end those that are here."""
-
-    def __init__(
-        self,
-        channels: Channels,
-        names: Names,
-        taken: Mapping[int, Taken],
-        admission: Admission,
-        clock: Clock,
-        events: Events,
-    ) -> None:
-        super().__init__(clock, events)
-        self._longest_pause = _LONGEST_PAUSE
-        self._channels = channels
-        self._topic = names.cancel
-        self._taken = taken
-        self._admission = admission
-        self._stack = AsyncExitStack()
-        self._ear: Listening | None = None
-        self._cancelled: OrderedDict[int, None] = OrderedDict()
-
-    def __contains__(self, log_id: int) -> bool:
-        return log_id in self._cancelled
-
-    async def turn(self) -> float:
-        try:
-            if self._ear is None:
-                self._ear = await self._stack.enter_async_context(self._channels.listen([self._topic]))
-            heard = await self._ear.next(TAKE_WAIT)
-        except Unavailable:
-            await self.deafen()
-            raise
-        for one in heard:
-            self._cancel(one.message)
-        return 0.0
-
-    async def deafen(self) -> None:
-        """Listen no more, until the next turn."""
-        self._ear = None
-        with suppress(OrthError):
-            await self._stack.aclose()
-
-    def _cancel(self, message: Mapping[str, object]) -> None:
-        try:
-            cancel = Cancel.model_validate(message)
-        except ValidationError as error:
-            self.events.emit(DispatchUnreadable(self._topic, f"{error.error_count()} members are missing or wrong"))
-            return
-        self._cancelled[cancel.execution_id] = None
-        if len(self._cancelled) > CANCELS_KEPT:
-            self._cancelled.popitem(last=False)
-        taken = self._taken.get(cancel.execution_id)
-        if taken is not None:
-            taken.cancelled = True
-            self._admission.kill(KillRequest(job_id=cancel.job_id, log_id=cancel.execution_id))

@@ -86,6 +86,7 @@ class ExecutorSettings:
             queue_heartbeat=own.queue_heartbeat.total_seconds(),
             queue_log_limit=settings.logs.archive_limit,
             channels_url=settings.channels.url,
+            channels_prefix=settings.channels.prefix,
         )
 
 

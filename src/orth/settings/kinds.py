@@ -176,6 +176,12 @@ Switch = Annotated[bool, Kind("true or false")]
 
 Name = Annotated[str, Field(min_length=1, max_length=64), _reading(_stripped), Kind("text")]
 OptionalName = Annotated[str | None, Field(max_length=64), _reading(_or_none), Kind("text")]
+Prefix = Annotated[
+    str,
+    Field(max_length=32, pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9_.:-]*[A-Za-z0-9])?$"),
+    _reading(_stripped),
+    Kind("text"),
+]
 Queue = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$")]
 Queues = Annotated[
     tuple[Queue, ...],

@@ -31,6 +31,7 @@ from orth.settings.kinds import (
     OptionalText,
     OptionalUrl,
     Pauses,
+    Prefix,
     Queues,
     Roles,
     ScriptKinds,
@@ -81,6 +82,16 @@ class ChannelsSection(Section):
         option="--channels",
         shown=False,
     )
+    prefix: Prefix = _setting(
+        "orchestrix", "How the name of each channel begins; clusters that share a Redis need different ones."
+    )
+    queue_limit: Count = _setting(
+        100_000, "Messages of one queue that are not done, at most; what is sent beyond that waits in the database."
+    )
+    box_limit: Count = _setting(
+        10_000, "Messages about one execution that are kept for its owner, at most; its executor keeps the others."
+    )
+    message_limit: Bytes = _setting(4 * 1024 * 1024, "Largest message.")
 
 
 class ClusterSection(Section):

@@ -8,18 +8,18 @@ present instant, so that positions grow even when a box is removed and made agai
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Connection, bindparam, delete, insert, select, union_all
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from orth.errors import StoreUnavailable
 from orth.store.channel_tables import box_entries, boxes
-from orth.store.engines import among, insert_new, locked, update_many
+from orth.store.engines import among, insert_new, locked
 
 _PER_STATEMENT = 500
 _TRIES = 5
-_SIZES = (64, 16, 4, 1)  # few forms of one statement: each is compiled once
+_SMALL = 32
+"""Boxes with so few entries are read whole, many in one statement, and what was asked for is picked out."""
 
 
 @dataclass(slots=True)
@@ -52,8 +52,7 @@ def append_to_boxes(
                 rows += _placed(heads[box], payloads)
     if rows:
         connection.execute(insert(box_entries), rows)
-        grown = {row["box_id"] for row in rows}
-        _write_heads(connection, [head for head in heads.values() if head.id in grown], now)
+        _write_heads(connection, Counter(row["box_id"] for row in rows), now)
     return refused
 
 
@@ -89,68 +88,41 @@ def _locked_heads(connection: Connection, names: Sequence[str]) -> dict[str, _He
     return {row.name: _Head(row.id, row.last_position, row.entries) for row in rows}
 
 
-def _write_heads(connection: Connection, heads: Iterable[_Head], now: int) -> None:
-    rows = [
-        {"id": head.id, "last_position": head.last_position, "entries": head.entries, "grown_at": now} for head in heads
-    ]
-    update_many(connection, boxes, ["id"], rows)
+def _write_heads(connection: Connection, grown: Mapping[int, int], now: int) -> None:
+    """Say by how much boxes, by their ids, have grown; those that grew alike in one statement."""
+    alike: dict[int, list[int]] = {}
+    for box_id, count in grown.items():
+        alike.setdefault(count, []).append(box_id)
+    for count, ids in alike.items():
+        longer = {"last_position": boxes.c.last_position + count, "entries": boxes.c.entries + count, "grown_at": now}
+        for some in _chunks(ids):
+            connection.execute(update(boxes).where(among(connection, boxes.c.id, some)).values(longer))
 
 
 def read_boxes(connection: Connection, after: Mapping[str, int], limit: int) -> list[BoxEntry]:
     """What each box has after a position, in order, up to ``limit`` for each box."""
-    asked: list[tuple[int, int]] = []
-    names: dict[int, str] = {}
+    grown: dict[int, str] = {}
+    small: list[int] = []
     for some in _chunks(list(after)):
-        heads = select(boxes.c.id, boxes.c.name, boxes.c.last_position).where(among(connection, boxes.c.name, some))
-        for head in connection.execute(heads):
+        heads = select(boxes.c.id, boxes.c.name, boxes.c.last_position, boxes.c.entries)
+        for head in connection.execute(heads.where(among(connection, boxes.c.name, some))):
             if head.last_position > after[head.name]:
-                names[head.id] = head.name
-                asked.append((head.id, after[head.name]))
+                grown[head.id] = head.name
+                if head.entries <= limit and (head.entries <= _SMALL or not after[head.name]):
+                    small.append(head.id)
     found: list[BoxEntry] = []
-    for part in _parts(asked):
-        places = {
-            f"{key}{number}": value for number, pair in enumerate(part) for key, value in zip("bp", pair, strict=True)
-        }
-        rows = connection.execute(_entries_of(len(part)), {**places, "limit": limit})
-        found += [BoxEntry(names[row.box_id], row.position, row.payload) for row in rows]
+    for some in _chunks(small):
+        rows = connection.execute(select(box_entries).where(among(connection, box_entries.c.box_id, some)))
+        found += [_entry(grown, row) for row in rows if row.position > after[grown[row.box_id]]]
+    for box_id in grown.keys() - small:
+        later = box_entries.c.box_id == box_id, box_entries.c.position > after[grown[box_id]]
+        rows = connection.execute(select(box_entries).where(*later).order_by(box_entries.c.position).limit(limit))
+        found += [_entry(grown, row) for row in rows]
     return sorted(found, key=lambda entry: (entry.box, entry.position))
 
 
-@lru_cache
-def _entries_of(count: int) -> CompoundSelect[Any]:
-    """What ``count`` boxes (``b0``, ``b1`` …) have after their positions (``p0``, ``p1`` …)."""
-    each = [
-        select(
-            select(box_entries)
-            .where(box_entries.c.box_id == bindparam(f"b{number}"), box_entries.c.position > bindparam(f"p{number}"))
-            .order_by(box_entries.c.position)
-            .limit(bindparam("limit"))
-            .subquery()
-        )
-        for number in range(count)
-    ]
-    return union_all(*each)
-
-
-def _parts(asked: Sequence[tuple[int, int]]) -> Iterable[Sequence[tuple[int, int]]]:
-    start = 0
-    for size in _SIZES:
-        while len(asked) - start >= size:
-            yield asked[start : start + size]
-            start += size
-
-
-def trim_boxes(connection: Connection, up_to: Mapping[str, int]) -> None:
-    """Forget what boxes hold up to a position, that one included."""
-    heads: dict[str, _Head] = {}
-    for some in _chunks(sorted(up_to)):
-        heads |= _locked_heads(connection, some)
-    gone: Counter[int] = Counter()
-    for box, head in heads.items():
-        old = delete(box_entries).where(box_entries.c.box_id == head.id, box_entries.c.position <= up_to[box])
-        gone[head.id] = connection.execute(old).rowcount
-    rows = [{"id": head.id, "entries": head.entries - gone[head.id]} for head in heads.values() if gone[head.id]]
-    update_many(connection, boxes, ["id"], rows)
+def _entry(names: Mapping[int, str], row: Row[Any]) -> BoxEntry:
+    return BoxEntry(names[row.box_id], row.position, row.payload)
 
 
 def remove_boxes(connection: Connection, names: Sequence[str]) -> None:

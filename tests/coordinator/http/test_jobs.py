@@ -60,6 +60,8 @@ def test_everything_unsaid_has_a_default(site: Site, admin: Caller) -> None:
         "misfire_strategy": "DO_NOTHING",
         "executor_route_strategy": "ROUND",
         "label_selector": "",
+        "executor_queue": "",
+        "priority": 1,
         "super_task_id": 0,
         "executor_handler": "report",
         "executor_param": "",

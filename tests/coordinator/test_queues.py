@@ -1,0 +1,224 @@
+"""Executions on queue transport, from their trigger to their result, with a coordinator that turns."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from orth.channels.interface import START
+from orth.coordinator.facts import OffersReclaimed, OffersRepeated
+from orth.coordinator.logs.reading import Page
+from orth.domain import reasons
+from orth.domain.executions import Phase, Status
+from orth.store.executions import find_execution
+from orth.wire.channel_messages import Standing, may_start
+from tests.coordinator.queue_site import APP, NAMES, QueueSite, Worker, eventually, quick_settings
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[QueueSite]:
+    async with QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path) as site:
+        yield site
+
+
+async def test_an_execution_goes_through_a_queue_and_its_result_comes_back(site: QueueSite) -> None:
+    job = await site.job(executor_param="p")
+    one = await site.trigger(job)
+    async with Worker(site.channels) as worker:
+        (dispatch,) = await worker.take()
+        assert (dispatch.execution_id, dispatch.job_id, dispatch.queue) == (one, job.id, f"{APP}.a")
+        assert (dispatch.job_type, dispatch.arguments, dispatch.trigger.log_id) == ("work", "p", one)
+        waiting = await site.execution(one)
+        assert (waiting.phase, waiting.status, waiting.queue) == (Phase.OFFERED, Status.INIT, f"{APP}.a")
+
+        await worker.accept(dispatch)
+        taken = await site.until(one, lambda it: it.phase is Phase.DISPATCHED)
+        assert (taken.executor_address, taken.incarnation) == ("queue://worker", worker.incarnation)
+        assert taken.status is Status.PENDING
+        await worker.say(dispatch, Standing.RUNNING)
+        await site.until(one, lambda it: it.phase is Phase.RUNNING)
+
+        await worker.finish(dispatch, message="done")
+        ended = await site.until(one, lambda it: it.status.terminal)
+        assert (ended.status, ended.handle_msg) == (Status.SUCCESS, "done")
+        assert await eventually(worker.acknowledged, bool) == {one: "stored"}
+
+
+async def test_a_short_execution_is_written_only_twice(site: QueueSite) -> None:
+    """Once when it is offered and once when it ends: who had it is not worth a write of its own."""
+    job = await site.job()
+    one = await site.trigger(job)
+    async with Worker(site.channels) as worker:
+        (dispatch,) = await worker.take()
+        await worker.accept(dispatch)
+        await worker.finish(dispatch)
+        ended = await site.until(one, lambda it: it.status.terminal)
+        assert ended.status is Status.SUCCESS
+        assert ended.incarnation is None  # its acceptance was never written
+
+
+async def test_a_higher_priority_is_taken_first(site: QueueSite) -> None:
+    jobs = [await site.job(priority=priority) for priority in (0, 1, 3, 2)]
+    ids = [await site.trigger(job) for job in jobs]
+    for one in ids:
+        await site.until(one, lambda it: it.phase is Phase.OFFERED)
+    await site.coordinators[0].work.offering.all_sent()
+    worker = Worker(site.channels)
+    taken = [(await worker.take())[0].execution_id for _ in ids]
+    assert taken == [ids[2], ids[3], ids[1], ids[0]]
+
+
+async def test_a_log_is_read_while_it_grows_and_outlives_its_boxes(site: QueueSite) -> None:
+    job = await site.job()
+    one = await site.trigger(job)
+    logs = site.coordinators[0].records.logs
+
+    async def page(line: int) -> Page:
+        return await logs.page(await logs.source(one), line)
+
+    async with Worker(site.channels) as worker:
+        (dispatch,) = await worker.take()
+        await worker.accept(dispatch)
+        await worker.log(dispatch, 1, "first\nsecond")
+        live = await page(1)
+        assert (list(live.lines.texts), live.end) == (["first", "second"], False)
+        await worker.log(dispatch, 3, "third")
+        assert list((await page(3)).lines.texts) == ["third"]
+        assert list((await logs.tail(await logs.source(one), 2)).lines.texts) == ["second", "third"]
+        await worker.log(dispatch, 4, "last", end=True)
+        await worker.finish(dispatch)
+        await site.until(one, lambda it: it.status.terminal)
+        box = NAMES.logs(job.id, one)
+        await eventually(lambda: site.channels.read({box: START}, limit=1), lambda found: not found.get(box))
+        kept = await page(1)
+        assert (list(kept.lines.texts), kept.end, kept.archived) == (["first", "second", "third", "last"], True, True)
+
+
+async def test_what_is_gone_from_its_queue_is_offered_again_and_the_earlier_offer_is_void(site: QueueSite) -> None:
+    job = await site.job()
+    one = await site.trigger(job)
+    async with Worker(site.channels) as worker:
+        (lost,) = await worker.take()  # and never heard of again
+        (again,) = await worker.take(wait=20.0)
+        assert again.execution_id == one
+        assert again.sending > lost.sending
+        box = NAMES.status(job.id, one)
+        said = [entry.message for entry in (await site.channels.read({box: START}, limit=10))[box]]
+        assert not may_start(lost, said, worker.incarnation)
+        assert may_start(again, said, worker.incarnation)
+        await worker.accept(again)
+        await worker.finish(again)
+        assert (await site.until(one, lambda it: it.status.terminal)).status is Status.SUCCESS
+    assert site.recorder.all(OffersRepeated)
+
+
+async def test_the_result_of_an_offer_that_was_given_up_is_taken(site: QueueSite) -> None:
+    job = await site.job()
+    one = await site.trigger(job)
+    async with Worker(site.channels) as worker, Worker(site.channels, name="other") as other:
+        (first,) = await worker.take()
+        (again,) = await other.take(wait=20.0)
+        await worker.finish(first, message="it was there after all")
+        ended = await site.until(one, lambda it: it.status.terminal)
+        assert (ended.status, ended.handle_msg) == (Status.SUCCESS, "it was there after all")
+        await other.finish(again, message="second")
+        assert (await site.execution(one)).handle_msg == "it was there after all"
+
+
+async def test_what_a_dead_process_had_in_hand_goes_to_another(site: QueueSite) -> None:
+    job = await site.job()
+    one = await site.trigger(job)
+    async with Worker(site.channels, name="dying") as dying:
+        await dying.take(done=False)
+        dying.fall_silent()
+    async with Worker(site.channels) as worker:
+        (dispatch,) = await worker.take(wait=20.0)
+        assert dispatch.execution_id == one
+        await worker.accept(dispatch)
+        await worker.finish(dispatch)
+        await site.until(one, lambda it: it.status is Status.SUCCESS)
+    assert site.recorder.all(OffersReclaimed)
+
+
+async def test_what_waits_longer_than_its_bound_fails(tmp_path: Path) -> None:
+    settings = quick_settings(tmp_path, offer_bound="2s")
+    async with QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path, settings=settings) as site:
+        one = await site.trigger(await site.job())
+        ended = await site.until(one, lambda it: it.status.terminal, 20.0)
+        assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.NOBODY_TOOK_IT)
+
+
+async def test_an_executor_that_refuses_ends_it(site: QueueSite) -> None:
+    one = await site.trigger(await site.job())
+    async with Worker(site.channels) as worker:
+        (dispatch,) = await worker.take()
+        await worker.say(dispatch, Standing.REFUSED, message="no such handler")
+        ended = await site.until(one, lambda it: it.status.terminal)
+        assert (ended.status, ended.trigger_msg) == (Status.TRIGGER_FAILED, "no such handler")
+
+
+async def test_what_is_returned_waits_again(site: QueueSite) -> None:
+    one = await site.trigger(await site.job())
+    async with Worker(site.channels) as worker:
+        (dispatch,) = await worker.take()
+        await worker.accept(dispatch)
+        await site.until(one, lambda it: it.phase is Phase.DISPATCHED)
+        await worker.say(dispatch, Standing.RETURNED)
+        worker.running.clear()
+        waiting = await site.until(one, lambda it: it.phase is Phase.OFFERED)
+        assert (waiting.status, waiting.executor_address) == (Status.INIT, None)
+
+
+async def test_a_process_that_left_with_an_execution_has_lost_it(tmp_path: Path) -> None:
+    settings = quick_settings(tmp_path, lost_after="1s")
+    async with QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path, settings=settings) as site:
+        one = await site.trigger(await site.job())
+        async with Worker(site.channels) as worker:
+            (dispatch,) = await worker.take()
+            await worker.accept(dispatch)
+            await site.until(one, lambda it: it.phase is Phase.DISPATCHED)
+            worker.fall_silent()
+            await asyncio.sleep(0)
+            await worker.beat("Stopped")
+        ended = await site.until(one, lambda it: it.status.terminal, 30.0)
+        assert (ended.status, ended.reason_code) == (Status.FAILED, reasons.RESULT_LOST)
+
+
+async def test_a_killed_execution_is_cancelled_everywhere_and_never_begun(site: QueueSite) -> None:
+    job = await site.job()
+    one = await site.trigger(job)
+    await site.until(one, lambda it: it.phase is Phase.OFFERED)
+    coordinator = site.coordinators[0]
+    async with site.channels.listen([NAMES.cancel]) as ear:
+        killing = coordinator.care.time_limits._killing
+        killed = await killing.kill(one, "admin")
+        assert killed.told
+        (heard,) = await ear.next(5.0)
+        assert heard.message["executionId"] == one
+    async with Worker(site.channels) as worker:
+        (dispatch,) = await worker.take()
+        box = NAMES.status(job.id, one)
+        said = [entry.message for entry in (await site.channels.read({box: START}, limit=10))[box]]
+        assert not may_start(dispatch, said, worker.incarnation)
+    found = await site.db.read(find_execution, one)
+    assert found is not None
+    assert found.reason_code == reasons.KILLED
+
+
+async def test_the_next_owner_reads_what_was_said_before_it_came(tmp_path: Path) -> None:
+    """The coordinator that followed it dies; another one finds the words in the box."""
+    async with QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path) as site:
+        first = site.coordinators[0]
+        one = await site.trigger(await site.job())
+        async with Worker(site.channels) as worker:
+            (dispatch,) = await worker.take()
+            await worker.accept(dispatch)
+            await site.until(one, lambda it: it.phase is Phase.DISPATCHED)
+            await first.work.election.resign()
+            await site.kill(first)
+            await worker.finish(dispatch)
+            site.start()
+            ended = await site.until(one, lambda it: it.status.terminal, 60.0)
+            assert ended.status is Status.SUCCESS
+            assert await eventually(worker.acknowledged, bool) == {one: "stored"}
