@@ -33,7 +33,7 @@ from orth.store.migrating import upgrade
 NAMES = Names()
 TOGETHER = 10
 ROOM = 500
-BAR = 0.5
+BAR = 1.0
 LINE = "2026-01-30 10:00:00.000 a line of a log as long as they usually are, with a number or two in it: 4711\n"
 
 

@@ -4,8 +4,7 @@
 the same, so nodes of ``memory`` are one.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import ExitStack
 
 import pytest
@@ -21,7 +20,6 @@ from orth.store.migrating import upgrade
 
 KINDS = ("memory", "sqlite", "postgresql", "mariadb", "redis")
 ON_DATABASES = ("sqlite", "postgresql", "mariadb")
-_PATIENCE = 30.0
 
 
 class Site:
@@ -29,8 +27,8 @@ class Site:
 
     def __init__(self, kind: str, url: str, store_url: str | None) -> None:
         self.kind = kind
-        self._url = url
-        self._store_url = store_url
+        self.url = url
+        self.store_url = store_url or "sqlite:////nowhere/orth.db"
         self._open: list[Channels] = []
         self._stores = ExitStack()
 
@@ -39,13 +37,13 @@ class Site:
         if self.kind == "memory" and self._open:
             assert limits is None
             return self._open[0]
-        channels = open_channels(self._url, self.store(), SystemClock(), Events(), limits=limits)
+        channels = open_channels(self.url, self.store(), SystemClock(), Events(), limits=limits)
         self._open.append(channels)
         return channels
 
     def store(self) -> Database:
         """The database as another process has it; one that nobody asks where there is none."""
-        return self._stores.enter_context(open_database(self._store_url or "sqlite:////nowhere/orth.db", size=4))
+        return self._stores.enter_context(open_database(self.store_url, size=4))
 
     async def close(self) -> None:
         for channels in self._open:
@@ -91,13 +89,3 @@ def channels(site: Site) -> Channels:
 def other(channels: Channels, site: Site) -> Channels:
     """The same channels as another node has them."""
     return site.node()
-
-
-async def eventually(holds: Callable[[], bool], what: str) -> None:
-    """Wait until something holds."""
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            while not holds():
-                await asyncio.sleep(0.01)
-    except TimeoutError:
-        raise AssertionError(f"waited in vain for {what}") from None

@@ -59,6 +59,7 @@ async def test_many_boxes_at_once_each_from_its_own_position(channels: Channels,
 
 async def test_who_follows_a_box_misses_nothing_however_many_write(channels: Channels, other: Channels) -> None:
     """Of those who write at once, none may become visible behind the back of a reader."""
+
     async def write(node: Channels, first: int) -> None:
         for number in range(first, first + 40):
             await node.post({STATUS: messages(1, first=number), LOGS: messages(2, first=number)})

@@ -287,17 +287,32 @@ async def test_out_of_memory_it_refuses_what_is_new_and_lets_out_what_it_has(sta
         assert await channels.waiting(Q) == 100
 
 
-async def test_a_server_that_evicts_is_refused(start_server: StartServer) -> None:
+async def test_a_server_that_evicts_is_complained_about(start_server: StartServer) -> None:
     server = start_server(RedisServer)
     async with opened(server.url()) as channels, redis.asyncio.Redis.from_url(server.url()) as outsider:
-        await channels.check()
+        assert await channels.complaint() is None
         await outsider.config_set("maxmemory-policy", "volatile-lru")  # what has no end of life is safe from it
-        await channels.check()
+        assert await channels.complaint() is None
         await outsider.config_set("maxmemory-policy", "allkeys-lru")
-        with pytest.raises(ChannelsUnavailable, match="allkeys-lru") as refused:
-            await channels.check()
-        assert refused.value.hint is not None
-        assert "noeviction" in refused.value.hint
+        complaint = await channels.complaint()
+        assert complaint is not None
+        assert "allkeys-lru" in complaint
+        assert "noeviction" in complaint
+        await channels.check()  # it answers
+
+
+async def test_who_listens_can_leave_while_redis_is_away(start_server: StartServer) -> None:
+    server = start_server(RedisServer)
+    for moment in range(8):
+        async with (
+            opened(server.url()) as channels,
+            asyncio.timeout(10),
+            channels.listen(["topic"]),
+            channels.news(),
+        ):
+            server.kill()
+            await asyncio.sleep(0.05 * moment)
+        server.start()
 
 
 # --- foreign hands, neighbours, cleaning

@@ -1,6 +1,8 @@
 """Logs outlive their executors: copied by the leader, found by everybody, and removed in the end."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -8,14 +10,16 @@ from typing import Any
 
 import pytest
 
-from orth.coordinator.logs.facts import LogNotArchived
+from orth.coordinator import archiving
+from orth.coordinator.logs import fetches
+from orth.coordinator.logs.facts import LogBroughtABug, LogNotArchived
 from orth.coordinator.logs.reading import LogReading
 from orth.errors import Unavailable
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
 from orth.settings import Settings
 from orth.settings.sections import CoordinatorSection, LogsSection
-from orth.store.log_archives import find_archive
+from orth.store.log_archives import ArchivedLog, find_archive
 from orth.testing.cluster import Cluster
 from orth.testing.network import Line
 
@@ -161,3 +165,106 @@ async def test_a_damaged_file_is_no_reason_to_fail_while_the_executor_has_the_lo
         (file,) = (tmp_path / "coordinator" / "archive").rglob("*.gz")
         file.unlink()
         assert await whole(cluster, one) == before
+
+
+# --- executors that say anything
+
+
+class Liar:
+    """An executor whose logs are what a test says; everything else it does as it should."""
+
+    def __init__(self, cluster: Cluster, page: Callable[[int], dict[str, Any]]) -> None:
+        self._runtime = cluster.add_executor()
+        self.address = self._runtime.address
+        self.asked: list[int] = []
+        self._page = page
+        cluster.network.executors[self.address] = self  # type: ignore[assignment]  # in its place on the network
+
+    def handle(self, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        if path != "/log":
+            return self._runtime.handle(path, body, headers)
+        line = json.loads(body)["fromLineNum"]
+        self.asked.append(line)
+        return 200, json.dumps({"code": 200, "data": self._page(line)}).encode()
+
+
+def one_line(line: int) -> dict[str, Any]:
+    return {"fromLineNum": line, "toLineNum": line, "logContent": "\n", "isEnd": False}
+
+
+async def ran_at(cluster: Cluster, address: str, count: int = 1) -> list[int]:
+    job = await cluster.job(start=False, executor_handler="talk", executor_param='{"lines": 3}')
+    await cluster.advance(seconds=1)
+    found = [one for _ in range(count) for one in await cluster.trigger_all(job, None, [address])]
+    await cluster.advance(seconds=1)
+    assert [(await cluster.execution(one)).status.terminal for one in found] == [True] * count
+    return found
+
+
+async def kept_of(cluster: Cluster, *ids: int) -> list[ArchivedLog | None]:
+    return [await cluster.db.read(find_archive, one) for one in ids]
+
+
+async def test_a_page_of_nonsense_is_that_logs_trouble(tmp_path: Path) -> None:
+    async with cluster_with(tmp_path, archive="store") as cluster:
+        liar = Liar(cluster, lambda line: one_line(line) | {"toLineNum": 2**31 - 1})
+        (bad,) = await ran_at(cluster, liar.address)
+        (good,) = await ran_at(cluster, cluster.executors[0].address)
+        await cluster.advance(seconds=15)
+        assert [kept is not None for kept in await kept_of(cluster, bad, good)] == [False, True]
+        await cluster.advance(seconds=900)
+        (told,) = cluster.recorder.all(LogNotArchived)
+        assert (told.execution_id, liar.address in told.reason) == (bad, True)
+
+
+async def test_a_bug_met_with_one_log_costs_that_log_only(tmp_path: Path) -> None:
+    async with cluster_with(tmp_path, archive="folder") as cluster:
+        liar = Liar(cluster, lambda line: {"line": line // 0})
+        (bad,) = await ran_at(cluster, liar.address)
+        (good,) = await ran_at(cluster, cluster.executors[0].address)
+        await cluster.advance(seconds=60)
+        assert [kept is not None for kept in await kept_of(cluster, bad, good)] == [False, True]
+        (told,) = cluster.recorder.all(LogBroughtABug)
+        assert (told.execution_id, "ZeroDivisionError" in told.error) == (bad, True)
+        assert "\n" not in str(told)
+        assert len(liar.asked) == 1
+        assert not list((tmp_path / "coordinator" / "archive").rglob("*.part"))
+
+
+async def test_logs_without_end_hold_up_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetches, "_SOON", 0.2)
+    monkeypatch.setattr(archiving, "_PAGES", 10**9)  # so that only time ends them
+    async with cluster_with(tmp_path, archive="folder") as cluster, asyncio.timeout(120):
+        liar = Liar(cluster, one_line)
+        endless = await ran_at(cluster, liar.address, 10)
+        await cluster.advance(seconds=8)
+        asked = len(liar.asked)
+        (good,) = await ran_at(cluster, cluster.executors[0].address)
+        await cluster.advance(seconds=15)
+        assert len(liar.asked) > asked, "they go on"
+        assert await kept_of(cluster, *endless) == [None] * 10
+        assert (await kept_of(cluster, good))[0] is not None
+        await cluster.advance(seconds=100)
+        kept = [one for one in await kept_of(cluster, *endless) if one is not None]
+        assert [one.complete for one in kept] == [False, False], "as many as are fetched of one executor at a time"
+        asked = len(liar.asked)
+        await cluster.advance(seconds=100)
+        assert len(liar.asked) == asked, "it is left alone"
+        await cluster.advance(seconds=900)
+        told = cluster.recorder.all(LogNotArchived)
+        assert told
+        assert all("did not come to an end" in one.reason for one in told)
+
+
+async def test_a_log_is_given_so_many_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archiving, "_PAGES", 50)
+    async with cluster_with(tmp_path, archive="folder") as cluster:
+        liar = Liar(cluster, one_line)
+        (one,) = await ran_at(cluster, liar.address)
+        await cluster.advance(seconds=15)
+        assert len(liar.asked) == 50
+        (kept,) = await kept_of(cluster, one)
+        assert kept is not None
+        assert (kept.lines, kept.complete) == (50, False)
+        (file,) = (tmp_path / "coordinator" / "archive").rglob("*.gz")
+        assert file.stat().st_size < 50 * 100

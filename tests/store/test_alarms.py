@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 from orth.domain.alarms import AlarmKind, AlarmState, AlarmStatus, Sign, SignKind, Silence, Standing
 from orth.errors import Conflict, NotFound
 from orth.store.alarm_channels import Channel, create_channel, enabled_channels, get_channel, replace_channel
+from orth.store.alarm_order import has_heard
 from orth.store.alarms import (
     Message,
     abandon_signs,
@@ -23,6 +24,7 @@ from orth.store.alarms import (
     list_messages,
     list_standings,
     lock_signs,
+    message_given_up,
     message_refused,
     message_sent,
     next_alarm_at,
@@ -83,14 +85,18 @@ async def test_an_executions_alarm_status_goes_its_way_and_no_other(db: Database
     ids = await opened(db, 4)
     await db.tx(note_signs, failures(ids), NOW)
     signs = await db.read(noted_signs, 1, 100)
-    await db.tx(lock_signs, signs[:2], "node-1", NOW + 10)
+    await db.tx(lock_signs, signs[:1], "first:1", "node-1", NOW + 10)
+    await db.tx(lock_signs, signs[1:2], "first:2", "node-1", NOW + 10)
     await db.tx(drop_signs, signs[2:])
     assert await db.read(statuses) == [-1, -1, 1, 1]
-    await db.tx(settle_signs, 1, signs[0].id, AlarmStatus.TOLD)
+    await db.tx(settle_signs, 1, "resolved:1", AlarmStatus.TOLD)
+    await db.tx(settle_signs, 2, "first:1", AlarmStatus.TOLD)
+    assert await db.read(statuses) == [-1, -1, 1, 1]
+    await db.tx(settle_signs, 1, "first:1", AlarmStatus.TOLD)
     assert await db.read(statuses) == [2, -1, 1, 1]
-    await db.tx(settle_signs, 1, signs[-1].id, AlarmStatus.NOT_TOLD)
+    await db.tx(settle_signs, 1, "first:2", AlarmStatus.NOT_TOLD)
     assert await db.read(statuses) == [2, 3, 1, 1]
-    await db.tx(lock_signs, signs, "node-1", NOW)
+    await db.tx(lock_signs, signs, "first:3", "node-1", NOW)
     await db.tx(drop_signs, signs)
     assert await db.read(statuses) == [2, 3, 1, 1]
     assert await db.read(next_alarm_at) is None
@@ -99,7 +105,7 @@ async def test_an_executions_alarm_status_goes_its_way_and_no_other(db: Database
 async def test_a_locked_sign_never_sticks(db: Database) -> None:
     ids = await opened(db, 2)
     await db.tx(note_signs, failures(ids), NOW)
-    await db.tx(lock_signs, await db.read(noted_signs, 1, 100), "node-1", NOW + 10)
+    await db.tx(lock_signs, await db.read(noted_signs, 1, 100), "first:1", "node-1", NOW + 10)
     assert await db.read(forgotten_signs, NOW + 9, 100) == []
     forgotten = await db.read(forgotten_signs, NOW + 10, 100)
     assert len(forgotten) == 2
@@ -118,9 +124,9 @@ async def test_a_message_goes_out_once_and_comes_back_when_its_lease_runs_out(db
     (again,) = await db.tx(claim_messages, "node-2", NOW + 15, NOW + 30, 10)
     assert again.message_id == claimed.message_id
     assert again.attempts == 2
-    assert not await db.tx(message_sent, claimed, "node-1")
-    assert await db.tx(message_sent, again, "node-2")
-    assert not await db.tx(message_refused, again, "node-2", "late", None)
+    assert not await db.tx(message_sent, claimed, "node-1", NOW)
+    assert await db.tx(message_sent, again, "node-2", NOW)
+    assert not await db.tx(message_given_up, again, "node-2", "late", NOW)
     (told,) = await db.read(list_messages, before=None, limit=10)
     assert (told.state, told.error) == (AlarmState.TOLD, None)
     assert await db.read(next_alarm_at) is None
@@ -130,7 +136,7 @@ async def test_a_message_that_is_refused_waits_or_is_given_up(db: Database) -> N
     await db.tx(store_messages, [Message(1, 1, FIRST, name, "{}") for name in ("a", "b")], NOW)
     one, other = await db.tx(claim_messages, "node-1", NOW, NOW + 15, 10)
     assert await db.tx(message_refused, one, "node-1", "x\x00\ud800" + "雨" * 600, NOW + 100)
-    assert await db.tx(message_refused, other, "node-1", "no", None)
+    assert await db.tx(message_given_up, other, "node-1", "no", NOW)
     assert await db.read(states_beside, one) == {"a": AlarmState.WAITING, "b": AlarmState.FAILED}
     assert await db.read(jobs_with_messages, [1, 2]) == {1}
     assert await db.read(next_alarm_at) == NOW + 100
@@ -155,6 +161,42 @@ async def test_two_senders_never_claim_the_same_message(db: Database, peer: Data
     assert len(ids) == 100
 
 
+async def test_one_channel_hears_of_a_job_in_order(db: Database) -> None:
+    first = [Message(1, 1, FIRST, name, "{}") for name in ("a", "b")]
+    others = [Message(2, 1, AlarmKind.RESOLVED, "a", "{}"), Message(3, 1, FIRST, "a", "{}"), Message(4, 2, FIRST, "a", "{}")]
+    await db.tx(store_messages, [*first, *others], NOW)
+    claimed = await db.tx(claim_messages, "node-1", NOW, NOW + 15, 10)
+    assert [(one.execution_id, one.channel) for one in claimed] == [(1, "a"), (1, "b"), (4, "a")]
+    assert await db.tx(message_refused, claimed[0], "node-1", "busy", NOW + 100)
+    assert await db.tx(message_sent, claimed[1], "node-1", NOW)
+    assert await db.tx(message_sent, claimed[2], "node-1", NOW)
+    assert await db.tx(claim_messages, "node-1", NOW + 50, NOW + 150, 10) == []
+    assert await db.read(next_alarm_at) == NOW + 100, "and nobody looks at what waits, again and again"
+    (again,) = await db.tx(claim_messages, "node-1", NOW + 100, NOW + 200, 10)
+    assert again.id == claimed[0].id
+    assert await db.tx(message_sent, again, "node-1", NOW + 101)
+    assert await db.read(next_alarm_at) == NOW + 101
+    (well,) = await db.tx(claim_messages, "node-1", NOW + 101, NOW + 200, 10)
+    assert well.kind is AlarmKind.RESOLVED
+    assert await db.tx(message_given_up, well, "node-1", "no", NOW + 102)
+    (next_first,) = await db.tx(claim_messages, "node-1", NOW + 102, NOW + 200, 10)
+    assert next_first.execution_id == 3
+
+
+async def test_who_has_heard_of_a_failure(db: Database) -> None:
+    kinds = [FIRST, AlarmKind.REPEAT, AlarmKind.RESOLVED, FIRST, AlarmKind.RESOLVED]
+    await db.tx(store_messages, [Message(n, 1, kind, "a", "{}") for n, kind in enumerate(kinds)], NOW)
+    heard = []
+    for told in (False, True, True, False, True):
+        (one,) = await db.tx(claim_messages, "node-1", NOW, NOW + 15, 10)
+        heard.append(await db.read(has_heard, 1, "a", one.id))
+        if told:
+            await db.tx(message_sent, one, "node-1", NOW)
+        else:
+            await db.tx(message_given_up, one, "node-1", "no", NOW)
+    assert heard == [True, False, True, True, False], "where nothing is left of it, they may have"
+
+
 async def test_standings_are_kept_and_removed(db: Database) -> None:
     job_id = await stored_job(db)
     gone = job_id + 1
@@ -176,7 +218,7 @@ async def test_the_list_and_its_end(db: Database) -> None:
     assert [one.execution_id for one in await db.read(list_messages, before=everything[1].id, limit=2)] == [3, 2]
     assert [one.execution_id for one in await db.read(list_messages, before=None, limit=10, job_id=0)] == [4, 2]
     for message in await db.tx(claim_messages, "node-1", NOW, NOW + 10, 3):
-        await db.tx(message_sent, message, "node-1")
+        await db.tx(message_sent, message, "node-1", NOW)
     assert len(await db.read(list_messages, before=None, limit=10, state=AlarmState.TOLD)) == 3
     assert await db.tx(purge_messages, NOW + 10, 2) == 0
     assert await db.tx(purge_messages, NOW + 11, 2) == 2

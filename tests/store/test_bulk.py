@@ -4,9 +4,12 @@ import asyncio
 import time
 from dataclasses import replace
 
+import pytest
+
+from orth.coordinator.replaying import look_for_failed
 from orth.domain.executions import FAILURE, SUCCESS, Status
 from orth.domain.jobs import TriggerCause
-from orth.store.bulk import find_failed, find_open, hold_ended, hold_failed
+from orth.store.bulk import Failed, find_failed, find_open, hold_ended, hold_failed
 from orth.store.database import Connection, Database
 from orth.store.dead_letters import add_dead_letters, mark_replayed
 from orth.store.execution_filters import Filter
@@ -37,10 +40,11 @@ async def test_what_failed_and_was_not_tried_again_is_found(db: Database) -> Non
     await db.tx(tried_again, again, "again")
     await db.tx(tried_again, other, "retry", 3)  # the key of another job's
     await db.tx(mark_replayed, [(by_hand, 70)])
-    assert await db.read(find_failed, Filter(), 10) == ([first, second, other], 0)
-    assert await db.read(find_failed, Filter(), 2) == ([first, second], 1)
-    assert await db.read(find_failed, Filter(job_id=1), 10) == ([first, second], 0)
-    assert await db.read(find_failed, Filter(status=Status.TIMEOUT), 10) == ([], 0)
+    assert await db.read(find_failed, Filter(), 10) == Failed([first, second, other], 0, None)
+    assert await db.read(find_failed, Filter(), 2) == Failed([first, second], 1, second)
+    assert await db.read(find_failed, Filter(), 2, second) == Failed([other], 0, None)
+    assert await db.read(find_failed, Filter(job_id=1), 10) == Failed([first, second], 0, None)
+    assert await db.read(find_failed, Filter(status=Status.TIMEOUT), 10) == Failed([], 0, None)
     held = await db.tx(hold_failed, [waiting, other, by_hand, retried, second, 404])
     assert [one.id for one in held] == [second, other]
     assert [one.id for one in await db.tx(hold_ended, [waiting, retried, done])] == [retried, done]
@@ -71,5 +75,21 @@ async def test_many_are_looked_through_quickly_however_many_were_done_again(db: 
     again = [replace(an_opening(f"retry:{one}"), cause=TriggerCause.RETRY) for one in ids[:600]]
     await db.tx(open_executions, again, NOW)
     began = time.monotonic()
-    assert await db.read(find_failed, Filter(job_id=1), 1000) == (ids[600:1600], 1400)
+    assert await db.read(find_failed, Filter(job_id=1), 1000) == Failed(ids[600:1600], 1400, ids[1599])
     assert time.monotonic() - began < 4, "by their keys, not by reading the history for each"
+
+
+async def test_a_long_history_is_looked_at_in_parts(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies behind more than one part is found by going on, and no part says that it was all."""
+    monkeypatch.setattr("orth.store.bulk._LOOKED_AT", 1000)
+    ids = await db.tx(some_failed, 2500)
+    again = [replace(an_opening(f"retry:{one}"), cause=TriggerCause.RETRY) for one in ids[:2490]]
+    await db.tx(open_executions, again, NOW)
+    first = await db.read(find_failed, Filter(job_id=1), 10)
+    assert first == Failed([], 0, ids[999])
+    second = await db.read(find_failed, Filter(job_id=1), 10, ids[999])
+    assert second == Failed([], 0, ids[1999])
+    assert await db.read(find_failed, Filter(job_id=1), 4, ids[1999]) == Failed(ids[2490:2494], 6, ids[2493])
+    assert await look_for_failed(db, Filter(job_id=1), 100, 0) == Failed(ids[2490:], 0, None)
+    monkeypatch.setattr("orth.coordinator.replaying._PARTS", 2)
+    assert await look_for_failed(db, Filter(job_id=1), 100, 0) == Failed([], 0, ids[1999])

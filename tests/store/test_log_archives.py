@@ -57,11 +57,11 @@ async def test_which_executions_lack_a_log(db: Database) -> None:
     await db.tx(assign, running, ended, archived)
     await db.tx(end_executions, [success(ended), success(archived), refusal(unsent)], NOW + 9)
     await db.tx(keep_archive, kept(archived), b"x")
-    found = [Unarchived(opened, None), Unarchived(running, None), Unarchived(ended, NOW + 9)]
+    found = [Unarchived(opened, None, ""), Unarchived(running, None, ADDRESS), Unarchived(ended, NOW + 9, ADDRESS)]
     assert await db.read(newest_execution) == unsent
     assert await db.read(first_execution_since, NOW) == opened
     assert await db.read(first_execution_since, NOW + 1) is None
     assert await db.read(unarchived_between, opened - 1, unsent) == found
-    assert await db.read(unarchived_between, opened, running) == [Unarchived(running, None)]
+    assert await db.read(unarchived_between, opened, running) == found[1:2]
     assert await db.read(unarchived_among, [ended, archived, unsent]) == found[2:]
     assert await db.read(unarchived_among, []) == []

@@ -132,7 +132,7 @@ class Site:
         }
         process = self._start(name, ["server"], environment)
         if ready:
-            eventually(lambda: self._answers(process, f"http://127.0.0.1:{port}/health/ready"), what=f"{name} ready")
+            eventually(lambda: self.answers(process, f"http://127.0.0.1:{port}/health/ready"), what=f"{name} ready")
         return process
 
     def executor(self, target: Path, name: str = "executor-1", *, port: int | None = None, **more: str) -> Process:
@@ -145,7 +145,7 @@ class Site:
             **more,
         }
         process = self._start(name, ["executor", str(target)], environment)
-        eventually(lambda: self._answers(process, f"http://127.0.0.1:{port}/health"), what=f"{name} ready")
+        eventually(lambda: self.answers(process, f"http://127.0.0.1:{port}/health"), what=f"{name} ready")
         return process
 
     def api(self) -> Api:
@@ -157,7 +157,7 @@ class Site:
         return process
 
     @staticmethod
-    def _answers(process: Process, url: str) -> bool:
+    def answers(process: Process, url: str) -> bool:
         assert process.alive(), f"{process.name} ended with {process.popen.returncode}:\n{process.text()}"
         try:
             return HTTP.request("GET", url).status == 200

@@ -12,7 +12,7 @@ import urllib3
 
 from orth.errors import Invalid, Unavailable
 from orth.wire.coordinator_calls import BATCH_LIMIT, CoordinatorCalls, CoordinatorLink
-from orth.wire.dialects import read_callback, read_registry, verdicts_payload
+from orth.wire.dialects import read_callback, read_registry, reads_verdicts, verdicts_payload
 from orth.wire.messages import (
     BODY_LIMIT,
     Announcement,
@@ -33,12 +33,13 @@ RESULTS = [CallbackItem(log_id=n, handle_code=200, handle_msg=f"result {n}") for
 
 
 def judging(verdict: Verdict) -> Behaviour:
-    """A coordinator of ours that gives every item the same verdict."""
+    """A coordinator of ours that gives every item the same verdict, to whoever reads it."""
 
     def judge(exchange: Exchange) -> None:
         items = [item for item in read_callback(exchange.request.body) if isinstance(item, CallbackItem)]
         told = [CallbackVerdict(log_id=item.log_id, verdict=verdict) for item in items]
-        exchange.respond(Reply.success(verdicts_payload(told)).to_bytes())
+        payload = verdicts_payload(told) if reads_verdicts(exchange.request.headers) else None
+        exchange.respond(Reply.success(payload).to_bytes())
 
     return judge
 

@@ -12,6 +12,8 @@ Three kinds, because the messages have three needs:
 * a **box** is what somebody has to say about one execution, in order. It is kept until it is removed, so whoever
   becomes the owner reads it from where the last one stopped. Boxes announce that there is news; nobody polls them.
 
-``names`` has the public names, ``messages`` what is in them, ``interface`` the contract. ``memory`` serves one process,
-``database`` goes through the store, ``redis`` through Redis Streams; one conformance suite holds them all to the same.
+``names`` has the public names, ``interface`` the contract, ``limits`` how much fits. ``memory`` serves one process,
+``database`` goes through the store, ``redis`` through Redis Streams, and ``remote`` through a coordinator for executors
+that have neither; ``opening`` knows which. ``tests/channels`` holds them all to the same. What is in the messages is in
+``orth.wire.channel_messages``.
 """

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from orth.channels.audience import Audience
 from orth.channels.interface import START, Channels, ChannelsUnavailable, Delivery, Entry, Listening, Message
@@ -20,7 +20,7 @@ from orth.channels.packing import check_names, pack, unpack, unreadable
 from orth.channels.room import Room
 from orth.channels.watch import Watch, boxes_frame, queues_frame, topic_frame, watch_over
 from orth.clock import Clock
-from orth.errors import OrthError, StoreUnavailable, TooBusy
+from orth.errors import StoreUnavailable, TooBusy
 from orth.events import Events
 from orth.store import channel_boxes, channel_messages
 from orth.store.announcements import tell
@@ -34,7 +34,8 @@ Post = Mapping[str, Sequence[str]]
 
 _LOOK_AGAIN = 5.0
 _LOOK_AGAIN_UNTOLD = 0.5
-_CLEANED_AT_ONCE = 500
+_CLEANED_AT_ONCE = 100
+_REMOVED_AT_ONCE = 100
 _POSTS_WAITING = 10_000
 _STRAYS = 1_000
 
@@ -62,7 +63,7 @@ class DatabaseChannels(Channels):
         self._room = Room(limits.queue, clock)
         self._posts: Gathering[Post, list[str]] = Gathering(db, self._append, waiting=_POSTS_WAITING)
         self._strays: deque[_Stray] = deque(maxlen=_STRAYS)
-        self._undoing: set[asyncio.Task[None]] = set()
+        self._unfinished: set[asyncio.Task[Any]] = set()
 
     # --- queues
 
@@ -79,8 +80,7 @@ class DatabaseChannels(Channels):
             channel_messages.add_messages(connection, queue, payloads)
             tell(connection, self._origin, queues_frame({queue: len(payloads)}))
 
-        await self._tx(add)
-        self._audience.wake({queue: len(payloads)})
+        await self._to_the_end(self._tx(add), lambda _: self._audience.wake({queue: len(payloads)}))
 
     async def take(self, queues: Sequence[str], consumer: str, *, limit: int, wait: float) -> dict[str, list[Delivery]]:
         end = self._clock.monotonic() + wait
@@ -103,23 +103,23 @@ class DatabaseChannels(Channels):
         if not filled:
             return {}
         stray = _Stray(tuple(filled), consumer, secrets.token_hex(8))
-        take = self._tx(channel_messages.take_messages, filled, consumer, stray.take_id, limit)
-        taking = asyncio.ensure_future(take)
+        taking = self._begin(self._tx(channel_messages.take_messages, filled, consumer, stray.take_id, limit))
         try:
             rows = await asyncio.shield(taking)
         except ChannelsUnavailable:  # it may have happened
             self._strays.append(stray)
             raise
         except asyncio.CancelledError:
-            self._in_background(self._untake_after(taking, stray))
+            self._begin(self._untake_after(taking, stray))
             raise
         return await self._deliveries(rows)
 
-    async def _untake_after(self, taking: "asyncio.Future[list[TakenMessage]]", stray: _Stray) -> None:
+    async def _untake_after(self, taking: "asyncio.Task[list[TakenMessage]]", stray: _Stray) -> None:
         with suppress(ChannelsUnavailable):
             await taking
         self._strays.append(stray)
-        await self._untake()
+        with suppress(ChannelsUnavailable):  # then the next who takes will try again
+            await self._untake()
 
     async def _untake(self) -> None:
         """What was taken for somebody who did not get it waits again: others must not wait until that consumer is
@@ -191,8 +191,8 @@ class DatabaseChannels(Channels):
     async def announce(self, topic: str, message: Message) -> None:
         check_names([topic])
         text = pack(message, self._limits.message)
-        await self._tx(tell, self._origin, topic_frame(topic, message))
-        self._audience.tell(topic, unpack(text) or {})
+        said = self._tx(tell, self._origin, topic_frame(topic, message))
+        await self._to_the_end(said, lambda _: self._audience.tell(topic, unpack(text) or {}))
 
     @asynccontextmanager
     async def listen(self, topics: Sequence[str]) -> AsyncIterator[Listening]:
@@ -208,8 +208,10 @@ class DatabaseChannels(Channels):
         if not texts:
             return
         with _as_channels():
-            refused = await self._posts.put(texts)
-        self._audience.tell_boxes(box for box in texts if box not in refused)
+            refused = await self._to_the_end(
+                self._posts.put(texts),
+                lambda refused: self._audience.tell_boxes(box for box in texts if box not in refused),
+            )
         if refused:
             raise ChannelsUnavailable(f"The box {refused[0]} is full.")
 
@@ -236,8 +238,8 @@ class DatabaseChannels(Channels):
             yield ear
 
     async def remove(self, boxes: Sequence[str]) -> None:
-        if boxes:
-            await self._tx(channel_boxes.remove_boxes, boxes)
+        for start in range(0, len(boxes), _REMOVED_AT_ONCE):
+            await self._tx(channel_boxes.remove_boxes, boxes[start : start + _REMOVED_AT_ONCE])
 
     # --- the rest
 
@@ -257,8 +259,8 @@ class DatabaseChannels(Channels):
             self._watching.cancel()
             await asyncio.wait([self._watching])
         await self._watch.close()
-        if self._undoing:
-            await asyncio.wait(self._undoing)
+        if self._unfinished:
+            await asyncio.wait(self._unfinished)
 
     # --- how
 
@@ -272,14 +274,22 @@ class DatabaseChannels(Channels):
         elif self._watching.done():
             self._watching.result()  # a bug, and whoever relies on the watch must not go on without it
 
-    def _in_background(self, work: Coroutine[None, None, None]) -> None:
-        async def alone() -> None:
-            with suppress(OrthError):  # then its consumer's death will do
-                await work
+    async def _to_the_end(self, change: Coroutine[Any, Any, T], told: Callable[[T], None]) -> T:
+        """Make a change and tell this process of it, also when whoever asked for it has gone meanwhile."""
 
-        task = asyncio.create_task(alone())
-        self._undoing.add(task)
-        task.add_done_callback(self._undoing.discard)
+        async def both() -> T:
+            result = await change
+            told(result)
+            return result
+
+        self._keep_watching()  # who speaks also clears away what was said
+        return await asyncio.shield(self._begin(both()))
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        task = asyncio.create_task(work)
+        self._unfinished.add(task)
+        task.add_done_callback(self._unfinished.discard)
+        return task
 
     async def _tx(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         with _as_channels():

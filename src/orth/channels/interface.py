@@ -132,6 +132,10 @@ class Channels(ABC):
     async def check(self) -> None:
         """Show that the backend answers."""
 
+    async def complaint(self) -> str | None:
+        """What is wrong with how the backend is set up, if anything; it works all the same."""
+        return None
+
     @abstractmethod
     async def close(self) -> None:
         """Let go of connections and threads."""

@@ -2,8 +2,8 @@
 
 Redis may come back empty, or an hour old, at any moment. Nothing here notices more of that than a missing group, which
 is made again; what was in the streams is sent again by those who still wait for an answer. Redis never decides on its
-own what to forget: a server that evicts keys is refused, one that is out of memory refuses us, and both are
-``ChannelsUnavailable``. A message leaves a queue when it is done and a box when it is removed, not before.
+own what to forget, unless it is set up to evict keys, which ``complaint`` tells; one that is out of memory refuses us.
+A message leaves a queue when it is done and a box when it is removed, not before.
 
 ``redis_scripts`` has what must happen in one step, ``redis_hands`` what became of takes whose answer was lost, and
 ``redis_listening`` the hearing of announcements.
@@ -76,16 +76,12 @@ class RedisChannels(Channels):
             await self._clock.sleep_unless(asyncio.Event(), wait)
             return {}
         deadline = self._clock.monotonic() + wait
-        cancellations = _cancellations()
         async with self._reaching_out([(queue, consumer) for queue in queues]):
             while True:
                 found = dict(await self._run(scripts.TAKE, [self._queues, *queues], [consumer, limit]))
                 left = deadline - self._clock.monotonic()
                 if not found and left > 0:
                     found = await self._await_one(queues, consumer, limit, min(left, _BLOCK))
-                if _cancellations() > cancellations:
-                    # The client loses one that comes while it connects; what was taken would be for nobody.
-                    raise asyncio.CancelledError
                 taken = await self._understood(found, consumer)
                 if taken or left <= 0:
                     return taken
@@ -121,7 +117,7 @@ class RedisChannels(Channels):
     async def dead_letters(self, queue: str, limit: int) -> Sequence[Message]:
         with _reaching():
             entries: Any = await self._client.xrevrange(queue + scripts.DEAD, count=limit)
-        return [_message(fields) or unreadable(str(fields)) for _, fields in entries]
+        return [unreadable(str(fields)) if (message := _message(fields)) is None else message for _, fields in entries]
 
     @asynccontextmanager
     async def _reaching_out(self, hands: Sequence[Hand]) -> AsyncIterator[None]:
@@ -232,7 +228,9 @@ class RedisChannels(Channels):
                     {box: "0-0" if after[box] == START else after[box] for box in some}, count=limit
                 )
             for box, entries in found or ():
-                news[box] = [Entry(key, message) for key, fields in entries if (message := _message(fields))]
+                news[box] = [
+                    Entry(key, message) for key, fields in entries if (message := _message(fields)) is not None
+                ]
         return {box: entries for box, entries in news.items() if entries}
 
     @asynccontextmanager
@@ -263,12 +261,14 @@ class RedisChannels(Channels):
 
     async def check(self) -> None:
         with _reaching():
-            policy = (await self._client.info("memory")).get("maxmemory_policy", "noeviction")
-        if str(policy).startswith("allkeys"):
-            raise ChannelsUnavailable(
-                f"Redis forgets messages when its memory is full: its maxmemory-policy is {policy}.",
-                hint="Set maxmemory-policy to noeviction.",
-            )
+            await self._client.ping()
+
+    async def complaint(self) -> str | None:
+        with _reaching():
+            policy = (await self._client.info("memory")).get("maxmemory_policy", "")
+        if not str(policy).startswith("allkeys"):  # the other policies spare what has no end of life, as all of ours
+            return None
+        return f"Redis drops messages when its memory is full, by its maxmemory-policy {policy}: set it to noeviction."
 
     async def close(self) -> None:
         for task in self._background:
@@ -290,7 +290,11 @@ class _GroupLost(ChannelsUnavailable):
 
 @contextmanager
 def _reaching() -> Iterator[None]:
-    """Redis was asked: its failures in our words."""
+    """Redis is asked: its failures in our words. The client loses a cancellation that comes while it connects, and what
+    was taken then would be for nobody; so that is looked at here.
+    """
+    task = asyncio.current_task()
+    before = task.cancelling() if task else 0
     try:
         yield
     except ResponseError as error:
@@ -298,17 +302,13 @@ def _reaching() -> Iterator[None]:
             raise _GroupLost(f"Redis has lost a queue: {error}") from error
         raise ChannelsUnavailable(f"Redis refused: {error}") from error
     except FAILURES as error:
-        raise ChannelsUnavailable(f"Redis cannot be reached: {error or type(error).__name__}") from error
+        raise ChannelsUnavailable(f"Redis cannot be reached: {str(error) or type(error).__name__}") from error
+    if task and task.cancelling() > before:
+        raise asyncio.CancelledError
 
 
 def _message(fields: Mapping[str, str]) -> Message | None:
     return unpack(fields.get("data", ""))
-
-
-def _cancellations() -> int:
-    """How often this task was asked to end."""
-    task = asyncio.current_task()
-    return task.cancelling() if task is not None else 0
 
 
 def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:

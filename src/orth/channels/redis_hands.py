@@ -62,8 +62,8 @@ class Hands:
     def has_unsaid(self, hand: Hand) -> bool:
         return hand in self._unsaid
 
-    def could_not_say(self, hand: Hand, done: list[str]) -> None:
-        self._unsaid[hand] = done
+    def could_not_say(self, hand: Hand, done: Iterable[str]) -> None:
+        self._unsaid.setdefault(hand, []).extend(done)
 
     def said(self, hand: Hand, done: Iterable[str]) -> None:
         if hand in self._held:

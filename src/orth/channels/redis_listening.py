@@ -22,6 +22,7 @@ from orth.channels.redis_client import FAILURES
 from orth.clock import Clock
 
 _SILENCE = 5.0
+_PATIENCE = 0.5
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 
 
@@ -44,20 +45,20 @@ class Line:
         try:
             subscription = await self._subscribe()
         except FAILURES as error:
-            raise ChannelsUnavailable(f"Redis cannot be listened to: {error or type(error).__name__}") from error
+            raise ChannelsUnavailable(f"Redis cannot be listened to: {str(error) or type(error).__name__}") from error
         hearing = asyncio.create_task(self._hear(subscription), name="redis-line")
         try:
             yield
         finally:
-            hearing.cancel()
-            with suppress(asyncio.CancelledError):
-                await hearing
+            while not hearing.done():  # the client may lose a cancellation while it connects
+                hearing.cancel()
+                await asyncio.wait([hearing], timeout=_PATIENCE)
 
     async def _hear(self, subscription: PubSub) -> None:
         while True:
             try:
                 await self._follow(subscription)
-            except FAILURES:
+            except Exception:  # whatever it was, this connection is of no use any more
                 await _hang_up(subscription)
             except BaseException:
                 await _hang_up(subscription)
@@ -82,7 +83,7 @@ class Line:
         while True:
             await self._clock.sleep_unless(asyncio.Event(), self._chance.uniform(_FIRST_PAUSE / 2, ceiling))
             ceiling = min(ceiling * 2, _LONGEST_PAUSE)
-            with suppress(*FAILURES):
+            with suppress(Exception):
                 return await self._subscribe()
 
     async def _follow(self, subscription: PubSub) -> None:
@@ -101,5 +102,5 @@ class Line:
 
 
 async def _hang_up(subscription: PubSub) -> None:
-    with suppress(*FAILURES):
+    with suppress(Exception):
         await subscription.aclose()  # type: ignore[no-untyped-call]

@@ -60,7 +60,7 @@ def pass_on(audience: Audience, frame: str) -> None:
         case {"queues": dict(queues)}:
             audience.wake({queue: count for queue, count in queues.items() if isinstance(count, int)})
         case {"boxes": list(boxes)}:
-            audience.tell_boxes(boxes)
+            audience.tell_boxes(box for box in boxes if isinstance(box, str))
         case {"topic": str(topic), "message": dict(message)}:
             audience.tell(topic, message)
 

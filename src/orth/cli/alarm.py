@@ -280,6 +280,6 @@ def _answered(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _silence(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Silence", f"{one['id']}   of {_silenced(one)}"
-    yield "From", one["starts_at"]
-    yield "Until", one["ends_at"]
+    yield "From", one["starts_at"] or "-"
+    yield "Until", one["ends_at"] or "-"
     yield "Reason", f"{one['reason']} ({one['actor']})"

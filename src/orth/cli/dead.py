@@ -117,3 +117,5 @@ def many_done(done: dict[str, Any], what: str) -> Iterator[tuple[str, str]]:
         yield "Skipped", str(done["skipped"])
     if done["left"]:
         yield "Left", f"{done['left']}: repeat the command to go on"
+    elif done["next_after"] is not None:
+        yield "Left", "not all was looked at: repeat the command to go on"

@@ -129,6 +129,9 @@ def retry(
             return
         query = {**wanted, "max": maximum, "dry_run": str(dry_run).lower()}
         done = client.call("POST", "/api/v1/executions/bulk/retry", query=query, headers=PERSON)
+        while not done["done"] and done["next_after"] is not None:  # a long history is looked at in parts
+            query["after"] = done["next_after"]
+            done = client.call("POST", "/api/v1/executions/bulk/retry", query=query, headers=PERSON)
     show_one(done, output, lambda done: many_done(done, "opened"))
 
 

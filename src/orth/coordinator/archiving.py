@@ -6,11 +6,16 @@ they have ended. A new leader begins with those triggered within the last day. L
 by page, packed as they come, and stored one by one, so neither memory nor the database sees much of it at once;
 planning goes on beside it. What cannot be fetched is tried again a few times, then told and left.
 
+An executor may say anything, slowly and without end: a log is given so many pages and seconds, and of one that wants
+more the beginning is kept. Its executor is then left alone for a while, and nobody else waits for it. What no executor
+should be able to cause, a bug met with one log, is told and costs that log its copy, not everybody the loop.
+
 What is older than its retention is removed, a few at a time too: by the leader what the database has, by every
 coordinator the days of its own folder.
 """
 
 import asyncio
+import traceback
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -20,10 +25,11 @@ from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.logs.archives import Archives, NewFile
 from orth.coordinator.logs.blocks import packed
-from orth.coordinator.logs.facts import LogNotArchived
+from orth.coordinator.logs.facts import LogBroughtABug, LogNotArchived
+from orth.coordinator.logs.fetches import Fetches
 from orth.coordinator.logs.pages import Lines
 from orth.coordinator.logs.reading import LogReading, Source
-from orth.errors import NotFound, Unavailable
+from orth.errors import NotFound, OrthError, TermEnded
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
@@ -38,6 +44,7 @@ from orth.store.log_archives import (
     unarchived_among,
     unarchived_between,
 )
+from orth.wire.executor_calls import AnswerUnknown, NotSent
 
 _EVERY = 5.0
 _STRETCH = 5_000
@@ -45,9 +52,15 @@ _STRETCH = 5_000
 _REMEMBERED = 20_000
 """Open executions that are remembered; of those looked at in one turn, a tenth."""
 _WAITING = 1_000
-"""Logs known to be due, at most, before more are looked for."""
+"""Logs known to be due, at most, before more are looked for. Those that are tried later do not count."""
 _FETCHED_PER_TURN = 64
-_AT_ONCE = 4
+_PAGES = 10_000
+_PATIENCE = 60.0
+"""Seconds after which no further page of a log is read."""
+_REST = 10.0
+"""Seconds for which an executor that did not answer is not asked again."""
+_LONG_REST = 300.0
+"""The same for one whose log did not come to an end."""
 _LOOK_BACK = 24 * 3600.0
 _SETTLE = 3.0
 """Seconds after its end before a log is fetched: some executors write their last line after they reported."""
@@ -77,6 +90,7 @@ class _Task:
     """A log to fetch."""
 
     due: float
+    address: str
     attempts: int = 0
 
 
@@ -111,39 +125,48 @@ class Archiving(LeaderLoop):
         self._plan = plan
         self._position: _Position | None = None
         self._next_purge = 0.0
+        self._fetches = Fetches()
+        self._resting: dict[str, tuple[float, str]] = {}
+        """Until when executors are left alone, and why."""
+
+    async def run(self) -> None:
+        try:
+            await super().run()
+        finally:
+            await self._fetches.stop()
 
     async def lead(self, term: Term) -> float:
         more = await self._purge(term)
         if self._plan.kind == "none":
             return 0.0 if more else _PURGE_EVERY
         if self._position is None or self._position.epoch != term.epoch:
+            await self._fetches.stop()
             mark = await self._db.read(_first_mark, int(self.clock.now() - _LOOK_BACK * 1000))
             self._position = _Position(term.epoch, mark, {}, {})
         position = self._position
         behind = await self._look(position)
-        now = self.clock.monotonic()
-        due = [one for one, task in position.tasks.items() if task.due <= now][:_FETCHED_PER_TURN]
-        await self._archive_all(term, position, due)
-        return 0.0 if more or behind or len(due) == _FETCHED_PER_TURN else _EVERY
+        busy = await self._fetch(term, position)
+        return 0.0 if more or behind or busy else _EVERY
 
     # --- finding
 
     async def _look(self, position: _Position) -> bool:
         """Find executions that have ended; whether there are more to look at."""
-        if len(position.tasks) >= _WAITING:
+        now = self.clock.monotonic()
+        if len(position.tasks) >= _REMEMBERED or sum(task.due <= now for task in position.tasks.values()) >= _WAITING:
             return False
         passed = list(position.remembered)[: _REMEMBERED // 10]
         newest, found, ended = await self._db.read(_look, position.mark, passed)
         for execution_id in passed:  # those that are still open go to the end of the line
             position.remembered.pop(execution_id, None)
         position.mark = min(newest, position.mark + _STRETCH) if newest > position.mark else position.mark
-        now = self.clock.monotonic()
         for one in (*found, *ended):
             if one.ended_at is None:
                 position.remembered[one.execution_id] = None
             else:
                 settled = (one.ended_at - self.clock.now()) / 1000 + _SETTLE
-                position.tasks.setdefault(one.execution_id, _Task(now + max(0.0, min(settled, _SETTLE))))
+                due = now + max(0.0, min(settled, _SETTLE))
+                position.tasks.setdefault(one.execution_id, _Task(due, one.address))
         while len(position.remembered) > _REMEMBERED:
             oldest = next(iter(position.remembered))
             del position.remembered[oldest]
@@ -152,22 +175,53 @@ class Archiving(LeaderLoop):
 
     # --- fetching
 
-    async def _archive_all(self, term: Term, position: _Position, due: list[int]) -> None:
-        places = asyncio.Semaphore(_AT_ONCE)
+    async def _fetch(self, term: Term, position: _Position) -> bool:
+        """Fetch what is due, as long as something ends soon; whether more is due."""
+        begun = 0
+        while begun < _FETCHED_PER_TURN:
+            begun += self._begin(term, position)
+            if not await self._fetches.some_ended():
+                return False
+        return True
 
-        async def one(execution_id: int) -> None:
-            async with places:
-                try:
-                    await self._archive(term, execution_id)
-                except (Unavailable, OSError) as error:
-                    self._try_again(position, execution_id, str(error))
-                else:
-                    del position.tasks[execution_id]
+    def _begin(self, term: Term, position: _Position) -> int:
+        """Begin with as many as there is room for; how many."""
+        begun = 0
+        now = self.clock.monotonic()
+        for execution_id, task in list(position.tasks.items()):
+            if self._fetches.full:
+                break
+            if task.due > now or execution_id in self._fetches or self._fetches.crowded(task.address):
+                continue
+            until, why = self._resting.get(task.address, (now, ""))
+            if until > now:
+                self._try_again(position, execution_id, why)
+                continue
+            self._fetches.begin(execution_id, task.address, self._try(term, position, execution_id))
+            begun += 1
+        return begun
 
-        outcomes = await asyncio.gather(*(one(execution_id) for execution_id in due), return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
+    async def _try(self, term: Term, position: _Position, execution_id: int) -> None:
+        address = position.tasks[execution_id].address
+        try:
+            if not await self._archive(term, execution_id):
+                self._let_rest(address, _LONG_REST, f"{address} gave a log that did not come to an end")
+        except TermEnded:
+            raise
+        except (OrthError, OSError) as error:
+            if isinstance(error, AnswerUnknown | NotSent):
+                self._let_rest(address, _REST, str(error))
+            self._try_again(position, execution_id, str(error))
+        except Exception as bug:
+            del position.tasks[execution_id]
+            self.events.emit(LogBroughtABug(execution_id, repr(bug), "".join(traceback.format_exception(bug))))
+        else:
+            del position.tasks[execution_id]
+
+    def _let_rest(self, address: str, seconds: float, why: str) -> None:
+        now = self.clock.monotonic()
+        self._resting = {one: rest for one, rest in self._resting.items() if rest[0] > now}
+        self._resting[address] = (now + seconds, why)
 
     def _try_again(self, position: _Position, execution_id: int, why: str) -> None:
         task = position.tasks[execution_id]
@@ -178,39 +232,46 @@ class Archiving(LeaderLoop):
         task.due = self.clock.monotonic() + _PAUSES[task.attempts]
         task.attempts += 1
 
-    async def _archive(self, term: Term, execution_id: int) -> None:
+    async def _archive(self, term: Term, execution_id: int) -> bool:
+        """Copy a log, as far as it comes; false when it was left before its end because that took too long."""
         try:
             source = await self._reading.source(execution_id)
         except NotFound:  # its row is gone, and with it the way to its log
-            return
+            return True
         if source.archived is not None:
-            return
+            return True
         copy = Copy(self._archives, execution_id, self.clock.now(), self._plan)
         try:
-            await self._copy(source, copy)
+            came_to_an_end = await self._copy(source, copy)
             if not copy.lines:  # the executor has none: there is nothing to outlive it
                 await asyncio.to_thread(copy.give_up)
-                return
+                return True
             await asyncio.to_thread(copy.finish)
             await self._db.leader_tx(term.epoch, keep_archive, copy.kept(), copy.content)
+            return came_to_an_end
         except BaseException:
             await asyncio.to_thread(copy.give_up)
             raise
 
-    async def _copy(self, source: Source, copy: "Copy") -> None:
+    async def _copy(self, source: Source, copy: "Copy") -> bool:
         line = 1
-        while True:
+        deadline = self.clock.monotonic() + _PATIENCE
+        for _ in range(_PAGES):
             page = await self._reading.executor_page(source, line)
             if not page.lines.texts:
-                return
+                return True
             if not await asyncio.to_thread(copy.add, page.lines):
                 last = await self._reading.executor_tail(source)
                 if last is not None and last.texts:
                     await asyncio.to_thread(copy.add_last, last)
-                return
+                return True
             if page.end:
-                return
+                return True
+            if self.clock.monotonic() >= deadline:
+                break
             line = page.lines.last + 1
+        copy.gap()
+        return False
 
     # --- removing
 

@@ -156,9 +156,13 @@ class Offering:
             await channels.check()
         except Unavailable:
             return False
-        self._away = ""
-        self._events.emit(QueuesBack())
+        self._note_back()
         return True
+
+    def _note_back(self) -> None:
+        if self._away:
+            self._away = ""
+            self._events.emit(QueuesBack())
 
     def _note_away(self, why: str) -> None:
         if not self._away:
@@ -193,7 +197,9 @@ class Offering:
             self._waiting[place] = await channels.waiting(self._names.dispatch(*place))
 
     def seen_waiting(self, waiting: Mapping[Place, int]) -> None:
-        """Somebody has looked how much waits."""
+        """Somebody has looked how much waits. So they answer, also when nothing was left here to find that out with."""
+        if waiting:
+            self._note_back()
         self._waiting.update({place: count - self._waiting[place] for place, count in waiting.items()})
 
     def _ended(self, task: asyncio.Task[None]) -> None:

@@ -183,6 +183,7 @@ class Queueing(LeaderLoop):
         self._in_hand: dict[tuple[Place, str], float] = {}
         self._signs: dict[int, tuple[Sign, float]] = {}
         self._left_over: frozenset[int] = frozenset()
+        self._stored: frozenset[str] = frozenset()
         self._stored_at = self._cleaned_at = float("-inf")
 
     async def lead(self, term: Term) -> float:
@@ -331,11 +332,13 @@ class Queueing(LeaderLoop):
     async def _store_beats(self, term: Term) -> None:
         """Let people see who takes from queues."""
         now = self.clock.monotonic()
-        if now - self._stored_at < _STORE_EVERY:
+        alive = self._workers.alive()
+        known = frozenset(process.beat.incarnation for process in alive)
+        if now - self._stored_at < _STORE_EVERY and known == self._stored:
             return
-        self._stored_at = now
+        self._stored_at, self._stored = now, known
         self._workers.forget(_FORGET)
-        beats = [_stored(process) for process in self._workers.alive()]
+        beats = [_stored(process) for process in alive]
         departed = self._workers.departed()
         await self._db.leader_tx(term.epoch, self._write_beats, beats, departed, self.clock.now())
 

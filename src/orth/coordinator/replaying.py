@@ -16,7 +16,7 @@ from orth.coordinator.triggering import open_again
 from orth.domain.executions import Execution, tag
 from orth.domain.jobs import TriggerCause
 from orth.errors import Conflict, NotFound
-from orth.store.bulk import find_failed, find_open, hold_ended, hold_failed
+from orth.store.bulk import Failed, find_failed, find_open, hold_ended, hold_failed
 from orth.store.database import Connection, Database
 from orth.store.dead_letters import (
     LetterFilter,
@@ -32,6 +32,7 @@ from orth.store.jobs import jobs_by_id
 _KILLED_IN_ONE = 50
 """Executions ended in one transaction: enough to be quick, and few enough to keep nobody waiting."""
 _CALLS_AT_ONCE = 32
+_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class Done:
     ids: list[int]
     skipped: int = 0
     left: int = 0
+    next_after: int | None = None
+    """After which execution the rest is, as far as it was not looked for."""
 
 
 def do_again(connection: Connection, execution_id: int, cause: TriggerCause, key: str, now: int) -> int:
@@ -62,11 +65,23 @@ def do_again(connection: Connection, execution_id: int, cause: TriggerCause, key
     return opened[execution_id]
 
 
-def do_many_again(connection: Connection, wanted: Filter, limit: int, cause: TriggerCause, now: int) -> Done:
-    """Do again, each once, the oldest executions that are as ``wanted``, failed, and were not tried again."""
-    ids, left = find_failed(connection, wanted, limit)
-    opened = _open_again(connection, hold_failed(connection, ids), cause, now)
-    return Done(opened, len(ids) - len(opened), left)
+async def look_for_failed(db: Database, wanted: Filter, limit: int, after: int) -> Failed:
+    """The oldest executions after one that are as ``wanted``, failed, and were not tried again. A long history is looked
+    at in parts, so many in one request.
+    """
+    found = Failed([], 0, after)
+    for _ in range(_PARTS):
+        if found.next_after is None or len(found.ids) >= limit:
+            break
+        more: Failed = await db.read(find_failed, wanted, limit - len(found.ids), found.next_after)
+        found = Failed(found.ids + more.ids, more.left, more.next_after)
+    return found
+
+
+def do_many_again(connection: Connection, found: Failed, cause: TriggerCause, now: int) -> Done:
+    """Do again, each once, what was found, unless somebody has done it again meanwhile."""
+    opened = _open_again(connection, hold_failed(connection, found.ids), cause, now)
+    return Done(opened, len(found.ids) - len(opened), found.left, found.next_after)
 
 
 def replay_named(connection: Connection, ids: Sequence[int], cause: TriggerCause, now: int) -> Done:

@@ -8,6 +8,7 @@ what the hot indexes are built on; once it is terminal its phase is ``ENDED`` an
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from orth.domain.jobs import TriggerCause
 
@@ -88,6 +89,7 @@ _LABELS = {
 }
 
 
+@lru_cache(maxsize=1024)  # asked several times for every execution, nearly always about the same few pairs
 def status_of(trigger_code: int, handle_code: int) -> Status:
     """The status a pair of codes stands for.
 

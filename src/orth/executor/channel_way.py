@@ -45,4 +45,7 @@ def _redis(own: ExecutorSettings, clock: Clock) -> Channels:
             "channels.url names Redis, and its client is not installed here.",
             hint="Install orth[redis], or leave channels.url out: then work comes through the coordinators.",
         ) from None
-    return RedisChannels(own.channels_url, clock, prefix=own.channels_prefix)
+    try:
+        return RedisChannels(own.channels_url, clock, prefix=own.channels_prefix, limits=own.channels_limits)
+    except ValueError as error:  # the address, which may hold a password
+        raise CannotStart("channels.url is not an address of Redis.", hint="Write redis://host:6379/0.") from error

@@ -196,12 +196,19 @@ class Reports(Loop):
         self._outgoing = outgoing
         self._posting = asyncio.Lock()
         self._not_before = clock.monotonic()
+        self._misses = 0
 
     async def turn(self) -> float:
         early = self._not_before - self.clock.monotonic()
         if early > 0:
             return early
-        await self.hurry()
+        try:
+            await self.hurry()
+        except ChannelsUnavailable:  # every draft wakes this loop, which must not make it try again at once
+            self._misses += 1
+            self._not_before = self.clock.monotonic() + min(_LONGEST_PAUSE, GATHER * 2.0 ** min(self._misses, 16))
+            raise
+        self._misses = 0
         self._not_before = self.clock.monotonic() + GATHER
         return _IDLE
 

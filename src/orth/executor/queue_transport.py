@@ -56,6 +56,7 @@ STALE_AFTER = 2.0
 """Seconds for which it counts that an execution was not withdrawn."""
 _WORDS = 1_000
 _REQUEST_OUTLIVES = 10.0
+_AWAY_PAUSE = 0.5
 _FIRST_LOOK, _FULL_PAUSE = 0.001, 1.0
 _REFUSING_PAUSE = 1.0
 _LONGEST_PAUSE = 5.0
@@ -238,6 +239,7 @@ class Taking(Loop):
         self._queues = list(house.queues)
         self._in_doubt: list[float] = []
         """When to give back what an unheard answer may have brought."""
+        self._not_before = self.clock.monotonic()
         self._hand = asyncio.Lock()
         self._looks = 0
         """How often there was no place since something ended."""
@@ -247,6 +249,9 @@ class Taking(Loop):
         async with self._hand:
             if self._ended:
                 return TAKE_WAIT
+            early = self._not_before - self.clock.monotonic()
+            if early > 0:
+                return early
             if self._outbox.refusal is not None:
                 return _REFUSING_PAUSE
             if self._in_doubt and self._in_doubt[0] <= self.clock.monotonic():
@@ -300,6 +305,7 @@ class Taking(Loop):
             now = self.clock.monotonic()
             # Twice: a request that we gave up on may still be waiting at the other end.
             self._in_doubt = [now, now + TAKE_WAIT + _REQUEST_OUTLIVES]
+            self._not_before = now + _AWAY_PAUSE  # also when something ends meanwhile
             raise
         finally:
             self._house.link.in_hand = ()

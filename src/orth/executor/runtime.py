@@ -30,11 +30,12 @@ from orth.executor.time_limits import TimeLimits
 from orth.loop import Loop
 from orth.version import __version__
 from orth.wire.coordinator_calls import CoordinatorLink
+from orth.wire.dialects import VERDICTS
 from orth.wire.messages import STANDING_LIMIT, Announcement, Extension, Load, RegistryRequest
 
 EXTENSIONS = (
     "resend",
-    "verdicts",
+    VERDICTS,
     Extension.KILL_EXECUTION,
     Extension.BATCH_RUN,
     Extension.FOLLOW_LOG,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from orth.channels.limits import Limits
 from orth.errors import CannotStart
 from orth.settings import Address, Settings
 
@@ -46,6 +47,7 @@ class ExecutorSettings:
     queue_log_limit: int = 8 * 1024 * 1024
     channels_url: str = "memory://"
     channels_prefix: str = "orchestrix"
+    channels_limits: Limits = field(default_factory=Limits)
 
     @classmethod
     def of(cls, settings: Settings, app_name: str | None) -> "ExecutorSettings":
@@ -87,6 +89,11 @@ class ExecutorSettings:
             queue_log_limit=settings.logs.archive_limit,
             channels_url=settings.channels.url,
             channels_prefix=settings.channels.prefix,
+            channels_limits=Limits(
+                queue=settings.channels.queue_limit,
+                box=settings.channels.box_limit,
+                message=settings.channels.message_limit,
+            ),
         )
 
 

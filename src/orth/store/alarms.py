@@ -1,7 +1,7 @@
 """Alarms: the signs that ends leave, the messages made of them, jobs that stand as failing, and where messages go.
 
-Signs and messages share a table. A sign has no channel; it is *noted* with the end of its execution, *locked* while a
-message about it is under way, and removed when that is settled. A message is *waiting*, *sending* under a lease, and
+Signs and messages share a table. A sign has no channel; it is *noted* with the end of its execution, *locked* while the
+messages that tell of it are under way, whose subject it then holds, and removed when they are settled. A message is *waiting*, *sending* under a lease, and
 then *told* or *failed*. An execution's ``alarm_status`` follows by compare-and-set: 0, -1 while it is locked, then 1, 2
 or 3, which nothing changes again.
 """
@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, fun
 
 from orth.domain.alarms import AlarmKind, AlarmState, AlarmStatus, Sign, SignKind, Standing
 from orth.domain.executions import OUTCOMES, Status
+from orth.store.alarm_order import HAS_EARLIER, UNSETTLED, hold_back, let_followers_go
 from orth.store.engines import among, insert_new, locked, upsert
 from orth.store.record_tables import alarm_standings, alarms
 from orth.store.tables import executions, jobs
@@ -21,7 +22,6 @@ from orth.store.tables import executions, jobs
 _NO_CHANNEL = ""
 _ERROR_LIMIT = 500
 _IDS_PER_STATEMENT = 500
-_UNSETTLED = (AlarmState.WAITING, AlarmState.SENDING)
 _SETTLED = (AlarmState.TOLD, AlarmState.FAILED)
 
 
@@ -45,6 +45,11 @@ class Message:
     def message_id(self) -> str:
         """What names it to its receiver: the same each time it is sent."""
         return f"orth-alarm-{self.id}-{self.created_at}"
+
+    @property
+    def subject(self) -> str:
+        """What it tells, the same by each channel."""
+        return f"{self.kind}:{self.execution_id}"
 
 
 def note_signs(connection: Connection, signs: Sequence[Sign], now: int) -> None:
@@ -144,13 +149,15 @@ def keep_standings(connection: Connection, standings: Mapping[int, Standing | No
     upsert(connection, alarm_standings, rows, ("job_id",))
 
 
-def lock_signs(connection: Connection, signs: Sequence[Sign], locked_by: str, until: int) -> None:
-    """Keep signs until the message about them is settled, and say so at their executions."""
+def lock_signs(connection: Connection, signs: Sequence[Sign], subject: str, locked_by: str, until: int) -> None:
+    """Keep signs until the messages that tell of them are settled, and say so at their executions."""
     for chunk in _chunks([sign.id for sign in signs]):
         connection.execute(
             update(alarms)
             .where(among(connection, alarms.c.id, chunk), alarms.c.state == AlarmState.NOTED)
-            .values(state=AlarmState.LOCKED, locked_by=locked_by, locked_until=until, next_attempt=until)
+            .values(
+                state=AlarmState.LOCKED, message=subject, locked_by=locked_by, locked_until=until, next_attempt=until
+            )
         )
     ids = [sign.execution_id for sign in signs]
     _set_status(connection, ids, AlarmStatus.UNDER_WAY, expected=(AlarmStatus.NOT_LOOKED_AT,))
@@ -161,10 +168,10 @@ def drop_signs(connection: Connection, signs: Sequence[Sign]) -> None:
     _settle(connection, signs, AlarmStatus.NOTHING_TO_TELL)
 
 
-def settle_signs(connection: Connection, job_id: int, up_to: int, status: AlarmStatus) -> None:
-    """Be done with the locked signs of a job, up to one of them: the message that spoke of them is settled."""
+def settle_signs(connection: Connection, job_id: int, subject: str, status: AlarmStatus) -> None:
+    """Be done with the signs of a job that the messages with this subject tell of, which are settled."""
     of_message = select(alarms).where(
-        alarms.c.job_id == job_id, alarms.c.id <= up_to, alarms.c.state == AlarmState.LOCKED
+        alarms.c.job_id == job_id, alarms.c.state == AlarmState.LOCKED, alarms.c.message == subject
     )
     _settle(connection, [_sign(row) for row in connection.execute(of_message)], status)
 
@@ -177,7 +184,7 @@ def forgotten_signs(connection: Connection, now: int, limit: int) -> list[Sign]:
 
 def jobs_with_messages(connection: Connection, ids: Collection[int]) -> set[int]:
     """Which of these jobs have a message that is not settled."""
-    open_ones = select(alarms.c.job_id).where(alarms.c.state.in_(_UNSETTLED), among(connection, alarms.c.job_id, ids))
+    open_ones = select(alarms.c.job_id).where(alarms.c.state.in_(UNSETTLED), among(connection, alarms.c.job_id, ids))
     return {row.job_id for row in connection.execute(open_ones.distinct())}
 
 
@@ -219,13 +226,14 @@ def store_messages(connection: Connection, messages: Sequence[Message], now: int
 
 def claim_messages(connection: Connection, locked_by: str, now: int, until: int, limit: int) -> list[Message]:
     """Messages that are due, now being sent by the caller, until its lease runs out; also those whose sender let its
-    lease run out.
+    lease run out. None that has to wait for another one.
     """
+    hold_back(connection, now, until)
     due = or_(
         and_(alarms.c.state == AlarmState.WAITING, alarms.c.next_attempt <= now),
         and_(alarms.c.state == AlarmState.SENDING, alarms.c.next_attempt <= now),
     )
-    found = locked(select(alarms).where(due).order_by(alarms.c.id).limit(limit), connection, skip=True)
+    found = locked(select(alarms).where(due, ~HAS_EARLIER).order_by(alarms.c.id).limit(limit), connection, skip=True)
     rows = connection.execute(found).all()
     if rows:
         connection.execute(
@@ -242,19 +250,24 @@ def claim_messages(connection: Connection, locked_by: str, now: int, until: int,
     return [_message(row, attempts=row.attempts + 1) for row in rows]
 
 
-def message_sent(connection: Connection, message: Message, locked_by: str) -> bool:
+def message_sent(connection: Connection, message: Message, locked_by: str, now: int) -> bool:
     """The receiver has said yes; False if somebody else is sending it by now, or has."""
-    values = {"state": AlarmState.TOLD, "error": None}
+    won = _release(connection, message, locked_by, {"state": AlarmState.TOLD, "error": None})
+    let_followers_go(connection, message.job_id, message.channel, now)
+    return won
+
+
+def message_refused(connection: Connection, message: Message, locked_by: str, error: str, again_at: int) -> bool:
+    """It did not get through, and is to be tried again at an instant."""
+    values = {"state": AlarmState.WAITING, "error": _storable(error), "next_attempt": again_at}
     return _release(connection, message, locked_by, values)
 
 
-def message_refused(connection: Connection, message: Message, locked_by: str, error: str, again_at: int | None) -> bool:
-    """It did not get through: to be tried again at an instant, or given up."""
-    state = AlarmState.FAILED if again_at is None else AlarmState.WAITING
-    values: dict[str, Any] = {"state": state, "error": _storable(error)}
-    if again_at is not None:
-        values["next_attempt"] = again_at
-    return _release(connection, message, locked_by, values)
+def message_given_up(connection: Connection, message: Message, locked_by: str, error: str, now: int) -> bool:
+    """It did not get through, and is not tried again."""
+    won = _release(connection, message, locked_by, {"state": AlarmState.FAILED, "error": _storable(error)})
+    let_followers_go(connection, message.job_id, message.channel, now)
+    return won
 
 
 def hand_back(connection: Connection, messages: Sequence[Message], locked_by: str, now: int) -> None:
@@ -274,7 +287,7 @@ def states_beside(connection: Connection, message: Message) -> dict[str, AlarmSt
 
 def next_alarm_at(connection: Connection) -> int | None:
     """When the next sign or message is to be looked at."""
-    open_states = (AlarmState.NOTED, AlarmState.LOCKED, *_UNSETTLED)
+    open_states = (AlarmState.NOTED, AlarmState.LOCKED, *UNSETTLED)
     # One seek in the index for each state, instead of a walk through all that is open.
     first = [connection.execute(_earliest(alarms.c.state == state)).scalar() for state in open_states]
     return min((at for at in first if at is not None), default=None)

@@ -1,6 +1,7 @@
 """Finding the executions that something is done to by filter: as many as may be done at once, and how many are left."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, exists, select
 
@@ -22,24 +23,37 @@ def find_open(connection: Connection, wanted: Filter, limit: int) -> tuple[list[
     return _found(connection, [*conditions(wanted), executions.c.phase.in_(OPEN_PHASES)], limit)
 
 
-def find_failed(connection: Connection, wanted: Filter, limit: int) -> tuple[list[int], int]:
-    """The oldest executions that are as ``wanted``, failed, and were neither tried nor done again since; at most
-    ``limit``, and how many more there are. Of a long history the first part is looked at, ``_LOOKED_AT``.
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What was found of what failed, how many more were seen, and after which execution to go on; None: nowhere."""
+
+    ids: list[int]
+    left: int
+    next_after: int | None
+
+
+def find_failed(connection: Connection, wanted: Filter, limit: int, after: int = 0) -> Failed:
+    """The oldest executions after one that are as ``wanted``, failed, and were neither tried nor done again since; at
+    most ``limit``. Of a long history one part is looked at, ``_LOOKED_AT``.
     """
     asked = [*conditions(wanted), executions.c.outcome.in_(_FAILED), ~_BY_HAND]
     page = (
         select(executions.c.id, executions.c.job_id).where(*asked).order_by(executions.c.id).limit(_IDS_PER_STATEMENT)
     )
     found: list[int] = []
-    after = 0
+    seen_all = False
     for _ in range(0, _LOOKED_AT, _IDS_PER_STATEMENT):
         rows = connection.execute(page.where(executions.c.id > after)).all()
         done = _done_again(connection, [(row.job_id, row.id) for row in rows])
         found += [row.id for row in rows if row.id not in done]
-        if len(rows) < _IDS_PER_STATEMENT or len(found) >= limit + COUNTED:
+        seen_all = len(rows) < _IDS_PER_STATEMENT
+        if seen_all or len(found) >= limit + COUNTED:
             break
         after = rows[-1].id
-    return found[:limit], len(found) - len(found[:limit])
+    left = max(0, len(found) - limit)
+    if left:
+        return Failed(found[:limit], left, found[limit - 1])
+    return Failed(found, 0, None if seen_all else after)
 
 
 def hold_failed(connection: Connection, ids: Iterable[int]) -> list[Execution]:

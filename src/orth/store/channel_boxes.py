@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, select, update
 
 from orth.errors import StoreUnavailable
 from orth.store.channel_tables import box_entries, boxes
-from orth.store.engines import among, insert_new, locked
+from orth.store.engines import among, insert_all, insert_new, locked
 
 _PER_STATEMENT = 500
 _TRIES = 5
@@ -51,7 +51,7 @@ def append_to_boxes(
             if box not in refused[-1]:
                 rows += _placed(heads[box], payloads)
     if rows:
-        connection.execute(insert(box_entries), rows)
+        insert_all(connection, box_entries, rows)
         _write_heads(connection, Counter(row["box_id"] for row in rows), now)
     return refused
 

@@ -7,11 +7,12 @@ is gone gives its messages back.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, select, update
 
 from orth.store.channel_tables import dead_messages, queue_messages
-from orth.store.engines import among, locked
+from orth.store.engines import among, insert_all, locked
 
 _PER_STATEMENT = 500
 _columns = queue_messages.c
@@ -30,8 +31,7 @@ class TakenMessage:
 def add_messages(connection: Connection, queue: str, payloads: Sequence[str]) -> None:
     """Append to a queue."""
     new = {"queue": queue, "consumer": None, "take_id": None, "deliveries": 0}
-    rows = [{**new, "payload": payload} for payload in payloads]
-    connection.execute(insert(queue_messages), rows)
+    insert_all(connection, queue_messages, [{"payload": payload, **new} for payload in payloads])
 
 
 def count_messages(connection: Connection, queue: str, at_most: int) -> int:
@@ -42,12 +42,12 @@ def count_messages(connection: Connection, queue: str, at_most: int) -> int:
 
 def queues_with_messages(connection: Connection, queues: Sequence[str]) -> list[str]:
     """Which of these have messages that nobody has taken, in the order asked for."""
-    waiting = [
-        select(_columns.id).where(_columns.queue == queue, _columns.consumer.is_(None)).exists().label(f"q{number}")
+    oldest = [
+        _waiting(connection, select(_columns.id), queue).limit(1).scalar_subquery().label(f"q{number}")
         for number, queue in enumerate(queues)
     ]
-    found = connection.execute(select(*waiting)).one()
-    return [queue for queue, has_any in zip(queues, found, strict=True) if has_any]
+    found = connection.execute(select(*oldest)).one()
+    return [queue for queue, message in zip(queues, found, strict=True) if message is not None]
 
 
 def take_messages(
@@ -58,13 +58,8 @@ def take_messages(
     """
     taken: list[TakenMessage] = []
     for queue in queues:
-        waiting = (
-            select(_columns.id, _columns.payload, _columns.deliveries)
-            .where(_columns.queue == queue, _columns.consumer.is_(None))
-            .order_by(_columns.id)
-            .limit(limit - len(taken))
-        )
-        rows = connection.execute(locked(waiting, connection, skip=True)).all()
+        wanted = _waiting(connection, select(_columns.id, _columns.payload, _columns.deliveries), queue)
+        rows = connection.execute(locked(wanted.limit(limit - len(taken)), connection, skip=True)).all()
         taken += [TakenMessage(row.id, queue, row.payload, row.deliveries + 1) for row in rows]
         if len(taken) >= limit:
             break
@@ -109,8 +104,8 @@ def give_back_messages(
 def bury_messages(connection: Connection, queue: str, payloads: Mapping[int, str], dead_limit: int, now: int) -> None:
     """Move messages, by their ids, to the dead letters of their queue, of which the newest ``dead_limit`` are kept."""
     connection.execute(delete(queue_messages).where(among(connection, _columns.id, payloads)))
-    rows = [{"queue": queue, "died_at": now, "payload": payload} for _, payload in sorted(payloads.items())]
-    connection.execute(insert(dead_messages), rows)
+    rows = [{"payload": payload, "queue": queue, "died_at": now} for _, payload in sorted(payloads.items())]
+    insert_all(connection, dead_messages, rows)
     newest = select(dead_messages.c.id).where(dead_messages.c.queue == queue).order_by(dead_messages.c.id.desc())
     surplus = connection.execute(newest.offset(dead_limit).limit(1)).scalar()
     if surplus is not None:
@@ -141,6 +136,16 @@ def forget_dead(connection: Connection, before: int, limit: int) -> int:
     for some in _chunks(ids):
         connection.execute(delete(dead_messages).where(among(connection, dead_messages.c.id, some)))
     return len(ids)
+
+
+def _waiting(connection: Connection, wanted: Select[Any], queue: str) -> Select[Any]:
+    """Messages that nobody has, oldest first, found by their index however long other queues are."""
+    none = wanted.where(_columns.queue == queue, _columns.consumer.is_(None))
+    if connection.dialect.name == "postgresql":
+        # All have the same consumer, none; but by id alone it would rather walk through the messages of all queues.
+        return none.order_by(_columns.consumer, _columns.id)
+    # With the consumer in the order, MariaDB would sort all that wait, and lock them.
+    return none.with_hint(queue_messages, "FORCE INDEX (ix_queue_message)", "mysql").order_by(_columns.id)
 
 
 def _of(queue: str, consumer: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

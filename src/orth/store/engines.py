@@ -189,6 +189,18 @@ def may_repeat(error: DBAPIError) -> bool:
     return not _REPEATABLE.isdisjoint(codes)
 
 
+def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows, in their order. All name the same columns."""
+    if not rows:
+        return
+    if connection.dialect.name == "postgresql":
+        given, values = _in_columns(table, rows)
+        names = list(rows[0])
+        connection.execute(insert(table).from_select(names, select(*(given[name] for name in names))), values)
+    else:
+        connection.execute(insert(table), [dict(row) for row in rows])
+
+
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows whose unique keys do not exist yet; leave the others as they are. All name the same columns."""
     if not rows:

@@ -25,10 +25,11 @@ class ArchivedLog:
 
 @dataclass(frozen=True, slots=True)
 class Unarchived:
-    """An execution without an archived log. ``ended_at`` is None while it is open."""
+    """An execution without an archived log, and whose executor has it. ``ended_at`` is None while it is open."""
 
     execution_id: int
     ended_at: int | None
+    address: str
 
 
 _SHOWN = [column for column in log_archives.c if column.name != "content"]
@@ -80,11 +81,12 @@ def _unarchived(connection: Connection, wanted: ColumnElement[bool]) -> list[Una
     archived = select(log_archives.c.execution_id).where(log_archives.c.execution_id == executions.c.id).exists()
     was_taken = (executions.c.trigger_code == SUCCESS) & executions.c.executor_address.is_not(None)
     was_taken &= executions.c.queue.is_(None)  # the logs of the others come by themselves
-    statement = select(executions.c.id, executions.c.phase, executions.c.handle_time).where(
-        wanted, (executions.c.phase != Phase.ENDED) | (was_taken & ~archived)
-    )
-    rows = connection.execute(statement.order_by(executions.c.id))
-    return [Unarchived(row.id, (row.handle_time or 0) if row.phase == Phase.ENDED else None) for row in rows]
+    shown = (executions.c.id, executions.c.phase, executions.c.handle_time, executions.c.executor_address)
+    statement = select(*shown).where(wanted, (executions.c.phase != Phase.ENDED) | (was_taken & ~archived))
+    return [
+        Unarchived(row.id, (row.handle_time or 0) if row.phase == Phase.ENDED else None, row.executor_address or "")
+        for row in connection.execute(statement.order_by(executions.c.id))
+    ]
 
 
 def expired_archives(connection: Connection, before: int, limit: int) -> list[tuple[int, str | None]]:

@@ -7,7 +7,7 @@ about an earlier one can be told apart.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, or_, select, update
 
 from orth.domain.executions import NOT_YET, SUCCESS, TAKEN_PHASES, Phase
 from orth.store.engines import among, locked, update_many
@@ -105,7 +105,8 @@ def record_taken(connection: Connection, takings: Sequence[Taking], now: int) ->
         }
         for one in takings
     ]
-    update_many(connection, executions, ("id",), rows, executions.c.phase.in_(_TAKEABLE))
+    takeable = or_(*(executions.c.phase == phase for phase in _TAKEABLE))  # a list cannot stand in a repeated statement
+    update_many(connection, executions, ("id",), rows, takeable)
 
 
 def record_returned(connection: Connection, returned: Mapping[int, str], now: int) -> None:

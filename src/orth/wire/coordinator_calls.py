@@ -25,6 +25,8 @@ from orth.clock import Clock, SystemClock
 from orth.errors import Invalid, Unavailable
 from orth.wire.dialects import (
     CONTENT_TYPE,
+    EXTENSIONS_HEADER,
+    VERDICTS,
     Dialect,
     auth_headers,
     callback_item_body,
@@ -80,6 +82,7 @@ class CoordinatorCalls:
         self._clock = clock or SystemClock()
         self._headers = {
             **auth_headers(token, Dialect.AUTO, app_name),
+            EXTENSIONS_HEADER: VERDICTS,
             "Content-Type": CONTENT_TYPE,
             "Accept-Encoding": "identity",
         }

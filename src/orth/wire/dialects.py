@@ -51,6 +51,8 @@ PREFIXES = ("/api", "/xxl-job-admin/api", "/orth-admin/api")
 
 CONTENT_TYPE = "application/json;charset=UTF-8"
 APP_NAME_HEADER = "XXL-JOB-APPNAME"
+EXTENSIONS_HEADER = "ORTH-EXTENSIONS"
+VERDICTS = "verdicts"
 TOKEN_HEADERS = ("ORTH-ACCESS-TOKEN", "XXL-JOB-ACCESS-TOKEN", "XXL-RPC-ACCESS-TOKEN")
 
 _EXCERPT = 200
@@ -355,7 +357,7 @@ def callback_item_body(item: CallbackItem) -> bytes:
 
 
 def verdicts_payload(verdicts: Sequence[CallbackVerdict]) -> dict[str, object]:
-    """The payload that acknowledges a callback item by item; other makes of executors do not look at it."""
+    """The payload that acknowledges a callback item by item, for those that announced to read it."""
     return {"verdicts": [verdict.model_dump(mode="json", by_alias=True) for verdict in verdicts]}
 
 
@@ -385,6 +387,12 @@ def token_from(headers: Mapping[str, str]) -> str | None:
             return token
     scheme, _, token = found.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def reads_verdicts(headers: Mapping[str, str]) -> bool:
+    """Whether whoever reports announces that it reads verdicts. Others fail to read an object in the answer."""
+    announced = next((value for name, value in headers.items() if name.lower() == EXTENSIONS_HEADER.lower()), "")
+    return VERDICTS in (word.strip() for word in announced.split(","))
 
 
 def is_foreign(headers: Mapping[str, str]) -> bool:

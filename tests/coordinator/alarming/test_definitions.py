@@ -30,7 +30,17 @@ HOOK = {"url": URL, "headers": {"Authorization": "Bearer abc"}}
         ("webhook", {"url": URL, "headers": {"X\r\nY": "z"}}),
         ("webhook", {"url": URL, "headers": {"X": "a\r\nB: c"}}),
         ("webhook", {"url": URL, "unknown": 1}),
+        ("webhook", {"url": URL, "template": {"a": "{{text}}" * 101}}),
+        ("webhook", {"url": URL, "template": ["{{text}}"] * 101}),
+        ("webhook", {"url": URL, "template": {"a": "x" * 40_000}}),
+        ("webhook", {"url": URL, "template": list(range(10_000))}),
         ("mail", {"host": "mail.example\r\n", "to": []}),
+        ("mail", {"host": ".."}),
+        ("mail", {"host": "."}),
+        ("mail", {"host": "mail..example"}),
+        ("mail", {"host": "::::"}),
+        ("mail", {"host": "::1%x\r\n"}),
+        ("mail", {"host": f"{'a' * 64}.example"}),
         ("mail", {"port": 0}),
         ("mail", {"security": "ssl"}),
         ("mail", {"to": ["nobody"]}),
@@ -43,6 +53,16 @@ HOOK = {"url": URL, "headers": {"Authorization": "Bearer abc"}}
 def test_what_could_never_work_or_should_not_is_refused(kind: str, definition: dict[str, Any]) -> None:
     with pytest.raises(Invalid):
         checked(kind, definition)
+
+
+@pytest.mark.parametrize("host", ["mail", "mail.example", "a-b.x--y.example", "127.0.0.1", "::1", "fe80::1"])
+def test_a_host_that_can_be_one_is_taken(host: str) -> None:
+    assert checked("mail", {"host": host})["host"] == host
+
+
+def test_a_template_may_be_as_long_as_messages_are() -> None:
+    template = {"a": "{{text}}" * 100, "b": "x" * 30_000}
+    assert checked("webhook", {"url": URL, "template": template})["template"] == template
 
 
 def test_a_refusal_does_not_repeat_the_secret() -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select, update
 from orth.coordinator.alarming.definitions import checked
 from orth.coordinator.alarming.facts import AlarmDelayed, AlarmGivenUp, AlarmsWithheld, AlarmTold
 from orth.coordinator.defining import remove_job
-from orth.domain.alarms import AlarmState, Sign, SignKind, Silence
+from orth.domain.alarms import AlarmKind, AlarmState, Sign, SignKind, Silence
 from orth.domain.jobs import Job, RouteStrategy
 from orth.executor.context import JobContext, JobFailed
 from orth.executor.handlers import Handlers
@@ -194,6 +194,60 @@ async def test_a_message_is_given_up_after_its_attempts(rig: Opened, free_port: 
             assert len(receiver.posted) == 1
             (given_up,) = site.cluster.recorder.all(AlarmGivenUp)
             assert "secret" not in str(given_up)
+
+
+async def test_that_it_is_well_again_does_not_overtake_that_it_failed(rig: Opened) -> None:
+    with WebhookReceiver(500, 200) as receiver:
+        async with rig() as site:
+            await site.channel("ops", receiver.url)
+            job = await site.job()
+            failed = await site.run(job)
+            await site.pass_time(6)
+            await site.run(job, fails=False)
+            await site.pass_time(3)
+            assert [one.json["kind"] for one in receiver.posted] == ["first"]
+            assert await site.statuses(failed) == [-1]
+            await site.pass_time(20)
+            assert [one.json["kind"] for one in receiver.posted] == ["first", "first", "resolved"]
+            assert await site.statuses(failed) == [2]
+
+
+async def test_who_never_heard_that_it_failed_does_not_hear_that_it_is_well(rig: Opened) -> None:
+    with WebhookReceiver(500) as deaf, WebhookReceiver() as receiver:
+        async with rig(attempts=2) as site:
+            await site.channel("deaf", deaf.url)
+            await site.channel("ops", receiver.url)
+            job = await site.job()
+            failed = await site.run(job)
+            await site.pass_time(6)
+            await site.run(job, fails=False)
+            await site.pass_time(25)
+            assert [one.json["kind"] for one in deaf.posted] == ["first", "first"]
+            assert [one.json["kind"] for one in receiver.posted] == ["first", "resolved"]
+            assert await site.statuses(failed) == [3]
+            settled = {(one.kind, one.channel): (one.state, one.error) for one in await site.messages()}
+            assert settled[AlarmKind.RESOLVED, "ops"] == (AlarmState.TOLD, None)
+            state, error = settled[AlarmKind.RESOLVED, "deaf"]
+            assert (state, "nobody was told" in (error or "")) == (AlarmState.FAILED, True)
+            assert len(site.cluster.recorder.all(AlarmGivenUp)) == 2
+            assert await site.cluster.db.read(next_alarm_at) is None
+
+
+async def test_a_failure_is_told_by_the_message_about_it_alone(rig: Opened) -> None:
+    """The channel that tells of the end was added meanwhile: it does not settle what the other one has not told."""
+    with WebhookReceiver(500) as deaf, WebhookReceiver() as receiver:
+        async with rig(attempts=2) as site:
+            await site.channel("deaf", deaf.url)
+            job = await site.job()
+            failed = await site.run(job)
+            await site.pass_time(6)
+            await site.channel("ops", receiver.url)
+            await site.run(job, fails=False)
+            await site.pass_time(3)
+            assert [one.json["kind"] for one in receiver.posted] == ["resolved"]
+            assert await site.statuses(failed) == [-1]
+            await site.pass_time(25)
+            assert await site.statuses(failed) == [3]
 
 
 async def test_one_that_hangs_does_not_hold_up_the_others(rig: Opened) -> None:

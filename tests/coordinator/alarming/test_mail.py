@@ -118,6 +118,13 @@ async def test_nobody_listens(free_port: int) -> None:
         await sender().send(MailServer("127.0.0.1", free_port, "none"), TO, ALARM)
 
 
+@pytest.mark.parametrize("host", ["..", "a" * 64 + ".example"])
+async def test_a_host_that_is_no_name(host: str) -> None:
+    """The one of the settings may be anything."""
+    with pytest.raises(NotDelivered):
+        await sender().send(MailServer(host, 25, "none", sender="orth@mail.example"), TO, ALARM)
+
+
 async def test_nobody_to_write_to() -> None:
     with pytest.raises(NotDelivered, match="nobody"):
         await sender().send(MailServer("127.0.0.1", 1, "none"), (), ALARM)

@@ -27,6 +27,14 @@ def hook(url: str, **more: Any) -> dict[str, Any]:
     return checked("webhook", {"url": url, **more})
 
 
+async def test_a_message_that_grew_too_large_is_not_sent() -> None:
+    grown = replace(ALARM, reason="\U0001f600" * 5_000)
+    with WebhookReceiver(200) as receiver:
+        with pytest.raises(NotDelivered, match="2,000,009 bytes"):
+            await sender().send(hook(receiver.url, template={"a": "{{reason}}" * 100}), grown)
+        assert receiver.posted == []
+
+
 async def test_a_message_arrives_with_its_id() -> None:
     with WebhookReceiver(200, body=b"thanks") as receiver:
         answer = await sender().send(hook(receiver.url, headers={"X-Key": "k"}), ALARM)

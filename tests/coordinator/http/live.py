@@ -199,8 +199,8 @@ class Site:
         return Signing(self.secret, self.clock, access=security.access_token_ttl, refresh=security.refresh_token_ttl)
 
     def executor(self) -> Caller:
-        """An executor that knows the access token."""
-        return Caller(self.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN})
+        """An executor of ours, which knows the access token."""
+        return Caller(self.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN, "ORTH-EXTENSIONS": "verdicts"})
 
     def tx(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a verb of the store, as the coordinator's own loops would."""

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from orth.domain.alarms import AlarmKind, Standing
+from orth.domain.alarms import AlarmKind, Silence, Standing
 from orth.settings import Settings
 from orth.settings.sections import AlarmsSection
 from orth.store.alarm_channels import get_channel
-from orth.store.alarms import Message, claim_messages, keep_standings, message_refused, store_messages
+from orth.store.alarms import Message, claim_messages, keep_standings, message_given_up, store_messages
+from orth.store.silences import add_silence
 from tests.coordinator.http.live import Answer, Caller, Site
 from tests.receivers import HANG, MailReceiver, WebhookReceiver
 
@@ -181,6 +182,8 @@ def test_silences_come_and_go(site: Site, admin: Caller) -> None:
         ({"lasts": "soon", "reason": "x"}, 422),
         ({"lasts": "99999999999d", "reason": "x"}, 422),
         ({"ends_at": "9999-12-31T23:59:59Z", "reason": "x"}, 422),
+        ({"starts_at": "9999-12-31T23:59:59Z", "lasts": "1h", "reason": "x"}, 422),
+        ({"starts_at": "9999-06-01T00:00:00Z", "lasts": "300d", "reason": "x"}, 422),
         ({"job_id": 0, "lasts": "2h", "reason": "x"}, 422),
         ({"job_id": 99, "lasts": "2h", "reason": "x"}, 404),
         ({"job_group": 99, "lasts": "2h", "reason": "x"}, 404),
@@ -192,11 +195,21 @@ def test_a_silence_that_makes_no_sense_is_refused(site: Site, admin: Caller, bod
     assert site.contents() == before
 
 
+def test_a_silence_that_no_calendar_has_breaks_no_list(site: Site, admin: Caller) -> None:
+    """Nobody can make one over the API; somebody may have written it past that."""
+    odd = site.tx(add_silence, Silence(None, None, 253_402_300_799_000, 253_402_304_399_000, "odd", "somebody"))
+    assert admin.post(SILENCES, {"lasts": "2h", "reason": "plain"}).status == 201
+    plain, shown = admin.get(SILENCES).json["items"]
+    assert (shown["starts_at"], shown["ends_at"]) == ("9999-12-31T23:59:59.000Z", None)
+    assert plain["ends_at"] == "2026-01-30T12:00:00.000Z"
+    assert admin.call("DELETE", f"{SILENCES}/{odd}").json["ends_at"] == "2026-01-30T10:00:00.000Z"
+
+
 def test_what_was_told(site: Site, admin: Caller) -> None:
     now = site.clock.now()
     site.tx(store_messages, [Message(n, n, AlarmKind.FIRST, "ops", "{}") for n in range(1, 6)], now)
     claimed = site.tx(claim_messages, "node", now, now + 1, 1)
-    site.tx(message_refused, claimed[0], "node", "no paper", None)
+    site.tx(message_given_up, claimed[0], "node", "no paper", now)
     first = admin.get("/api/v1/alarms?limit=3").json
     assert [one["execution_id"] for one in first["items"]] == [5, 4, 3]
     rest = admin.get(f"/api/v1/alarms?limit=3&cursor={first['next_cursor']}").json

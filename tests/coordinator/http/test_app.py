@@ -8,6 +8,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
+from orth.coordinator.http.channels import VERBS
 from orth.coordinator.signing import Claim
 from orth.store.users import set_password
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
@@ -21,7 +22,7 @@ OPEN = {
 }
 OPEN_ON_LOOPBACK = {("GET", "/metrics")}
 """Its own rule is tested in ``test_metrics``."""
-CALLS = ("registry", "registryRemove", "callback")
+CALLS = ("registry", "registryRemove", "callback", *(f"/channels/{verb}" for verb in VERBS))
 
 
 def filled(path: str, value: object) -> str:

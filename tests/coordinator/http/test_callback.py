@@ -8,7 +8,7 @@ from orth.coordinator.finishing import finish
 from orth.domain import reasons
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, STORED_MESSAGE_LIMIT
 from orth.store.executions import Ending
-from tests.coordinator.http.live import Caller, Site
+from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 
 ADDRESS = "http://10.0.0.1:9999"
 
@@ -24,6 +24,33 @@ def execution_id(site: Site) -> int:
 def report(executor: Caller, body: object) -> list[tuple[int, str]]:
     told = executor.post("/api/callback", body).envelope()["data"]["verdicts"]
     return [(verdict["logId"], verdict["verdict"]) for verdict in told]
+
+
+@pytest.mark.parametrize("prefix", ["/api", "/xxl-job-admin/api", "/orth-admin/api"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN},
+        {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN, "XXL-JOB-APPNAME": "demo"},
+        {"XXL-RPC-ACCESS-TOKEN": ACCESS_TOKEN},
+        {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN},
+        {"Authorization": f"Bearer {ACCESS_TOKEN}"},
+        {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN, "ORTH-EXTENSIONS": "resend, others"},
+    ],
+    ids=["xxl-job", "xxl-job 3.5", "oldest", "the fork", "bearer", "announces something else"],
+)
+def test_only_who_announced_to_read_verdicts_is_told_any(
+    site: Site, execution_id: int, headers: dict[str, str], prefix: str
+) -> None:
+    told = Caller(site.url, headers).post(f"{prefix}/callback", [{"logId": execution_id, "handleCode": 200}, {}])
+    assert told.envelope() == {"code": 200, "msg": None, "content": None, "data": None}
+    assert shown(site, execution_id)["status"] == "success"
+
+
+@pytest.mark.parametrize("announced", ["verdicts", "resend,verdicts", " newer , verdicts "])
+def test_who_announced_to_read_verdicts_is_told_them(site: Site, execution_id: int, announced: str) -> None:
+    ours = Caller(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN, "orth-extensions": announced})
+    assert report(ours, [{"logId": execution_id, "handleCode": 200}]) == [(execution_id, "stored")]
 
 
 def shown(site: Site, execution_id: int) -> dict[str, Any]:

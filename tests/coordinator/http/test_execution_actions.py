@@ -95,8 +95,10 @@ def test_many_are_done_again_once_each(site: Site, admin: Caller, executor: Call
     other = failed(site, executor, site.job(job_group=site.group("other")))
     before = site.contents()
     dry = admin.post(f"{EXECUTIONS}/bulk/retry?job_id={job_id}&max=3&dry_run=true").json
-    assert dry == {"dry_run": True, "done": 3, "skipped": 0, "left": 2, "execution_ids": ids[:3]}
+    assert dry == {"dry_run": True, "done": 3, "skipped": 0, "left": 2, "next_after": ids[2], "execution_ids": ids[:3]}
     assert site.contents() == before
+    rest = admin.post(f"{EXECUTIONS}/bulk/retry?job_id={job_id}&max=3&dry_run=true&after={ids[2]}").json
+    assert (rest["execution_ids"], rest["left"], rest["next_after"]) == (ids[3:], 0, None)
     first = admin.post(f"{EXECUTIONS}/bulk/retry?job_id={job_id}&max=3").json
     assert (first["done"], first["skipped"], first["left"]) == (3, 0, 2)
     second = admin.post(f"{EXECUTIONS}/bulk/retry?job_id={job_id}&max=3").json

@@ -74,6 +74,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "start_time": None,
         "handle_time": None,
         "executor_address": None,
+        "queue": None,
         "executor_handler": "report",
         "executor_param": "own",
         "shard_index": 0,

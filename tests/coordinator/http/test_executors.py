@@ -34,6 +34,7 @@ def test_an_executor_ages_visibly(site: Site, admin: Caller, executor: Caller) -
         "unreadable": None,
         "load": 3,
         "clock_offset": None,
+        "queues": [],
         "reachability": [{"node": "node", "state": "untried", "since": None, "checked_at": None, "reason": ""}],
     }
     executor.post("/api/registry", beat).envelope()

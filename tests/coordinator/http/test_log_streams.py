@@ -244,6 +244,28 @@ def test_many_watchers_are_one_reader(site: Site) -> None:
         assert len(scroll.asked) - before <= 11, "once for all, however many they are"
 
 
+@pytest.mark.parametrize("ours", [True, False], ids=["ours", "another make"])
+def test_who_waits_far_ahead_moves_nobody(site: Site, ours: bool) -> None:
+    scroll = Scroll("one", ours=ours)
+    with written(site, scroll) as one, stream(site, one, Last_Event_ID="999999") as ahead:
+        wait_until(lambda: scroll.asked[-1:] and "tail" not in scroll.asked[-1], "the log to be asked for", WITHIN)
+        wait_until(lambda: live(site).readers == 1, "the reader to wait", WITHIN)
+        with stream(site, one) as events, time_passing(site, 0.025):
+            events.until(lambda it: it.texts() == ["one"])
+            for number in range(5):
+                scroll.add(f"more {number}")
+                events.until(lambda it: it.texts() == scroll.texts)
+            assert live(site).readers == 1
+            assert (events.of("trouble"), ahead.of("trouble"), ahead.texts()) == ([], [], [])
+            scroll.finish()
+            end(site, one)
+            for follower in (events, ahead):
+                follower.until(lambda it: it.of("end"))
+                assert follower.of("end") == [{"to_line": 6, "status": "success", "note": ""}]
+        with stream(site, one, "?from=7") as late, time_passing(site):
+            late.until(lambda it: it.of("end"))
+
+
 def test_a_slow_watcher_delays_nobody_and_loses_nothing(site: Site) -> None:
     scroll = Scroll("begin")
     with written(site, scroll) as one:
@@ -379,9 +401,13 @@ def test_sockets_are_for_those_who_are_signed_in(site: Site) -> None:
         other = site.signing.token(Claim("admin", 1), "refresh")
         assert refusal(site, one, additional_headers={"Authorization": f"Bearer {other}"}).status_code == 401
         assert refusal(site, one, f"?access_token={other}", additional_headers={}).status_code == 401
-        assert refusal(site, one, origin="http://evil.example").status_code == 403
+        for origin in ("http://evil.example", "http://[", "null", "]"):
+            assert refusal(site, one, origin=origin).status_code == 403
         assert refusal(site, 4711).status_code == 404
-        assert refusal(site, one, "?from=0").status_code == 403
+        for wrong in ("0", "x", "2147483648"):
+            answer = refusal(site, one, f"?from={wrong}")
+            assert answer.status_code == 422
+            assert json.loads(answer.body)["errors"][0]["field"] == "from"
 
 
 def test_a_socket_reads_nothing(site: Site) -> None:

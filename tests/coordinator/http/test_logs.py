@@ -1,6 +1,7 @@
 """The log of an execution through a coordinator, from real executors that behave or do not."""
 
 import http.client
+import re
 import threading
 import time
 from typing import Any
@@ -46,7 +47,7 @@ def test_the_end_is_where_the_executor_says_once_the_execution_is_over(
         assert admin.get(f"{EXECUTIONS}/{execution_id}/log").json["end"] is ended
 
 
-@pytest.mark.parametrize("nothing_new", [lines(5, 4), lines(5, 0), lines(5, 2), {}, None], ids=str)
+@pytest.mark.parametrize("nothing_new", [lines(5, 4), lines(5, 0), lines(5, 2), lines(5, 5), {}, None], ids=str)
 def test_nothing_new_is_the_end_only_when_the_execution_is_over(
     site: Site, admin: Caller, nothing_new: dict[str, Any] | None
 ) -> None:
@@ -101,6 +102,9 @@ def respond(status: int, body: bytes) -> Any:
         answering(lines(1, 2) | {"fromLineNum": "x"}),
         answering(lines(1, 2) | {"toLineNum": 10**12}),
         answering(lines(1, 2) | {"toLineNum": 1.5}),
+        answering(lines(1, 2**31 - 1, "one")),
+        answering(lines(1, 3, "one\ntwo")),
+        answering(lines(500, 501, "of\nothers")),
         respond(200, b"<html>hello</html>"),
         respond(200, b""),
         respond(200, b"["),
@@ -116,9 +120,11 @@ def respond(status: int, body: bytes) -> Any:
 )
 def test_an_executor_that_talks_nonsense_is_a_problem_of_its_own(site: Site, admin: Caller, behaviour: Any) -> None:
     with Peer(behaviour) as peer:
-        answer = admin.get(f"{EXECUTIONS}/{taken_by(site, peer.address)}/log")
-    assert answer.status == 503
-    assert peer.address in answer.json["detail"]
+        one = taken_by(site, peer.address)
+        answers = [admin.get(f"{EXECUTIONS}/{one}/log{how}") for how in ("", "?tail=3", "/search?q=a", "/download")]
+    for answer in answers:
+        assert answer.status == 503
+        assert peer.address in answer.json["detail"]
 
 
 @pytest.mark.parametrize("line", ["0", "-1", "2147483648", "9" * 30, "x", "1.5", ""])
@@ -281,9 +287,37 @@ def test_an_expression_that_never_ends_is_refused_in_time_and_holds_up_nobody(
 def test_searches_are_bounded(site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "SEARCHES_AT_ONCE", 0)
     with written(site, Scroll("a")) as one:
-        answer = admin.get(f"{EXECUTIONS}/{one}/log/search?q=a")
-    assert answer.problem(429)["hint"]
-    assert answer.headers["retry-after"]
+        for asked in ("q=a", "q=(&regex=true"):
+            answer = admin.get(f"{EXECUTIONS}/{one}/log/search?{asked}")
+            assert answer.problem(429)["hint"], "whatever is asked: nothing of it was looked at"
+            assert answer.headers["retry-after"]
+
+
+def test_an_expression_is_compiled_elsewhere_and_in_time(
+    site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[object] = []
+    compile_it = re.compile
+    monkeypatch.setattr(re, "compile", lambda *given: (compiled.append(given[0]), compile_it(*given))[1])
+    heavy = "(?i)" + "[\x01-\uffff]" * 98 + "1"
+    with written(site, Scroll("a", "x" * 98 + "1")) as one:
+        for wanted in ("x{98}1", "("):
+            admin.get(f"{EXECUTIONS}/{one}/log/search?q={quote(wanted)}&regex=true")
+        monkeypatch.setattr(expressions, "COMPILED_WITHIN", 0.001)
+        answer = admin.get(f"{EXECUTIONS}/{one}/log/search?q={quote(heavy)}&regex=true")
+    assert "longer than 0.001 s to be compiled" in answer.problem(422)["detail"]
+    assert not {"x{98}1", "(", heavy} & set(compiled)
+
+
+def test_the_place_in_a_long_line_is_right_whatever_folding_makes_of_it(site: Site, admin: Caller) -> None:
+    """Characters that become several without regard to case: the place is counted in the line as it is."""
+    texts = ["\u00df" * 9_000 + "Needle" + "y" * 9_000, "\u0130" * 9_000 + "ne\u00dfle" + "y" * 9_000]
+    with written(site, Scroll(*texts)) as one:
+        (hit,) = search(admin, one, "nEEDLE", ignore_case="true")["matches"]
+        assert hit["text"][9_000 - hit["offset"] :].startswith("Needle")
+        (hit,) = search(admin, one, "NESSLE", ignore_case="true")["matches"]
+        assert hit["line"] == 2
+        assert hit["text"][9_000 - hit["offset"] :].startswith("ne\u00dfle")
 
 
 # --- whatever is in it
@@ -324,15 +358,25 @@ def test_a_line_of_ten_megabytes_is_a_line(site: Site, admin: Caller) -> None:
 
 
 def test_numbers_are_the_executors_own(site: Site, admin: Caller) -> None:
-    """One that counts other line breaks than ours, and one that claims more lines than it sends."""
+    """One that counts other line breaks than ours: fewer, and more."""
     with Peer(answering(lines(1, 2, "one\ntwo\nstill two\n"))) as peer:
         one = taken_by(site, peer.address)
         shown = admin.get(f"{EXECUTIONS}/{one}/log").json
         assert (shown["to_line"], shown["content"]) == (2, "one\ntwo\nstill two\n")
         assert admin.get(f"{EXECUTIONS}/{one}/log?limit=1").json["content"] == "one"
-    with Peer(answering(lines(1, 2**31 - 1, "one"))) as peer:
+    with Peer(answering(lines(1, 3, "one\rtwo\u2028three"))) as peer:
         shown = admin.get(f"{EXECUTIONS}/{taken_by(site, peer.address)}/log").json
-        assert (shown["to_line"], shown["content"]) == (2**31 - 1, "one")
+        assert (shown["to_line"], shown["content"]) == (3, "one\rtwo\u2028three")
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["ours", "another make"])
+def test_the_last_number_there_is_ends_a_log(site: Site, admin: Caller, ours: bool) -> None:
+    last = 2**31 - 1
+    with Peer(answering(lines(last, last, "x\n"))) as peer:
+        one = taken_by(site, peer.address, ours=ours)
+        found = search(admin, one, "x", **{"from": last})
+        assert ([hit["line"] for hit in found["matches"]], found["to_line"], found["end"]) == ([last], last, True)
+        assert len(peer.requests) == 1, "nobody is asked for a line beyond it"
 
 
 def test_what_was_not_sent_yet_has_not_ended(site: Site, admin: Caller) -> None:

@@ -42,7 +42,7 @@ def test_the_figures_of_a_day(site: Site, folded: bool) -> None:
     if folded:
         site.tx(fold, 100)
     shown = admin.get(STATS).json
-    phases = dict.fromkeys(("dispatching", "unknown", "queued", "running", "reporting"), 0)
+    phases = dict.fromkeys(("dispatching", "unknown", "offered", "queued", "running", "reporting"), 0)
     assert shown == {
         "since": "2026-01-29T11:00:00.000Z",
         "until": "2026-01-30T11:00:09.000Z",

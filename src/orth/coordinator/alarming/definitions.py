@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, ValidationError, field_validator
 
+from orth.coordinator.alarming.outbound import is_literal
 from orth.coordinator.alarming.templates import PRESETS, SIGNED, check_template
 from orth.domain.alarms import mail_addresses
 from orth.errors import Invalid
@@ -18,7 +19,8 @@ from orth.settings.values import HIDDEN
 
 KINDS = ("mail", "webhook", "apprise")
 
-_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|[0-9A-Fa-f:.]{2,45}")
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 _OURS = frozenset({"host", "content-length", "content-type", "transfer-encoding", "connection", "orth-message-id"})
 
@@ -69,7 +71,7 @@ class MailDefinition(_Definition):
     @field_validator("host")
     @classmethod
     def _a_host(cls, value: str | None) -> str | None:
-        if value is not None and not _HOST.fullmatch(value):
+        if value is not None and not _HOST.fullmatch(value) and ("%" in value or not is_literal(value)):
             raise ValueError("must be a host name or an IP address")
         return value
 

@@ -146,12 +146,13 @@ def _settle_into_messages(
 ) -> None:
     failures = [sign for sign in signs if sign.kind is SignKind.FAILURE]
     drop_signs(connection, [sign for sign in signs if sign.kind is SignKind.RESOLVED])
-    lock_signs(connection, failures, scene.rules.node_id, scene.now + scene.rules.lease)
-    up_to = signs[-1].id
     messages = []
     for telling in tellings:
-        content = content_of(_alarm(connection, scene, job, telling), up_to, _recipients(job))
+        content = content_of(_alarm(connection, scene, job, telling), _recipients(job))
         messages += [Message(telling.execution_id, job.id, telling.kind, name, content) for name in channels]
+    # The first thing that is said tells of the failures; that the job is well again tells of them only alone.
+    subject, until = messages[0].subject, scene.now + scene.rules.lease
+    lock_signs(connection, failures, subject, scene.rules.node_id, until)
     store_messages(connection, messages, scene.now)
 
 

@@ -14,16 +14,18 @@ from orth.coordinator.alarming.outbound import NotDelivered
 from orth.coordinator.alarming.senders import Senders
 from orth.coordinator.alarming.texts import read_content
 from orth.coordinator.facts import ExecutionFinished
-from orth.domain.alarms import MAIL_CHANNEL, outcome_of, pause_before
+from orth.domain.alarms import MAIL_CHANNEL, AlarmKind, outcome_of, pause_before
 from orth.domain.executions import Status
 from orth.errors import OrthError
 from orth.events import Event, Events
 from orth.store.alarm_channels import Channel, enabled_channels
+from orth.store.alarm_order import has_heard
 from orth.store.alarms import (
     Message,
     claim_messages,
     due_jobs,
     hand_back,
+    message_given_up,
     message_refused,
     message_sent,
     next_alarm_at,
@@ -43,6 +45,7 @@ _JOBS = 20
 _UNSTUCK = 500
 _PURGED = 500
 _PURGE_EVERY = 3600.0
+_UNHEARD = "Not sent: by this channel nobody was told that the job failed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,9 @@ class AlarmLoop(LeaderLoop):
         if room <= 0:
             return
         until = now + self._rules.lease
-        claimed = await self._db.leader_tx(term.epoch, claim_messages, self._rules.node_id, now, until, room)
+        claimed, given_up = await self._db.leader_tx(term.epoch, self._claimed, now, until, room)
+        for fact in given_up:
+            self.events.emit(fact)
         if not claimed:
             return
         channels = await self._db.read(enabled_channels)
@@ -154,6 +159,17 @@ class AlarmLoop(LeaderLoop):
             task = asyncio.create_task(self._send(term, message, channels.get(message.channel)))
             self._sending[task] = message
             task.add_done_callback(self._sent)
+
+    def _claimed(self, connection: Connection, now: int, until: int, room: int) -> tuple[list[Message], list[Event]]:
+        """What to send now; and what is not sent at all, because its receivers never heard what it answers."""
+        claimed = claim_messages(connection, self._rules.node_id, now, until, room)
+        unheard = [
+            one
+            for one in claimed
+            if one.kind is AlarmKind.RESOLVED and not has_heard(connection, one.job_id, one.channel, one.id)
+        ]
+        facts = [self._mark(connection, one, _UNHEARD, final=True) for one in unheard]
+        return [one for one in claimed if one not in unheard], [fact for fact in facts if fact is not None]
 
     def _sent(self, task: asyncio.Task[None]) -> None:
         self._sending.pop(task, None)
@@ -163,7 +179,7 @@ class AlarmLoop(LeaderLoop):
         if channel is None and message.channel == MAIL_CHANNEL:
             channel = self._senders.built_in
         failure: str | None = None
-        alarm, up_to, recipients = read_content(message.content, message.message_id)
+        alarm, recipients = read_content(message.content, message.message_id)
         try:
             if channel is None:
                 raise NotDelivered(f"There is no channel named {message.channel!r}, or it is switched off.")
@@ -176,32 +192,35 @@ class AlarmLoop(LeaderLoop):
         if failpoints.armed:
             failpoints.hit("alarms.sent")
         try:
-            told = await self._db.leader_tx(term.epoch, self._mark, message, up_to, failure)
+            told = await self._db.leader_tx(term.epoch, self._mark, message, failure)
         except OrthError:  # the term is over, or the database is away: it is sent again when its lease has run out
             return
         if told is not None:
             self.events.emit(told)
 
-    def _mark(self, connection: Connection, message: Message, up_to: int, failure: str | None) -> Event | None:
-        """Write down how it went; with the last message that says the same, the signs it spoke of are settled."""
-        node, last = self._rules.node_id, message.attempts >= self._persistence.attempts
+    def _mark(
+        self, connection: Connection, message: Message, failure: str | None, *, final: bool = False
+    ) -> Event | None:
+        """Write down how it went; with the last message that says the same, the signs it told of are settled."""
+        node, now = self._rules.node_id, self.clock.now()
+        last = final or message.attempts >= self._persistence.attempts
         fact: Event
         if failure is None:
-            won = message_sent(connection, message, node)
+            won = message_sent(connection, message, node, now)
             fact = AlarmTold(message.message_id, message.kind, message.job_id, message.channel)
         elif last:
-            won = message_refused(connection, message, node, failure, None)
+            won = message_given_up(connection, message, node, failure, now)
             fact = AlarmGivenUp(message.message_id, message.channel, message.attempts, failure)
         else:
             limits = self._persistence
             pause = pause_before(message.attempts, limits.first_pause, limits.longest_pause)
-            won = message_refused(connection, message, node, failure, self.clock.now() + pause)
+            won = message_refused(connection, message, node, failure, now + pause)
             fact = AlarmDelayed(message.message_id, message.channel, message.attempts, failure)
         if not won:
             return None
         outcome = outcome_of(states_beside(connection, message))
         if outcome is not None:
-            settle_signs(connection, message.job_id, up_to, outcome)
+            settle_signs(connection, message.job_id, message.subject, outcome)
         return fact
 
     async def _purge(self, term: Term) -> None:

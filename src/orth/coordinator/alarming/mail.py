@@ -68,7 +68,7 @@ class MailSender:
             raise NotDelivered(f"{server.host} refused {_refusals(error.recipients)}.") from error
         except smtplib.SMTPResponseException as error:
             raise NotDelivered(f"{server.host} answered {error.smtp_code} {_text(error.smtp_error)}") from error
-        except (smtplib.SMTPException, SSLError, OSError) as error:
+        except (smtplib.SMTPException, SSLError, OSError, UnicodeError) as error:  # the last: a host that is no name
             raise NotDelivered(f"{server.host}: {str(error) or type(error).__name__}.") from error
         finally:
             talk.cut()

@@ -9,6 +9,7 @@ itself, so that a number stays a number.
 import base64
 import hashlib
 import hmac
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,23 +21,34 @@ from orth.errors import Invalid
 
 _NAME = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}")
 _DEPTH_LIMIT = 20
+_SIZE_LIMIT = 32_768
+_NAMES_LIMIT = 100
 _COLOURS = {AlarmKind.RESOLVED: "Good", AlarmKind.TEST: "Accent"}
 
 
-def check_template(template: object, depth: int = 0) -> None:
-    """Refuse a template that names a fact that is not there, or is nested too deeply."""
+def check_template(template: object) -> None:
+    """Refuse a template that names a fact that is not there, is nested too deeply, or could grow too large."""
+    named = _named(template, 0)
+    for name in named:
+        if name not in NAMES:
+            raise Invalid(
+                f"The template names {name[:40]!r}, which no alarm has.",
+                hint=f"It may name {', '.join(sorted(NAMES))}.",
+                field="template",
+            )
+    if len(named) > _NAMES_LIMIT:
+        raise Invalid(f"The template names facts {len(named):,} times, and may {_NAMES_LIMIT} times.", field="template")
+    if len(json.dumps(template)) > _SIZE_LIMIT:
+        raise Invalid(f"The template is longer than {_SIZE_LIMIT:,} characters of JSON.", field="template")
+
+
+def _named(template: object, depth: int) -> list[str]:
+    """What a template names, as often as it does."""
     if depth > _DEPTH_LIMIT:
         raise Invalid(f"The template is nested more than {_DEPTH_LIMIT} deep.", field="template")
-    for part in _parts(template):
-        check_template(part, depth + 1)
     if isinstance(template, str):
-        for name in _NAME.findall(template):
-            if name not in NAMES:
-                raise Invalid(
-                    f"The template names {name[:40]!r}, which no alarm has.",
-                    hint=f"It may name {', '.join(sorted(NAMES))}.",
-                    field="template",
-                )
+        return _NAME.findall(template)
+    return [name for part in _parts(template) for name in _named(part, depth + 1)]
 
 
 def fill(template: object, facts: Mapping[str, Any]) -> Any:

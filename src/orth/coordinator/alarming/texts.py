@@ -69,16 +69,16 @@ class Alarm:
 NAMES = frozenset({*(field.name for field in fields(Alarm)), "title", "text"})
 
 
-def content_of(alarm: Alarm, up_to: int, recipients: tuple[str, ...]) -> str:
-    """What is stored of a message: its facts, the last sign it speaks of, and whom the job names."""
-    return json.dumps({"alarm": asdict(alarm), "up_to": up_to, "recipients": recipients})
+def content_of(alarm: Alarm, recipients: tuple[str, ...]) -> str:
+    """What is stored of a message: its facts, and whom the job names."""
+    return json.dumps({"alarm": asdict(alarm), "recipients": recipients})
 
 
-def read_content(content: str, message_id: str) -> tuple[Alarm, int, tuple[str, ...]]:
+def read_content(content: str, message_id: str) -> tuple[Alarm, tuple[str, ...]]:
     """The reverse of ``content_of``, with the id the stored message has."""
     stored = json.loads(content)
     facts = {**stored["alarm"], "kind": AlarmKind(stored["alarm"]["kind"]), "message_id": message_id}
-    return Alarm(**facts), int(stored["up_to"]), tuple(stored["recipients"])
+    return Alarm(**facts), tuple(stored["recipients"])
 
 
 def trial_alarm(channel: str, now: int) -> Alarm:

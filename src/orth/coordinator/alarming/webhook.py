@@ -21,6 +21,7 @@ from orth.coordinator.alarming.texts import Alarm
 
 _ANSWER_LIMIT = 64 * 1024
 _QUOTED = 200
+_BODY_LIMIT = 1_048_576
 
 
 class WebhookSender:
@@ -81,7 +82,10 @@ def request_of(definition: dict[str, Any], alarm: Alarm, now: int) -> tuple[URL,
         url += ("&" if "?" in url else "?") + dingtalk_query(secret, now)
     if secret and preset == "feishu" and isinstance(body, dict):
         body = {**feishu_members(secret, now), **body}
-    return URL(url, encoded=True), json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    written = json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    if len(written) > _BODY_LIMIT:
+        raise NotDelivered(f"Filled in, the message has {len(written):,} bytes; {_BODY_LIMIT:,} are sent at most.")
+    return URL(url, encoded=True), written
 
 
 def judged(preset: str, status: int, answer: bytes) -> str:

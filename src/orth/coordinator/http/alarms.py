@@ -13,7 +13,7 @@ from orth.coordinator.alarming.definitions import checked, shown, with_kept_secr
 from orth.coordinator.alarming.outbound import NotDelivered
 from orth.coordinator.alarming.texts import trial_alarm
 from orth.coordinator.http.auth import CallerHere, ToolsHere
-from orth.coordinator.http.instants import instant
+from orth.coordinator.http.instants import LAST_SHOWN, instant, shown_instant
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import Tools
@@ -134,15 +134,19 @@ class SilenceBody(BaseModel):
             raise Invalid("The silence would be over before it begins.", field="ends_at")
         if starts < 0 or ends - max(starts, now) > _LONGEST_SILENCE:
             raise Invalid("A silence may last a year.", field="ends_at")
+        if ends > LAST_SHOWN:
+            raise Invalid("A silence ends before the year 10000.", field="starts_at")
         return Silence(self.job_id, self.job_group, starts, ends, self.reason, actor)
 
 
 class SilenceShown(BaseModel):
+    """A silence as it is read. An instant that no calendar has, written past the API, is null."""
+
     id: int
     job_id: int | None
     job_group: int | None
-    starts_at: str
-    ends_at: str
+    starts_at: str | None
+    ends_at: str | None
     reason: str
     actor: str
 
@@ -330,8 +334,8 @@ def _silence_shown(one: Silence) -> dict[str, Any]:
         "id": one.id,
         "job_id": one.job_id,
         "job_group": one.job_group,
-        "starts_at": iso(one.starts_at),
-        "ends_at": iso(one.ends_at),
+        "starts_at": shown_instant(one.starts_at),
+        "ends_at": shown_instant(one.ends_at),
         "reason": one.reason,
         "actor": one.actor,
     }

@@ -25,7 +25,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from orth.channels.interface import START, Channels, Listening
+from orth.channels.interface import START, Channels, Entry, Listening
 from orth.channels.names import Names
 from orth.clock import Clock
 from orth.errors import Forbidden, InvalidMessage, TooBusy, Unavailable
@@ -125,8 +125,13 @@ class Allowed:
         return self._checked(box, self._is_execution(box))
 
     def read(self, box: str) -> str:
-        own = box.startswith(self._own) and box.endswith(self._own_end)
-        return self._checked(box, own or self._is_execution(box))
+        return self._checked(box, self._is_process(box) or self._is_execution(box))
+
+    def remove(self, box: str) -> str:
+        return self._checked(box, self._is_process(box))
+
+    def _is_process(self, box: str) -> bool:
+        return box.startswith(self._own) and box.endswith(self._own_end)
 
     def _is_execution(self, box: str) -> bool:
         job, _, rest = box.removeprefix(self._about).partition(".")
@@ -148,7 +153,10 @@ class _Ear:
     task: asyncio.Task[None] | None = None
     heard: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=_HELD))
     missed: int = 0
+    dropped: int = 0
     used: float = 0.0
+    hearing: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when nothing passes unheard any more, or it could not be listened."""
     grown: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -162,6 +170,7 @@ class ChannelDoor:
         self._ears: dict[str, _Ear] = {}
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._pump: asyncio.Task[None] | None = None
+        self._hearing = asyncio.Event()
 
     @property
     def verbs(self) -> Mapping[str, Callable[[bytes], Awaitable[object]]]:
@@ -232,6 +241,9 @@ class ChannelDoor:
         fresh = ear is None or ear.task is None or ear.task.done()
         if ear is None or fresh:
             ear = self._begin(asked.listener, topics)
+        await ear.hearing.wait()
+        if ear.task is None or ear.task.done():
+            raise Unavailable("The channels cannot be listened to.")
         ear.used = self._clock.monotonic()
         if not ear.heard:
             ear.grown.clear()
@@ -252,15 +264,18 @@ class ChannelDoor:
     async def _listen(self, listener: str, ear: _Ear, channels: Channels, topics: Sequence[str]) -> None:
         try:
             async with channels.listen(topics) as listening:
+                ear.hearing.set()
                 while self._clock.monotonic() - ear.used < _FORGET_AFTER:
                     some = await listening.next(_CHUNK)
-                    ear.missed = listening.missed + max(0, len(ear.heard) + len(some) - _HELD)
+                    ear.dropped += max(0, len(ear.heard) + len(some) - _HELD)
+                    ear.missed = listening.missed + ear.dropped
                     ear.heard.extend({"topic": one.topic, "message": one.message} for one in some)
                     if some:
                         ear.grown.set()
         except Unavailable:
             return  # the next call begins anew, and says so
         finally:
+            ear.hearing.set()
             if self._ears.get(listener) is ear:
                 del self._ears[listener]
 
@@ -274,19 +289,26 @@ class ChannelDoor:
     async def _read(self, body: bytes) -> object:
         asked = _read_body(_Read, body)
         after = {self._allowed.read(box): position or START for box, position in asked.after.items()}
-        async with self._watching(after) as grown:
+        if asked.wait:
+            found = await self._read_or_wait(after, asked.limit, min(asked.wait, WAIT_LIMIT))
+        else:
             found = await self._open.read(after, limit=asked.limit)
-            if not any(found.values()) and asked.wait:
-                await self._clock.sleep_unless(grown, min(asked.wait, WAIT_LIMIT))
-                found = await self._open.read(after, limit=asked.limit)
         return {
             box: [{"position": entry.position, "message": entry.message} for entry in entries]
             for box, entries in found.items()
         }
 
+    async def _read_or_wait(self, after: Mapping[str, str], limit: int, wait: float) -> dict[str, list[Entry]]:
+        async with self._watching(after) as grown:
+            found = await self._open.read(after, limit=limit)
+            if not any(found.values()):
+                await self._clock.sleep_unless(grown, wait)
+                found = await self._open.read(after, limit=limit)
+        return found
+
     async def _remove(self, body: bytes) -> object:
         asked = _read_body(_Remove, body)
-        await self._open.remove([self._allowed.read(box) for box in asked.boxes])
+        await self._open.remove([self._allowed.remove(box) for box in asked.boxes])
         return None
 
     @asynccontextmanager
@@ -296,8 +318,10 @@ class ChannelDoor:
         for box in boxes:
             self._waiting.setdefault(box, set()).add(grown)
         if self._pump is None or self._pump.done():
-            self._pump = asyncio.create_task(self._tell_growth(self._open))
+            self._hearing = asyncio.Event()
+            self._pump = asyncio.create_task(self._tell_growth(self._open, self._hearing))
         try:
+            await self._hearing.wait()  # from here on no growth is missed
             yield grown
         finally:
             for box in boxes:
@@ -305,15 +329,17 @@ class ChannelDoor:
                 if not self._waiting[box]:
                     del self._waiting[box]
 
-    async def _tell_growth(self, channels: Channels) -> None:
+    async def _tell_growth(self, channels: Channels, hearing: asyncio.Event) -> None:
         """One ear for all who wait for boxes, while there are any."""
         idle_since = self._clock.monotonic()
         with suppress(Unavailable):
             async with channels.news() as listening:
+                hearing.set()
                 while self._clock.monotonic() - idle_since < _FORGET_AFTER:
                     if self._waiting:
                         idle_since = self._clock.monotonic()
                     await self._pass_on(listening)
+        hearing.set()
         for waiting in self._waiting.values():  # nobody tells them any more: they look for themselves
             for grown in waiting:
                 grown.set()

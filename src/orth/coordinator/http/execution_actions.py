@@ -1,7 +1,7 @@
 """What is done to executions that are there already: one again, or many again or ended, by the filter of the list.
 
 A request for many works through the oldest first, up to ``max``, and says how many are left; sent again it goes on with
-those. ``dry_run`` tells what it would be about and changes nothing. It must say something about what it means.
+those. A retry looks at so much of a history and no more: what follows is asked for by ``after``. ``dry_run`` tells what it would be about and changes nothing. It must say something about what it means.
 """
 
 import secrets
@@ -17,11 +17,11 @@ from orth.coordinator.http.executions import ExecutionId
 from orth.coordinator.http.jobs import Client, IdempotencyKey, cause_of
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.killing import Killing
-from orth.coordinator.replaying import Done, do_again, do_many_again, kill_many, tell_executors
+from orth.coordinator.replaying import Done, do_again, do_many_again, kill_many, look_for_failed, tell_executors
 from orth.domain.executions import Status
 from orth.domain.jobs import TriggerCause
 from orth.errors import Invalid
-from orth.store.bulk import find_failed, find_open
+from orth.store.bulk import find_open
 from orth.store.execution_filters import Filter
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
@@ -29,6 +29,7 @@ router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
 AT_ONCE = 1_000
 
 Max = Annotated[int, Query(alias="max", ge=1, le=AT_ONCE, description="How many at most; the oldest first.")]
+After = Annotated[int, Query(ge=0, le=2**63 - 1, description="Only executions after this one are looked at.")]
 DryRun = Annotated[bool, Query(description="Only tell which; change nothing.")]
 
 
@@ -40,14 +41,16 @@ class DoneAgain(BaseModel):
 
 class ManyDone(BaseModel):
     """What came of a request for many. ``done`` counts what was changed, or would be with ``dry_run``; ``skipped`` what
-    was found and could not be changed; ``left`` what was not looked at, counted up to 10,000. ``execution_ids`` are
+    was found and could not be changed; ``left`` what else was found, counted up to 10,000. ``execution_ids`` are
     what was opened by a retry or a replay, what was ended by a kill, and with ``dry_run`` what it would be about.
+    ``next_after`` is set by a retry that has not looked at everything: go on with it as ``after``.
     """
 
     dry_run: bool
     done: int
     skipped: int
     left: int
+    next_after: int | None = None
     execution_ids: list[int]
 
 
@@ -65,15 +68,21 @@ Meant = Annotated[Filter, Depends(meant)]
 
 @router.post("/bulk/retry", status_code=202)
 async def retry_many(
-    wanted: Meant, tools: ToolsHere, maximum: Max = AT_ONCE, dry_run: DryRun = False, orth_client: Client = None
+    wanted: Meant,
+    tools: ToolsHere,
+    maximum: Max = AT_ONCE,
+    after: After = 0,
+    dry_run: DryRun = False,
+    orth_client: Client = None,
 ) -> ManyDone:
     """Do again what failed, each once: what was tried again already, by the coordinator or by somebody, is left out."""
     if wanted.status in (Status.INIT, Status.PENDING, Status.SUCCESS):
         raise Invalid("Only what failed is done again by filter.", hint="Trigger the job instead.", field="status")
+    found = await look_for_failed(tools.db, wanted, maximum, after)
     if dry_run:
-        return would_do(*await tools.db.read(find_failed, wanted, maximum))
+        return would_do(found.ids, found.left, found.next_after)
     cause = cause_of(orth_client)
-    done = await tools.db.tx(do_many_again, wanted, maximum, cause, tools.clock.now())
+    done = await tools.db.tx(do_many_again, found, cause, tools.clock.now())
     return opened(tools, done, cause)
 
 
@@ -129,8 +138,15 @@ def opened(tools: Tools, done: Done, cause: TriggerCause) -> ManyDone:
 
 
 def many_done(done: Done) -> ManyDone:
-    return ManyDone(dry_run=False, done=len(done.ids), skipped=done.skipped, left=done.left, execution_ids=done.ids)
+    return ManyDone(
+        dry_run=False,
+        done=len(done.ids),
+        skipped=done.skipped,
+        left=done.left,
+        next_after=done.next_after,
+        execution_ids=done.ids,
+    )
 
 
-def would_do(ids: list[int], left: int) -> ManyDone:
-    return ManyDone(dry_run=True, done=len(ids), skipped=0, left=left, execution_ids=ids)
+def would_do(ids: list[int], left: int, next_after: int | None = None) -> ManyDone:
+    return ManyDone(dry_run=True, done=len(ids), skipped=0, left=left, next_after=next_after, execution_ids=ids)

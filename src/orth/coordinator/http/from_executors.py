@@ -3,12 +3,14 @@ channels.
 
 Plain Starlette routes: these are hot, and their bodies are read by ``orth.wire``. Whatever happens, the answer is the
 envelope executors know. A result that was understood is always answered 200, also when nothing came of it: some
-executors turn any other answer into a second, failed report.
+executors turn any other answer into a second, failed report. What became of each result is told to ours alone: the
+others expect a text in the place of the payload.
 """
 
 import hmac
 from collections.abc import Awaitable, Callable
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -20,18 +22,18 @@ from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.tools import Tools
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
-from orth.wire.dialects import PREFIXES, read_callback, read_registry, token_from, verdicts_payload
+from orth.wire.dialects import PREFIXES, read_callback, read_registry, reads_verdicts, token_from, verdicts_payload
 from orth.wire.messages import RegistryRequest, Reply
 
-Answering = Callable[[Tools, bytes], Awaitable[object]]
+Answering = Callable[[Tools, Headers, bytes], Awaitable[object]]
 
 
-async def _registry(tools: Tools, body: bytes) -> object:
+async def _registry(tools: Tools, _headers: Headers, body: bytes) -> object:
     await tools.registrations.beat(_read_beat(body))
     return None
 
 
-async def _registry_remove(tools: Tools, body: bytes) -> object:
+async def _registry_remove(tools: Tools, _headers: Headers, body: bytes) -> object:
     await tools.registrations.leave(_read_beat(body))
     return None
 
@@ -43,12 +45,13 @@ def _read_beat(body: bytes) -> RegistryRequest:
     return request
 
 
-async def _callback(tools: Tools, body: bytes) -> object:
-    return verdicts_payload(await tools.callbacks.take(read_callback(body)))
+async def _callback(tools: Tools, headers: Headers, body: bytes) -> object:
+    verdicts = await tools.callbacks.take(read_callback(body))
+    return verdicts_payload(verdicts) if reads_verdicts(headers) else None
 
 
 def _channel_call(verb: str) -> Answering:
-    async def call(tools: Tools, body: bytes) -> object:
+    async def call(tools: Tools, _headers: Headers, body: bytes) -> object:
         return await tools.door.verbs[verb](body)
 
     return call
@@ -93,7 +96,7 @@ def _endpoint(call: Answering) -> Callable[[Request], Awaitable[Response]]:
         try:
             _check_token(tools, token_from(request.headers))
             known_caller(request.scope)
-            payload = await call(tools, await request.body())
+            payload = await call(tools, request.headers, await request.body())
         except OrthError as error:
             tell_refusal(tools, request.url.path, error)
             message = f"{told(error)} {error.hint}" if error.hint else told(error)

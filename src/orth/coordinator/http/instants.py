@@ -7,7 +7,7 @@ from orth.errors import Invalid, OrthError
 from orth.settings import parse_duration
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST_SHOWN = 253_402_300_799_000  # the last second of the year 9999
+LAST_SHOWN = 253_402_300_799_000  # the last second of the year 9999
 
 
 def instant(text: str, now: int, field: str) -> int:
@@ -28,4 +28,4 @@ def instant(text: str, now: int, field: str) -> int:
 
 def shown_instant(moment: int | None) -> str | None:
     """``moment`` for reading. An executor's clock may say anything: what no calendar has is shown as not known."""
-    return iso(moment) if moment is not None and 0 <= moment <= _LAST_SHOWN else None
+    return iso(moment) if moment is not None and 0 <= moment <= LAST_SHOWN else None

@@ -87,8 +87,8 @@ async def search(
 ) -> SearchShown:
     """The lines that say something. A search that takes long stops early and says where."""
     source = await tools.logs.source(execution_id)
-    async with (expression if regex else literal)(q, ignore_case=ignore_case) as matching:
-        found = await tools.searches.search(source, matching, from_line, limit)
+    wanted = (expression if regex else literal)(q, ignore_case=ignore_case)
+    found = await tools.searches.search(source, wanted, from_line, limit)
     hits = [LineFound(line=hit.line, text=hit.text, offset=hit.offset, cut=hit.cut) for hit in found.hits]
     return SearchShown(from_line=from_line, to_line=found.to_line, matches=hits, end=found.end)
 

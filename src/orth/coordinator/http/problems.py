@@ -7,11 +7,12 @@ import secrets
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
+from fastapi.exceptions import RequestValidationError, ValidationException, WebSocketRequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from orth.errors import InvalidSchedule, OrthError, StoreUnavailable, TooBusy, Unauthenticated, Unavailable
 
@@ -95,6 +96,7 @@ def handle_problems(app: FastAPI) -> None:
     """Let every error of ``app`` leave in this form."""
     app.add_exception_handler(OrthError, _expected)
     app.add_exception_handler(RequestValidationError, _unreadable)
+    app.add_exception_handler(WebSocketRequestValidationError, _unreadable_socket)
     app.add_exception_handler(HTTPException, _by_framework)
 
 
@@ -127,6 +129,15 @@ async def _expected(_request: Request, error: Exception) -> JSONResponse:
 
 async def _unreadable(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
+    return _wrong(error)
+
+
+async def _unreadable_socket(websocket: WebSocket, error: Exception) -> None:
+    assert isinstance(error, WebSocketRequestValidationError)
+    await websocket.send_denial_response(_wrong(error))
+
+
+def _wrong(error: ValidationException) -> JSONResponse:
     errors = [{"field": _place(one["loc"]), "message": _sentence(one)} for one in error.errors()[:50]]
     listed = "; ".join(f"{one['field']}: {one['message'].rstrip('.')}" for one in errors[:3])
     return problem(422, "invalid", f"The request cannot be accepted: {listed}.", errors=errors)

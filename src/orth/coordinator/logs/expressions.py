@@ -1,20 +1,22 @@
 """What a text is looked for by: literally, or by a regular expression.
 
 A regular expression of a stranger may take longer than the universe has, and in this process it would stop everything
-else meanwhile. So it is carried out in another process, with a limit for each page; past that the process is ended and
-the expression refused.
+else meanwhile; even to compile one may take long. So both happen in another process, with a limit for each step; past
+that the process is ended and the expression refused. Here it is nothing but text.
 """
 
 import asyncio
 import json
-import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from orth.errors import Invalid, Unavailable
 
+COMPILED_WITHIN = 5.0
+"""Seconds in which the process has to have begun and compiled the expression."""
 PAGE_WITHIN = 3.0
 """Seconds in which a regular expression has to be done with one page."""
 _ANSWER_LIMIT = 4 * 1024 * 1024
@@ -35,7 +37,7 @@ async def literal(wanted: str, *, ignore_case: bool) -> AsyncIterator[Matching]:
         for index, text in enumerate(texts):
             start = (text.casefold() if ignore_case else text).find(sought)
             if start >= 0:
-                found.append((index, start, start + len(wanted)))
+                found.append((index, *_span(text, start, start + len(sought), folded=ignore_case)))
         return found
 
     async def matching(texts: Sequence[str]) -> list[Fit]:
@@ -45,12 +47,8 @@ async def literal(wanted: str, *, ignore_case: bool) -> AsyncIterator[Matching]:
 
 
 @asynccontextmanager
-async def expression(wanted: str, *, ignore_case: bool, within: float = PAGE_WITHIN) -> AsyncIterator[Matching]:
+async def expression(wanted: str, *, ignore_case: bool) -> AsyncIterator[Matching]:
     """Texts in which the regular expression ``wanted`` finds something."""
-    try:
-        re.compile(wanted)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise Invalid(f"This is not a regular expression: {error}.", field="q") from None
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-I",
@@ -61,9 +59,9 @@ async def expression(wanted: str, *, ignore_case: bool, within: float = PAGE_WIT
         stderr=asyncio.subprocess.DEVNULL,
         limit=_ANSWER_LIMIT,
     )
-    talk = _Talk(process, within)
+    talk = _Talk(process)
     try:
-        await talk.say({"expression": wanted, "ignore_case": ignore_case})
+        await talk.begin(wanted, ignore_case)
         yield talk.matching
     finally:
         with suppress(ProcessLookupError):
@@ -74,25 +72,33 @@ async def expression(wanted: str, *, ignore_case: bool, within: float = PAGE_WIT
 class _Talk:
     """Questions to the process, and its answers."""
 
-    def __init__(self, process: asyncio.subprocess.Process, within: float) -> None:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._asking, self._answers = process.stdin, process.stdout
-        self._within = within
 
-    async def say(self, message: object) -> None:
-        with suppress(ConnectionError):  # it has ended; the answer that does not come says so
-            self._asking.write(json.dumps(message).encode() + b"\n")
-            await self._asking.drain()
+    async def begin(self, wanted: str, ignore_case: bool) -> None:
+        """Have the expression compiled."""
+        complaint = await self._ask(
+            {"expression": wanted, "ignore_case": ignore_case}, COMPILED_WITHIN, "to be compiled"
+        )
+        if complaint is not None:
+            raise Invalid(f"This is not a regular expression: {complaint}.", field="q")
 
     async def matching(self, texts: Sequence[str]) -> list[Fit]:
+        fits = await self._ask(list(texts), PAGE_WITHIN, "for a page of this log")
+        return [(index, start, end) for index, start, end in fits]
+
+    async def _ask(self, message: object, within: float, what_for: str) -> Any:
         try:
-            async with asyncio.timeout(self._within):
-                await self.say(list(texts))
+            async with asyncio.timeout(within):
+                with suppress(ConnectionError):  # it has ended; the answer that does not come says so
+                    self._asking.write(json.dumps(message).encode() + b"\n")
+                    await self._asking.drain()
                 answer = await self._answers.readline()
         except TimeoutError:
             raise Invalid(
-                f"The regular expression takes longer than {self._within:g} s for a page of this log.",
+                f"The regular expression takes longer than {within:g} s {what_for}.",
                 hint="Avoid repetitions inside repetitions, or search for a plain text.",
                 field="q",
             ) from None
@@ -100,4 +106,22 @@ class _Talk:
             answer = b""  # longer than it can be
         if not answer.endswith(b"\n"):
             raise Unavailable("The search ended unexpectedly.", hint="A simpler regular expression may do.")
-        return [(index, start, end) for index, start, end in json.loads(answer)]
+        return json.loads(answer)
+
+
+def _span(text: str, start: int, end: int, *, folded: bool) -> tuple[int, int]:
+    """Where in ``text`` a part of it begins and ends that was found in it, or in what it is without regard to case."""
+    return (_unfolded(text, start), _unfolded(text, end - 1) + 1) if folded else (start, end)
+
+
+def _unfolded(text: str, place: int) -> int:
+    """Which character of ``text`` became the one at ``place`` of its folded form: some become several."""
+    low, high = 0, len(text)
+    while high - low > 1:
+        middle = (low + high) // 2
+        size = len(text[low:middle].casefold())
+        if place < size:
+            high = middle
+        else:
+            low, place = middle, place - size
+    return low

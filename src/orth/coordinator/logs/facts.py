@@ -14,3 +14,14 @@ class LogNotArchived(Event):
     sentence = "the log of execution {execution_id} is not archived: {reason}"
     execution_id: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogBroughtABug(Event):
+    """A log met a bug of ours on its way to the archive. It is left alone, and the others go on."""
+
+    level = logging.ERROR
+    sentence = "the log of execution {execution_id} is not archived, it brought a bug to light: {error} | {traceback}"
+    execution_id: int
+    error: str
+    traceback: str

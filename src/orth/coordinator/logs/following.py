@@ -2,7 +2,8 @@
 
 Each watched execution has one reader, which asks its executor for the next line and keeps what came last. A watcher is
 a generator: it takes what it has not seen from there, or, when that is no longer kept, reads it by itself. So a slow
-one delays nobody and costs no memory. With the last watcher the reader goes.
+one delays nobody and costs no memory. With the last watcher the reader goes. Whoever asks for a line that is far from
+being written waits for it; for those who come after him the reader goes back to the end of what there is.
 
 The end is told when the execution is over and every line was given: an executor of ours says so itself, the others
 have ended it once the database says that it is over and there is nothing more to read.
@@ -114,11 +115,13 @@ class LiveLogs:
         heard: Trouble | None = None
         while not self._stopping:
             lines = await self._by_itself(execution_id, line)
-            if lines is not None:
+            if lines is not None and lines.texts:
                 yield lines
                 line = lines.last + 1
                 continue
             with self._reader(execution_id, line) as reader:
+                if lines is not None:
+                    reader.begin_no_later(line)
                 if not reader.has(line):
                     yield Trouble(f"Lines {line} to {reader.first - 1} cannot be read just now.")
                     await self._clock.sleep_unless(asyncio.Event(), max(self._polls))
@@ -145,7 +148,7 @@ class LiveLogs:
             reader.tell()
 
     async def _by_itself(self, execution_id: int, line: int) -> Lines | None:
-        """The next lines, where the reader of all does not have them; None when they are not to be had."""
+        """The next lines, where the reader of all does not have them; None when it has, or nobody can have them now."""
         reader = self._readers.get(execution_id)
         if reader is not None and reader.has(line):
             return None
@@ -153,7 +156,7 @@ class LiveLogs:
             page = await self._reading.page(await self._reading.source(execution_id), line)
         except Unavailable:  # the reader tries again, and tells
             return None
-        return page.lines if page.lines.texts else None
+        return page.lines
 
     @contextmanager
     def _reader(self, execution_id: int, line: int) -> Iterator["_Reader"]:
@@ -189,7 +192,7 @@ class _Reader:
         self.trouble: Trouble | None = None
         """Why the log cannot be read, while it cannot."""
         self._over: Over | None = None
-        self.task = asyncio.create_task(self._run(), name=f"log of execution {execution_id}")
+        self.task = self._started()
 
     def tell(self) -> None:
         """Something is new. The event is used once, so that nobody clears what another has not seen."""
@@ -205,11 +208,23 @@ class _Reader:
         """Whether the line is kept, or will come."""
         return line >= self.first
 
+    def begin_no_later(self, line: int) -> None:
+        """Go back to ``line``, at which there is nothing yet, if this waits for one beyond it."""
+        if self._kept or line >= self._next:
+            return
+        self._next = line
+        if self._over is None:
+            self.task.cancel()
+            self.task = self._started()
+
     def since(self, line: int) -> Lines | Over | None:
         for lines in self._kept:
             if lines.last >= line:
                 return lines.since(line)
         return self._over
+
+    def _started(self) -> asyncio.Task[None]:
+        return asyncio.create_task(self._run(), name=f"log of execution {self._execution_id}")
 
     async def _run(self) -> None:
         try:

@@ -32,6 +32,15 @@ class Lines:
         return Lines(line, max(self.last, line - 1), self.texts[line - self.first :])
 
 
+_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+"""All that anybody takes for the end of a line."""
+
+
+def fits(first: int, last: int, content: str) -> bool:
+    """Whether a text can be the lines ``first`` to ``last``, whichever line breaks were counted."""
+    return last - first <= sum(map(content.count, _BREAKS))
+
+
 def no_lines(first: int) -> Lines:
     return Lines(first, first - 1)
 

@@ -3,6 +3,9 @@
 While an execution is open its executor has the log, and afterwards a whole copy in the archive is nearer. A copy that
 is not whole is for when the executor is gone, or has cleaned up. Executors of ours give the last lines and wait for
 new ones; the others are read from a line on, and at once. An executor of queues is not asked: its log is in a box.
+
+What an executor says may be anything. A page whose numbers do not fit its text is refused as if there had been no
+answer, and nobody is asked for a line beyond the last number a request can have: there the log ends.
 """
 
 from collections import deque
@@ -11,7 +14,7 @@ from dataclasses import dataclass, replace
 from orth.clock import Clock
 from orth.coordinator.logs.archives import Archives
 from orth.coordinator.logs.boxes import LogBoxes
-from orth.coordinator.logs.pages import Lines, lines_of, no_lines
+from orth.coordinator.logs.pages import Lines, fits, lines_of, no_lines
 from orth.coordinator.roster import Roster
 from orth.domain.executions import TAKEN_PHASES, Execution
 from orth.domain.jobs import GroupDialect
@@ -110,6 +113,8 @@ class LogReading:
         if one.executor_address is None:
             over = one.status.terminal
             return Page(no_lines(from_line), over, (one.trigger_msg or "") if over else "", closed=over)
+        if from_line > INT32_MAX:
+            return Page(no_lines(from_line), True, closed=True)
         asked = LogRequest(log_id=one.id, log_date_time=one.trigger_time, from_line_num=from_line, wait=wait or None)
         extensions = self._extensions(source)
         got = await self._ask(source, asked, extensions)
@@ -244,10 +249,16 @@ def _read(source: Source, got: LogPage, from_line: int) -> Page:
     knows = source.ours and one.phase in TAKEN_PHASES
     ended = one.status.terminal or (got.end and knows)
     closed = got.end and ended
-    if got.to_line < from_line:
+    if got.to_line < from_line or not (got.content or source.ours):
+        # One of another make claims an empty line where there is nothing new; its real ones end with a line break.
         # The note comes with the end only: before, it would come again and again.
         return Page(no_lines(from_line), ended, got.content if ended else "", closed=closed)
-    lines = lines_of(from_line, min(got.to_line, INT32_MAX), got.content)
+    if not fits(from_line, got.to_line, got.content):
+        raise Unavailable(
+            f"{one.executor_address} answered with something that is not a log: "
+            f"as lines {from_line} to {got.to_line} a text that has not as many."
+        )
+    lines = lines_of(from_line, got.to_line, got.content)
     return Page(lines, got.end and ended, closed=closed)
 
 

@@ -4,6 +4,7 @@ A search that stopped early says how far it came; asked again from the next line
 searched in answers of bounded size and time.
 """
 
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 from orth.clock import Clock
@@ -48,13 +49,18 @@ class Searches:
         self._clock = clock
         self._inside = 0
 
-    async def search(self, source: Source, matching: Matching, from_line: int, limit: int) -> Found:
-        """The first ``limit`` lines from ``from_line`` on that fit."""
+    async def search(
+        self, source: Source, wanted: AbstractAsyncContextManager[Matching], from_line: int, limit: int
+    ) -> Found:
+        """The first ``limit`` lines from ``from_line`` on that fit what is ``wanted``, which begins here: what it costs
+        is bounded with the rest.
+        """
         if self._inside >= SEARCHES_AT_ONCE:
             raise TooBusy(f"{SEARCHES_AT_ONCE} logs are searched already.", hint="Try again in a moment.")
         self._inside += 1
         try:
-            return await self._search(source, matching, from_line, limit)
+            async with wanted as matching:
+                return await self._search(source, matching, from_line, limit)
         finally:
             self._inside -= 1
 

@@ -1,0 +1,117 @@
+"""The channels through a coordinator: a real one, on a real port."""
+
+import asyncio
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from orth.channels.interface import START, ChannelsUnavailable
+from orth.channels.names import Names
+from orth.channels.remote import RemoteChannels
+from orth.wire.channel_calls import ChannelCalls
+from orth.wire.coordinator_calls import CoordinatorCalls
+from tests.servers.processes import free_port
+from tests.walk.processes import TOKEN, Site
+
+NAMES = Names()
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def coordinator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with Site(tmp_path_factory.mktemp("remote")) as site:
+        site.coordinator()
+        yield site.url
+
+
+@pytest.fixture
+def remote(coordinator: str) -> Iterator[RemoteChannels]:
+    yield from _reached(coordinator)
+
+
+@pytest.fixture
+def queue() -> str:
+    return NAMES.dispatch(f"remote-tests.q{next(_numbers)}")
+
+
+def _reached(*urls: str, token: str = TOKEN) -> Iterator[RemoteChannels]:
+    calls = CoordinatorCalls(urls, token)
+    yield RemoteChannels(ChannelCalls(calls))
+    calls.close()
+
+
+async def test_a_message_is_taken_done_and_given_back(remote: RemoteChannels, queue: str) -> None:
+    await remote.send(queue, [{"n": 1}, {"n": 2}, {"n": 3}])
+    taken = (await remote.take([queue], "one", limit=2, wait=0))[queue]
+    assert [delivery.message for delivery in taken] == [{"n": 1}, {"n": 2}]
+    await remote.done(queue, "one", [taken[0].id])
+    assert await remote.give_back(queue, "one") == 1
+    again = (await remote.take([queue], "two", limit=10, wait=0))[queue]
+    assert sorted(delivery.message["n"] for delivery in again) == [2, 3]
+    assert max(delivery.deliveries for delivery in again) == 2
+    assert await remote.take([queue], "two", limit=10, wait=0) == {}
+
+
+async def test_taking_waits_for_what_comes(remote: RemoteChannels, queue: str) -> None:
+    taking = asyncio.create_task(remote.take([queue], "one", limit=1, wait=10))
+    await asyncio.wait([taking], timeout=0.2)
+    assert not taking.done()
+    await remote.send(queue, [{"n": 1}])
+    async with asyncio.timeout(5):
+        assert list(await taking) == [queue]
+
+
+async def test_boxes_are_written_and_read_and_the_own_one_removed(remote: RemoteChannels) -> None:
+    box, own = NAMES.status(7, next(_numbers)), NAMES.acknowledged("abc")
+    await remote.post({box: [{"seq": 1}, {"seq": 2}]})
+    first = (await remote.read({box: START, own: START}, limit=1))[box]
+    assert [entry.message for entry in first] == [{"seq": 1}]
+    rest = (await remote.read({box: first[0].position}, limit=10))[box]
+    assert [entry.message for entry in rest] == [{"seq": 2}]
+    await remote.remove([own])
+    with pytest.raises(ChannelsUnavailable, match="no business"):
+        await remote.remove([box])
+
+
+async def test_listening_waits_and_misses_nothing(remote: RemoteChannels) -> None:
+    async with remote.listen([NAMES.cancel]) as ear:
+        assert await ear.next(0.0) == []
+        waiting = asyncio.create_task(ear.next(1.0))
+        await asyncio.wait([waiting], timeout=0.2)
+        assert not waiting.done()
+        assert await waiting == []
+        assert ear.missed == 0
+
+
+@pytest.mark.parametrize("forbidden", ["job.assigned", "job.handoff", "coordinator.heartbeat"])
+async def test_what_coordinators_tell_each_other_is_not_open(remote: RemoteChannels, forbidden: str) -> None:
+    with pytest.raises(ChannelsUnavailable, match="no business"):
+        await remote.take([f"orchestrix.{forbidden}"], "one", limit=1, wait=0)
+    with pytest.raises(ChannelsUnavailable, match="no business"):
+        await remote.announce(f"orchestrix.{forbidden}", {})
+
+
+async def test_without_the_token_there_is_nothing(coordinator: str, queue: str) -> None:
+    for stranger in _reached(coordinator, token="guessed"):
+        with pytest.raises(ChannelsUnavailable, match="token"):
+            await stranger.take([queue], "one", limit=1, wait=0)
+
+
+async def test_a_coordinator_that_is_away_is_passed_over(coordinator: str, queue: str, tmp_path: Path) -> None:
+    away = f"http://127.0.0.1:{free_port()}"
+    for remote in _reached(away, coordinator):
+        await remote.send(queue, [{"n": 1}])
+        assert list(await remote.take([queue], "one", limit=1, wait=0)) == [queue]
+    for remote in _reached(away):
+        with pytest.raises(ChannelsUnavailable):
+            await remote.post({NAMES.status(1, 1): [{}]})
+
+
+async def test_what_is_the_coordinators_is_not_offered(remote: RemoteChannels) -> None:
+    for refused in (remote.waiting("q"), remote.consumers("q"), remote.dead_letters("q", 1), remote.clean(1.0)):
+        with pytest.raises(NotImplementedError):
+            await refused
+    with pytest.raises(NotImplementedError):
+        remote.news()

@@ -1,0 +1,150 @@
+"""Logs as they are sent: whole lines, in order, once; of a very long one the beginning and the end."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orth.channels.names import Names
+from orth.clock import SystemClock
+from orth.executor.queue_logs import ENDED_KEPT, LAST_LINES, WITH_RESULT, LogFeed
+from orth.executor.queue_reports import LOG_BYTES, Outgoing, Taken, Worker, messages_of
+from orth.executor.run_logs import RunLogs
+from orth.loop import Loop
+from orth.wire.channel_messages import Dispatch
+from tests.executor.bench import NOON, Ears
+from tests.executor.queue_bench import dispatch
+
+
+class Bell(Loop):
+    async def turn(self) -> float:
+        return 1.0
+
+
+class Desk:
+    """A feed, its logs and what it has drafted."""
+
+    def __init__(self, folder: Path, limit: int = 1024 * 1024) -> None:
+        clock, ears = SystemClock(), Ears()
+        self.logs = RunLogs(folder, clock, ears)
+        self.outgoing = Outgoing(Names(), Worker("rig:1", "this-process"), clock)
+        self.feed = LogFeed(self.logs, self.outgoing, Bell(clock, ears), clock, ears, limit=limit)
+        self.pieces: dict[int, list[dict[str, Any]]] = {}
+
+    def begin(self, log_id: int) -> Taken:
+        taken = Taken(Dispatch.model_validate(dispatch(log_id, "any")), "line")
+        self.feed.begin(taken)
+        return taken
+
+    def collect(self) -> None:
+        while batch := messages_of(self.outgoing.next_batch()):
+            for messages in batch.values():
+                for message in messages:
+                    self.pieces.setdefault(message["executionId"], []).append(message)
+
+    def lines(self, log_id: int) -> dict[int, str]:
+        """What arrived, by the number of the line."""
+        found: dict[int, str] = {}
+        for piece in self.pieces.get(log_id, ()):
+            for number, line in enumerate(piece["text"].split("\n"), piece["firstLine"]):
+                assert number not in found, "a line came twice"
+                found[number] = line
+        return found
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+async def test_lines_are_sent_as_they_are_written_and_once(desk: Desk) -> None:
+    taken = desk.begin(7)
+    log = desk.logs.open(7, NOON)
+    for round_ in range(3):
+        log.write(f"line {round_}\nand another")
+        await desk.feed.turn()
+        desk.collect()
+    assert [line.split(" ", 1)[1] for line in desk.lines(7).values()][:2] == ["line 0", "and another"]
+    log.write("the last")
+    log.close()
+    desk.feed.end([taken])
+    desk.collect()
+    assert list(desk.lines(7)) == list(range(1, 8))
+    assert [piece["seq"] for piece in desk.pieces[7]] == list(range(1, len(desk.pieces[7]) + 1))
+    assert [bool(piece.get("end")) for piece in desk.pieces[7]][-1]
+    await desk.feed.turn()
+    assert len(desk.outgoing) == 0
+
+
+async def test_one_without_a_log_ends_all_the_same(desk: Desk) -> None:
+    desk.feed.end([desk.begin(7)])
+    desk.collect()
+    assert [(piece["text"], piece["end"]) for piece in desk.pieces[7]] == [("", True)]
+
+
+async def test_a_result_does_not_wait_for_a_long_log(desk: Desk) -> None:
+    taken = desk.begin(7)
+    log = desk.logs.open(7, NOON)
+    log.write("\n".join(["x" * 1000] * 900))
+    log.close()
+    desk.feed.end([taken])
+    desk.collect()
+    assert sum(len(piece["text"]) for piece in desk.pieces[7]) >= WITH_RESULT
+    await desk.feed.turn()
+    desk.collect()
+    assert len(desk.lines(7)) == 900
+    assert desk.pieces[7][-1].get("end")
+
+
+async def test_of_a_very_long_log_the_middle_is_left_out(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, limit=100_000)
+    taken = desk.begin(7)
+    log = desk.logs.open(7, NOON)
+    for number in range(1, 5001):
+        log.write(f"{number} {'x' * 100}")
+    await desk.feed.turn()
+    log.write("the last")
+    log.close()
+    desk.feed.end([taken])
+    await desk.feed.turn()
+    desk.collect()
+    numbers = list(desk.lines(7))
+    assert numbers[0] == 1
+    assert numbers[-LAST_LINES:] == list(range(5002 - LAST_LINES, 5002))
+    assert len(numbers) < 3000
+    assert desk.lines(7)[5001].endswith("the last")
+
+
+async def test_files_are_read_no_faster_than_text_is_taken(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, limit=64 * 1024 * 1024)
+    desk.begin(7)
+    log = desk.logs.open(7, NOON)
+    for _ in range(12):
+        log.write("\n".join(["x" * 1000] * 1000))
+    await desk.feed.turn()
+    first = sum(len(message["text"]) for messages in messages_of(_all(desk)).values() for message in messages)
+    assert first <= LOG_BYTES + 2 * 1024 * 1024
+    for _ in range(4):
+        await desk.feed.turn()
+        desk.collect()
+    assert first + sum(len(piece["text"]) for piece in desk.pieces[7]) > 12_000_000
+
+
+def _all(desk: Desk) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    while batch := desk.outgoing.next_batch():
+        for box, drafts in batch.items():
+            found.setdefault(box, []).extend(drafts)
+    return found
+
+
+async def test_not_every_log_that_ended_is_kept_in_mind(desk: Desk) -> None:
+    desk.outgoing.add_lines(desk.begin(1), 1, "x" * LOG_BYTES, end=False)  # the channels take nothing
+    for log_id in range(2, ENDED_KEPT + 200):
+        desk.feed.end([desk.begin(log_id)])
+    desk.outgoing.next_batch()
+    while desk.feed._grown:
+        await desk.feed.turn()
+        desk.collect()
+    assert ENDED_KEPT - 1 <= len(desk.pieces) <= ENDED_KEPT + 1
+    assert max(desk.pieces) == ENDED_KEPT + 199
