@@ -12,7 +12,7 @@ from orth.channels.database import DatabaseChannels
 from orth.channels.interface import START, Channels, ChannelsUnavailable, Listening
 from orth.channels.limits import Limits
 from orth.clock import SystemClock
-from orth.errors import StoreUnavailable
+from orth.errors import Invalid, StoreUnavailable
 from orth.events import Events
 from orth.store import channel_messages
 from orth.store.channel_tables import announcements, box_entries, queue_messages
@@ -194,6 +194,34 @@ async def test_what_nobody_can_read_is_put_aside(site: Site) -> None:
     assert readable.message == {"n": 1}
     assert [letter["unreadable"] for letter in await channels.dead_letters(Q, 10)] == ['"text"', "[1]", "not json"]
     assert await channels.consumers(Q) == {"c": 1}
+
+
+@on_databases
+async def test_what_a_stranger_may_send_is_refused_before_the_database_sees_it(site: Site) -> None:
+    channels = site.node()
+    await channels.send(Q, [{"n": 1}])
+    await channels.post({BOX: [{"n": 1}]})
+    for name in ("", "x" * 256, "a\x00b", "a\ud800", " a", "a\n"):
+        for call in (
+            channels.send(name, [{}]),
+            channels.take([Q, name], "c", limit=1, wait=0.0),
+            channels.take([Q], name, limit=1, wait=0.0),
+            channels.done(Q, name, ["1"]),
+            channels.give_back(name, "c"),
+            channels.announce(name, {}),
+            channels.post({name: [{}]}),
+            channels.read({name: START}, limit=1),
+            channels.remove([BOX, name]),
+        ):
+            with pytest.raises(Invalid):
+                await call
+    for position in ("x", "-1", "1.5", "9" * 30, "٣"):
+        with pytest.raises(Invalid):
+            await channels.read({BOX: position}, limit=1)
+    await channels.done(Q, "c", ["x", "-1", "9" * 30, "٣", ""])
+    assert await channels.waiting(Q) == 1
+    [message] = (await channels.take([Q], "c" * 255, limit=1, wait=0.0))[Q]
+    assert message.deliveries == 1
 
 
 @on_databases

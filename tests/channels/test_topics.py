@@ -39,6 +39,25 @@ async def test_everybody_hears_in_order_whatever_node_they_are_on(channels: Chan
             assert (list(await ear.next(0.0)), ear.missed) == ([], 0)
 
 
+async def test_nothing_is_missed_of_many_who_speak_at_once(channels: Channels, other: Channels) -> None:
+    async def speak(node: Channels, first: int) -> None:
+        for number in range(first, first + 40):
+            await node.announce(CANCEL, {"n": number})
+            await asyncio.sleep(0)
+
+    async with channels.listen([CANCEL]) as mine, other.listen([CANCEL]) as theirs:
+        nodes = [channels, other, channels, other, channels, other]
+        speaking = asyncio.gather(*(speak(node, 1000 * number) for number, node in enumerate(nodes)))
+        for ear in (mine, theirs):
+            heard = numbers(await hear(ear, 240))
+            assert len(heard) == 240
+            for number in range(6):
+                wanted = list(range(1000 * number, 1000 * number + 40))
+                assert [one for one in heard if one // 1000 == number] == wanted
+            assert ear.missed == 0
+        await speaking
+
+
 async def test_what_was_said_before_is_not_heard(channels: Channels, other: Channels) -> None:
     await other.announce(CANCEL, {"n": 1})
     async with channels.listen([CANCEL]) as ear:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orth.cluster.election import Election, Node
+from orth.cluster.election import Election, Node, Standing
 from orth.cluster.facts import TermBegan, TermEndedHere
 from orth.errors import TermEnded
 from orth.events import Events, LoopFailed
@@ -98,6 +98,118 @@ async def test_who_resigns_is_followed_at_once(db: Database, clock: ManualClock,
     await two.turn()
     assert two.term is not None
     assert two.term.epoch == 2
+
+
+async def test_followers_look_twice_a_second_and_exactly_when_the_lease_is_over(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    await one.turn()
+    assert await two.turn() == 0.5
+    clock.move(29.75)
+    assert await two.turn() == 0.25
+    clock.move(0.25)
+    await two.turn()
+    assert two.term is not None
+
+
+async def test_it_knows_who_leads_and_since_when_the_lease_stands(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    assert two.standing is None
+    await one.turn()
+    await two.turn()
+    clock.move(4)
+    assert one.standing == two.standing == Standing("one", 1, 4.0)
+    one.worked()
+    await one.turn()
+    assert one.standing == Standing("one", 1, 0.0)
+
+
+async def test_only_the_word_of_the_leader_makes_a_follower_look(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    await one.turn()
+    await two.guarded_turn()
+    two.heard_of("three", leads=False)
+    two.heard_of("one", leads=True)
+    assert two.paused_until > clock.monotonic()
+    two.heard_of("one", leads=False)
+    assert two.paused_until == clock.monotonic()
+    await two.turn()
+    assert two.term is None, "a hint to look, no more: the lease is the leader's"
+
+
+class Locks:
+    """What the server says of the locks of processes."""
+
+    def __init__(self) -> None:
+        self.held: set[str] = set()
+
+    def __call__(self, _connection: Connection, incarnation: str) -> bool:
+        return incarnation in self.held
+
+
+def watcher(db: Database, clock: ManualClock, recorder: Recorder, locks: Locks) -> Election:
+    node = Node("two", "incarnation-of-two")
+    return Election(db, node, clock, Events(recorder), lease=LEASE, renew=RENEW, lives=locks)
+
+
+async def test_a_leader_whose_lock_vanishes_is_followed_within_seconds(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    locks = Locks()
+    one, two = contender(db, clock, recorder, "one"), watcher(db, clock, recorder, locks)
+    await one.turn()
+    locks.held = {"incarnation-of-one"}
+    for _ in range(10):
+        clock.move(await two.turn())
+    locks.held = set()
+    for _ in range(4):
+        clock.move(await two.turn())
+        assert two.term is None
+    await two.turn()
+    assert two.term is not None
+    assert two.term.epoch == 2
+
+
+async def test_a_lock_that_was_never_seen_proves_nothing(db: Database, clock: ManualClock, recorder: Recorder) -> None:
+    one, two = contender(db, clock, recorder, "one"), watcher(db, clock, recorder, Locks())
+    await one.turn()
+    for _ in range(50):
+        clock.move(await two.turn())
+        assert two.term is None
+
+
+async def test_a_lock_that_comes_back_in_time_was_only_a_broken_connection(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    locks = Locks()
+    one, two = contender(db, clock, recorder, "one"), watcher(db, clock, recorder, locks)
+    await one.turn()
+    for turn in range(40):
+        locks.held = set() if turn % 4 else {"incarnation-of-one"}
+        clock.move(await two.turn())
+        assert two.term is None
+
+
+async def test_one_that_renews_lives_though_its_lock_is_gone(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    locks = Locks()
+    one, two = contender(db, clock, recorder, "one"), watcher(db, clock, recorder, locks)
+    await one.turn()
+    locks.held = {"incarnation-of-one"}
+    await two.turn()
+    locks.held = set()
+    for _ in range(20):
+        one.worked()
+        await one.turn()
+        await two.turn()
+        assert two.term is None
+        clock.move(1.5)
 
 
 async def test_a_leader_that_does_not_plan_is_not_renewed(db: Database, clock: ManualClock, recorder: Recorder) -> None:

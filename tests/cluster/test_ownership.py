@@ -142,6 +142,8 @@ async def test_a_look_leaves_the_others_their_part(site: Site) -> None:
     await nodes[1].tending.turn()
     await nodes[1].tending.turn()
     assert len(await nodes[1].owns()) == 3
+    await nodes[1].tending.turn()  # nobody else has come for the rest
+    assert await nodes[1].owns() == ids
 
 
 async def test_nobody_adopts_what_it_offers_itself(site: Site) -> None:

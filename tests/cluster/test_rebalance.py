@@ -50,6 +50,16 @@ async def test_the_one_with_most_hands_over_and_the_others_take(live_site: Site)
     assert live_site.recorder.all(HandoffsSettled, reason="Rebalance", taken=30, left=0)
 
 
+async def test_counts_that_are_out_of_date_move_nothing(live_site: Site) -> None:
+    one, two = live_site.node("one"), live_site.node("two")
+    ids = await live_site.sent(100)
+    await one.takes(ids[:50])
+    await two.takes(ids[50:])
+    live_site.company.counts = {"one": 0, "two": 0}  # as they said before the burst
+    assert await rebalancing(one).turn() == 10.0
+    assert not live_site.recorder.all(HandoffsSettled)
+
+
 async def test_who_leaves_does_not_rebalance(live_site: Site) -> None:
     one = live_site.node("one")
     live_site.node("two")

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from orth.channels.interface import START, Channels, Delivery
+from orth.channels.interface import START, Channels, ChannelsUnavailable, Delivery, Message
 from orth.channels.memory import MemoryChannels
 from orth.channels.names import Names
 from orth.clock import SystemClock
@@ -51,12 +51,34 @@ def quick_settings(folder: Path, **coordinator: Any) -> Settings:
     )
 
 
+class ForgetfulChannels(MemoryChannels):
+    """Channels of this process that may lose all they have, as a Redis does that is restarted empty, or be away."""
+
+    away = False
+
+    async def send(self, queue: str, messages: Sequence[Message]) -> None:
+        await self.check()
+        await super().send(queue, messages)
+
+    async def waiting(self, queue: str) -> int:
+        await self.check()
+        return await super().waiting(queue)
+
+    async def check(self) -> None:
+        if self.away:
+            raise ChannelsUnavailable("They are away, as this test wants it.")
+
+    def lose_everything(self) -> None:
+        self._queues.clear()
+        self._boxes.clear()
+
+
 class QueueSite:
     """One coordinator or several, on one database and with the same channels."""
 
     def __init__(self, url: str, folder: Path, *, coordinators: int = 1, settings: Settings | None = None) -> None:
         self.clock = SystemClock()
-        self.channels: Channels = MemoryChannels(self.clock)
+        self.channels = ForgetfulChannels(self.clock)
         self.recorder = Recorder()
         self.events = Events(self.recorder)
         self.settings = settings or quick_settings(folder)

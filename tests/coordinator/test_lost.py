@@ -112,6 +112,55 @@ async def test_a_job_may_have_its_own_patience_and_its_time_limit_is_waited_for(
         assert earliest + 60 <= after <= earliest + 100
 
 
+ELSEWHERE = {
+    "a page": (404, b"<html>404 Not Found</html>"),
+    "a redirect": (302, b""),
+    "json of another kind": (404, b'{"timestamp": 1, "status": 404, "error": "Not Found"}'),
+    "a code in a failure": (500, b'{"code": 500, "msg": "Internal Server Error"}'),
+    "no code": (200, b'{"status": "ok"}'),
+    "garbage": (200, b"\x00\xff"),
+}
+
+
+@pytest.mark.parametrize("answer", ELSEWHERE)
+async def test_what_is_no_executor_does_not_speak_for_one(
+    tmp_path: Path, held: threading.Event, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    async with written_by_hand(tmp_path, held) as (cluster, job):
+        execution_id = await taken(cluster, job)
+
+        async def elsewhere(*_: object) -> tuple[int, bytes]:
+            return ELSEWHERE[answer]
+
+        monkeypatch.setattr(cluster.network, "exchange", elsewhere)
+        after = await seconds_until_lost(cluster, execution_id, 1200)
+        assert after is not None
+        assert 600 + 60 <= after <= 600 + 100, "the setting, and a second look"
+        lost = await cluster.execution(execution_id)
+        assert lost.handle_msg == (
+            f"Result lost: what answers at the executor's address is not an executor (HTTP {ELSEWHERE[answer][0]})."
+        )
+        held.set()
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 503])
+async def test_who_is_not_let_in_knows_nothing(
+    tmp_path: Path, held: threading.Event, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    async with written_by_hand(tmp_path, held) as (cluster, job):
+        execution_id = await taken(cluster, job)
+
+        async def shut(*_: object) -> tuple[int, bytes]:
+            return status, b"go away"
+
+        monkeypatch.setattr(cluster.network, "exchange", shut)
+        after = await seconds_until_lost(cluster, execution_id, 2400)
+        assert after is not None
+        assert after >= 2 * 600, "that may be the executor: as if it were silent"
+        assert f"HTTP {status}" in ((await cluster.execution(execution_id)).handle_msg or "")
+        held.set()
+
+
 # --- our own executors: they are asked ---
 
 
@@ -164,6 +213,49 @@ async def test_who_beats_is_not_gone_though_its_machine_refuses(tmp_path: Path, 
             await cluster.executors[0].heartbeat.guarded_turn()
         cluster.set_line(cluster.executors[0], Line.UP)
         assert await seconds_until_lost(cluster, execution_id, 60, step=5) is None
+        held.set()
+
+
+async def test_who_stands_still_has_lost_it_as_soon_as_the_job_says(tmp_path: Path, held: threading.Event) -> None:
+    """It is in the registry all the time: nobody waits for it to be removed."""
+    async with registered(tmp_path, held, lost_after=5) as (cluster, job):
+        execution_id = await taken(cluster, job)
+        cluster.set_line(cluster.executors[0], Line.LOST_ANSWERS)
+        lost = cluster.coordinators[0].care.lost
+        assert await lost.guarded_turn() <= 5, "a job in a hurry is looked at more often"
+        after = await seconds_until_lost(cluster, execution_id, 60, step=1)
+        assert after is not None
+        assert 5 <= after <= 12
+        ended = await cluster.execution(execution_id)
+        assert ended.handle_msg == "Result lost: the executor neither answers nor beats."
+        held.set()
+
+
+async def test_who_beats_does_not_stand_still(tmp_path: Path, held: threading.Event) -> None:
+    async with registered(tmp_path, held, lost_after=45) as (cluster, job):
+        execution_id = await taken(cluster, job)
+        cluster.set_line(cluster.executors[0], Line.LOST_ANSWERS)
+        for _ in range(5):
+            assert await seconds_until_lost(cluster, execution_id, 30, step=5) is None
+            await cluster.executors[0].heartbeat.guarded_turn()
+        after = await seconds_until_lost(cluster, execution_id, 120, step=5)
+        assert after is not None
+        assert 45 <= after <= 60
+        held.set()
+
+
+async def test_being_removed_from_the_registry_does_not_begin_the_silence_anew(
+    tmp_path: Path, held: threading.Event
+) -> None:
+    async with registered(tmp_path, held, lost_after=100) as (cluster, job):
+        execution_id = await taken(cluster, job)
+        doubt(cluster)
+        cluster.set_line(cluster.executors[0], Line.LOST_ANSWERS)
+        assert await seconds_until_lost(cluster, execution_id, 60, step=5) is None
+        await cluster.executors[0].heartbeat.unregister(1)
+        after = await seconds_until_lost(cluster, execution_id, 100, step=5)
+        assert after is not None
+        assert 35 <= after <= 50
         held.set()
 
 

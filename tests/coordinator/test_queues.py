@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from orth.channels.interface import START
-from orth.coordinator.facts import OffersReclaimed, OffersRepeated
+from orth.channels.limits import Limits
+from orth.coordinator.facts import OfferImpossible, OffersReclaimed, OffersRepeated, QueuesAway, QueuesBack
 from orth.coordinator.logs.reading import Page
+from orth.coordinator.node import Coordinator
 from orth.domain import reasons
 from orth.domain.executions import Phase, Status
 from orth.store.executions import find_execution
 from orth.wire.channel_messages import Standing, may_start
-from tests.coordinator.queue_site import APP, NAMES, QueueSite, Worker, eventually, quick_settings
+from tests.coordinator.queue_site import APP, NAMES, ForgetfulChannels, QueueSite, Worker, eventually, quick_settings
 
 
 @pytest.fixture
@@ -222,3 +224,107 @@ async def test_the_next_owner_reads_what_was_said_before_it_came(tmp_path: Path)
             ended = await site.until(one, lambda it: it.status.terminal, 60.0)
             assert ended.status is Status.SUCCESS
             assert await eventually(worker.acknowledged, bool) == {one: "stored"}
+
+
+class Busy:
+    """Executors that take whatever there is, run it for a moment and report it; who began what is counted."""
+
+    def __init__(self, site: QueueSite, count: int) -> None:
+        self._workers = [Worker(site.channels, name=f"worker-{number}") for number in range(count)]
+        self._site = site
+        self._tasks: list[asyncio.Task[None]] = []
+        self.begun: list[int] = []
+
+    async def __aenter__(self) -> "Busy":
+        for worker in self._workers:
+            await worker.__aenter__()
+            self._tasks.append(asyncio.create_task(self._work(worker)))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for worker in self._workers:
+            await worker.__aexit__()
+
+    async def _work(self, worker: Worker) -> None:
+        while True:
+            for dispatch in await worker.take(1.0, limit=5):
+                box = NAMES.status(dispatch.job_id, dispatch.execution_id)
+                found = (await self._site.channels.read({box: START}, limit=100)).get(box, [])
+                if not may_start(dispatch, [entry.message for entry in found], worker.incarnation):
+                    continue
+                self.begun.append(dispatch.execution_id)
+                await worker.accept(dispatch)
+                await worker.log(dispatch, 1, f"log of {dispatch.execution_id}", end=True)
+                await worker.finish(dispatch)
+
+
+async def test_three_coordinators_share_the_work_and_one_may_die(store_url: str, tmp_path: Path) -> None:
+    async with QueueSite(store_url, tmp_path, coordinators=3) as site:
+        jobs = [await site.job(executor_queue=queue) for queue in ("a", "a", "a")]
+        leader = await eventually(lambda: _leader(site), lambda found: found is not None)
+        ids = [await site.trigger(jobs[number % 3]) for number in range(60)]
+        async with Busy(site, 3) as busy:
+            follower = next(one for one in site.coordinators if one is not leader)
+            await site.kill(follower)
+            ids += [await site.trigger(jobs[number % 3]) for number in range(60)]
+            for one in ids:
+                assert (await site.until(one, lambda it: it.status.terminal, 60.0)).status is Status.SUCCESS
+            assert sorted(busy.begun) == sorted(ids), "each was begun once"
+            logs = site.coordinators[0].records.logs
+            for one in (ids[0], ids[-1]):
+
+                async def page(one: int = one) -> Page:
+                    return await logs.page(await logs.source(one), 1)
+
+                kept = await eventually(page, lambda found: found.archived, 30.0)
+                assert list(kept.lines.texts) == [f"log of {one}"]
+
+
+async def test_nothing_is_claimed_for_queues_while_they_are_away(site: QueueSite) -> None:
+    job = await site.job()
+    site.channels.away = True
+    tried = await site.trigger(job)
+    await site.recorder.seen(QueuesAway)
+    waiting = await site.trigger(job)
+    held = await site.until(waiting, lambda it: it.reason_code == reasons.CHANNELS_AWAY)
+    assert held.phase is Phase.OPENED
+    site.channels.away = False
+    await site.recorder.seen(QueuesBack)
+    async with Busy(site, 1) as busy:
+        for one in (tried, waiting):
+            assert (await site.until(one, lambda it: it.status.terminal, 20.0)).status is Status.SUCCESS
+        assert sorted(busy.begun) == [tried, waiting]
+
+
+async def test_one_that_does_not_fit_keeps_nobody_back(tmp_path: Path) -> None:
+    async with QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path) as site:
+        site.channels = ForgetfulChannels(site.clock, Limits(message=5_000))
+        await site.kill(site.coordinators[0])
+        job = await site.job()
+        ids = [await site.trigger(job, "x" * (10_000 if number == 2 else 10)) for number in range(5)]
+        site.start()
+        async with Busy(site, 1):
+            for one in (*ids[:2], *ids[3:]):
+                assert (await site.until(one, lambda it: it.status.terminal, 20.0)).status is Status.SUCCESS
+        assert (await site.recorder.seen(OfferImpossible)).execution_id == ids[2]
+
+
+async def test_channels_that_forget_everything_cost_time_and_nothing_else(tmp_path: Path) -> None:
+    async with QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path) as site:
+        job = await site.job()
+        ids = [await site.trigger(job) for _ in range(30)]
+        for one in ids:
+            await site.until(one, lambda it: it.phase is Phase.OFFERED)
+        await site.coordinators[0].work.offering.all_sent()
+        site.channels.lose_everything()
+        async with Busy(site, 2) as busy:
+            for one in ids:
+                assert (await site.until(one, lambda it: it.status.terminal, 30.0)).status is Status.SUCCESS
+            assert sorted(busy.begun) == sorted(ids)
+
+
+async def _leader(site: QueueSite) -> Coordinator | None:
+    return next((one for one in site.coordinators if one.work.election.term is not None), None)

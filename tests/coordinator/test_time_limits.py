@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, update
 
+from orth.coordinator.defining import edit_group
 from orth.coordinator.time_limits import OURS_GET
 from orth.domain import reasons
 from orth.domain.executions import Phase, Status
-from orth.domain.jobs import BlockStrategy, Job
+from orth.domain.jobs import BlockStrategy, GroupDialect, Job
 from orth.executor.handlers import Handlers
+from orth.store.groups import get_group
 from orth.store.jobs import replace_job
 from orth.store.tables import executions
 from orth.testing.cluster import Cluster
@@ -116,6 +118,55 @@ async def test_what_waits_behind_another_does_not_run(tmp_path: Path, held: thre
         assert (await cluster.execution(second)).phase is Phase.DISPATCHED, "its time began with the end of the first"
         await watch(cluster, 6)
         assert (await cluster.execution(second)).status is Status.TIMEOUT
+        held.set()
+
+
+async def of_another_make(cluster: Cluster, job: Job) -> None:
+    """Let the executor be one that can end a job only as a whole."""
+    group = await cluster.db.read(get_group, job.job_group)
+    await cluster.db.tx(edit_group, replace(group, dialect=GroupDialect.XXL), cluster.clock.now())
+
+
+async def test_what_is_ended_as_a_whole_ends_in_one_step(tmp_path: Path, held: threading.Event) -> None:
+    async with hanging(tmp_path, held, executor_fail_retry_count=1) as (cluster, job):
+        first, second, third = await limited(cluster, job, 3)
+        await of_another_make(cluster, job)
+        await watch(cluster, LIMIT + GRACE + 2)
+        ended = [await cluster.execution(one) for one in (first, second, third)]
+        assert [one.status for one in ended] == [Status.TIMEOUT, Status.FAILED, Status.FAILED]
+        assert [one.reason_code for one in ended[1:]] == [reasons.ENDED_TOGETHER] * 2
+        assert ended[0].handle_time == ended[1].handle_time == ended[2].handle_time
+        assert ended[1].handle_msg == (
+            "It had not begun: it waited behind others of its job and was ended with them because "
+            f"execution {first} ran longer than 30 s, and its executor can end a job only as a whole."
+        )
+        assert sorted(one.attempt for one in await cluster.executions(job)) == [1, 1, 1, 2, 2, 2]
+        held.set()
+
+
+async def test_those_that_ran_beside_it_are_not_said_to_have_waited(tmp_path: Path, held: threading.Event) -> None:
+    fields = {"executor_block_strategy": BlockStrategy.CONCURRENT, "executor_concurrency": 2}
+    async with hanging(tmp_path, held, **fields) as (cluster, job):
+        (first,) = await limited(cluster, job)
+        await of_another_make(cluster, job)
+        await watch(cluster, 20)
+        (second,) = await limited(cluster, replace(job, version=job.version + 1))
+        await watch(cluster, LIMIT + GRACE - 18)
+        assert (await cluster.execution(first)).status is Status.TIMEOUT
+        beside = await cluster.execution(second)
+        assert beside.reason_code == reasons.ENDED_TOGETHER
+        assert (beside.handle_msg or "").startswith(f"It was ended because execution {first} ran longer than 30 s")
+        held.set()
+
+
+async def test_who_cannot_be_told_has_not_ended_the_others(tmp_path: Path, held: threading.Event) -> None:
+    async with hanging(tmp_path, held) as (cluster, job):
+        first, second = await limited(cluster, job, 2)
+        await of_another_make(cluster, job)
+        cluster.set_line(cluster.executors[0], Line.LOST_REQUESTS)
+        await watch(cluster, LIMIT + GRACE + 2)
+        assert (await cluster.execution(first)).status is Status.TIMEOUT
+        assert (await cluster.execution(second)).phase is Phase.DISPATCHED
         held.set()
 
 

@@ -81,6 +81,10 @@ class Owner:
         found = [(log_id, one["result"]) for log_id, said in self.said.items() for one in said if "result" in one]
         return dict(found)
 
+    def last_beat(self, member: str) -> Any:
+        """What the last beat says, if one was heard."""
+        return self.beats[-1][member] if self.beats else None
+
     def log(self, log_id: int) -> str:
         return "\n".join(message["text"] for message in self.lines.get(log_id, ()))
 
@@ -176,9 +180,9 @@ class QueueRig:
         return self
 
     async def stop(self) -> None:
-        self.stopped = True
         await self.runtime.stop()
         await self._running
+        self.stopped = True
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

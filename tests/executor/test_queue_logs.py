@@ -8,7 +8,7 @@ import pytest
 from orth.channels.names import Names
 from orth.clock import SystemClock
 from orth.executor.queue_logs import ENDED_KEPT, LAST_LINES, WITH_RESULT, LogFeed
-from orth.executor.queue_reports import LOG_BYTES, Outgoing, Taken, Worker, messages_of
+from orth.executor.queue_reports import LOG_BYTES, Outgoing, Taken, Worker
 from orth.executor.run_logs import RunLogs
 from orth.loop import Loop
 from orth.wire.channel_messages import Dispatch
@@ -37,7 +37,7 @@ class Desk:
         return taken
 
     def collect(self) -> None:
-        while batch := messages_of(self.outgoing.next_batch()):
+        while batch := self.outgoing.messages_of(self.outgoing.next_batch()):
             for messages in batch.values():
                 for message in messages:
                     self.pieces.setdefault(message["executionId"], []).append(message)
@@ -122,7 +122,9 @@ async def test_files_are_read_no_faster_than_text_is_taken(tmp_path: Path) -> No
     for _ in range(12):
         log.write("\n".join(["x" * 1000] * 1000))
     await desk.feed.turn()
-    first = sum(len(message["text"]) for messages in messages_of(_all(desk)).values() for message in messages)
+    first = sum(
+        len(message["text"]) for messages in desk.outgoing.messages_of(_all(desk)).values() for message in messages
+    )
     assert first <= LOG_BYTES + 2 * 1024 * 1024
     for _ in range(4):
         await desk.feed.turn()

@@ -10,7 +10,7 @@ from orth.channels.memory import MemoryChannels
 from orth.channels.names import Names
 from orth.clock import SystemClock
 from orth.executor.facts import ReportsGivenUp
-from orth.executor.queue_reports import LOG_BYTES, Outgoing, Reports, Taken, Worker, messages_of
+from orth.executor.queue_reports import LOG_BYTES, Outgoing, Reports, Taken, Worker
 from orth.wire.channel_messages import Dispatch, Standing
 from orth.wire.messages import CallbackItem
 from tests.executor.bench import Ears, HandClock
@@ -29,7 +29,7 @@ def outgoing(clock: HandClock) -> Outgoing:
 
 
 def said(outgoing: Outgoing) -> dict[str, list[tuple[str, int]]]:
-    found = messages_of(outgoing.next_batch())
+    found = outgoing.messages_of(outgoing.next_batch())
     return {box: [(message["status"], message["seq"]) for message in messages] for box, messages in found.items()}
 
 
@@ -40,6 +40,15 @@ def test_of_a_short_execution_only_the_end_is_said(outgoing: Outgoing) -> None:
     outgoing.tell(one, Standing.PROGRESS, progress={"done": 1})
     outgoing.tell(one, Standing.COMPLETED, result=CallbackItem(log_id=7, handle_code=200))
     assert said(outgoing) == {NAMES.status(1, 7): [("Completed", 1)]}
+    assert said(outgoing) == {}
+
+
+def test_it_is_not_said_to_wait_once_it_runs(outgoing: Outgoing) -> None:
+    one = taken(7)
+    outgoing.tell(one, Standing.RUNNING)
+    outgoing.tell(one, Standing.ACCEPTED)
+    assert said(outgoing) == {NAMES.status(1, 7): [("Running", 1)]}
+    outgoing.tell(one, Standing.ACCEPTED)
     assert said(outgoing) == {}
 
 

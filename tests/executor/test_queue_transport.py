@@ -195,13 +195,13 @@ async def test_beats_say_who_is_there_and_what_it_holds(
 ) -> None:
     async with Owner(opened()) as owner, QueueRig(app, tmp_path, opened(), queues=("a", "b")) as rig:
         await owner.send(dispatch(1, "waits"), queue="a")
-        await sooner_or_later(lambda: bool(owner.beats) and owner.beats[-1]["running"] == [1])
+        await sooner_or_later(lambda: owner.last_beat("running") == [1])
         beat = owner.beats[-1]
         assert (beat["appName"], beat["queues"], beat["status"]) == (APP, ["a", "b"], "Running")
         assert (beat["activeJobs"], beat["maxConcurrentJobs"]) == (1, rig.settings.queue_concurrency)
         gate.set()
         await rig.stop()
-        await sooner_or_later(lambda: owner.beats[-1]["status"] == "Stopped")
+        await sooner_or_later(lambda: owner.last_beat("status") == "Stopped")
 
 
 async def test_nobody_answers_so_results_go_over_http(app: Handlers, tmp_path: Path, opened: Open) -> None:
@@ -241,7 +241,7 @@ async def test_leaving_finishes_what_runs_and_puts_back_what_waits(
         await sooner_or_later(lambda: rig.runtime.threads.count() == 3 and "Running" in owner.statuses(1))
         leaving = asyncio.create_task(rig.stop())
         await sooner_or_later(lambda: owner.statuses(2)[-1:] == owner.statuses(3)[-1:] == ["Returned"])
-        await sooner_or_later(lambda: owner.beats[-1]["status"] == "Draining" and owner.beats[-1]["running"] == [1])
+        await sooner_or_later(lambda: (owner.last_beat("status"), owner.last_beat("running")) == ("Draining", [1]))
         await owner.send(dispatch(4, "hello"))
         gate.set()
         await leaving

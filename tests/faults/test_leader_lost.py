@@ -29,6 +29,12 @@ def test_a_leader_that_is_killed_leaves_no_hole_in_the_schedule(postgres_url: st
     _killed(Trio(tmp_path, postgres_url, **SETTINGS), LEASE)
 
 
+def test_with_a_lease_of_half_a_minute_there_is_none_either(postgres_url: str, tmp_path: Path) -> None:
+    """The server of the database notices at once that a process is gone."""
+    settings = {**SETTINGS, "ORTH_CLUSTER__LEASE": "30s", "ORTH_CLUSTER__LEASE_RENEW": "10s"}
+    _killed(Trio(tmp_path, postgres_url, **settings), LEASE)
+
+
 def test_a_leader_that_was_frozen_steps_down_and_doubles_nothing(postgres_url: str, tmp_path: Path) -> None:
     with Trio(tmp_path, postgres_url, **SETTINGS) as trio:
         first = trio.leader()

@@ -88,7 +88,7 @@ class ForeignExecutor:
         assert answer.headers["content-type"].startswith("application/json"), answer.headers
         told: Body = json.loads(answer.data)
         assert isinstance(told["code"], int)
-        for key in ("content", "data"):  # a text to some of them: one that is none fails to be read, and all is said again
+        for key in ("content", "data"):  # some read a text there; an object would make them say everything again
             assert told[key] is None or isinstance(told[key], str), told
         return told
 

@@ -64,7 +64,8 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
         "duration": "2h", "duration up to 1m": "2s", "list of durations": "1s,2s", "number": "4", "bytes": "4",
         "none, starttls or tls": "tls", "none, store or folder": "store",
         "text": "t", "time zone": "Asia/Tokyo", "path": "p", "host:port": "127.0.0.1:7", "list of URLs": "http://u:1",
-        "secret": "a-secret-of-good-length", "push, queue or link": "link", "database or redis": "redis", "list of names": "A,B",
+        "secret": "a-secret-of-good-length", "push, queue or link": "link", "list of names": "A,B",
+        "database or redis": "redis",
         "list of key=value": "zone=eu,gpu=a100",
         "list of shell, python, powershell, nodejs, php, glue": "glue,shell", "list of command, http": "http",
     }  # fmt: skip

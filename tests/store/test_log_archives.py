@@ -17,6 +17,8 @@ from orth.store.log_archives import (
 )
 from tests.store.builders import NOW, assign, open_some, refusal, success
 
+ADDRESS = "http://10.0.0.1:9999"
+
 
 def kept(execution_id: int, stored_at: int = NOW, place: str | None = None) -> ArchivedLog:
     return ArchivedLog(execution_id=execution_id, stored_at=stored_at, lines=3, size=30, complete=True, place=place)

@@ -1,10 +1,14 @@
 """Executions on queue transport, in every database."""
 
+from collections.abc import Iterator
+
+import pytest
 from sqlalchemy import Connection
 
-from orth.domain.executions import Phase, Status
+from orth.domain.executions import Execution, Phase, Status
 from orth.domain.jobs import AddressType, Group, Job, TriggerCause
-from orth.store.executions import Execution, Opening, find_execution, ids_of_trigger, open_executions, sent_ids
+from orth.store.database import Database
+from orth.store.executions import Opening, find_execution, ids_of_trigger, open_executions, sent_ids
 from orth.store.groups import create_group
 from orth.store.jobs import create_job
 from orth.store.offering import (
@@ -24,6 +28,12 @@ from orth.store.queue_executors import (
     remove_queue_executors,
 )
 from orth.store.registry import list_executors
+
+
+@pytest.fixture
+def connection(db: Database) -> Iterator[Connection]:
+    with db.engine.begin() as connection:
+        yield connection
 
 
 def opened(connection: Connection, count: int = 1, **job: object) -> list[int]:

@@ -8,15 +8,15 @@ the watch.
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from orth.channels.audience import Audience
-from orth.channels.interface import START, Channels, ChannelsUnavailable, Delivery, Entry, Listening, Message
+from orth.channels.interface import Channels, ChannelsUnavailable, Delivery, Entry, Listening, Message
 from orth.channels.limits import Limits
-from orth.channels.packing import check_names, pack, unpack, unreadable
+from orth.channels.packing import as_number, check_names, pack, position_of, unpack, unreadable
 from orth.channels.room import Room
 from orth.channels.watch import Watch, boxes_frame, queues_frame, topic_frame, watch_over
 from orth.clock import Clock
@@ -80,9 +80,10 @@ class DatabaseChannels(Channels):
             channel_messages.add_messages(connection, queue, payloads)
             tell(connection, self._origin, queues_frame({queue: len(payloads)}))
 
-        await self._to_the_end(self._tx(add), lambda _: self._audience.wake({queue: len(payloads)}))
+        await self._to_the_end(lambda: self._tx(add), lambda _: self._audience.wake({queue: len(payloads)}))
 
     async def take(self, queues: Sequence[str], consumer: str, *, limit: int, wait: float) -> dict[str, list[Delivery]]:
+        check_names([*queues, consumer])
         end = self._clock.monotonic() + wait
         self._keep_watching()
         with self._audience.waiting(queues) as waiter:
@@ -105,14 +106,13 @@ class DatabaseChannels(Channels):
         stray = _Stray(tuple(filled), consumer, secrets.token_hex(8))
         taking = self._begin(self._tx(channel_messages.take_messages, filled, consumer, stray.take_id, limit))
         try:
-            rows = await asyncio.shield(taking)
+            return await self._deliveries(await asyncio.shield(taking))
         except ChannelsUnavailable:  # it may have happened
             self._strays.append(stray)
             raise
         except asyncio.CancelledError:
             self._begin(self._untake_after(taking, stray))
             raise
-        return await self._deliveries(rows)
 
     async def _untake_after(self, taking: "asyncio.Task[list[TakenMessage]]", stray: _Stray) -> None:
         with suppress(ChannelsUnavailable):
@@ -154,11 +154,14 @@ class DatabaseChannels(Channels):
         await self._tx(bury, row.queue, {row.id: payload}, self._limits.dead, self._clock.now())
 
     async def done(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
-        ids = [int(delivery) for delivery in deliveries if delivery.isdecimal()]
+        check_names([queue, consumer])
+        ids = [number for delivery in deliveries if (number := as_number(delivery)) is not None]
         if ids:
             await self._tx(channel_messages.finish_messages, queue, consumer, ids)
 
     async def give_back(self, queue: str, consumer: str, *, to_dead_after: int = 5) -> int:
+        check_names([queue, consumer])
+
         def give_back(connection: Connection) -> tuple[int, int]:
             back, dead = channel_messages.give_back_messages(
                 connection,
@@ -191,8 +194,10 @@ class DatabaseChannels(Channels):
     async def announce(self, topic: str, message: Message) -> None:
         check_names([topic])
         text = pack(message, self._limits.message)
-        said = self._tx(tell, self._origin, topic_frame(topic, message))
-        await self._to_the_end(said, lambda _: self._audience.tell(topic, unpack(text) or {}))
+        await self._to_the_end(
+            lambda: self._tx(tell, self._origin, topic_frame(topic, message)),
+            lambda _: self._audience.tell(topic, unpack(text) or {}),
+        )
 
     @asynccontextmanager
     async def listen(self, topics: Sequence[str]) -> AsyncIterator[Listening]:
@@ -209,7 +214,7 @@ class DatabaseChannels(Channels):
             return
         with _as_channels():
             refused = await self._to_the_end(
-                self._posts.put(texts),
+                lambda: self._posts.put(texts),
                 lambda refused: self._audience.tell_boxes(box for box in texts if box not in refused),
             )
         if refused:
@@ -224,7 +229,8 @@ class DatabaseChannels(Channels):
         return refused
 
     async def read(self, after: Mapping[str, str], *, limit: int) -> dict[str, list[Entry]]:
-        places = {box: 0 if position == START else int(position) for box, position in after.items()}
+        check_names(after)
+        places = {box: position_of(position) for box, position in after.items()}
         found: dict[str, list[Entry]] = {}
         for one in await self._read(channel_boxes.read_boxes, places, limit):
             message = unpack(one.payload) or unreadable(one.payload)
@@ -238,6 +244,7 @@ class DatabaseChannels(Channels):
             yield ear
 
     async def remove(self, boxes: Sequence[str]) -> None:
+        check_names(boxes)
         for start in range(0, len(boxes), _REMOVED_AT_ONCE):
             await self._tx(channel_boxes.remove_boxes, boxes[start : start + _REMOVED_AT_ONCE])
 
@@ -274,11 +281,11 @@ class DatabaseChannels(Channels):
         elif self._watching.done():
             self._watching.result()  # a bug, and whoever relies on the watch must not go on without it
 
-    async def _to_the_end(self, change: Coroutine[Any, Any, T], told: Callable[[T], None]) -> T:
+    async def _to_the_end(self, change: Callable[[], Awaitable[T]], told: Callable[[T], None]) -> T:
         """Make a change and tell this process of it, also when whoever asked for it has gone meanwhile."""
 
         async def both() -> T:
-            result = await change
+            result = await change()
             told(result)
             return result
 

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from orth.channels.audience import Audience
-from orth.channels.interface import START, Channels, ChannelsUnavailable, Delivery, Entry, Listening, Message
+from orth.channels.interface import Channels, ChannelsUnavailable, Delivery, Entry, Listening, Message
 from orth.channels.limits import Limits
-from orth.channels.packing import check_names, pack, unpack
+from orth.channels.packing import check_names, pack, position_of, unpack
 from orth.clock import Clock
 
 
@@ -156,8 +156,7 @@ class MemoryChannels(Channels):
             box = self._boxes.get(name)
             if box is None:
                 continue
-            last = 0 if position == START else int(position)
-            first = bisect_right(box.entries, last, key=lambda kept: kept.id)
+            first = bisect_right(box.entries, position_of(position), key=lambda kept: kept.id)
             news = box.entries[first : first + limit]
             if news:
                 found[name] = [Entry(str(kept.id), kept.message()) for kept in news]

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Iterable
 
-from orth.channels.interface import Message
+from orth.channels.interface import START, Message
 from orth.channels.limits import LONGEST_NAME
 from orth.errors import Invalid, TooLarge
+
+_DIGITS = 18  # more would not fit the databases' numbers
 
 
 def pack(message: Message, limit: int) -> str:
@@ -34,10 +36,25 @@ def unreadable(text: str) -> Message:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """``Invalid`` when one of them is no name: too long, or with spaces at its ends, which MariaDB does not see."""
+    """``Invalid`` when one of them is no name: too long, not printable (PostgreSQL would not store it), or with spaces
+    at its ends (MariaDB does not see them). Names of consumers are held to the same.
+    """
     for name in names:
-        if not 0 < len(name) <= LONGEST_NAME or name != name.strip():
+        if not 0 < len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip():
             raise Invalid(
-                f"A channel cannot be called {name[:300]!r}: a name has 1 to {LONGEST_NAME} characters and no spaces "
-                "around them."
+                f"A channel cannot be called {name[:300]!r}: a name has 1 to {LONGEST_NAME} printable characters "
+                "and no spaces around them."
             )
+
+
+def as_number(text: str) -> int | None:
+    """The number that an id or position of ours is; None when it is not one of ours."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else None
+
+
+def position_of(text: str) -> int:
+    """A position as a number, 0 for the start."""
+    number = 0 if text == START else as_number(text)
+    if number is None:
+        raise Invalid(f"{text[:50]!r} is not a position in a box.")
+    return number

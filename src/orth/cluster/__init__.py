@@ -3,7 +3,8 @@
 **Terms.** Exactly one coordinator leads. A leadership is a numbered *term*; its number, the epoch, lives in the
 database and only grows. A leader renews a *lease* row; a contender takes over after it has itself watched the row
 stand still for a whole lease, so no two machines' clocks are ever compared. A leader that stops cleanly gives the
-lease up, and the next one starts at once.
+lease up, and the next one starts at once. One that is killed loses its lock at the server of the database, and is
+followed as soon as that has been gone, and the lease not renewed, for two seconds.
 
 **Doubt means stepping down.** A leader trusts its term until ``renewal sent + lease − margin`` on its own clock and
 does nothing as leader after that. A term that no longer completes planning passes is not renewed: leadership is
@@ -20,15 +21,16 @@ change of hands. Whoever acts names the generation it saw, so of two that adopt 
 that was away finds its generation gone and lets go. Messages only hint; with every one of them lost, looks at the rows
 still find what nobody follows.
 
-**What a crash costs.** A leader: planning and sending stop for a lease and half a second at most; nothing is lost, for
-whatever it had decided is in the database, and what it had sent ahead starts in time. A follower: what it owned waits
-for ``dead_after`` and the next orphan check; results come by any coordinator meanwhile. All of them: executors keep
-what they have and deliver it later. Redis: seconds, for the looks take the place of the messages. A crash in the
-middle of a handoff, a drain or an orphan check: nothing, each step leaves rows that the next one to look goes on from.
+**What a crash costs.** A leader: planning and sending stop for two or three seconds, or for a lease if its machine is
+gone too; nothing is lost, for whatever it had decided is in the database, and what it had sent ahead starts in time. A
+follower: what it owned waits for ``dead_after`` and the next orphan check; results come by any coordinator meanwhile.
+All of them: executors keep what they have and deliver it later. Redis: seconds, for the looks take the place of the
+messages. A crash in the middle of a handoff, a drain or an orphan check: nothing, each step leaves rows that the next
+one to look goes on from.
 
-``election`` holds the lease and the term, ``leading`` is the base of every loop that only a leader turns, and
-``redis_lease`` a hint that may spare a newcomer some waiting. ``membership`` beats and listens, ``fellows`` judges who
-lives. ``holdings`` is what a node owns, ``ownership`` how that comes and goes, ``handoff`` the passing on with its four
-cases, ``drain`` a coordinator's leaving, ``orphans`` the leader's search for what nobody follows, and ``rebalance`` the
-evening out. ``alone`` proves on one machine who is alive.
+``election`` holds the lease and the term, ``leading`` is the base of every loop that only a leader turns, ``life``
+keeps the lock that shows a death, and ``redis_lease`` is a hint that may spare a newcomer some waiting. ``membership``
+beats and listens, ``fellows`` judges who lives. ``holdings`` is what a node owns, ``ownership`` how that comes and
+goes, ``handoff`` the passing on with its four cases, ``drain`` a coordinator's leaving, ``orphans`` the leader's search
+for what nobody follows, and ``rebalance`` the evening out. ``alone`` proves on one machine who is alive.
 """

@@ -10,7 +10,8 @@ from orth.cluster.facts import TermBegan, TermEndedHere
 from orth.cluster.lease_hint import LeaseHint
 from orth.events import Events
 from orth.loop import Loop
-from orth.store.database import Database
+from orth.store import life_locks
+from orth.store.database import Connection, Database
 from orth.store.leases import Lease, find_lease, read_lease, renew_lease, resign_lease, take_lease
 
 # Part of the lease kept as a reserve between "I no longer trust it" and "others may take it".
@@ -18,6 +19,9 @@ _MARGIN = 0.1
 # How often a follower looks at the lease, at least: a read of one row. What a leader says when it leaves is only a
 # hint, and with nobody to carry it the next one must still begin within a second.
 _LOOK = 0.5
+# How long the lock of a leader that was held before must be free, and its lease stand still, for it to count as dead.
+# A connection that broke under a living leader is made anew by then.
+_GONE_FOR = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Election(Loop):
         lease: timedelta,
         renew: timedelta,
         surely_dead: Callable[[Lease], bool] = lambda _lease: False,
+        lives: Callable[[Connection, str], bool | None] = life_locks.lives,
         hint: LeaseHint | None = None,
         chance: random.Random | None = None,
     ) -> None:
@@ -74,6 +79,9 @@ class Election(Loop):
         self._renew = renew.total_seconds()
         self._longest_pause = self._renew  # the sooner the database is found to be back, the less is planned late
         self._surely_dead = surely_dead
+        self._lives = lives
+        self._seen_alive: str | None = None
+        self._free_since: float | None = None
         self._hint = hint or LeaseHint()
         self._sighting: _Sighting | None = None
         self._term: Term | None = None
@@ -141,14 +149,15 @@ class Election(Loop):
             self.wake()
 
     async def _follow(self) -> float:
-        lease = await self._db.read(find_lease)
+        lease, lives = await self._db.read(_look, self._lives)
         if lease is None:
             lease = await self._db.tx(read_lease)
         now = self.clock.monotonic()
         if self._sighting is None or self._sighting.lease != lease:
             self._sighting = _Sighting(lease, now)
         waited = now - self._sighting.first_seen
-        free = lease.node_id is None or self._surely_dead(lease) or waited >= self._lease
+        gone = self._vanished(lease, lives, now) >= _GONE_FOR <= waited or self._surely_dead(lease)
+        free = lease.node_id is None or gone or waited >= self._lease
         if not free and not await self._hint.overdue(waited):
             return min(_LOOK, self._renew, self._lease - waited)
         if now < self._abstains_until or not await self._hint.may_compete():
@@ -159,6 +168,15 @@ class Election(Loop):
         self._begin(Term(epoch), now)
         await self._hint.held(epoch)
         return self._renew
+
+    def _vanished(self, lease: Lease, lives: bool | None, now: float) -> float:
+        """For how long the lock of the leader's process is gone, which we had seen it hold."""
+        if lives:
+            self._seen_alive, self._free_since = lease.incarnation, None
+        elif lives is not None and self._free_since is None and lease.incarnation == self._seen_alive:
+            self._free_since = now
+        known = self._free_since is not None and lease.incarnation == self._seen_alive
+        return now - self._free_since if known and self._free_since is not None else 0.0
 
     async def _lead(self, term: Term) -> float:
         sent = self.clock.monotonic()
@@ -202,3 +220,11 @@ class Election(Loop):
         self.events.emit(TermEndedHere(self._node.id, self._term.epoch, reason))
         self._term = None
         self._trusted_until = 0.0
+
+
+def _look(connection: Connection, lives: Callable[[Connection, str], bool | None]) -> tuple[Lease | None, bool | None]:
+    """The lease, and whether the process that holds it is seen to live."""
+    lease = find_lease(connection)
+    if lease is None or lease.incarnation is None:
+        return lease, None
+    return lease, lives(connection, lease.incarnation)

@@ -32,6 +32,12 @@ class Fellow:
         return not self.dead and self.row.said.state is not NodeState.OFFLINE
 
     @property
+    def state(self) -> NodeState:
+        """As it says itself, or dead."""
+        said = self.row.said.state
+        return NodeState.DEAD if self.dead and said is not NodeState.OFFLINE else said
+
+    @property
     def takes_work(self) -> bool:
         """Whether it lives and is not about to leave."""
         return self.alive and self.row.said.state is not NodeState.DRAINING

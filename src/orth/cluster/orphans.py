@@ -8,6 +8,7 @@ dies in the middle leaves nothing that the next one does not find, and a pass th
 
 from orth.channels.interface import ChannelsUnavailable
 from orth.clock import Clock
+from orth.cluster.assigning import PUSHED_AFTER
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.cluster.notices import Reason, handoff
@@ -38,8 +39,9 @@ class Orphans(LeaderLoop):
         super().__init__(election, station.clock, station.events)
         self._at = station
         self._every = every
-        self._unowned = Sightings(station.clock, assignment_timeout)
-        self._assignment_timeout = assignment_timeout
+        # What was pushed is assigned only after a while.
+        self._assignment_timeout = assignment_timeout + PUSHED_AFTER
+        self._unowned = Sightings(station.clock, self._assignment_timeout)
 
     async def lead(self, term: Term) -> float:
         await self._orphan_of_gone(term)

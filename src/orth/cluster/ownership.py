@@ -18,6 +18,7 @@ from orth.store.ownership import Adoptable, Holding, Owned, adopt, adoptable, cl
 CLAIM_AFTER = 2.0
 """Seconds for which an execution is followed before that is written down: most have ended by then."""
 _BATCH = 500
+_PART = 25
 _LONGEST_PAUSE = 5.0
 _LOOK = 2.0
 _UNTIL_JOINED = 0.2
@@ -45,7 +46,7 @@ class Competing(Loop):
             return self._wait
         queues = self._queues()
         if not self._at_hand and queues:
-            self._at_hand = await self._at.channels.take(queues, self._at.consumer, limit=_BATCH, wait=self._wait)
+            self._at_hand = await self._at.channels.take(queues, self._at.consumer, limit=self._part(), wait=self._wait)
         if not self._at_hand:
             return 0.0 if queues and self._wait else 1.0
         await self._act(self._at_hand)
@@ -64,6 +65,10 @@ class Competing(Loop):
         holdings.own(one for one in mine if one.execution_id in holdings)
         owned = {one.execution_id for one in mine}
         holdings.drop(one for one in ids if one not in owned)
+
+    def _part(self) -> int:
+        """How many to take at once: few enough that a burst is spread over all."""
+        return _PART if self._at.peers.others() else _BATCH
 
     def _queues(self) -> list[str]:
         names = self._at.names
@@ -125,7 +130,8 @@ class Tending(Loop):
         super().__init__(station.clock, station.events, chance=chance)
         self._at = station
         self._longest_pause = _LONGEST_PAUSE
-        self._seen: set[tuple[int, int]] = set()
+        self._looks: dict[tuple[int, int], int] = {}
+        """How often an execution was seen to be free, by its generation."""
         self._compared_at: float | None = None
         self.adopts = True
 
@@ -162,13 +168,15 @@ class Tending(Loop):
     async def _adopt(self) -> None:
         found = await self._at.db.read(adoptable, _BATCH)
         free = [one for one in found if not self._is_ours(one)]
-        waited = [one for one in free if (one.execution_id, one.generation) in self._seen]
-        self._seen = {(one.execution_id, one.generation) for one in free}
-        if not waited:
+        looks = {(one.execution_id, one.generation): one for one in free}
+        self._looks = {key: self._looks.get(key, 0) + 1 for key in looks}
+        second = [one for key, one in looks.items() if self._looks[key] == 2]
+        # A fair part of it, and not the same one as the others: they look at the same rows. What is left is anybody's.
+        share = -(-len(second) // (1 + len(self._at.peers.others())))
+        chosen = self._chance.sample(second, share)
+        chosen += [one for key, one in looks.items() if self._looks[key] > 2]
+        if not chosen:
             return
-        # A fair part of it, and not the same one as the others: they look at the same rows.
-        share = -(-len(waited) // (1 + len(self._at.peers.others())))
-        chosen = self._chance.sample(waited, share)
         seen = {one.execution_id: one.generation for one in chosen}
         mine = await self._at.db.tx(adopt, self._at.owner, seen, self.clock.now())
         self._at.holdings.own(mine)

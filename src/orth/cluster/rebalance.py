@@ -1,10 +1,12 @@
 """Evening out: a coordinator that owns far more than another hands over half the difference.
 
-Each judges for itself by the counts in the heartbeats, and only the one that owns most acts. Counts are as old as a
-beat, so after it has acted it waits until the others have spoken anew.
+Each judges for itself by the counts in the heartbeats, and only the one that owns most acts. These counts are as old as
+a beat, and a burst is spread within one: so who thinks that it owns too much counts the rows before it acts.
 """
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from orth.cluster.handoff import HandingOver, Rules
@@ -13,7 +15,7 @@ from orth.cluster.ownership import Competing
 from orth.cluster.peers import Peer
 from orth.cluster.station import Station
 from orth.loop import Loop
-from orth.store.ownership import keep
+from orth.store.ownership import Holding, keep, owners
 
 _WORTH_IT = 10
 """A difference below this is chance, not load."""
@@ -48,11 +50,15 @@ class Rebalancing(Loop):
     async def turn(self) -> float:
         if not self._competing.takes_handoffs:
             return self._beat  # this node leaves
-        seen = self._at.holdings.written()
-        count = surplus(len(seen), self._at.owner.node_id, self._at.peers.others(), self._factor)
+        others = self._at.peers.others()
+        if not self._surplus(others):
+            return self._beat
+        rows = await self._at.db.read(owners)
+        owned = Counter({row.node_id: row.count for row in rows if row.holding is Holding.OWNED})
+        count = self._surplus([replace(other, job_count=owned[other.node_id]) for other in others])
         if not count:
             return self._beat
-        some = dict(islice(seen.items(), count))
+        some = dict(islice(self._at.holdings.written().items(), count))
         self._competing.takes_handoffs = False  # or we would take our own
         try:
             until = self.clock.monotonic() + self._rules.hard
@@ -60,3 +66,6 @@ class Rebalancing(Loop):
         finally:
             self._competing.takes_handoffs = self._competing.takes_assignments
         return self._beat * _BEATS_TO_WAIT
+
+    def _surplus(self, others: Sequence[Peer]) -> int:
+        return surplus(len(self._at.holdings.written()), self._at.owner.node_id, others, self._factor)

@@ -15,6 +15,9 @@ to, sends, and stores the answer. Inside it, ``claiming`` addresses a batch in o
    that is lost makes the execution *unknown*, never failed: ``unknowns`` then asks the same process again, under the
    same id, until it knows or the bound has passed. ``gone`` sends again what a process held until its time and took
    with it when it died. ``why`` (pure) tells the story of an execution from what all of them wrote down.
+   An execution whose job has a queue is sent to nobody: ``offering`` puts it into the queue, ``queueing`` finds out
+   what was lost there or with those who took it (``workers`` is who they are), and ``owned_events`` hears, on the
+   coordinator that owns it, what its executor says, with ``log_keeping`` for its log. ``queues`` joins all of them.
 
 … the network, the executor, the network …
 

@@ -8,6 +8,7 @@ nothing to share it costs a row and a beat.
 import asyncio
 from collections.abc import Sequence
 
+from orth.cluster.life import ProofOfLife
 from orth.cluster.load import LoadMeter
 from orth.cluster.membership import HeartbeatEar, Membership, Rhythm, Voice
 from orth.coordinator.owning import Owning
@@ -39,9 +40,11 @@ class Company:
             asked_to_stop=self.stop_asked.set,
             chance=given.chance,
         )
+        self._proof = None if given.life is None else ProofOfLife(given.life, given.clock, given.events)
         self.owning = Owning(given, work, self.membership.fellows)
         self.loops: Sequence[Loop] = (
             self.membership,
+            *([self._proof] if self._proof else []),
             *self.owning.loops,
             *([HeartbeatEar(self.membership, voice, given.clock, given.events)] if voice else []),
         )
@@ -55,6 +58,8 @@ class Company:
         """Say that this node is gone; its loops have ended and it no longer leads."""
         await self.owning.leave()
         await self.membership.leave()
+        if self._proof is not None:
+            await self._proof.close()
 
     def _load(self) -> Load:
         waiting = sum(self._work.dispatch.posting.standing().held.values())

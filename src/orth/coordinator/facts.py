@@ -125,6 +125,17 @@ class ExecutionsOffered(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class OfferImpossible(Event):
+    """An execution does not go into a queue: its message is too large, or its name. It fails when its bound is over."""
+
+    level = logging.ERROR
+    sentence = "execution {execution_id} cannot be offered in {queue}: {reason}"
+    execution_id: int
+    queue: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class OffersRepeated(Event):
     """What was in a queue is gone and nobody has it: it was put there again."""
 

@@ -25,7 +25,8 @@ class Word(Enum):
     FORGOTTEN = "the process that took it does not know it"
     REPLACED = "another process is there now, which never had it"
     NOBODY_THERE = "the machine says that nobody listens at the address"
-    SILENCE = "no answer, or none that says anything"
+    NO_ANSWER = "no answer"
+    SILENCE = "an answer that says nothing about it"
 
 
 async def inquire(link: ExecutorLink, address: str, held: Sequence[Execution], token: str) -> dict[int, Word]:
@@ -42,7 +43,7 @@ async def inquire(link: ExecutorLink, address: str, held: Sequence[Execution], t
         except OrthError as error:
             nobody = isinstance(error, NotSent) and error.nobody_listens
             return words | dict.fromkeys(
-                (one.id for one in held[start:]), Word.NOBODY_THERE if nobody else Word.SILENCE
+                (one.id for one in held[start:]), Word.NOBODY_THERE if nobody else Word.NO_ANSWER
             )
         for one, answer in zip(some, answers, strict=True):
             words[one.id] = Word.SILENCE if answer is None else _word(one, answer.code, answer.msg or "")

@@ -25,7 +25,7 @@ from orth.events import Events
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending, find_execution
 from orth.store.groups import groups_by_id
-from orth.store.killing import hold_executions, open_at_executors
+from orth.store.killing import hold_executions, open_at_executors, sent_of_job
 from orth.store.registry import list_executors
 from orth.wire.executor_calls import ExecutorLink
 from orth.wire.messages import Extension
@@ -153,6 +153,14 @@ def _ending(one: Execution, asked: Execution, user: str) -> Ending:
         handle_msg=message,
         reason_code=reasons.KILLED,
     )
+
+
+def ended_together(connection: Connection, execution: Execution, peer: Peer) -> list[Execution]:
+    """What else its executor ends when it is told to end the execution."""
+    if _names_one(peer):
+        return []
+    sent = sent_of_job(connection, execution.job_id)
+    return [each for each in sent if each.id != execution.id and _is_at(each, peer)]
 
 
 def find_peer(connection: Connection, execution: Execution) -> Peer | None:

@@ -10,8 +10,8 @@ from orth.coordinator.archiving import Copy, Plan
 from orth.coordinator.logs.archives import Archives
 from orth.coordinator.logs.boxes import lines_after, read_piece
 from orth.coordinator.logs.pages import Lines
-from orth.store.database import Connection, Database
-from orth.store.log_archives import ArchivedLog, keep_archive
+from orth.store.database import Database
+from orth.store.log_archives import keep_archives
 
 _PIECES = 200
 
@@ -45,7 +45,7 @@ class LogKeeping:
         spare = [packing for one, packing in packings.items() if one not in settled or not packing.copy.lines]
         await asyncio.to_thread(_finish, kept, spare)
         if kept:
-            await self._db.tx(_store, [(one.copy.kept(), one.copy.content) for one in kept])
+            await self._db.tx(keep_archives, [(one.copy.kept(), one.copy.content) for one in kept])
         return settled
 
     async def _go_on(self, box: str, packing: "_Packing", position: str) -> None:
@@ -107,8 +107,3 @@ def _finish(kept: Iterable[_Packing], spare: Iterable[_Packing]) -> None:
         one.finish()
     for one in spare:
         one.copy.give_up()
-
-
-def _store(connection: Connection, logs: Sequence[tuple[ArchivedLog, bytes | None]]) -> None:
-    for kept, content in logs:
-        keep_archive(connection, kept, content)

@@ -5,9 +5,13 @@ and at once about what is in doubt, because its address is, because the registry
 because a beat did not name it. If nobody listens there any more, the process is gone; a successor that never had it has
 read what was left on the disk, and knows that it will not be reported. One that has it keeps it from being lost.
 
+One that neither answers nor beats is gone as well, for whatever reason: a job that says how long that may last is not
+kept waiting for the registry, whose patience is longer.
+
 An executor of another make cannot be asked about an execution. It is lost when the address has left the registry or,
-written by hand, no longer answers, for a long while; or when it says that the job is idle there: some forget what they
-had queued when a job is killed, and some drop a result that no coordinator would take.
+written by hand, no longer answers, for a long while; when something else answers there; or when it says that the job
+is idle there: some forget what they had queued when a job is killed, and some drop a result that no coordinator would
+take.
 
 A sign must stay for a while before it counts, because results may be on their way; who reports after all is told that
 the execution had ended. How long "gone" must last where nothing is certain is a setting, and a job may have its own.
@@ -15,7 +19,7 @@ the execution had ended. How long "gone" must last where nothing is certain is a
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from orth.clock import Clock
@@ -36,7 +40,7 @@ from orth.store.executions import Ending, list_taken
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
 from orth.store.registry import list_executors
-from orth.wire.executor_calls import ExecutorLink
+from orth.wire.executor_calls import ExecutorLink, NotAnExecutor
 
 _BATCH = 1000
 _QUESTIONS_AT_ONCE = 32
@@ -53,6 +57,8 @@ _REPORTED = "the executor has reported it, and the result is not in this databas
 _FORGOTTEN = "the executor does not know it any more"
 _DEAD = "nobody listens at the executor's address any more"
 _GONE = "the executor has left the registry"
+_FROZEN = "the executor neither answers nor beats"
+_OTHER = "what answers at the executor's address is not an executor"
 _SILENT = "the executor, whose address was written by hand, does not answer"
 _IDLE = "the executor says that nothing of the job runs or waits there"
 
@@ -65,6 +71,11 @@ class Sign:
     patience: float
     last_beat: int = 0
     """Of the process, where being heard again makes it another sign."""
+    heard: str = ""
+    """What was heard last; another word does not make it another sign."""
+
+    def __str__(self) -> str:
+        return f"{self.why} ({self.heard})" if self.heard else self.why
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +161,16 @@ class LostExecutions(LeaderLoop):
         now = self.clock.monotonic()
         signs = _weighed(signs, words, findings.ours)
         self._signs = {one: _since(self._signs.get(one), sign, now) for one, sign in signs.items()}
-        lost = [(one, sign.why) for one, (sign, since) in self._signs.items() if now - since >= sign.patience]
+        lost = [(one, str(sign)) for one, (sign, since) in self._signs.items() if now - since >= sign.patience]
         if lost:
             finished: list[Finished] = await self._db.leader_tx(term.epoch, _end, lost, self.clock.now())
             tell(self.events, finished)
             for loop in self._wakes:  # a retry may wait for dispatch, a delay may have begun
                 loop.wake()
-        # A sign is looked at again when it begins to count; without any, at the usual pace.
-        waits = (sign.patience - (now - since) for sign, since in self._signs.values())
-        return max(1.0, min(self._every, *(wait for wait in waits if wait > 0), self._every))
+        # A sign is looked at again when it begins to count; without any, at the usual pace or that of a job in a hurry.
+        waits = [sign.patience - (now - since) for sign, since in self._signs.values()]
+        hurries = (max(_LOOK_SOON, one.patience) for some in findings.ours.values() for one in some)
+        return max(1.0, min([self._every, *(wait for wait in waits if wait > 0), *hurries]))
 
     def _remember(self, findings: Findings) -> None:
         held: dict[str, set[int]] = {}
@@ -194,20 +206,19 @@ class LostExecutions(LeaderLoop):
         """Ask the executors; the signs their answers are."""
         turns = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
 
-        async def ask(question: Question) -> str | None:
+        async def ask(question: Question) -> Sign | None:
             async with turns:
                 return await self._ask(question)
 
         answers = await asyncio.gather(*map(ask, questions))
         signs: dict[int, Sign] = {}
-        for why, executions in zip(answers, questions.values(), strict=True):
-            if why is not None:
-                signs |= {
-                    one: Sign(why, self._every if why == _IDLE else patience) for one, patience in executions.items()
-                }
+        for sign, executions in zip(answers, questions.values(), strict=True):
+            if sign is not None:
+                signs |= {one: replace(sign, patience=sign.patience or own) for one, own in executions.items()}
         return signs
 
-    async def _ask(self, question: Question) -> str | None:
+    async def _ask(self, question: Question) -> Sign | None:
+        """The sign that its answer is; without a patience where that of the job counts."""
         try:
             reply = await self._link.idle_beat(
                 question.address,
@@ -216,16 +227,19 @@ class LostExecutions(LeaderLoop):
                 app_name=question.app_name,
                 dialect=question.dialect,
             )
-        except OrthError:
-            return _SILENT if question.by_hand else None  # the registry knows whether any other is still there
-        return _IDLE if reply.ok else None
+        except NotAnExecutor as error:
+            return Sign(_OTHER, self._every, heard=f"HTTP {error.status}")
+        except OrthError as error:  # the registry knows whether any other is still there
+            return Sign(_SILENT, 0.0, heard=error.message.rstrip(".")) if question.by_hand else None
+        return Sign(_IDLE, self._every) if reply.ok else None
 
 
 def _since(before: tuple[Sign, float] | None, sign: Sign, now: float) -> tuple[Sign, float]:
     """The sign with its beginning: a beat begins it anew, and leaving the registry is none."""
-    if before is None or (before[0].why, before[0].patience) != (sign.why, sign.patience):
+    if before is None or before[0].patience != sign.patience or sign.last_beat > before[0].last_beat:
         return sign, now
-    return before if sign.last_beat <= before[0].last_beat else (sign, now)
+    same = before[0].why == sign.why or {before[0].why, sign.why} == {_FROZEN, _GONE}
+    return (replace(sign, last_beat=before[0].last_beat), before[1]) if same else (sign, now)
 
 
 def _weighed(signs: dict[int, Sign], words: dict[int, Word], ours: dict[str, list[Ours]]) -> dict[int, Sign]:
@@ -237,6 +251,8 @@ def _weighed(signs: dict[int, Sign], words: dict[int, Word], ours: dict[str, lis
             why, longest = _CERTAIN[word]
             last_beat = by_id[one].last_beat if word is Word.NOBODY_THERE else 0
             weighed[one] = Sign(why, min(longest, by_id[one].patience), last_beat)
+        elif word is Word.NO_ANSWER and one not in weighed:
+            weighed[one] = Sign(_FROZEN, by_id[one].patience, by_id[one].last_beat)
     return weighed
 
 
@@ -258,8 +274,9 @@ def _look(connection: Connection, lost_after: float, now: int, doubted: Collecti
         entry = known.get((group.app_name if group else "", normal_address(address)))
         sign = _sign(execution, group, entry, patience)
         if execution.incarnation is not None:
-            in_doubt = sign is not None or normal_address(address) in doubted
             heard = entry.last_beat if entry is not None and entry.incarnation == execution.incarnation else 0
+            silent = now - heard >= patience * 1000
+            in_doubt = sign is not None or silent or normal_address(address) in doubted
             findings.ours.setdefault(address, []).append(Ours(execution, patience, in_doubt, heard))
         if sign is not None:
             findings.signs[execution.id] = sign

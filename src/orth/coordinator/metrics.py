@@ -21,7 +21,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from orth.cluster.election import Election
-from orth.cluster.facts import TermBegan, TermEndedHere
+from orth.cluster.facts import NodeDied, TermBegan, TermEndedHere
+from orth.cluster.fellows import Fellows
 from orth.coordinator.facts import (
     CircuitOpened,
     DispatchesAnswered,
@@ -51,6 +52,7 @@ from orth.events import Event, LoopFailed
 from orth.settings import Settings
 from orth.store.database import Database
 from orth.store.groups import count_empty_groups
+from orth.store.nodes import NodeState
 from orth.version import __version__
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -73,6 +75,7 @@ class Tally:
 TALLIES = {
     "orth_terms_begun_total": Tally("Terms this coordinator began to lead."),
     "orth_terms_ended_total": Tally("Terms it no longer leads."),
+    "orth_coordinator_deaths_total": Tally("Coordinators that fell silent, as this one saw it."),
     "orth_loop_failures_total": Tally("Turns of loops that met an expected failure and are tried again."),
     "orth_registry_refusals_total": Tally("Beats and good-byes refused, by cause.", "cause", tuple(RefusalCause)),
     "orth_registry_joins_total": Tally("Executors that came."),
@@ -108,6 +111,7 @@ class Sources:
     reach: Reach
     registrations: Registrations
     posting: Posting
+    fellows: Fellows
 
 
 class Metrics(Collector):
@@ -157,6 +161,7 @@ class Metrics(Collector):
         yield _gauge("orth_store_up", "Whether the database answered within a second.", int(self._found is not None))
         yield _gauge("orth_leader", "Whether this coordinator leads.", int(term is not None))
         yield _gauge("orth_epoch", "Number of the term it leads; 0 while it does not.", term.epoch if term else 0)
+        yield _by("orth_coordinators", "Coordinators, as this one sees them.", "state", _fellow_counts(sources.fellows))
         yield _gauge("orth_dispatch_in_flight", "Requests to executors on their way.", sources.posting.in_flight)
         held = sum(standing.held.values())
         yield _gauge("orth_dispatch_held", "Executions addressed and not yet answered for.", held)
@@ -213,6 +218,7 @@ def _increments(event: Event) -> Iterator[tuple[str, str, int]]:
 _ONE_EACH: Mapping[type[Event], str] = {
     TermBegan: "orth_terms_begun_total",
     TermEndedHere: "orth_terms_ended_total",
+    NodeDied: "orth_coordinator_deaths_total",
     LoopFailed: "orth_loop_failures_total",
     ExecutorJoined: "orth_registry_joins_total",
     ExecutorRestarted: "orth_registry_restarts_total",
@@ -255,6 +261,11 @@ def _liveness_counts(roster: Roster, settings: Settings) -> dict[str, int]:
     for age in roster.ages():
         counts[_STATES.get(liveness(int(age * 1000), beat, dead_after), _LONGER)] += 1
     return counts
+
+
+def _fellow_counts(fellows: Fellows) -> dict[str, int]:
+    counts = Counter(one.state for one in fellows.all())
+    return {state.lower(): counts[state] for state in NodeState}
 
 
 def _gauge(name: str, meaning: str, value: float) -> Metric:

@@ -45,6 +45,7 @@ from orth.serving import Server, asked_to_stop, bound, loop_factory
 from orth.settings import Settings
 from orth.store.database import Database, open_database
 from orth.store.engines import is_sqlite
+from orth.store.life_locks import LifeLock
 from orth.store.migrating import check_schema, upgrade
 from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.watch_lines import affordable
@@ -75,6 +76,7 @@ class Coordinator:
                 presence.reach,
                 presence.registrations,
                 work.dispatch.posting,
+                self.company.membership.fellows,
             )
         )
         given.events.listen(self.metrics)
@@ -175,7 +177,8 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
             given = replace(given, probe_link=probe_link, log_link=log_link, watch_limit=watch_limit)
             given = replace(given, lease_hint=hint)
             given = replace(given, channels=channels, names=Names(settings.channels.prefix))
-            coordinator = Coordinator(replace(given, url=_url(settings, listening)))
+            life = None if is_sqlite(db.url) else LifeLock(db.url, node.incarnation)
+            coordinator = Coordinator(replace(given, url=_url(settings, listening), life=life))
             host, port = listening.getsockname()[:2]
             events.emit(CoordinatorReady(node.id, f"http://{host}:{port}", db.url.render_as_string()))
             await _run(coordinator, listening)

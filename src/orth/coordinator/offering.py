@@ -18,7 +18,7 @@ from orth.clock import Clock
 from orth.cluster.election import Node
 from orth.cluster.notices import Assignment
 from orth.coordinator.claiming import QueueOutlook
-from orth.coordinator.facts import ExecutionsOffered, QueuesAway, QueuesBack
+from orth.coordinator.facts import ExecutionsOffered, OfferImpossible, QueuesAway, QueuesBack
 from orth.coordinator.letters import Offer, Peer, run_request
 from orth.domain.executions import Execution
 from orth.errors import OrthError, Unavailable
@@ -30,6 +30,7 @@ _AT_ONCE = 200
 _AT_ONCE_BYTES = 1024 * 1024
 _LOOK_EVERY = 1.0
 _TRY_AGAIN = 1.0
+_LOOK_SOON = 0.1
 
 Place = tuple[str, int]
 """A queue, as it is called on the wire, and a priority."""
@@ -47,7 +48,9 @@ class Offering:
         events: Events,
         *,
         still_leads: Callable[[int], bool],
+        limit: int = 20_000,
     ) -> None:
+        self._limit = limit
         self._channels = channels
         self._names = names
         self._node = node
@@ -56,6 +59,8 @@ class Offering:
         self._still_leads = still_leads
         self._pending: deque[Offer] = deque()
         self._going: Sequence[Offer] = ()
+        self._singly = 0
+        """How many of the next are sent alone."""
         self._waiting: Counter[Place] = Counter()
         """What waits in each place, as it was last seen, and what was sent since."""
         self._looked_at: dict[Place, float] = {}
@@ -70,7 +75,7 @@ class Offering:
         """What a claim has to know; a copy for a transaction, which runs in another thread."""
         waiting = self._waiting.copy()
         waiting.update((offer.queue, offer.priority) for offer in self._pending)
-        return QueueOutlook(self._away, waiting)
+        return QueueOutlook(self._away, waiting, self._limit)
 
     def put(self, offers: Iterable[Offer]) -> None:
         """Take offers to send."""
@@ -81,8 +86,8 @@ class Offering:
 
     async def all_sent(self) -> None:
         """Wait until everything is sent, or cannot be."""
-        if self._task is not None:
-            await asyncio.wait([self._task])
+        while self._task is not None and not self._task.done() and not self._away:
+            await asyncio.wait([self._task], timeout=_LOOK_SOON)
 
     def forget(self) -> None:
         """Drop everything that is not sent, as a kill would."""
@@ -135,21 +140,31 @@ class Offering:
     # --- sending
 
     async def _send_all(self) -> None:
-        while self._pending and self._channels is not None:
+        while self._channels is not None and (self._pending or self._away):
             if self._away and not await self._is_back(self._channels):
                 await self._clock.sleep_unless(asyncio.Event(), _TRY_AGAIN)
                 continue
-            if not self._still_leads(self._pending[0].letter.epoch):
+            if self._pending and not self._still_leads(self._pending[0].letter.epoch):
                 self._pending.popleft()  # its successor has found it missing, or will
                 continue
-            place, some = self._next()
-            self._going = some
-            try:
-                await self._send(self._channels, place, some)
-            except Unavailable as error:
-                self._note_away(error.message)
-            finally:
-                self._going = ()
+            if self._pending:
+                await self._send_some(self._channels)
+
+    async def _send_some(self, channels: Channels) -> None:
+        place, some = self._next()
+        self._going = some
+        try:
+            await self._send(channels, place, some)
+        except Unavailable as error:
+            self._note_away(error.message)
+        except OrthError as error:
+            if len(some) > 1:  # one of them is at fault, and must not keep back the others
+                self._pending.extendleft(reversed(some))
+                self._singly = len(some)
+            else:
+                self._events.emit(OfferImpossible(some[0].letter.execution.id, place[0], error.message))
+        finally:
+            self._going = ()
 
     async def _is_back(self, channels: Channels) -> bool:
         try:
@@ -173,6 +188,9 @@ class Offering:
         """The next ones of one place, in their order."""
         first = self._pending.popleft()
         place, some = (first.queue, first.priority), [first]
+        if self._singly:
+            self._singly -= 1
+            return place, some
         while self._pending and len(some) < _AT_ONCE:
             following = self._pending[0]
             if (following.queue, following.priority) != place or following.letter.epoch != first.letter.epoch:

@@ -66,8 +66,8 @@ def do_again(connection: Connection, execution_id: int, cause: TriggerCause, key
 
 
 async def look_for_failed(db: Database, wanted: Filter, limit: int, after: int) -> Failed:
-    """The oldest executions after one that are as ``wanted``, failed, and were not tried again. A long history is looked
-    at in parts, so many in one request.
+    """The oldest executions after one that are as ``wanted``, failed, and were not tried again. A long history is
+    looked at in parts, so many in one request.
     """
     found = Failed([], 0, after)
     for _ in range(_PARTS):

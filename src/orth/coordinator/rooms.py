@@ -46,7 +46,11 @@ from orth.loop import Loop
 from orth.settings import Settings
 from orth.store.database import Database
 from orth.store.leases import Lease
+from orth.store.life_locks import LifeLock
 from orth.wire.executor_calls import ExecutorLink
+
+_OFFERED = 20_000
+"""Executions that wait in one place, at most: what is lost with a queue has to be offered again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class Surroundings:
     names: Names = field(default_factory=Names)
     url: str = ""
     """Where others reach this node."""
+    life: LifeLock | None = None
+    """What shows the others that this process lives, where the database has a server."""
     lease_hint: LeaseHint | None = None
     """What is asked about the lease beside the database."""
 
@@ -125,7 +131,13 @@ class Work:
         own, db, clock, events = given.settings.coordinator, given.db, given.clock, given.events
         avoid = presence.reach.avoid
         self.offering = Offering(
-            given.channels, given.names, given.node, clock, events, still_leads=lambda epoch: self._leads(epoch)
+            given.channels,
+            given.names,
+            given.node,
+            clock,
+            events,
+            still_leads=self._leads,
+            limit=min(_OFFERED, given.settings.channels.queue_limit // 2),
         )
         self.election = Election(
             db,

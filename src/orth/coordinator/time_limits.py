@@ -6,7 +6,8 @@ what waits there in a queue does not run yet. Where more wait than may run, thos
 clock begins anew with every end. A grace is added, a longer one for ours. A new leader counts from its own first look.
 
 The executor is asked to end it first, and then the row ends as timed out. A result that comes in between stands. An
-executor that cannot be told may go on; what it reports is written down and not applied.
+executor that cannot be told may go on; what it reports is written down and not applied. One of another make can only be
+told to end the job as a whole: what else of it was there ends as well, as failed, in the same transaction.
 """
 
 import asyncio
@@ -18,10 +19,10 @@ from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.finishing import Finished, finish, tell
-from orth.coordinator.killing import Killing, find_peer
+from orth.coordinator.killing import Killing, ended_together, find_peer
 from orth.coordinator.letters import Peer
 from orth.domain import reasons
-from orth.domain.executions import SUCCESS, TIMED_OUT, Execution
+from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT, Execution
 from orth.domain.jobs import BlockStrategy
 from orth.domain.nodes import normal_address
 from orth.events import Events
@@ -50,6 +51,14 @@ class _Overdue:
     execution: Execution
     peer: Peer | None
     timeout: int
+    others: tuple[Execution, ...]
+    """What its executor ends together with it."""
+
+    @property
+    def call(self) -> tuple[object, ...]:
+        """Who is to be asked for what: one call for all that are ended together."""
+        place = (self.execution.job_id, self.peer.key) if self.peer and self.others else ()
+        return place or (self.execution.id,)
 
 
 class TimeLimits(LeaderLoop):
@@ -75,11 +84,13 @@ class TimeLimits(LeaderLoop):
         self._places: dict[tuple[int, str], _Place] = {}
         self._running: dict[int, float] = {}
         """Executions that surely run, and since when at the latest, on the monotonic clock."""
+        self._queued: set[int] = set()
+        """Executions that surely wait behind others of their job."""
 
     async def lead(self, term: Term) -> float:
         if self._epoch != term.epoch:
             self._epoch = term.epoch
-            self._places, self._running = {}, {}
+            self._places, self._running, self._queued = {}, {}, set()
         limited = await self._db.read(_look)
         now = self.clock.monotonic()
         since = self._watch(limited, now)
@@ -102,16 +113,19 @@ class TimeLimits(LeaderLoop):
         places = {key: self._place(key, some, now) for key, some in by_place.items()}
         since: dict[int, float] = {}
         running: dict[int, float] = {}
+        queued: set[int] = set()
         for key, some in by_place.items():
             room = _room(some)
             for rank, one in enumerate(sorted(some, key=lambda each: (each.sent_at, each.id))):
+                if rank >= room:
+                    queued.add(one.id)
                 if not one.taken:
                     continue
                 if one.id in self._running or len(some) <= room:
                     running[one.id] = since[one.id] = self._running.get(one.id, now + self._held_for(one))
                 elif rank < room and not one.ours:
                     since[one.id] = places[key].quiet_since + self._held_for(one)
-        self._places, self._running = places, running
+        self._places, self._running, self._queued = places, running, queued
         return since
 
     def _place(self, key: tuple[int, str], some: Sequence[Limited], now: float) -> _Place:
@@ -132,8 +146,12 @@ class TimeLimits(LeaderLoop):
             async with turns:
                 return None if one.peer is None else await self._killing.ask_to_end(one.execution, one.peer)
 
-        troubles = await asyncio.gather(*map(ask, found))
-        endings = [_ending(one, trouble) for one, trouble in zip(found, troubles, strict=True)]
+        calls = {one.call: one for one in found}
+        troubles = dict(zip(calls, await asyncio.gather(*map(ask, calls.values())), strict=True))
+        endings = [_ending(one, troubles[one.call]) for one in found]
+        # After those, for of two endings the first counts.
+        ended = [one for call, one in calls.items() if troubles[call] is None]
+        endings += [_together(other, one, other.id in self._queued) for one in ended for other in one.others]
         finished: list[Finished] = await self._db.leader_tx(term.epoch, finish, endings, self.clock.now())
         tell(self.events, finished)
         for loop in self._wakes if finished else ():
@@ -153,8 +171,14 @@ def _look(connection: Connection) -> list[Limited]:
 
 
 def _find(connection: Connection, overdue: Sequence[tuple[int, int]]) -> list[_Overdue]:
-    found = ((find_readable(connection, one), timeout) for one, timeout in overdue)
-    return [_Overdue(execution, find_peer(connection, execution), timeout) for execution, timeout in found if execution]
+    found: list[_Overdue] = []
+    for one, timeout in overdue:
+        execution = find_readable(connection, one)
+        if execution is not None:
+            peer = find_peer(connection, execution)
+            others = () if peer is None else ended_together(connection, execution, peer)
+            found.append(_Overdue(execution, peer, timeout, tuple(others)))
+    return found
 
 
 def _ending(one: _Overdue, trouble: str | None) -> Ending:
@@ -167,4 +191,17 @@ def _ending(one: _Overdue, trouble: str | None) -> Ending:
         handle_code=TIMED_OUT,
         handle_msg=message,
         reason_code=reasons.TIME_LIMIT,
+    )
+
+
+def _together(other: Execution, one: _Overdue, queued: bool) -> Ending:
+    """How another execution ends that its executor was told to end as well."""
+    ended = "It had not begun: it waited behind others of its job and was ended with them" if queued else "It was ended"
+    why = f"execution {one.execution.id} ran longer than {one.timeout} s"
+    return Ending(
+        execution_id=other.id,
+        trigger_code=SUCCESS,
+        handle_code=FAILURE,
+        handle_msg=f"{ended} because {why}, and its executor can end a job only as a whole.",
+        reason_code=reasons.ENDED_TOGETHER,
     )

@@ -155,6 +155,8 @@ class Execution:
     queue: str | None = None  # where it was offered, as it is called on the wire; None: sent to an address
     priority: int | None = None  # its place among what waits there
     offered_at: int | None = None  # when it was offered last
+    late_code: int | None = None  # of the first result that came after it had ended otherwise
+    alarm_status: int = 0  # how far its alarm is
 
     @property
     def status(self) -> Status:

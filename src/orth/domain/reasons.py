@@ -42,6 +42,7 @@ JOB_CHANGED = "job_changed"
 KILLED = "killed"
 RESULT_LOST = "result_lost"
 TIME_LIMIT = "time_limit"
+ENDED_TOGETHER = "ended_together"
 LATE_RESULT = "late_result"
 CHILD_MISSING = "child_missing"
 CHILDREN_NOT_STARTED = "children_not_started"
@@ -83,6 +84,7 @@ REASONS: Mapping[str, str] = {
     KILLED: "Somebody killed it. It is not tried again, and no job follows it.",
     RESULT_LOST: "The executor that had it can no longer report how it ended.",
     TIME_LIMIT: "It ran longer than its job allows and its executor did not end it, so the coordinator did.",
+    ENDED_TOGETHER: "Another execution of its job ran too long at an executor that ends a job only as a whole.",
     LATE_RESULT: "Its executor reported something else after the execution had ended: written down, and not applied.",
     CHILD_MISSING: "It succeeded, but a job that should follow it does not exist.",
     CHILDREN_NOT_STARTED: "The broadcast is over, but not every shard succeeded, so its children were not started.",

@@ -15,6 +15,11 @@ one result. ``outbox`` [8b] puts the result on the disk (``recorder``, ``journal
 has answered for it. Beside the walk, ``heartbeat`` tells the coordinators that this process is here, which it is and
 what it holds; ``retention`` removes old logs; ``metrics`` counts.
 
+``queue_transport`` is the other way in, and out: executions are taken from queues instead of arriving at the server,
+pass the same admission, and are reported where their owner reads. ``queue_link`` carries results and beats,
+``queue_reports`` and ``queue_logs`` what is said meanwhile, ``queue_cancels`` hears what is to end; ``channel_way`` knows
+how the channels are reached.
+
 ``sources`` finds the handler of a trigger: registered, built in (``commands``, ``http_calls``), or source text that
 came with it (``scripts``, ``glue``; ``compiling`` and ``glue_compiler`` make code of it). What runs in processes runs
 under guards: ``nursery`` is the clean helper process, ``guard`` what it forks, ``worker`` the Python process below a
@@ -35,6 +40,8 @@ What happens when something dies:
 * *An answer to a trigger, lost.* The coordinator asks again; the trigger is recognised by its id and not run again.
 * *The disk.* A result that cannot be recorded is sent from memory, and no work is taken until the disk recovers. A log
   that cannot be written does not fail its execution, and says afterwards how much is missing.
+* *The channels.* What runs goes on, results go over HTTP, and nothing is taken until they are back. A message that may
+  have been handed out while an answer was lost is given back; one that was lost is offered again by the coordinators.
 * *A handler that will not end.* A kill, a time limit, a covering trigger, another version and a stop all use the ladder
   of ``ending``: flag, performer, exception, and after ``kill_grace`` the thread is left behind, counted and shown, for
   Python cannot end a thread. A time limit reports 502 before the ladder, the others report 500 after it and say whether

@@ -164,11 +164,7 @@ class JobThread:
 
     def remove(self, accepted: Accepted, why: str) -> None:
         """Report one that waits as not executed."""
-        with self.lock:
-            if accepted in self.held:
-                self.held.discard(accepted)
-            elif accepted in self.queue:
-                self.queue.remove(accepted)
+        self.withdraw(accepted)
         self._settle(accepted, Outcome(FAILURE, f"Not executed: {why}."))
 
     def withdraw(self, accepted: Accepted) -> bool:

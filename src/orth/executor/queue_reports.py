@@ -21,6 +21,7 @@ from orth.events import Events
 from orth.executor.facts import ReportsGivenUp
 from orth.loop import Loop
 from orth.wire.channel_messages import Dispatch, LogLines, Standing, StatusReport
+from orth.wire.messages import CallbackItem
 
 POST_BYTES = 512 * 1024
 POST_BOXES = 500
@@ -50,6 +51,8 @@ class Taken:
     status_seq: int = 0
     log_seq: int = 0
     cancelled: bool = False
+    spoken_of: bool = False
+    """Whether anything was said of it."""
 
     @property
     def id(self) -> int:
@@ -68,12 +71,15 @@ class Taken:
 class _Draft:
     taken: Taken
     standing: Standing | None
-    body: dict[str, Any]
+    """None of a piece of log."""
+    facts: dict[str, Any]
+    """Further members of the message."""
     size: int
     seq: int | None = None
 
 
 Batch = Mapping[str, list[_Draft]]
+"""Drafts by box."""
 
 
 class Outgoing:
@@ -95,36 +101,50 @@ class Outgoing:
         """Whether logs should not be read further."""
         return self._log_bytes >= LOG_BYTES
 
-    def tell(self, taken: Taken, standing: Standing, **facts: Any) -> None:
-        """Say how an execution stands; ``facts`` are further members of the report."""
-        report = StatusReport(
-            job_id=taken.job_id,
-            execution_id=taken.id,
-            attempt=taken.dispatch.attempt,
-            seq=0,
-            status=standing,
-            sending=taken.dispatch.sending,
-            worker_id=self._worker.id,
-            incarnation=self._worker.incarnation,
-            timestamp=iso(self._clock.now()),
-            **facts,
-        )
-        body = report.model_dump(mode="json", by_alias=True, exclude_none=True)
+    def tell(self, taken: Taken, standing: Standing, **facts: Any) -> bool:
+        """Say how an execution stands; ``facts`` are further members of the report. Whether nothing waited before."""
+        facts["timestamp"] = iso(self._clock.now())
+        result: CallbackItem | None = facts.get("result")
+        draft = _Draft(taken, standing, facts, 400 + (len(result.handle_msg) if result else 0))
         box = self._names.status(taken.job_id, taken.id)
-        size = 400 + (len(report.result.handle_msg) if report.result else 0)
         with self._lock:
-            waiting = [draft for draft in self._drafts.get(box, ()) if not _is_superfluous(draft, standing)]
-            self._drafts[box] = [*waiting, _Draft(taken, standing, body, size)]
+            first = not self._drafts
+            if standing is Standing.ACCEPTED and taken.spoken_of:
+                return False  # its thread was quicker than whoever admitted it
+            taken.spoken_of = True
+            waiting = [earlier for earlier in self._drafts.get(box, ()) if not _is_superfluous(earlier, standing)]
+            self._drafts[box] = [*waiting, draft]
+        return first
 
     def add_lines(self, taken: Taken, first_line: int, text: str, *, end: bool) -> None:
         """Say what an execution has written, from ``first_line`` on."""
-        lines = LogLines(
-            job_id=taken.job_id, execution_id=taken.id, seq=0, first_line=first_line, text=text, end=end or None
-        )
-        draft = _Draft(taken, None, lines.model_dump(mode="json", by_alias=True, exclude_none=True), 200 + len(text))
+        draft = _Draft(taken, None, {"first_line": first_line, "text": text, "end": end or None}, 200 + len(text))
         with self._lock:
             self._drafts.setdefault(self._names.logs(taken.job_id, taken.id), []).append(draft)
             self._log_bytes += draft.size
+
+    def messages_of(self, batch: Batch) -> dict[str, list[dict[str, Any]]]:
+        """Drafts as they are posted."""
+        return {box: [self._message(draft) for draft in drafts] for box, drafts in batch.items()}
+
+    def _message(self, draft: _Draft) -> dict[str, Any]:
+        dispatch = draft.taken.dispatch
+        said: StatusReport | LogLines
+        if draft.standing is None:
+            said = LogLines(job_id=dispatch.job_id, execution_id=dispatch.execution_id, seq=draft.seq, **draft.facts)
+        else:
+            said = StatusReport(
+                job_id=dispatch.job_id,
+                execution_id=dispatch.execution_id,
+                attempt=dispatch.attempt,
+                seq=draft.seq,
+                status=draft.standing,
+                sending=dispatch.sending,
+                worker_id=self._worker.id,
+                incarnation=self._worker.incarnation,
+                **draft.facts,
+            )
+        return said.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def next_batch(self) -> Batch:
         """What to post next: whole boxes, not too many; they are the caller's."""
@@ -162,11 +182,6 @@ class Outgoing:
 
     def _count(self, drafts: Iterable[_Draft], sign: int) -> None:
         self._log_bytes += sign * sum(draft.size for draft in drafts if draft.standing is None)
-
-
-def messages_of(batch: Batch) -> dict[str, list[dict[str, Any]]]:
-    """As they are posted."""
-    return {box: [draft.body | {"seq": draft.seq} for draft in drafts] for box, drafts in batch.items()}
 
 
 def _number(draft: _Draft) -> None:
@@ -217,7 +232,7 @@ class Reports(Loop):
         async with self._posting:
             while batch := self._outgoing.next_batch():
                 try:
-                    await self._channels.post(messages_of(batch))
+                    await self._channels.post(self._outgoing.messages_of(batch))
                 except ChannelsUnavailable:
                     await self._post_apart(batch)
                 except BaseException:
@@ -229,7 +244,7 @@ class Reports(Loop):
         refused = dict(batch)
         for box, drafts in batch.items():
             try:
-                await self._channels.post(messages_of({box: drafts}))
+                await self._channels.post(self._outgoing.messages_of({box: drafts}))
             except ChannelsUnavailable:
                 if len(refused) == len(batch):
                     break

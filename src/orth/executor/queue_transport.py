@@ -149,8 +149,8 @@ class QueueTransport:
             self.tell(taken, Standing.ACCEPTED)
 
     def tell(self, taken: Taken, standing: Standing, **facts: object) -> None:
-        self.outgoing.tell(taken, standing, **facts)
-        self._reports.wake()
+        if self.outgoing.tell(taken, standing, **facts):
+            self._reports.wake()
 
     def on_progress(self, context: JobContext, progress: Progress) -> None:
         """A handler says how far it is; called by its thread."""

@@ -25,7 +25,6 @@ from orth.settings.kinds import (
     Listen,
     MailSecurity,
     Moment,
-    Name,
     OptionalFolder,
     OptionalName,
     OptionalText,

@@ -26,9 +26,7 @@ HAS_EARLIER = exists().where(
 
 def hold_back(connection: Connection, now: int, until: int) -> None:
     """Put off due messages that wait for an earlier one; its end lets them go sooner."""
-    waiting = select(alarms.c.id).where(
-        alarms.c.state == AlarmState.WAITING, alarms.c.next_attempt <= now, HAS_EARLIER
-    )
+    waiting = select(alarms.c.id).where(alarms.c.state == AlarmState.WAITING, alarms.c.next_attempt <= now, HAS_EARLIER)
     ids = list(connection.scalars(waiting.limit(_HELD_BACK)))
     if ids:
         connection.execute(update(alarms).where(among(connection, alarms.c.id, ids)).values(next_attempt=until))

@@ -1,9 +1,9 @@
 """Alarms: the signs that ends leave, the messages made of them, jobs that stand as failing, and where messages go.
 
 Signs and messages share a table. A sign has no channel; it is *noted* with the end of its execution, *locked* while the
-messages that tell of it are under way, whose subject it then holds, and removed when they are settled. A message is *waiting*, *sending* under a lease, and
-then *told* or *failed*. An execution's ``alarm_status`` follows by compare-and-set: 0, -1 while it is locked, then 1, 2
-or 3, which nothing changes again.
+messages that tell of it are under way, whose subject it then holds, and removed when they are settled. A message is
+*waiting*, *sending* under a lease, and then *told* or *failed*. An execution's ``alarm_status`` follows by
+compare-and-set: 0, -1 while it is locked, then 1, 2 or 3, which nothing changes again.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

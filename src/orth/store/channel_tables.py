@@ -9,7 +9,7 @@ queue_messages = table(
     "orth_queue_message",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("queue", String(255), nullable=False),
-    Column("consumer", String(128)),  # who has it; nobody yet when null
+    Column("consumer", String(255)),  # who has it; nobody yet when null
     Column("take_id", String(16)),  # the one call by which it was taken
     Column("deliveries", Integer, nullable=False),
     Column("payload", LongText, nullable=False),

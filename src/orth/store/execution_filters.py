@@ -16,7 +16,8 @@ from orth.store.tables import executions
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """What an execution must be like. None asks for nothing; ``since`` is included and ``until`` excluded, and both are
-    about the instant it was opened. ``text`` is looked for in its messages and its parameter, in whatever case.
+    about the instant it was opened. ``text`` is looked for in its messages and its parameter, in whatever case as far
+    as the database's ``lower`` knows its letters.
     """
 
     job_id: int | None = None

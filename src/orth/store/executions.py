@@ -332,6 +332,8 @@ _NAMES = (
     "queue",
     "priority",
     "offered_at",
+    "late_code",
+    "alarm_status",
     *_CHANGING,
 )
 """Columns that ``Execution`` calls by the same names."""

@@ -19,6 +19,12 @@ def open_at_executors(connection: Connection, job_id: int) -> set[int]:
     return set(connection.scalars(sent))
 
 
+def sent_of_job(connection: Connection, job_id: int) -> list[Execution]:
+    """The same that can be read, as they are now."""
+    sent = select(executions).where(executions.c.job_id == job_id, executions.c.phase.in_(_SENT_PHASES), READABLE)
+    return [execution_of(row) for row in connection.execute(sent.order_by(executions.c.id))]
+
+
 def hold_executions(connection: Connection, ids: Iterable[int]) -> dict[int, Execution]:
     """Those of these that exist and can be read, open or ended, as they stay until the transaction ends."""
     # In order of id, as those who end executions: two such transactions never wait for each other in a ring.

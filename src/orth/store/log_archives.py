@@ -50,9 +50,18 @@ def archived_content(connection: Connection, execution_id: int) -> bytes | None:
 
 def keep_archive(connection: Connection, kept: ArchivedLog, content: bytes | None) -> None:
     """Store a log, in the place of an earlier attempt at it."""
-    connection.execute(delete(log_archives).where(log_archives.c.execution_id == kept.execution_id))
-    values = {name: getattr(kept, name) for name in ArchivedLog.__slots__}
-    connection.execute(insert(log_archives).values(**values | {"complete": int(kept.complete), "content": content}))
+    keep_archives(connection, [(kept, content)])
+
+
+def keep_archives(connection: Connection, logs: Sequence[tuple[ArchivedLog, bytes | None]]) -> None:
+    """Store logs, each in the place of an earlier attempt at it."""
+    drop_archives(connection, [kept.execution_id for kept, _content in logs])
+    rows = [
+        {name: getattr(kept, name) for name in ArchivedLog.__slots__}
+        | {"complete": int(kept.complete), "content": content}
+        for kept, content in logs
+    ]
+    connection.execute(insert(log_archives), rows)
 
 
 def newest_execution(connection: Connection) -> int:

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, Select, delete, exists, func, select, update
 
-from orth.domain.executions import OPEN_PHASES, TAKEN_PHASES, Phase
+from orth.domain.executions import OPEN_PHASES, Phase
 from orth.store.engines import among, insert_new, locked, share_locked
 from orth.store.tables import executions, ownership
 
 _IDS_PER_STATEMENT = 500
-_WANT_OWNERS = (Phase.DISPATCHING, Phase.UNKNOWN, Phase.OFFERED, *TAKEN_PHASES)
+_WANT_OWNERS = tuple(phase for phase in OPEN_PHASES if phase is not Phase.OPENED)
 """Phases in which an executor may have something to say."""
 
 
@@ -238,11 +238,12 @@ def orphan(connection: Connection, gone: Owner, now: int, limit: int) -> int:
 
 def unowned(connection: Connection, limit: int, *, after: int = 0) -> list[int]:
     """Executions that an executor may have and no row says a word about, in order of id."""
-    known = select(ownership.c.execution_id).where(ownership.c.execution_id == executions.c.id)
-    found = select(executions.c.id).where(
-        executions.c.phase.in_(_WANT_OWNERS), executions.c.id > after, ~known.exists()
-    )
-    return list(connection.scalars(found.order_by(executions.c.id).limit(limit)))
+    known = exists().where(ownership.c.execution_id == executions.c.id)
+    found: list[int] = []
+    for phase in _WANT_OWNERS:  # one at a time: asked for all in order of id, MariaDB would walk the whole history
+        of_phase = select(executions.c.id).where(executions.c.phase == phase, executions.c.id > after, ~known)
+        found += connection.scalars(of_phase.order_by(executions.c.id).limit(limit))
+    return sorted(found)[:limit]
 
 
 def orphan_unowned(connection: Connection, ids: Iterable[int], now: int) -> int:

@@ -19,7 +19,7 @@ from orth.wire.dialects import (
     run_body,
     runs_body,
 )
-from orth.wire.executor_calls import AnswerUnknown, NotSent, read_batch
+from orth.wire.executor_calls import AnswerUnknown, NotSent, read_batch, read_state
 from orth.wire.messages import (
     CallbackItem,
     CallbackVerdict,
@@ -111,8 +111,8 @@ class ExecutorEnd:
     async def idle_beat(
         self, address: str, job_id: int, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
     ) -> Reply:
-        body = b'{"jobId":%d}' % job_id
-        return await self._network.deliver(address, "/idleBeat", body, auth_headers(token, dialect, app_name))
+        body, headers = b'{"jobId":%d}' % job_id, auth_headers(token, dialect, app_name)
+        return read_state(address, *await self._network.exchange(address, "/idleBeat", body, headers))
 
     async def kill(
         self,

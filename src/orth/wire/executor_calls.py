@@ -50,6 +50,8 @@ LOG_REPLY_LIMIT = 16 * 1024 * 1024
 
 _NO_EXTENSIONS: frozenset[str] = frozenset()
 _GATEWAY_FAILED = (408, 502, 504, 524)
+_AT_THE_DOOR = (401, 403, 429, 503)
+"""Statuses of somebody who does not let us in now: who is behind the door, nobody knows."""
 _DOOR_FULL = 503
 _KEEP_ALIVE = 3.0
 """Seconds a connection waits for its next use. Less than any server's own limit: a server that closes the connection
@@ -71,6 +73,16 @@ class AnswerUnknown(Unavailable):
     """The executor may have got it, and may be doing it."""
 
     kind = "answer-unknown"
+
+
+class NotAnExecutor(Unavailable):
+    """Something answers at the address, and not as an executor does."""
+
+    kind = "not-an-executor"
+
+    def __init__(self, address: str, status: int, said: str | None) -> None:
+        super().__init__(f"{address}: no executor answers there: {said or f'HTTP {status}'}.")
+        self.status = status
 
 
 class ExecutorLink(Protocol):
@@ -208,8 +220,9 @@ class ExecutorCalls:
     async def idle_beat(
         self, address: str, job_id: int, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
     ) -> Reply:
-        """Is the job idle there? 200 says yes."""
-        return await self._call(address, "/idleBeat", idle_beat_body(job_id), auth_headers(token, dialect, app_name))
+        """Is the job idle there? 200 says yes. ``NotAnExecutor`` when it is not an executor who says no."""
+        headers = auth_headers(token, dialect, app_name)
+        return read_state(address, *await self._exchange(address, "/idleBeat", idle_beat_body(job_id), headers))
 
     async def kill(
         self,
@@ -272,6 +285,25 @@ class ExecutorCalls:
         if status in _GATEWAY_FAILED:
             raise AnswerUnknown(f"{url}: a gateway answered HTTP {status}.")
         return status, answer
+
+
+def read_state(address: str, status: int, answer: bytes) -> Reply:
+    """What an executor says about itself: a no that could come from any server says nothing about the executor."""
+    reply = read_reply(status, answer)
+    if not reply.ok and not _is_envelope(status, answer):
+        if status in _AT_THE_DOOR:
+            raise AnswerUnknown(f"{address}: {reply.msg or f'HTTP {status}'}.")
+        raise NotAnExecutor(address, status, reply.msg)
+    return reply
+
+
+def _is_envelope(status: int, body: bytes) -> bool:
+    """Whether an answer is what an executor answers: a success of HTTP, with a code."""
+    try:
+        value = parse(body.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace"))
+        return 200 <= status < 300 and isinstance(value, dict) and whole_number(value.get("code")) is not None
+    except (InvalidMessage, ValueError):
+        return False
 
 
 def read_batch(status: int, answer: bytes, requests: Sequence[RunRequest]) -> list[RunAnswer | None]:

@@ -87,6 +87,8 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "not_before": None,
         "batch_id": None,
         "owner_node": None,
+        "late_code": None,
+        "alarm_status": 0,
         "unreadable": None,
     }
     site.dispatched(execution_id, "http://10.0.0.1:9999")
@@ -98,6 +100,9 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
     executor.post("/api/callback", [result]).envelope()
     ended = admin.get(where).json
     assert (ended["status"], ended["phase"], ended["handle_msg"]) == ("success", "ended", "done")
+    executor.post("/api/callback", [{"logId": execution_id, "handleCode": 502}]).envelope()
+    late = admin.get(where).json
+    assert (late["status"], late["late_code"], late["alarm_status"]) == ("success", 502, 0)
     assert (ended["start_time"], ended["handle_time"]) == ("2026-01-30T10:00:01.500Z", "2026-01-30T10:00:02.500Z")
 
 

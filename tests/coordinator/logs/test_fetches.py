@@ -1,6 +1,7 @@
 """Work on logs beside the turns of a loop."""
 
 import asyncio
+import gc
 
 import pytest
 
@@ -58,11 +59,15 @@ async def test_one_that_takes_long_is_not_waited_for(monkeypatch: pytest.MonkeyP
 
 
 async def test_what_one_raises_is_raised_and_is_over() -> None:
-    them = Fetches()
-    them.begin(1, "a", failing())
+    them, complaints = Fetches(), []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context["message"]))
+    for number in (1, 2):
+        them.begin(number, "a", failing())
     with pytest.raises(KeyError):
         await them.some_ended()
-    assert 1 not in them
-    them.begin(2, "a", failing())
+    assert (1 in them, 2 in them) == (False, False)
+    them.begin(3, "a", failing())
     await asyncio.sleep(0)
     await them.stop()
+    gc.collect()
+    assert complaints == [], "somebody has seen what each of them raised"

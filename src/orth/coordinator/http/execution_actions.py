@@ -1,7 +1,8 @@
 """What is done to executions that are there already: one again, or many again or ended, by the filter of the list.
 
 A request for many works through the oldest first, up to ``max``, and says how many are left; sent again it goes on with
-those. A retry looks at so much of a history and no more: what follows is asked for by ``after``. ``dry_run`` tells what it would be about and changes nothing. It must say something about what it means.
+those. A retry looks at so much of a history and no more: what follows is asked for by ``after``. ``dry_run`` tells what
+it would be about and changes nothing. It must say something about what it means.
 """
 
 import secrets

@@ -65,6 +65,10 @@ class ExecutionShown(BaseModel):
     not_before: str | None
     batch_id: int | None
     owner_node: str | None
+    late_code: int | None = Field(description="What was reported first after it had ended otherwise; not applied.")
+    alarm_status: int = Field(
+        description="Its alarm: 0 not looked at, -1 under way, 1 nothing to tell, 2 told by all channels, 3 not by all."
+    )
     unreadable: str | None = Field(
         None, description="What of it this version does not know. It is shown as it is stored, and nobody works on it."
     )

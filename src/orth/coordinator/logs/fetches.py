@@ -42,8 +42,9 @@ class Fetches:
         done, _ = await asyncio.wait(self._running.values(), timeout=_SOON, return_when=asyncio.FIRST_COMPLETED)
         for execution_id in [one for one, task in self._running.items() if task in done]:
             del self._running[execution_id], self._addresses[execution_id]
-        for task in done:
-            task.result()
+        failures = [error for error in [task.exception() for task in done] if error is not None]
+        if failures:
+            raise failures[0]
         return bool(done)
 
     async def stop(self) -> None:

@@ -40,7 +40,7 @@ def _create_channels() -> None:
         "orth_queue_message",
         sa.Column("id", BigId, primary_key=True, autoincrement=True),
         sa.Column("queue", sa.String(255), nullable=False),
-        sa.Column("consumer", sa.String(128)),
+        sa.Column("consumer", sa.String(255)),
         sa.Column("take_id", sa.String(16)),
         sa.Column("deliveries", sa.Integer(), nullable=False),
         sa.Column("payload", LongText, nullable=False),
