@@ -55,7 +55,8 @@ def burnt(pids: list[int]) -> float:
 
 @contextmanager
 def coordinators(folder: Path, store: str, channels: str, count: int) -> Iterator[list[int]]:
-    with Site(folder, store, ORTH_CHANNELS__URL=channels, ORTH_CLUSTER__HEARTBEAT="1s") as site:
+    usual = {"ORTH_CLUSTER__LEASE": "30s", "ORTH_CLUSTER__LEASE_RENEW": "10s"}
+    with Site(folder, store, ORTH_CHANNELS__URL=channels, **usual) as site:
         running = [
             site.coordinator(f"node-{one}", port=free_port(), ORTH_COORDINATOR__DATA_DIR=str(folder / f"node-{one}"))
             for one in range(count)

@@ -27,9 +27,9 @@ from orth.executor.facts import ResultsUnheard
 from orth.executor.queue_logs import LogFeed
 from orth.executor.queue_reports import Outgoing, Reports, Taken, Worker
 from orth.wire.channel_calls import ChannelCalls
-from orth.wire.channel_messages import Acknowledged, Standing, WorkerBeat
+from orth.wire.channel_messages import NAMED_LIMIT, Acknowledged, Standing, WorkerBeat
 from orth.wire.coordinator_calls import CoordinatorLink
-from orth.wire.messages import STANDING_LIMIT, CallbackItem, CallbackVerdict, RegistryRequest, Verdict
+from orth.wire.messages import CallbackItem, CallbackVerdict, RegistryRequest, Verdict
 
 PATIENCE = 3.0
 """Seconds within which the owner's answer to a result is expected."""
@@ -114,16 +114,15 @@ class QueueLink:
         assert said is not None, "our own registrations have an announcement"
         load = said.load
         running = tuple(dict.fromkeys([*said.running, *self.in_hand, *list(self.taken)]))
-        more = len(running) - len(said.running)
         return WorkerBeat(
             worker_id=self._worker.id,
             incarnation=self._worker.incarnation,
             app_name=request.registry_key,
             queues=self.queues,
             status=status,
-            active_jobs=(load.running + load.queued if load else len(said.running)) + more,
+            active_jobs=max(load.running + load.queued if load else 0, len(running)),
             max_concurrent_jobs=self.places,
-            running=running[:STANDING_LIMIT],
+            running=running[:NAMED_LIMIT],
             unacknowledged=said.unacknowledged,
             unacknowledged_results=load.unacknowledged if load else len(said.unacknowledged),
             address=request.registry_value,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import Field, computed_field
+from pydantic import BeforeValidator, Field, computed_field
 
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
 from orth.wire.messages import (
@@ -22,7 +22,6 @@ from orth.wire.messages import (
     JobId,
     Labels,
     LogId,
-    LogIds,
     Message,
     Millis,
     ReportText,
@@ -130,6 +129,18 @@ class LogLines(OfExecution):
     """True when no more will come."""
 
 
+NAMED_LIMIT = 20_000
+"""Executions of a kind that one beat names: all of them, if at all possible. While somebody does not name everything
+that he has, nothing that is lost can be offered again."""
+
+
+def _first_named(value: object) -> object:
+    return value[:NAMED_LIMIT] if isinstance(value, list | tuple) else value
+
+
+NamedIds = Annotated[tuple[LogId, ...], BeforeValidator(_first_named)]
+
+
 class WorkerBeat(Message):
     """Topic ``worker.heartbeat``: this executor process lives."""
 
@@ -140,8 +151,8 @@ class WorkerBeat(Message):
     status: str = "Running"  # Starting, Running, Draining, Stopped
     active_jobs: Count = 0
     max_concurrent_jobs: Count = 0
-    running: LogIds = ()
-    unacknowledged: LogIds = ()
+    running: NamedIds = ()
+    unacknowledged: NamedIds = ()
     """As ``running``, complete when ``active_jobs`` and ``unacknowledged_results`` count no more than are named."""
     unacknowledged_results: Count = 0
     address: str = ""

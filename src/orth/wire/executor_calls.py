@@ -10,6 +10,7 @@ An answer that did arrive is a ``Reply``, and its code decides. A redirect is no
 what was registered, and a request with a token in it goes nowhere else.
 """
 
+import codecs
 import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import Protocol, Self
 import aiohttp
 from yarl import URL
 
-from orth.errors import Unavailable
+from orth.errors import InvalidMessage, Unavailable
 from orth.wire.dialects import (
     CONTENT_TYPE,
     Dialect,
@@ -43,7 +44,9 @@ from orth.wire.messages import (
     RunAnswer,
     RunRequest,
     checked_address,
+    whole_number,
 )
+from orth.wire.strict_json import parse
 
 LOG_REPLY_LIMIT = 16 * 1024 * 1024
 """Bytes of a page of log: foreign executors send everything up to the end of the file."""
