@@ -17,8 +17,8 @@ what it holds; ``retention`` removes old logs; ``metrics`` counts.
 
 ``queue_transport`` is the other way in, and out: executions are taken from queues instead of arriving at the server,
 pass the same admission, and are reported where their owner reads. ``queue_link`` carries results and beats,
-``queue_reports`` and ``queue_logs`` what is said meanwhile, ``queue_cancels`` hears what is to end; ``channel_way`` knows
-how the channels are reached.
+``queue_reports`` and ``queue_logs`` what is said meanwhile, ``queue_cancels`` hears what is to end; ``channel_way``
+knows how the channels are reached.
 
 ``sources`` finds the handler of a trigger: registered, built in (``commands``, ``http_calls``), or source text that
 came with it (``scripts``, ``glue``; ``compiling`` and ``glue_compiler`` make code of it). What runs in processes runs

@@ -4,7 +4,7 @@ Names and columns of the ``orth_job_*`` tables are public: people report on them
 is kept about executions that have ended is in ``record_tables``.
 """
 
-from sqlalchemy import BigInteger, Column, Index, Integer, SmallInteger, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Index, Integer, SmallInteger, String, Text, UniqueConstraint, text
 
 from orth.store.schema import BigId, Instant, LongText, table
 
@@ -87,7 +87,7 @@ jobs = table(
     Column("retry_policy", String(255)),  # a JSON object; null = at once, and after whatever failure
     Column("alarm_policy", String(1000)),  # a JSON object; null = the settings
     Column("child_param", String(16), nullable=False, server_default="own"),  # or "result": what the parent returned
-    Column("executor_queue", String(64), nullable=False, server_default=""),  # empty = by routing
+    Column("executor_queue", String(64), nullable=False, server_default=text("''")),  # empty = by routing
     Column("priority", SmallInteger, nullable=False, server_default="1"),
     Index("ix_info_due", "trigger_status", "due_time"),
     Index("ix_info_group", "job_group", "id"),
