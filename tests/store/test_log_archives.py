@@ -1,6 +1,8 @@
 """Archived logs in the database, on every kind of it."""
 
-from orth.store.database import Database
+import asyncio
+
+from orth.store.database import Database, open_database
 from orth.store.executions import end_executions
 from orth.store.log_archives import (
     ArchivedLog,
@@ -11,6 +13,7 @@ from orth.store.log_archives import (
     find_archive,
     first_execution_since,
     keep_archive,
+    keep_archives,
     newest_execution,
     unarchived_among,
     unarchived_between,
@@ -37,6 +40,14 @@ async def test_a_log_is_kept_found_and_dropped(db: Database) -> None:
     await db.tx(drop_archives, [7, 8])
     await db.tx(drop_archives, [])
     assert await db.read(find_archive, 7) is None
+
+
+async def test_two_nodes_may_keep_the_same_logs_at_once(db: Database) -> None:
+    logs = [(kept(number), b"x" * number) for number in range(1, 60)]
+    with open_database(db.url.render_as_string(hide_password=False)) as other:
+        for _ in range(5):
+            await asyncio.gather(*(one.tx(keep_archives, logs) for one in (db, other) for _ in range(3)))
+    assert [await db.read(archived_content, number) for number in (1, 59)] == [b"x", b"x" * 59]
 
 
 async def test_large_logs_fit(db: Database) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, func, select
 
 from orth.domain.executions import SUCCESS, Phase
-from orth.store.engines import among
+from orth.store.engines import among, insert_new
 from orth.store.record_tables import log_archives
 from orth.store.tables import executions
 
@@ -54,14 +54,16 @@ def keep_archive(connection: Connection, kept: ArchivedLog, content: bytes | Non
 
 
 def keep_archives(connection: Connection, logs: Sequence[tuple[ArchivedLog, bytes | None]]) -> None:
-    """Store logs, each in the place of an earlier attempt at it."""
+    """Store logs, each in the place of an earlier attempt at it. When two nodes do so at once, the first one's stays:
+    both have read the same log.
+    """
     drop_archives(connection, [kept.execution_id for kept, _content in logs])
     rows = [
         {name: getattr(kept, name) for name in ArchivedLog.__slots__}
         | {"complete": int(kept.complete), "content": content}
         for kept, content in logs
     ]
-    connection.execute(insert(log_archives), rows)
+    insert_new(connection, log_archives, rows)
 
 
 def newest_execution(connection: Connection) -> int:
