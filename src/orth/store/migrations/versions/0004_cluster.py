@@ -26,7 +26,8 @@ def upgrade() -> None:
 
 
 def _add_queues() -> None:
-    add_column("orth_job_info", sa.Column("executor_queue", sa.String(64), nullable=False, server_default=sa.text("''")))
+    empty = sa.text("''")
+    add_column("orth_job_info", sa.Column("executor_queue", sa.String(64), nullable=False, server_default=empty))
     add_column("orth_job_info", sa.Column("priority", sa.SmallInteger(), nullable=False, server_default="1"))
     add_column("orth_job_log", sa.Column("queue", sa.String(160)))
     add_column("orth_job_log", sa.Column("priority", sa.SmallInteger()))
