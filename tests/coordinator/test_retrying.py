@@ -13,6 +13,7 @@ from orth.domain.jobs import ChildParam, Job, TriggerCause
 from orth.domain.retries import RetryPolicy
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
+from orth.executor.proposals import Retry
 from orth.store.dead_letters import DeadLetter, LetterFilter, list_dead_letters
 from orth.testing.cluster import Cluster
 
@@ -26,6 +27,10 @@ async def cluster_of(folder: Path, *, plan_ahead: float = 0.0) -> AsyncIterator[
     @app.job("fail")
     def fail() -> None:
         raise ValueError("no")
+
+    @app.job("give_up", retry=Retry(give_up_on=(ValueError,)))
+    def give_up() -> None:
+        raise ValueError("never")
 
     @app.job("count")
     def count(ctx: JobContext) -> str:
@@ -91,6 +96,16 @@ async def test_what_is_given_up_is_not_tried_again_and_is_a_dead_letter(tmp_path
         one = await cluster.trigger(job)
         await cluster.advance(seconds=60)
         assert [execution.id for execution in await cluster.executions(job)] == [one]
+        assert [letter.execution_id for letter in await letters(cluster)] == [one]
+
+
+async def test_a_failure_its_handler_gives_up_on_is_not_tried_again(tmp_path: Path) -> None:
+    async with cluster_of(tmp_path) as cluster:
+        job = await cluster.job(start=False, executor_handler="give_up", executor_fail_retry_count=3)
+        one = await cluster.trigger(job)
+        await cluster.advance(seconds=2)
+        (only,) = await cluster.executions(job)
+        assert (only.id, only.status, only.reason_code) == (one, Status.FAILED, reasons.GIVEN_UP)
         assert [letter.execution_id for letter in await letters(cluster)] == [one]
 
 

@@ -12,7 +12,7 @@ import threading
 import time
 from datetime import date
 
-from orth import Executor, JobContext, JobFailed
+from orth import Executor, JobContext, JobFailed, Retry
 from orth.executor.worker import WorkerContext
 
 app = Executor("isolated-app")
@@ -35,6 +35,11 @@ def talk(ctx: JobContext, day: date, rows: int = 2) -> str:
     for _ in ctx.track(range(rows), "rows"):
         pass
     return f"{day:%d.%m.%Y} {ctx.shard_index}/{ctx.shard_total} {ctx.schedule_time} {ctx.executor}"
+
+
+@app.job(isolation="process", retry=Retry(give_up_on=(LookupError,)))
+def give_up(kind: str) -> None:
+    raise {"key": KeyError, "value": ValueError}[kind]("x")
 
 
 @app.job(isolation="process")

@@ -83,6 +83,12 @@ def test_async_handlers_and_objects(isolated: MakeRig, tmp_path: Path, monkeypat
     assert farewell.read_text().splitlines() == [counts[-1]]
 
 
+def test_a_failure_that_would_come_again_is_final(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    assert ran.result(1, "give_up", executor_params="key").final
+    assert not ran.result(2, "give_up", executor_params="value").final
+
+
 def test_a_huge_result_is_cut_by_the_worker_and_whole_in_the_log(isolated: MakeRig) -> None:
     ran = isolated(warm_workers=1)
     message = ran.result(1, "talkative", executor_params='{"size": 50000}').handle_msg

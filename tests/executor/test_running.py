@@ -14,6 +14,7 @@ from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT
 from orth.executor.context import JobContext, JobFailed, Outcome
 from orth.executor.facts import ExecutionFinished, ExecutionStarted
 from orth.executor.handlers import Handlers
+from orth.executor.proposals import Retry
 from orth.executor.run_logs import RunLogs
 from orth.executor.running import Accepted, Tools, carry_out
 from orth.executor.time_limits import TimeLimits
@@ -98,6 +99,29 @@ def test_a_failed_job_gives_its_message_and_no_traceback(app: Handlers, shop: Sh
     ended = shop.carry_out(request(1, "refuse"))
     assert (ended.handle_code, ended.handle_msg) == (500, "no data for XY")
     assert "Traceback" not in shop.text(1)
+
+
+def test_a_failure_that_would_come_again_is_final(app: Handlers, shop: Shop) -> None:
+    @app.job(retry=Retry(give_up_on=(LookupError,)))
+    def look(kind: str) -> None:
+        raise {"key": KeyError, "value": ValueError}[kind]("x")
+
+    @app.job
+    def refuse(final: bool) -> None:
+        raise JobFailed("no", final=final)
+
+    @app.job
+    def decide(ctx: JobContext) -> None:
+        ctx.result(500, "never", final=True)
+
+    found = [
+        shop.carry_out(request(1, "look", executor_params="key")).final,
+        shop.carry_out(request(2, "look", executor_params="value")).final,
+        shop.carry_out(request(3, "refuse", executor_params='{"final": true}')).final,
+        shop.carry_out(request(4, "refuse", executor_params='{"final": false}')).final,
+        shop.carry_out(request(5, "decide")).final,
+    ]
+    assert found == [True, None, True, None, True]
 
 
 def test_messages_that_are_not_text_end_an_execution_as_text_does(app: Handlers, shop: Shop) -> None:

@@ -1,7 +1,12 @@
-"""Three coordinators on one database and an executor, for tests that lose one of them while jobs fire."""
+"""Three coordinators on one database and an executor, for tests that lose one of them while jobs fire.
+
+Starting them costs most of such a test, so tests of a module may share them: ``mend`` makes them whole again, and what
+is looked at afterwards are the jobs, the executions and the words since then.
+"""
 
 import asyncio
 import re
+import signal
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +20,7 @@ from sqlalchemy import Connection, select
 from orth.coordinator.defining import define, define_group, start_job, stop_job
 from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, ScheduleType
 from orth.store.database import open_database
+from orth.store.groups import find_group
 from orth.store.migrating import upgrade
 from orth.store.tables import executions, fires
 from tests.servers.processes import free_port
@@ -35,16 +41,14 @@ class Trio:
         self.ports = {name: free_port() for name in NAMES}
         self.nodes: dict[str, Process] = {}
         self.job_ids: list[int] = []
+        self.mended_at = 0.0
         self.stopped_at = 0
 
     def __enter__(self) -> "Trio":
         upgrade(self.url)
         self.site.__enter__()
         try:
-            for name in NAMES:  # at the same time: each takes seconds to start
-                self._begin(name)
-            for name in NAMES:
-                self._ready(name)
+            self.start(*NAMES)
             known = ",".join(f"http://127.0.0.1:{port}" for port in self.ports.values())
             self.site.executor(JOBS, ORTH_EXECUTOR__COORDINATORS=known)
         except BaseException:
@@ -55,10 +59,26 @@ class Trio:
     def __exit__(self, *_exc: object) -> None:
         self.site.__exit__()
 
-    def start(self, name: str) -> None:
-        """Start a coordinator, again."""
-        self._begin(name)
-        self._ready(name)
+    def start(self, *names: str) -> None:
+        """Start coordinators, again; at the same time, for each takes seconds."""
+        for name in names:
+            self._begin(name)
+        for name in names:
+            self._ready(name)
+
+    def mend(self) -> None:
+        """Bring back whoever an earlier test has ended or frozen, and wait until all know each other."""
+        for process in self.nodes.values():
+            if process.alive():
+                process.popen.send_signal(signal.SIGCONT)
+        self.start(*(name for name, process in self.nodes.items() if not process.alive()))
+        self.all_beat()
+        self.mended_at = time.time()
+        self.job_ids = []
+
+    def said(self, name: str, sentence: str) -> list[float]:
+        """When a coordinator has said something that fits ``sentence`` since all were whole."""
+        return [at for at in told_at(self.nodes[name], sentence) if at >= self.mended_at]
 
     def _begin(self, name: str) -> None:
         own = {"ORTH_COORDINATOR__DATA_DIR": str(self.site.folder / name)}
@@ -118,15 +138,18 @@ class Trio:
         return [int(line.split()[0]) for line in lines if line.endswith("\n")]
 
     def executions(self, *, open_ones: bool = False) -> list[Any]:
-        wanted = executions.c.phase != "ended" if open_ones else executions.c.id > 0
-        return asyncio.run(self._with_store(_rows, select(executions).where(wanted)))
+        wanted = select(executions).where(executions.c.job_id.in_(self.job_ids))
+        return asyncio.run(
+            self._with_store(_rows, wanted.where(executions.c.phase != "ended") if open_ones else wanted)
+        )
 
     def check_fires(self) -> None:
         """Until the jobs were stopped no fire is missing and each ran; ever, none has two executions or ran twice."""
-        due = fires.c.fire_time <= self.stopped_at
+        due = fires.c.fire_time <= self.stopped_at, fires.c.job_id.in_(self.job_ids)
         ledger = asyncio.run(
-            self._with_store(_rows, select(fires).where(due).order_by(fires.c.job_id, fires.c.fire_time))
+            self._with_store(_rows, select(fires).where(*due).order_by(fires.c.job_id, fires.c.fire_time))
         )
+        assert {entry.job_id for entry in ledger} == set(self.job_ids), "a job has not fired at all"
         for job_id, entries in groupby(ledger, key=lambda entry: entry.job_id):
             for earlier, later in pairwise(entries):
                 assert later.fire_time == earlier.last_time + STEP, f"job {job_id}: a hole, {earlier} to {later}"
@@ -167,7 +190,9 @@ def told_at(process: Process, sentence: str) -> list[float]:
 
 def _define(connection: Connection, count: int, queue: str) -> list[int]:
     now = round(time.time() * 1000)
-    group_id = define_group(connection, Group(0, "walk-tests", "walk-tests", AddressType.AUTO, ()), now)
+    known = find_group(connection, "walk-tests")
+    group = Group(0, "walk-tests", "walk-tests", AddressType.AUTO, ())
+    group_id = known.id if known else define_group(connection, group, now)
     ids: list[int] = []
     for number in range(count):
         job = Job(

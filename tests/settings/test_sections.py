@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from orth.settings import Settings
 from orth.settings.names import FIELDS
-from orth.settings.sections import CoordinatorSection, LogsSection, Sections, StoreSection
+from orth.settings.sections import ChannelsSection, CoordinatorSection, LogsSection, Sections, StoreSection
 
 
 def test_every_default_has_the_kind_it_is_declared_with() -> None:
@@ -52,3 +52,22 @@ def test_the_store_is_a_file_in_the_data_directory_unless_said_otherwise() -> No
 def test_logs_are_kept_below_the_data_directory_unless_said_otherwise() -> None:
     assert LogsSection().dir_below(Path("data")) == Path("data/logs")
     assert LogsSection(dir=Path("elsewhere")).dir_below(Path("data")) == Path("elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("store", "given", "opened"),
+    [
+        (None, None, "memory://"),
+        ("sqlite:///x.db", None, "memory://"),
+        ("postgresql://h/orth", None, "database://"),
+        ("mysql://h/orth", None, "database://"),
+        ("mariadb+pymysql://h/orth", None, "database://"),
+        ("sqlite:///x.db", "database://", "database://"),
+        ("postgresql://h/orth", "memory://", "memory://"),
+        ("postgresql://h/orth", "redis://h:6379/0", "redis://h:6379/0"),
+    ],
+)
+def test_coordinators_that_share_a_server_hear_each_other_without_being_told(
+    store: str | None, given: str | None, opened: str
+) -> None:
+    assert Sections(store=StoreSection(url=store), channels=ChannelsSection(url=given)).channels_url == opened

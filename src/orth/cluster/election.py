@@ -73,7 +73,7 @@ class Election(Loop):
         chance: random.Random | None = None,
     ) -> None:
         super().__init__(clock, events, chance=chance)
-        self._db = db
+        self._db = db.urgent  # a lease that waits for work to be done is lost
         self._node = node
         self._lease = lease.total_seconds()
         self._renew = renew.total_seconds()

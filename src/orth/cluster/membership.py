@@ -120,7 +120,7 @@ class Membership(Loop):
         if now >= self._beat_due or self._role is not self._last_role:
             rows = await self._beat()
         else:
-            rows = await self._db.read(list_nodes)
+            rows = await self._db.urgent.read(list_nodes)
         await self._take_in(rows)
         now = self.clock.monotonic()
         return max(0.05, min(self._beat_due - now, self.fellows.next_death(now)))
@@ -163,7 +163,7 @@ class Membership(Loop):
 
     async def _beat(self) -> list[NodeRow]:
         said, now = self._said(), self.clock.monotonic()
-        rows = await self._db.tx(_beat_and_look, said, self.clock.now(), self._joined)
+        rows = await self._db.urgent.tx(_beat_and_look, said, self.clock.now(), self._joined)
         self._joined, self._last_role = True, said.role
         self._beat_due = now + self._rhythm.pace * self._chance.uniform(0.9, 1.0)
         mine = next((row for row in rows if row.said.node_id == self._node.id), None)
@@ -193,7 +193,7 @@ class Membership(Loop):
         elif mine.wish is Wish.STEP_DOWN:
             self.events.emit(NodeAsked(self._node.id, "step down"))
             await self._election.step_down()
-            await self._db.tx(wish_granted, self._node.id, self._node.incarnation, Wish.STEP_DOWN)
+            await self._db.urgent.tx(wish_granted, self._node.id, self._node.incarnation, Wish.STEP_DOWN)
             await self._announce(self._said())
 
     def _stop_once(self, why: Event) -> None:

@@ -18,6 +18,7 @@ _NOT_RETRIED = frozenset(
         reasons.JOB_STOPPED,
         reasons.JOB_CHANGED,
         reasons.KILLED,
+        reasons.GIVEN_UP,
         reasons.NEVER_RESOLVED,
     }
 )

@@ -87,6 +87,7 @@ def _apply(
             handle_code=item.handle_code,
             handle_msg=item.handle_msg or "",
             start_time=item.start_time,
+            reason_code=reasons.GIVEN_UP if item.final and item.handle_code != SUCCESS else None,
         )
         for item in items
     ]

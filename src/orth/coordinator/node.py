@@ -236,7 +236,7 @@ def _log_calls(settings: Settings) -> ExecutorCalls:
 async def _channels(settings: Settings, db: Database, clock: Clock, events: Events) -> AsyncIterator[Channels]:
     own = settings.channels
     limits = Limits(queue=own.queue_limit, box=own.box_limit, message=own.message_limit)
-    channels = open_channels(own.url, db, clock, events, prefix=own.prefix, limits=limits)
+    channels = open_channels(settings.channels_url, db, clock, events, prefix=own.prefix, limits=limits)
     try:
         await _look_at(channels)
         yield channels
@@ -264,7 +264,7 @@ async def _lease_hint(settings: Settings, node: Node, clock: Clock, events: Even
 
     lease, renew = own.lease.total_seconds(), own.lease_renew.total_seconds()
     key = f"{settings.channels.prefix}:coordinator:leader"
-    hint = RedisLease(settings.channels.url, node, clock, events, lease=lease, renew=renew, key=key)
+    hint = RedisLease(settings.channels_url, node, clock, events, lease=lease, renew=renew, key=key)
     try:
         yield hint
     finally:

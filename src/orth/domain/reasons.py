@@ -40,6 +40,7 @@ DISCARDED = "discarded"
 JOB_STOPPED = "job_stopped"
 JOB_CHANGED = "job_changed"
 KILLED = "killed"
+GIVEN_UP = "given_up"
 RESULT_LOST = "result_lost"
 TIME_LIMIT = "time_limit"
 ENDED_TOGETHER = "ended_together"
@@ -82,6 +83,7 @@ REASONS: Mapping[str, str] = {
     JOB_STOPPED: "The job was stopped before this was due; what had been sent ahead was recalled.",
     JOB_CHANGED: "The job's schedule was changed so that this was no longer due; what had been sent was recalled.",
     KILLED: "Somebody killed it. It is not tried again, and no job follows it.",
+    GIVEN_UP: "It failed, and its handler says that another attempt would fail as well: none was made.",
     RESULT_LOST: "The executor that had it can no longer report how it ended.",
     TIME_LIMIT: "It ran longer than its job allows and its executor did not end it, so the coordinator did.",
     ENDED_TOGETHER: "Another execution of its job ran too long at an executor that ends a job only as a whole.",

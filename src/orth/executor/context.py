@@ -30,10 +30,14 @@ R = TypeVar("R")
 
 
 class JobFailed(Exception):
-    """Raise it to end an execution as failed, with a message for people and without a traceback."""
+    """Raise it to end an execution as failed, with a message for people and without a traceback.
 
-    def __init__(self, message: object = "") -> None:
+    ``final`` says that another attempt would fail as well: none is made.
+    """
+
+    def __init__(self, message: object = "", *, final: bool = False) -> None:
         self.message = as_text(message)
+        self.final = final
         super().__init__(self.message)
 
 
@@ -47,6 +51,8 @@ class Outcome:
 
     code: int
     message: str
+    final: bool = False
+    """Whether another attempt would fail as well."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -185,9 +191,12 @@ class JobContext:
         else:
             self.run_log.write(filled_in(pattern, values))
 
-    def result(self, code: int, message: object = "") -> None:
-        """Decide how this execution ends, whatever is returned; the last call counts. An exception overrules it."""
-        self._decided = Outcome(code if 0 < code <= INT32_MAX else FAILURE, as_text(message))
+    def result(self, code: int, message: object = "", *, final: bool = False) -> None:
+        """Decide how this execution ends, whatever is returned; the last call counts. An exception overrules it.
+
+        ``final`` says of a failure that it is not worth another attempt.
+        """
+        self._decided = Outcome(code if 0 < code <= INT32_MAX else FAILURE, as_text(message), final)
 
     def ok(self, message: object = "") -> None:
         self.result(SUCCESS, message)

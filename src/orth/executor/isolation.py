@@ -24,7 +24,7 @@ from typing import Any
 
 from orth.clock import Clock
 from orth.errors import CannotStart, OrthError, Unavailable
-from orth.executor.context import JobContext, JobFailed
+from orth.executor.context import JobContext, JobFailed, Outcome
 from orth.executor.frames import Message, frame_pair
 from orth.executor.guarded_runs import Inside
 from orth.executor.handlers import Handlers
@@ -41,8 +41,7 @@ _RETIRE_WITHIN = 5.0
 class _Said:
     """What a worker says of an execution that has ended."""
 
-    code: int
-    message: str
+    outcome: Outcome
     left: str
     """Why the worker is of no further use, in words; empty when it is."""
 
@@ -67,8 +66,8 @@ class WorkerLink:
             finally:
                 os.close(writing)
 
-    def run(self, context: JobContext) -> tuple[int, str] | Exit:
-        """Carry out one execution: its code and message, or how the worker died of it.
+    def run(self, context: JobContext) -> Outcome | Exit:
+        """Carry out one execution: its outcome, or how the worker died of it.
 
         ``JobFailed`` when the worker says what it cannot mean; it is of no use then.
         """
@@ -91,7 +90,7 @@ class WorkerLink:
             return died or Exit(0)
         if said.left:
             context.run_log.write(f"It {said.left}; its worker process was ended with all below it.")
-        return said.code, said.message
+        return said.outcome
 
     def has_died(self) -> bool:
         """Whether an idle worker is no longer there: then its end of the conversation is closed."""
@@ -156,8 +155,8 @@ def _heard(message: Message, context: JobContext) -> _Said | None:
         return None
     if not mine:
         raise JobFailed(f"The worker process reported the end of log {message.get('log_id')}, and was ended.")
-    code, text = message["ended"]
-    return _Said(int(code), str(text), str(message.get("left", "")))
+    code, text, final = message["ended"]
+    return _Said(Outcome(int(code), str(text), bool(final)), str(message.get("left", "")))
 
 
 class WorkerPool:
@@ -252,7 +251,7 @@ class IsolatedPerformer:
             self._pool.give_back(worker)
         if isinstance(ended, Exit):
             raise JobFailed(f"The worker process died: {ended}.")
-        context.result(*ended)
+        context.result(ended.code, ended.message, final=ended.final)
 
     def end(self, context: JobContext, grace: float) -> bool:
         return self._inside.end(context, grace)

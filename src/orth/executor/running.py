@@ -185,14 +185,16 @@ def perform(accepted: Accepted, performer: Performer, context: JobContext) -> Ou
         return performer.perform(context, parameters.with_context(arguments, context))
 
     accepted.performer = performer
-    outcome = outcome_of(call, accepted.stay, context)
+    outcome = outcome_of(call, accepted.stay, context, accepted.handler.give_up_on)
     return accepted.ending or outcome
 
 
-def outcome_of(call: Callable[[], object], stay: Stay, context: JobContext) -> Outcome:
+def outcome_of(
+    call: Callable[[], object], stay: Stay, context: JobContext, give_up_on: tuple[type[BaseException], ...]
+) -> Outcome:
     """Call the handler; everything it may do becomes an outcome."""
     try:
-        return stay.spend(lambda: _made(call, context))
+        return stay.spend(lambda: _made(call, context, give_up_on))
     except BaseException as left:
         stay.leave()  # what was raised from outside may have struck on the way out
         if not isinstance(left, Cancelled):
@@ -202,7 +204,7 @@ def outcome_of(call: Callable[[], object], stay: Stay, context: JobContext) -> O
         return Outcome(FAILURE, "Cancelled.")
 
 
-def _made(call: Callable[[], object], context: JobContext) -> Outcome:
+def _made(call: Callable[[], object], context: JobContext, give_up_on: tuple[type[BaseException], ...]) -> Outcome:
     """The outcome of a call that nobody ended. Its text is made here, inside the stay: ``__str__`` may never return."""
     try:
         with OneProcess():
@@ -210,7 +212,7 @@ def _made(call: Callable[[], object], context: JobContext) -> Outcome:
             message = "" if returned is None else str(returned)
         return context.decided or Outcome(SUCCESS, message)
     except JobFailed as failed:
-        return Outcome(FAILURE, failed.message)
+        return Outcome(FAILURE, failed.message, failed.final or isinstance(failed, give_up_on))
     except Cancelled:
         raise
     except BaseException as raised:
@@ -220,7 +222,7 @@ def _made(call: Callable[[], object], context: JobContext) -> Outcome:
         trace = _trace(raised)
         context.run_log.write(trace)
         last_line = traceback.format_exception_only(raised)[-1].rstrip("\n")
-        return Outcome(FAILURE, f"{last_line}\n{trace}")
+        return Outcome(FAILURE, f"{last_line}\n{trace}", isinstance(raised, give_up_on))
 
 
 def write_end(context: JobContext, outcome: Outcome, took: int) -> None:
@@ -242,6 +244,7 @@ def conclude(request: RunRequest, outcome: Outcome, started: int | None, incarna
         handle_msg=outcome.message,
         start_time=started,
         incarnation=incarnation,
+        final=outcome.final or None,
     )
 
 

@@ -45,7 +45,8 @@ class ExecutorSettings:
     queue_concurrency: int = 32
     queue_heartbeat: float = 10.0
     queue_log_limit: int = 8 * 1024 * 1024
-    channels_url: str = "memory://"
+    channels_url: str = ""
+    """Empty, or anything but Redis: through the coordinators."""
     channels_prefix: str = "orchestrix"
     channels_limits: Limits = field(default_factory=Limits)
 
@@ -87,7 +88,7 @@ class ExecutorSettings:
             queue_concurrency=own.queue_concurrency,
             queue_heartbeat=own.queue_heartbeat.total_seconds(),
             queue_log_limit=settings.logs.archive_limit,
-            channels_url=settings.channels.url,
+            channels_url=settings.channels.url or "",
             channels_prefix=settings.channels.prefix,
             channels_limits=Limits(
                 queue=settings.channels.queue_limit,

@@ -198,7 +198,7 @@ class Worker:
         left = self._left()
         self._leaving |= bool(left)
         told = cut(outcome.message, EXECUTOR_MESSAGE_LIMIT)
-        self._link.send({"log_id": context.log_id, "ended": [outcome.code, told], "left": left})
+        self._link.send({"log_id": context.log_id, "ended": [outcome.code, told, outcome.final], "left": left})
 
     def _left(self) -> str:
         """Why the worker cannot be used again, in words; empty when it is as it was before the execution."""
@@ -222,7 +222,7 @@ class Worker:
                 self._begin(performer, context)
                 return performer.perform(context, given)
 
-        return outcome_of(perform, Stay(), context)
+        return outcome_of(perform, Stay(), context, handler.give_up_on)
 
     def _begin(self, performer: Performer, context: JobContext) -> None:
         if isinstance(performer, ObjectPerformer) and not performer.begun:

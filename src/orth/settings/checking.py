@@ -94,7 +94,7 @@ def _handoffs_fit(settings: Sections) -> str | None:
 
 
 def _lease_has_redis(settings: Sections) -> str | None:
-    if settings.cluster.lease_provider != "redis" or settings.channels.url.startswith(("redis:", "rediss:")):
+    if settings.cluster.lease_provider != "redis" or settings.channels_url.startswith(("redis:", "rediss:")):
         return None
     return "cluster.lease_provider is redis, but channels.url names no Redis: set it to redis://host:port/n"
 

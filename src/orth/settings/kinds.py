@@ -196,7 +196,7 @@ OptionalFolder = Annotated[Path | None, _reading(_or_none), Kind("path")]
 
 Listen = Annotated[Address, _reading(Address.parse), Kind("host:port")]
 StoreUrl = Annotated[str | None, _scheme(STORE_SCHEMES), _reading(_or_none), Kind("URL", sensitive=True)]
-ChannelsUrl = Annotated[str, _scheme(CHANNEL_SCHEMES), _reading(_stripped), Kind("URL", sensitive=True)]
+ChannelsUrl = Annotated[str | None, _scheme(CHANNEL_SCHEMES), _reading(_or_none), Kind("URL", sensitive=True)]
 OptionalUrl = Annotated[str | None, AfterValidator(_http_url), _reading(_or_none), Kind("URL")]
 Url = Annotated[str, AfterValidator(_http_url), _reading(_stripped)]
 Urls = Annotated[

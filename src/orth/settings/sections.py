@@ -69,15 +69,18 @@ class StoreSection(Section):
         option="--store",
         shown=False,
     )
-    pool_size: Count = _setting(8, "Connections each coordinator may hold.")
+    pool_size: Count = _setting(
+        8, "Connections a coordinator works with; up to four more are for leading, beating and hearing others."
+    )
 
 
 class ChannelsSection(Section):
     """How coordinators and queue executors wake and tell each other."""
 
     url: ChannelsUrl = _setting(
-        "memory://",
-        "memory:// within one process, database:// through the store, redis://host:port/n through Redis or Valkey.",
+        None,
+        "memory:// within one process, database:// through the store, redis://host:port/n through Redis or Valkey. "
+        "Unset: memory:// with SQLite, else database://.",
         option="--channels",
         shown=False,
     )
@@ -408,3 +411,10 @@ class Sections(Section):
     def store_url(self) -> str:
         """The database to open: as set, or the file in the coordinator's data directory."""
         return self.store.url or f"sqlite:///{self.coordinator.data_dir / 'orth.db'}"
+
+    @property
+    def channels_url(self) -> str:
+        """The channels a coordinator opens: as set, or such that all who share the database hear each other; one that
+        has a file for itself needs nobody.
+        """
+        return self.channels.url or ("memory://" if self.store_url.startswith("sqlite") else "database://")

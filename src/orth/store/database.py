@@ -3,14 +3,19 @@
 ``await db.tx(fn, …)`` runs ``fn(connection, …)`` in one transaction on a thread of a small bounded pool. If the
 awaiting task is cancelled the transaction still ends by itself, either way; that is safe because a unit of work may
 be repeated (see the package).
+
+``db.urgent`` has the same for the few transactions others rely on to come in time, a lease's renewal above all. They
+must not queue behind work, however long that takes: on a server they have connections and threads of their own; SQLite
+has one writer, where they come next.
 """
 
 import asyncio
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from sqlalchemy import Connection, Engine, literal, select
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
@@ -19,8 +24,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from orth.errors import StoreUnavailable
 from orth.store import leases
 from orth.store.engines import is_sqlite, may_repeat, open_engine, read_url
+from orth.store.urgent_first import UrgentFirst
 
-__all__ = ["Connection", "Database", "open_database", "ping"]
+__all__ = ["Connection", "Database", "Transactions", "open_database", "ping"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,9 +34,49 @@ T = TypeVar("T")
 _TRIES = 5
 # The victim of a deadlock that came back at once would take again what the survivor has been waiting for.
 _PAUSE_BEFORE_REPEAT = 0.02
+# Connections for what is urgent, made when first used: one for the election, one for the beat. Neither waits for the
+# other.
+_URGENT = 2
 
 
-class Database:
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Connections, and the threads that use them."""
+
+    engine: Engine
+    threads: ThreadPoolExecutor | UrgentFirst
+    submit: Callable[[Callable[[], Any]], Future[Any]]
+
+    async def run(self, unit: Callable[[Connection], T]) -> T:
+        result: T = await asyncio.wrap_future(self.submit(partial(_in_transaction, self.engine, unit)))
+        return result
+
+    def close(self) -> None:
+        self.threads.shutdown()
+        self.engine.dispose()
+
+
+class Transactions:
+    """What is done with a store: each call is one transaction."""
+
+    def __init__(self, writing: _Way, reading: _Way) -> None:
+        self._writing = writing
+        self._reading = reading
+
+    async def tx(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run ``fn(connection, …)`` in one transaction, again if the database asks for it, and give its result."""
+        return await self._writing.run(partial(_last_arguments, fn, args, kwargs))
+
+    async def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Like ``tx`` for functions that only look; on SQLite they do not wait for the writer."""
+        return await self._reading.run(partial(_last_arguments, fn, args, kwargs))
+
+    def close(self) -> None:
+        self._writing.close()
+        self._reading.close()
+
+
+class Database(Transactions):
     """An open store. Ask ``open_database`` for one."""
 
     def __init__(self, url: str, *, size: int, patience: float) -> None:
@@ -38,28 +84,20 @@ class Database:
         if is_sqlite(self.url):
             # One writer, as SQLite has it anyway: waiting in our queue is fair and cheap, waiting for its lock is
             # neither.
-            self._writer = open_engine(self.url, size=1, patience=patience)
-            self._reader = open_engine(self.url, size=size, patience=patience, writer=False)
-            self._write_threads = ThreadPoolExecutor(1, "orth-store-write")
-            self._read_threads = ThreadPoolExecutor(size, "orth-store-read")
+            engine, thread = open_engine(self.url, size=1, patience=patience), UrgentFirst("orth-store-write")
+            reading = _way(open_engine(self.url, size=size, patience=patience, writer=False), size, "orth-store-read")
+            super().__init__(_Way(engine, thread, thread.submit), reading)
+            self.urgent = Transactions(_Way(engine, thread, thread.submit_urgent), reading)
         else:
-            self._writer = self._reader = open_engine(self.url, size=size, patience=patience)
-            self._write_threads = self._read_threads = ThreadPoolExecutor(size, "orth-store")
+            shared = _way(open_engine(self.url, size=size, patience=patience), size, "orth-store")
+            own = _way(open_engine(self.url, size=_URGENT, patience=patience), _URGENT, "orth-store-urgent")
+            super().__init__(shared, shared)
+            self.urgent = Transactions(own, own)
 
     @property
     def engine(self) -> Engine:
         """For migrations and tests; the program itself goes through ``tx``."""
-        return self._writer
-
-    async def tx(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run ``fn(connection, …)`` in one transaction, again if the database asks for it, and give its result."""
-        work = partial(_in_transaction, self._writer, partial(_last_arguments, fn, args, kwargs))
-        return await asyncio.get_running_loop().run_in_executor(self._write_threads, work)
-
-    async def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Like ``tx`` for functions that only look; on SQLite they do not wait for the writer."""
-        work = partial(_in_transaction, self._reader, partial(_last_arguments, fn, args, kwargs))
-        return await asyncio.get_running_loop().run_in_executor(self._read_threads, work)
+        return self._writing.engine
 
     async def leader_tx(
         self, epoch: int, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -75,10 +113,8 @@ class Database:
         return await self.tx(fenced)
 
     def close(self) -> None:
-        self._write_threads.shutdown()
-        self._read_threads.shutdown()
-        self._writer.dispose()
-        self._reader.dispose()
+        self.urgent.close()
+        super().close()
 
     def __enter__(self) -> Self:
         return self
@@ -97,6 +133,11 @@ def open_database(url: str, *, size: int = 8, patience: float = 8.0) -> Database
     seconds.
     """
     return Database(url, size=size, patience=patience)
+
+
+def _way(engine: Engine, size: int, name: str) -> _Way:
+    threads = ThreadPoolExecutor(size, name)
+    return _Way(engine, threads, threads.submit)
 
 
 def _last_arguments(

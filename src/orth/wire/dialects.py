@@ -162,6 +162,7 @@ def _result(item: object) -> CallbackItem | Malformed:
         "handleMsg": msg,
         "startTime": _positive(item.get("startTime")),
         "incarnation": item.get("incarnation"),
+        "final": True if item.get("final") is True else None,
     }
     try:
         return CallbackItem.model_validate(members)

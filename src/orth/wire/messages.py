@@ -382,6 +382,8 @@ class CallbackItem(Message):
     handle_msg: ResultText = ""
     start_time: Millis | None = None
     incarnation: Identity | None = None
+    final: bool | None = None
+    """True of a failure that another attempt would meet as well, as its handler says."""
 
 
 class Verdict(StrEnum):
