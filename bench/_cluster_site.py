@@ -112,18 +112,24 @@ class Cluster:
             return len(list_executors(connection, APP, of_queues=of_queues))
 
     def _end_executors(self) -> None:
-        _end(self.executors)
+        """As users do, so that they are out of the registry."""
+        for process in self.executors:
+            process.popen.terminate()
+        for process in self.executors:
+            process.popen.wait(120)
         self.executors = []
 
     def end(self) -> None:
         self._end_executors()
-        _end(self.coordinators)
+        for process in self.coordinators:  # nothing is wanted of them any more
+            process.popen.kill()
+            process.popen.wait(10)
         self.db.close()
 
-    def open_gate(self, first: int, pace: float) -> None:
-        """From now on let numbers pass, ``pace`` each second, beginning with ``first``."""
+    def open_gate(self, first: int, pace: float, after: float = 0.0) -> None:
+        """Let pass what is below ``first`` and, in ``after`` seconds, begin to let ``pace`` more pass each second."""
         new = self.folder / "gate.new"
-        new.write_text(f"{first} {time.time()} {pace}")
+        new.write_text(f"{first} {time.time() + after} {pace}")
         new.rename(self.folder / "gate")
 
     def record(self) -> tuple[dict[int, list[float]], dict[int, list[float]]]:
@@ -151,13 +157,6 @@ def _seconds(pid: int) -> float:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return sum(map(int, fields[11:15])) / _TICKS
     return 0.0
-
-
-def _end(processes: list[Process]) -> None:
-    for process in reversed(processes):
-        process.popen.terminate()
-    for process in processes:
-        process.popen.wait(120)
 
 
 @contextmanager

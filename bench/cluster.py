@@ -26,7 +26,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from _cluster_site import APP, QUEUE, Cluster, cluster
 from _site import wait_for
@@ -65,13 +65,17 @@ class Sizes:
     coordinators: Sequence[int]
     pushes: Sequence[Push]
     idle: float
+    warm: float
+    """Seconds of load before what is measured of pushed executions; executors are new then."""
+    executors: tuple[int, int]
+    """Of pushed executions, and of the queue."""
     open: int
     pace: int
     seconds: float
 
 
-FULL = Sizes((1, 2, 3), (Push(300, 0.05, 30.0), Push(100, 5.0, 30.0)), 10.0, 10_000, 100, 30.0)
-QUICK = Sizes((1, 3), (Push(100, 0.05, 1.0), Push(20, 2.5, 1.0)), 0.5, 200, 50, 2.0)
+FULL = Sizes((1, 2, 3), (Push(300, 0.05, 30.0), Push(100, 5.0, 30.0)), 10.0, 3.0, (2, 3), 10_000, 100, 30.0)
+QUICK = Sizes((1, 2), (Push(100, 0.05, 1.0), Push(20, 2.5, 1.0)), 0.2, 0.0, (1, 2), 200, 50, 2.0)
 
 
 class Load:
@@ -196,8 +200,9 @@ def _at(values: Sequence[float], percentile: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * percentile / 100))]
 
 
-def _judged(load: Load, wrong: list[str]) -> bool:
+def _judged(load: Load) -> bool:
     """Tell what is wrong; whether nothing is."""
+    wrong = load.wrong()
     for line in wrong[:10]:
         print(f"  wrong: {line}", flush=True)
     if not wrong:
@@ -214,41 +219,43 @@ def ownership(here: Cluster, sizes: Sizes) -> bool:
     alone: dict[Push, Counter[str]] = {}
     for count in sizes.coordinators:
         here.grow(count)
-        with here.executing(2):
+        with here.executing(sizes.executors[0]):
+            if sizes.warm:
+                good = _judged(_pushed(here, replace(sizes.pushes[0], seconds=sizes.warm))) and good
             before = here.burnt()
             time.sleep(sizes.idle)
             idle = here.burnt() - before
             at_rest = ", ".join(f"{kind} {idle[kind] / sizes.idle:.1%}" for kind in ("coordinators", "postgresql"))
-            print(f"{count} coordinators at rest: {at_rest} of a core", flush=True)
+            print(f"coordinators: {count}; at rest: {at_rest} of a core", flush=True)
             for push in sizes.pushes:
-                each, fine = _pushed(here, push)
-                good = good and fine
-                _tell_cost(push, count, each, alone.setdefault(push, each))
+                before = here.burnt()
+                load = _pushed(here, push)
+                used = here.burnt() - before
+                good = _judged(load) and good
+                each = Counter({kind: seconds / load.opened for kind, seconds in used.items()})
+                _tell_cost(count, each, alone.setdefault(push, each))
     return good
 
 
-def _pushed(here: Cluster, push: Push) -> tuple[Counter[str], bool]:
-    """Seconds of CPU for each execution of a load, and whether all went well."""
+def _pushed(here: Cluster, push: Push) -> Load:
+    """Executions of one length at a steady pace, until all have ended."""
     at_once = push.pace * push.takes
     load = Load(here, "pause", math.ceil(4 * at_once / _OF_A_JOB) + 8)
-    params = [f"{push.takes}"] * round(push.pace * push.seconds)
-    before, began = here.burnt(), time.monotonic()
-    load.open_at_pace(params, push.pace)
+    began = time.monotonic()
+    load.open_at_pace([f"{push.takes}"] * round(push.pace * push.seconds), push.pace)
     wait_for("the last result", load.ended, push.takes + _BOUND)
     late = time.monotonic() - began - push.seconds - push.takes - _AHEAD
-    used = here.burnt() - before
     print(f"{push.pace}/s of {push.takes:g} s, the last result {max(0.0, late):.1f} s after its time:", flush=True)
-    good = _judged(load, load.wrong())
-    return Counter({kind: seconds / load.opened for kind, seconds in used.items()}), good
+    return load
 
 
-def _tell_cost(push: Push, count: int, each: Counter[str], alone: Counter[str]) -> None:
+def _tell_cost(count: int, each: Counter[str], alone: Counter[str]) -> None:
     told = ", ".join(
         f"{kind} {each[kind] * 1e3:.2f} ms ({each[kind] / max(alone[kind], 1e-9):.2f} of one's)"
         for kind in ("coordinators", "postgresql")
     )
     also = ", ".join(f"{kind} {each[kind] * 1e3:.2f} ms" for kind in ("executors", "redis"))
-    print(f"  {count} coordinators, {push.takes:g} s: CPU of each {told}; {also}", flush=True)
+    print(f"  CPU of each with {count}: {told}; {also}", flush=True)
 
 
 # --- status
@@ -257,7 +264,7 @@ def _tell_cost(push: Push, count: int, each: Counter[str], alone: Counter[str]) 
 def status(here: Cluster, sizes: Sizes, *, judge: bool) -> bool:
     """How soon beginnings and ends are in the database while very many executions are open."""
     here.grow(max(sizes.coordinators))
-    with here.executing(3, queue_places=sizes.open):
+    with here.executing(sizes.executors[1], queue_places=sizes.open):
         load = Load(here, "gated", math.ceil(sizes.open / 50), QUEUE)
         began = time.monotonic()
         load.open(map(str, range(sizes.open)))
@@ -268,7 +275,7 @@ def status(here: Cluster, sizes: Sizes, *, judge: bool) -> bool:
         changed = round(sizes.pace * sizes.seconds)
         here.open_gate(changed, max(200, sizes.open / 20))
         wait_for("the last result", load.ended, _BOUND)
-        good = _judged(load, load.wrong())
+        good = _judged(load)
     ended = Commits(load, Phase.ENDED)
     ended.look()
     began_at, ended_at = _said(here, load)
@@ -279,7 +286,8 @@ def status(here: Cluster, sizes: Sizes, *, judge: bool) -> bool:
     }
     each = ", ".join(f"{kind} {seconds / changed * 1e3:.2f} ms" for kind, seconds in cpu.items())
     print(f"  CPU of each of {changed:,}, begun and ended at {sizes.pace}/s: {each}", flush=True)
-    return all([_within(word, values, judge) for word, values in ages.items()]) and good
+    within = [_within(word, values, judge) for word, values in ages.items()]
+    return good and all(within)
 
 
 def _rest(here: Cluster, sizes: Sizes) -> None:
@@ -297,7 +305,7 @@ def _change(here: Cluster, load: Load, sizes: Sizes) -> tuple[Commits, Counter[s
     known = running.look()
     changed = round(sizes.pace * sizes.seconds)
     before = here.burnt()
-    here.open_gate(0, sizes.pace)
+    here.open_gate(0, sizes.pace, after=_AHEAD)
     load.open_at_pace([str(sizes.open + number) for number in range(changed)], sizes.pace)
     wait_for("those that began to be known", lambda: running.look() >= known + changed, _BOUND)
     return running, here.burnt() - before
@@ -326,8 +334,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few seconds and few executions; no bar")
     parser.add_argument("--only", choices=("ownership", "status"))
+    parser.add_argument("--open", type=int, help="how many are open for `status`")
+    parser.add_argument("--seconds", type=float, help="how long each load lasts")
     chosen = parser.parse_args()
     sizes = QUICK if chosen.quick else FULL
+    sizes = replace(sizes, open=chosen.open or sizes.open)
+    if chosen.seconds:
+        pushes = [replace(push, seconds=chosen.seconds) for push in sizes.pushes]
+        sizes = replace(sizes, seconds=chosen.seconds, pushes=pushes)
     with cluster() as here:
         good = [
             chosen.only == "status" or ownership(here, sizes),

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, QueuePool, text
 
 from orth.clock import SystemClock
-from orth.cluster.election import Election, Node
+from orth.cluster.election import Election, Node, Term
 from orth.cluster.facts import TermEndedHere
 from orth.cluster.membership import Membership, Rhythm
 from orth.events import Events
@@ -19,6 +19,7 @@ from orth.store.database import Database, open_database
 from orth.store.leases import find_lease
 from orth.store.migrating import upgrade
 from orth.testing import Recorder
+from tests.store.builders import until
 
 SIZE = 2
 LEASE, RENEW = 1.0, 0.3
@@ -43,8 +44,9 @@ def dawdle(connection: Connection, seconds: float) -> None:
 async def busy(db: Database) -> AsyncIterator[None]:
     """Every connection does something long, and more of it waits."""
     work = [asyncio.create_task(db.tx(dawdle, BUSY)) for _ in range(2 * SIZE)]
-    while db.engine.pool.checkedout() < SIZE:  # type: ignore[attr-defined]  # a QueuePool has it
-        await asyncio.sleep(0.01)
+    pool = db.engine.pool
+    assert isinstance(pool, QueuePool)
+    await until(lambda: pool.checkedout() == SIZE, "every connection busy")
     yield
     assert not any(task.done() for task in work[SIZE:]), "the pool was not busy for as long as it should have been"
     await asyncio.gather(*work)
@@ -60,17 +62,17 @@ async def test_a_busy_pool_costs_neither_the_leadership_nor_the_beat(pool: Datab
         pool, election, node, clock, events, rhythm=rhythm, url="http://one", voice=None, chance=random.Random(1)
     )
     running = asyncio.create_task(run_loops(election, membership))
-    while election.term is None or not membership.beats:
-        await asyncio.sleep(0.01)
+    await until(lambda: election.term is not None and membership.beats > 0, "a term and a beat")
     before = membership.beats
     async with busy(pool):
         for _ in range(round(2 * LEASE / RENEW)):
             election.worked()
-            assert election.term is not None and election.term.epoch == 1
+            assert election.term == Term(1)
             await asyncio.sleep(RENEW)
         assert membership.beats >= before + 3
         lease = await pool.urgent.read(find_lease)
-        assert lease is not None and lease.renewals >= 4
+        assert lease is not None
+        assert lease.renewals >= 4
         assert recorder.all(TermEndedHere) == []
         for loop in (election, membership):
             loop.stop()

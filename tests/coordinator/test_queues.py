@@ -1,10 +1,12 @@
 """Executions on queue transport, from their trigger to their result, with a coordinator that turns."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from orth.channels.interface import START
 from orth.channels.limits import Limits
@@ -13,7 +15,9 @@ from orth.coordinator.logs.reading import Page
 from orth.coordinator.node import Coordinator
 from orth.domain import reasons
 from orth.domain.executions import Phase, Status
+from orth.store.database import Connection
 from orth.store.executions import find_execution
+from orth.store.tables import executions
 from orth.wire.channel_messages import Standing, may_start
 from tests.coordinator.queue_site import APP, NAMES, ForgetfulChannels, QueueSite, Worker, eventually, quick_settings
 
@@ -22,6 +26,11 @@ from tests.coordinator.queue_site import APP, NAMES, ForgetfulChannels, QueueSit
 async def site(tmp_path: Path) -> AsyncIterator[QueueSite]:
     async with QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path) as site:
         yield site
+
+
+def _dispatched(connection: Connection) -> Sequence[Any]:
+    chosen = select(executions.c.id, executions.c.phase_time).where(executions.c.phase == Phase.DISPATCHED)
+    return connection.execute(chosen).all()
 
 
 async def test_an_execution_goes_through_a_queue_and_its_result_comes_back(site: QueueSite) -> None:
@@ -58,6 +67,19 @@ async def test_a_short_execution_is_written_only_twice(site: QueueSite) -> None:
         ended = await site.until(one, lambda it: it.status.terminal)
         assert ended.status is Status.SUCCESS
         assert ended.incarnation is None  # its acceptance was never written
+
+
+async def test_news_of_one_does_not_put_off_what_is_to_be_written_of_another(site: QueueSite) -> None:
+    job = await site.job()
+    first, second = [await site.trigger(job) for _ in range(2)]
+    async with Worker(site.channels) as worker:
+        dispatches = {one.execution_id: one for _ in range(2) for one in await worker.take()}
+        await worker.accept(dispatches[first])
+        await asyncio.sleep(0.4)  # a little less than after which it is written
+        await worker.accept(dispatches[second])
+        await site.until(second, lambda it: it.phase is Phase.DISPATCHED)
+        written = {row.id: row.phase_time for row in await site.db.read(_dispatched)}
+        assert written[second] - written[first] > 100, "both waited for the second"
 
 
 async def test_a_higher_priority_is_taken_first(site: QueueSite) -> None:

@@ -69,6 +69,12 @@ def test_a_leader_that_stops_is_followed_within_a_second(trio: Trio) -> None:
     _stopped(trio)
 
 
+def test_with_a_lease_of_half_a_minute_there_is_none_either(postgres_url: str, tmp_path: Path) -> None:
+    """The server of the database notices at once that a process is gone."""
+    with Trio(tmp_path, postgres_url, **HALF_A_MINUTE) as trio:
+        _killed(trio, LEASE)
+
+
 if LONG:
 
     @pytest.mark.parametrize("lease", [1.0, 3.0, 10.0])
@@ -88,11 +94,6 @@ if LONG:
         with Trio(tmp_path, postgres_url, **HALF_A_MINUTE, ORTH_CHANNELS__URL=channels) as trio:
             trio.all_beat()
             _stopped(trio)
-
-    def test_nor_for_that_of_one_that_is_killed(postgres_url: str, tmp_path: Path) -> None:
-        """The server of the database notices at once that a process is gone."""
-        with Trio(tmp_path, postgres_url, **HALF_A_MINUTE) as trio:
-            _killed(trio, LEASE)
 
     def test_so_it_is_on_mariadb(mariadb_url: str, tmp_path: Path) -> None:
         with Trio(tmp_path, mariadb_url, **SETTINGS) as trio:

@@ -96,6 +96,8 @@ class DatabaseChannels(Channels):
                     return {}
                 pause = _LOOK_AGAIN if self._watch.in_touch else _LOOK_AGAIN_UNTOLD
                 await self._clock.sleep_unless(waiter.woken, min(left, pause))
+                if left < pause == _LOOK_AGAIN and not waiter.woken.is_set():
+                    return {}  # we would have been told; whoever waits on looks first anyway
 
     async def _taken(self, queues: Sequence[str], consumer: str, limit: int) -> dict[str, list[Delivery]]:
         await self._untake()

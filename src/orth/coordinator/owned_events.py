@@ -173,8 +173,7 @@ class OwnedEvents(Hearing):
         return self._ear[1]
 
     async def _until_news(self, ear: Listening) -> Sequence[Heard]:
-        wait = 0.0 if self._news else min(_WRITE_AFTER, _LOG_EVERY) if self._unwritten or self._over else _WAIT
-        coming = asyncio.ensure_future(ear.next(wait))
+        coming = asyncio.ensure_future(ear.next(self._patience()))
         woken = asyncio.ensure_future(self._woken.wait())
         try:
             await asyncio.wait((coming, woken), return_when=asyncio.FIRST_COMPLETED)
@@ -183,6 +182,14 @@ class OwnedEvents(Hearing):
             for task in (coming, woken):
                 task.cancel()
             await asyncio.gather(coming, woken, return_exceptions=True)
+
+    def _patience(self) -> float:
+        """Seconds until there is something to do, whether or not there is news by then."""
+        if self._news:
+            return 0.0
+        longest = _LOG_EVERY / 2 if self._over else _WAIT
+        oldest = next(iter(self._unwritten.values()), None)
+        return longest if oldest is None else min(longest, max(0.0, oldest[1] + _WRITE_AFTER - self.clock.monotonic()))
 
     def _note(self, heard: Sequence[Heard], ear: Listening) -> None:
         if ear.missed != self._missed:
