@@ -24,11 +24,11 @@ class Bell(Loop):
 class Desk:
     """A feed, its logs and what it has drafted."""
 
-    def __init__(self, folder: Path, limit: int = 1024 * 1024) -> None:
+    def __init__(self, folder: Path, limit: int = 1024 * 1024, room: int = 10_000) -> None:
         clock, ears = SystemClock(), Ears()
         self.logs = RunLogs(folder, clock, ears)
         self.outgoing = Outgoing(Names(), Worker("rig:1", "this-process"), clock)
-        self.feed = LogFeed(self.logs, self.outgoing, Bell(clock, ears), clock, ears, limit=limit)
+        self.feed = LogFeed(self.logs, self.outgoing, Bell(clock, ears), clock, ears, limit=limit, room=room)
         self.pieces: dict[int, list[dict[str, Any]]] = {}
 
     def begin(self, log_id: int) -> Taken:

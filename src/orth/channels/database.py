@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from orth.channels.audience import Audience
-from orth.channels.interface import Channels, ChannelsUnavailable, Delivery, Entry, Listening, Message
+from orth.channels.interface import BoxFull, Channels, ChannelsUnavailable, Delivery, Entry, Listening, Message
 from orth.channels.limits import Limits
-from orth.channels.packing import as_number, check_names, pack, position_of, unpack, unreadable
+from orth.channels.packing import as_number, check_consumer, check_names, pack, position_of, unpack, unreadable
 from orth.channels.room import Room
 from orth.channels.watch import Watch, boxes_frame, queues_frame, topic_frame, watch_over
 from orth.clock import Clock
@@ -83,7 +83,8 @@ class DatabaseChannels(Channels):
         await self._to_the_end(lambda: self._tx(add), lambda _: self._audience.wake({queue: len(payloads)}))
 
     async def take(self, queues: Sequence[str], consumer: str, *, limit: int, wait: float) -> dict[str, list[Delivery]]:
-        check_names([*queues, consumer])
+        check_names(queues)
+        check_consumer(consumer)
         end = self._clock.monotonic() + wait
         self._keep_watching()
         with self._audience.waiting(queues) as waiter:
@@ -156,13 +157,15 @@ class DatabaseChannels(Channels):
         await self._tx(bury, row.queue, {row.id: payload}, self._limits.dead, self._clock.now())
 
     async def done(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
-        check_names([queue, consumer])
+        check_names([queue])
+        check_consumer(consumer)
         ids = [number for delivery in deliveries if (number := as_number(delivery)) is not None]
         if ids:
             await self._tx(channel_messages.finish_messages, queue, consumer, ids)
 
     async def give_back(self, queue: str, consumer: str, *, to_dead_after: int = 5) -> int:
-        check_names([queue, consumer])
+        check_names([queue])
+        check_consumer(consumer)
 
         def give_back(connection: Connection) -> tuple[int, int]:
             back, dead = channel_messages.give_back_messages(
@@ -220,7 +223,7 @@ class DatabaseChannels(Channels):
                 lambda refused: self._audience.tell_boxes(box for box in texts if box not in refused),
             )
         if refused:
-            raise ChannelsUnavailable(f"The box {refused[0]} is full.")
+            raise BoxFull(refused)
 
     def _append(self, connection: Connection, posts: Sequence[Post]) -> list[list[str]]:
         now = self._clock.now()

@@ -20,6 +20,16 @@ class ChannelsUnavailable(Unavailable):
     kind = "channels-unavailable"
 
 
+class BoxFull(ChannelsUnavailable):
+    """``boxes`` have no room for what was posted and got none of it; the others of the same post have theirs."""
+
+    kind = "box-full"
+
+    def __init__(self, boxes: Sequence[str]) -> None:
+        super().__init__(f"The box {boxes[0]} is full.")
+        self.boxes = frozenset(boxes)
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """A message of a queue, the consumer's until it is done."""
@@ -108,7 +118,9 @@ class Channels(ABC):
 
     @abstractmethod
     async def post(self, boxes: Mapping[str, Sequence[Message]]) -> None:
-        """Append to boxes, and tell those who listen for news. Of one box in order, whole or not at all."""
+        """Append to boxes, and tell those who listen for news. Of one box in order, whole or not at all; ``BoxFull``
+        names those that had no room.
+        """
 
     @abstractmethod
     async def read(self, after: Mapping[str, str], *, limit: int) -> dict[str, list[Entry]]:

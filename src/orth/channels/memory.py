@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from orth.channels.audience import Audience
-from orth.channels.interface import Channels, ChannelsUnavailable, Delivery, Entry, Listening, Message
+from orth.channels.interface import BoxFull, Channels, ChannelsUnavailable, Delivery, Entry, Listening, Message
 from orth.channels.limits import Limits
-from orth.channels.packing import check_names, pack, position_of, unpack
+from orth.channels.packing import check_consumer, check_names, pack, position_of, unpack
 from orth.clock import Clock
 
 
@@ -67,6 +67,7 @@ class MemoryChannels(Channels):
         self._audience.wake({queue: len(texts)})
 
     async def take(self, queues: Sequence[str], consumer: str, *, limit: int, wait: float) -> dict[str, list[Delivery]]:
+        check_consumer(consumer)
         end = self._clock.monotonic() + wait
         with self._audience.waiting(queues) as waiter:
             while not (taken := self._taken(queues, consumer, limit)):
@@ -91,6 +92,7 @@ class MemoryChannels(Channels):
         return taken
 
     async def done(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
+        check_consumer(consumer)
         kept = self._queues.get(queue)
         if kept is None or consumer not in kept.taken:
             return
@@ -100,6 +102,7 @@ class MemoryChannels(Channels):
             del kept.taken[consumer]
 
     async def give_back(self, queue: str, consumer: str, *, to_dead_after: int = 5) -> int:
+        check_consumer(consumer)
         kept = self._queues.get(queue)
         if kept is None:
             return 0
@@ -141,14 +144,16 @@ class MemoryChannels(Channels):
         check_names(boxes)
         texts = {box: [pack(message, self._limits.message) for message in said] for box, said in boxes.items()}
         full = [box for box, said in texts.items() if self._size(box) + len(said) > self._limits.box]
-        if full:
-            raise ChannelsUnavailable(f"The box {full[0]} is full.")
         now = self._clock.monotonic()
+        for name in full:
+            del texts[name]
         for name, said in texts.items():
             box = self._boxes.setdefault(name, _Box(now))
             box.grown_at = now
             box.entries.extend(_Kept(self._next_id(), text) for text in said)
         self._audience.tell_boxes(texts)
+        if full:
+            raise BoxFull(full)
 
     async def read(self, after: Mapping[str, str], *, limit: int) -> dict[str, list[Entry]]:
         found: dict[str, list[Entry]] = {}

@@ -7,6 +7,7 @@ from orth.channels.interface import START, Message
 from orth.channels.limits import LONGEST_NAME
 from orth.errors import Invalid, TooLarge
 
+RESERVED = "("
 _DIGITS = 18  # more would not fit the databases' numbers
 
 
@@ -37,7 +38,7 @@ def unreadable(text: str) -> Message:
 
 def check_names(names: Iterable[str]) -> None:
     """``Invalid`` when one of them is no name: too long, not printable (PostgreSQL would not store it), or with spaces
-    at its ends (MariaDB does not see them). Names of consumers are held to the same.
+    at its ends (MariaDB does not see them).
     """
     for name in names:
         if not 0 < len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip():
@@ -45,6 +46,15 @@ def check_names(names: Iterable[str]) -> None:
                 f"A channel cannot be called {name[:300]!r}: a name has 1 to {LONGEST_NAME} printable characters "
                 "and no spaces around them."
             )
+
+
+def check_consumer(name: str) -> None:
+    """``Invalid`` when nobody may take under this name: consumers have names like channels, and those that begin with
+    a bracket are the backends' own.
+    """
+    check_names([name])
+    if name.startswith(RESERVED):
+        raise Invalid(f"A consumer cannot be called {name!r}: names that begin with {RESERVED!r} are reserved.")
 
 
 def as_number(text: str) -> int | None:

@@ -19,9 +19,19 @@ from redis.exceptions import ResponseError
 
 from orth.channels import redis_scripts as scripts
 from orth.channels.audience import Ear
-from orth.channels.interface import START, Channels, ChannelsUnavailable, Delivery, Entry, Heard, Listening, Message
+from orth.channels.interface import (
+    START,
+    BoxFull,
+    Channels,
+    ChannelsUnavailable,
+    Delivery,
+    Entry,
+    Heard,
+    Listening,
+    Message,
+)
 from orth.channels.limits import Limits
-from orth.channels.packing import check_names, pack, unpack, unreadable
+from orth.channels.packing import check_consumer, check_names, pack, unpack, unreadable
 from orth.channels.redis_client import FAILURES, connect, database_of, disconnect
 from orth.channels.redis_hands import Hand, Hands
 from orth.channels.redis_listening import Line
@@ -72,6 +82,7 @@ class RedisChannels(Channels):
             raise ChannelsUnavailable(f"The queue {queue} is full.")
 
     async def take(self, queues: Sequence[str], consumer: str, *, limit: int, wait: float) -> dict[str, list[Delivery]]:
+        check_consumer(consumer)
         if limit <= 0 or not queues:
             await self._clock.sleep_unless(asyncio.Event(), wait)
             return {}
@@ -87,6 +98,7 @@ class RedisChannels(Channels):
                     return taken
 
     async def done(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
+        check_consumer(consumer)
         hand = (queue, consumer)
         done = self._hands.to_say(hand, deliveries)
         try:
@@ -98,6 +110,8 @@ class RedisChannels(Channels):
         self._hands.said(hand, done)
 
     async def give_back(self, queue: str, consumer: str, *, to_dead_after: int = 5) -> int:
+        if consumer == scripts.BACK:  # any other may be there, by whatever hand, and is to let go
+            check_consumer(consumer)
         total, count = 0, _AT_ONCE
         arguments = (consumer, to_dead_after, _AT_ONCE, self._limits.dead)
         while count == _AT_ONCE:
@@ -218,7 +232,7 @@ class RedisChannels(Channels):
             arguments += [len(messages), *(pack(message, self._limits.message) for message in messages)]
         full = await self._run(scripts.POST, [self._index, *boxes], arguments)
         if full:
-            raise ChannelsUnavailable(f"The box {full[0]} is full.")
+            raise BoxFull(full)
 
     async def read(self, after: Mapping[str, str], *, limit: int) -> dict[str, list[Entry]]:
         news: dict[str, list[Entry]] = {}

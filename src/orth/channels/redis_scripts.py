@@ -140,7 +140,10 @@ for _, one in ipairs(pending) do
     redis.call('XACK', KEYS[1], GROUP, one[1])
   end
 end
-if #pending < tonumber(ARGV[3]) then redis.call('XGROUP', 'DELCONSUMER', KEYS[1], GROUP, ARGV[1]) end
+-- Whatever is pending would go with its consumer, and nobody would ever see it again.
+if #redis.call('XPENDING', KEYS[1], GROUP, '-', '+', 1, ARGV[1]) == 0 then
+  redis.call('XGROUP', 'DELCONSUMER', KEYS[1], GROUP, ARGV[1])
+end
 return #pending
 """
 )

@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from orth.channels.interface import Channels, ChannelsUnavailable, Delivery, Entry, Heard, Listening, Message
+from orth.channels.interface import BoxFull, Channels, ChannelsUnavailable, Delivery, Entry, Heard, Listening, Message
 from orth.errors import Unavailable
 from orth.wire.channel_calls import WAIT_LIMIT, ChannelCalls
 
@@ -62,7 +62,8 @@ class RemoteChannels(Channels):
         return _listening(self._calls, topics)
 
     async def post(self, boxes: Mapping[str, Sequence[Message]]) -> None:
-        await _borrowed(partial(self._calls.post, boxes))
+        if full := await _borrowed(partial(self._calls.post, boxes)):
+            raise BoxFull(full)
 
     async def read(self, after: Mapping[str, str], *, limit: int) -> dict[str, list[Entry]]:
         entries = await _borrowed(partial(self._calls.read, after, limit))

@@ -14,7 +14,7 @@ not taken is one of four cases:
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 
@@ -142,8 +142,10 @@ class HandingOver:
     async def _ear(self) -> AsyncIterator[Listening | None]:
         """What is said about our executions, if anything can be heard."""
         at = self._at
-        if at.channels is None:
-            yield None
-            return
-        async with at.channels.listen([at.names.handoff_ack(at.owner.node_id)]) as ear:
+        async with AsyncExitStack() as stack:
+            ear: Listening | None = None
+            if at.channels is not None:
+                with suppress(ChannelsUnavailable):  # then the rows tell
+                    listening = at.channels.listen([at.names.handoff_ack(at.owner.node_id)])
+                    ear = await stack.enter_async_context(listening)
             yield ear

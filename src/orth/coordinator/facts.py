@@ -181,6 +181,16 @@ class MessageUnreadable(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AnswersUndelivered(Event):
+    """Results are stored and their executors could not be told so over the channels; they ask over HTTP."""
+
+    level = logging.WARNING
+    sentence = "{count} answers to results could not be posted: {reason}"
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class DispatchesAnswered(Event):
     """What came back for executions that were sent is stored."""
 

@@ -13,6 +13,8 @@ from orth.coordinator.logs.pages import Lines
 from orth.store.database import Database
 from orth.store.log_archives import keep_archives
 
+LEFT_OUT = "(What followed did not arrive here.)"
+"""The last line of a log whose end was never sent, or had no room."""
 _PIECES = 200
 
 
@@ -72,6 +74,8 @@ class _Packing:
             self.whole = self.whole or bool(piece.end)
             lines = lines_after(piece, self._last)
             if not lines.texts:
+                if piece.first_line > self._last + 1:  # the end, and not all before it has come
+                    self.copy.gap()
                 continue
             if lines.first != self._last + 1:
                 self.copy.gap()
@@ -94,6 +98,7 @@ class _Packing:
     def finish(self) -> None:
         if not self.whole:
             self.copy.gap()
+            self.copy.add_last(Lines(self._last + 1, self._last + 1, [LEFT_OUT]))
         self.copy.finish()
 
 

@@ -10,9 +10,10 @@ channels are back. Until then nothing more is claimed for queues.
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
-from orth.channels.interface import Channels, Message
+from orth.channels.interface import BoxFull, Channels, Message
 from orth.channels.names import Names
 from orth.clock import Clock
 from orth.cluster.election import Node
@@ -107,18 +108,24 @@ class Offering:
         if self._channels is None:
             return "no channels are open here"
         told = Cancel(job_id=execution.job_id, execution_id=execution.id, reason=reason)
-        try:
-            await self.withdraw([(execution.job_id, execution.id, None)])
-            await self._channels.announce(self._names.cancel, _message(told))
-        except OrthError as error:
-            return error.message
-        return None
+        failures: list[str] = []
+        steps: tuple[Callable[[], Awaitable[object]], ...] = (
+            partial(self.withdraw, [(execution.job_id, execution.id, None)]),
+            partial(self._channels.announce, self._names.cancel, _message(told)),
+        )
+        for step in steps:
+            try:
+                await step()
+            except OrthError as error:
+                failures.append(error.message)
+        return failures[0] if failures else None
 
-    async def withdraw(self, offers: Iterable[tuple[int, int, int | None]]) -> None:
+    async def withdraw(self, offers: Iterable[tuple[int, int, int | None]]) -> set[int]:
         """Let nobody begin what is in a queue: by job, execution and number of the offer, that one and earlier ones;
-        without a number, all.
+        without a number, all. Those of which it cannot be said, because their status box is full, are returned.
         """
         boxes: dict[str, list[Message]] = {}
+        ids: dict[str, int] = {}
         for job_id, execution_id, sending in offers:
             word = StatusReport(
                 job_id=job_id,
@@ -129,9 +136,14 @@ class Offering:
                 incarnation=self._node.incarnation,
                 sending=sending,
             )
-            boxes[self._names.status(job_id, execution_id)] = [_message(word)]
-        if self._channels is not None and boxes:
-            await self._channels.post(boxes)
+            box = self._names.status(job_id, execution_id)
+            boxes[box], ids[box] = [_message(word)], execution_id
+        try:
+            if self._channels is not None and boxes:
+                await self._channels.post(boxes)
+        except BoxFull as full:
+            return {ids[box] for box in full.boxes if box in ids}
+        return set()
 
     def unsent(self) -> set[int]:
         """Executions that are still here."""

@@ -25,13 +25,14 @@ from orth.channels.names import Names
 from orth.clock import Clock
 from orth.cluster.hearing import Hearing
 from orth.coordinator.callbacks import Callbacks
-from orth.coordinator.facts import MessageUnreadable
+from orth.coordinator.facts import AnswersUndelivered, MessageUnreadable
 from orth.coordinator.finishing import Finished, finish, tell
 from orth.coordinator.log_keeping import LogKeeping
 from orth.coordinator.logs.boxes import LogBoxes
 from orth.coordinator.queueing import WORKER
 from orth.domain import reasons
 from orth.domain.executions import FAILURE
+from orth.errors import OrthError
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
@@ -281,8 +282,11 @@ class OwnedEvents(Hearing):
                 box = self._names.acknowledged(results[verdict.log_id].incarnation)
                 word = Acknowledged(execution_id=verdict.log_id, verdict=verdict.verdict)
                 told.setdefault(box, []).append(word.model_dump(mode="json", by_alias=True))
-        if told:
-            await self._channels.post(told)
+        try:
+            if told:
+                await self._channels.post(told)
+        except OrthError as error:  # the results are stored; who is not told so asks over HTTP
+            self.events.emit(AnswersUndelivered(sum(map(len, told.values())), error.message))
 
     async def _write_takings(self) -> None:
         now = self.clock.monotonic()

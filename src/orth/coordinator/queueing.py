@@ -12,6 +12,9 @@ compared with what the queues hold and what the beats of executors name.
 * **Left over**: what an executor names and no open row does, was killed or had ended otherwise. It is told again.
 * **Too old**: what nobody took within its bound ends.
 
+These are looked after one by one: what cannot be done about one of them keeps nobody from the others, and no execution
+stays open because something about it could not be said.
+
 The decisions are pure functions; ``workers`` has what they go by.
 """
 
@@ -31,6 +34,7 @@ from orth.coordinator.offering import Offering, Place
 from orth.coordinator.workers import Fate, Process, Workers, queues_of
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS
+from orth.errors import OrthError, TermEnded
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
@@ -197,11 +201,22 @@ class Queueing(LeaderLoop):
         except ChannelsUnavailable:  # nothing can be said about what is in queues now
             self._missing, self._in_hand = {}, {}
             raise
-        await self._offer_again(term, rows, seen)
-        await self._end_lost(term, rows, seen)
-        await self._end_old(term, rows)
-        await self._tell_left_over(seen.named)
-        await self._clean()
+        failures: list[OrthError] = []
+        for step in (
+            lambda: self._offer_again(term, rows, seen),
+            lambda: self._end_lost(term, rows, seen),
+            lambda: self._end_old(term, rows),
+            lambda: self._tell_left_over(seen.named),
+            self._clean,
+        ):
+            try:
+                await step()
+            except TermEnded:
+                raise
+            except OrthError as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
         return self._every
 
     # --- looking
@@ -269,7 +284,8 @@ class Queueing(LeaderLoop):
         lost = [one for one in missing if one.id not in had]
         if not lost:
             return
-        await self._offering.withdraw((one.job_id, one.id, one.sending) for one in lost)
+        unsaid = await self._offering.withdraw((one.job_id, one.id, one.sending) for one in lost)
+        lost = [one for one in lost if one.id not in unsaid]  # two offers of one execution must not be open at once
         reopened = set(await self._db.leader_tx(term.epoch, self._reopen, lost, self.clock.now()))
         for queue in sorted({one.queue for one in lost}):
             count = sum(one.queue == queue and one.id in reopened for one in lost)
@@ -308,12 +324,18 @@ class Queueing(LeaderLoop):
     async def _end(self, term: Term, ended: Sequence[InQueue], endings: Sequence[Ending]) -> None:
         if not ended:
             return
-        for start in range(0, len(ended), _AT_ONCE):
-            some = ended[start : start + _AT_ONCE]
-            await self._offering.withdraw((one.job_id, one.id, None) for one in some)
+        failure: OrthError | None = None
+        try:
+            for start in range(0, len(ended), _AT_ONCE):
+                some = ended[start : start + _AT_ONCE]
+                await self._offering.withdraw((one.job_id, one.id, None) for one in some)
+        except OrthError as error:  # whoever begins one all the same is told as for all that is left over
+            failure = error
         finished: list[Finished] = await self._db.leader_tx(term.epoch, finish, endings, self.clock.now())
         tell(self.events, finished)
         self._wake()
+        if failure is not None:
+            raise failure
 
     async def _tell_left_over(self, named: frozenset[int]) -> None:
         """What executors have and no open execution is, twice in a row: they did not hear that it is to end."""

@@ -32,6 +32,7 @@ def queue_transport(
         queues=own.queues,
         places=own.queue_concurrency,
         log_limit=own.queue_log_limit,
+        limits=own.channels_limits,
         clock=clock,
         events=events,
     )

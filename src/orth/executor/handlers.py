@@ -63,6 +63,7 @@ class Handler:
     def give_up_on(self) -> tuple[type[BaseException], ...]:
         """Failures that are not worth another attempt."""
         return self.proposal.retry.give_up_on if self.proposal.retry is not None else ()
+
     isolated: bool = False
     """Whether it runs in a process of its own, which can be ended."""
     made_by: Callable[[], Performer] | None = None

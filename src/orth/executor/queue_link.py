@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from orth.channels.interface import START, Channels, ChannelsUnavailable, Entry
+from orth.channels.limits import Limits
 from orth.channels.names import Names
 from orth.clock import Clock, iso
 from orth.errors import Unavailable
@@ -38,7 +39,7 @@ SHORT_PATIENCE = 0.1
 AWAY_PAUSE = 5.0
 """Seconds for which channels that failed are not asked about results."""
 BOX_LIMIT = 5_000
-"""Acknowledgements read after which the box is emptied. One that comes at that moment is lost, and HTTP brings it."""
+"""Acknowledgements read after which the box is emptied, or half as many as it holds if that is less. One that comes at that moment is lost, and HTTP brings it."""
 _READ_AT_ONCE = 1_000
 _FIRST_LOOK, _LONGEST_LOOK = 0.005, 0.1
 _THREAD_PATIENCE = 10.0
@@ -57,9 +58,11 @@ class QueueLink:
         by_http: ChannelCalls | None,
         worker: Worker,
         *,
+        limits: Limits,
         clock: Clock,
         events: Events,
     ) -> None:
+        self._empty_after = min(BOX_LIMIT, limits.box // 2)
         self._channels = channels
         self._names = names
         self._http = http
@@ -164,6 +167,7 @@ class QueueLink:
         early = {log_id: self._verdicts.pop(log_id) for log_id in items if log_id in self._verdicts}
         asked = {log_id: item for log_id, item in items.items() if log_id not in early}
         self._feed.end([self.taken[log_id] for log_id in asked])
+        asked = {log_id: item for log_id, item in asked.items() if self._outgoing.has_room_for(item)}
         for log_id, item in asked.items():
             taken = self.taken[log_id]
             standing = Standing.of_result(item.handle_code, cancelled=taken.cancelled)
@@ -194,7 +198,11 @@ class QueueLink:
             await self._read_box()
             heard |= {log_id: self._verdicts.pop(log_id) for log_id in asked & self._verdicts.keys()}
             left = deadline - self._clock.monotonic()
-            if len(heard) == len(asked) or left <= 0:
+            if len(heard) == len(asked):
+                return heard
+            if left <= 0:
+                if not heard and self._read:  # it may be full: how much it holds is the coordinators' to say
+                    await self._empty_box()
                 return heard
             await self._clock.sleep_unless(asyncio.Event(), min(pause, left))
             pause = min(2 * pause, _LONGEST_LOOK)
@@ -208,9 +216,12 @@ class QueueLink:
             self._read += len(entries)
             if len(entries) < _READ_AT_ONCE:
                 break
-        if self._read >= BOX_LIMIT:
-            await self._channels.remove([self._box])
-            self._position, self._read = START, 0
+        if self._read and self._read >= self._empty_after:
+            await self._empty_box()
+
+    async def _empty_box(self) -> None:
+        await self._channels.remove([self._box])
+        self._position, self._read = START, 0
 
     async def leave(self) -> None:
         """Nobody will read the acknowledgements any more."""

@@ -4,6 +4,10 @@ A file that has grown is read on from where the last page ended, a moment later 
 follows with the result. Of a very long log its beginning is sent, and at the end its last lines: the numbers of the
 lines show the gap, and all of it can be read here. Files are read no faster than the channels take their text. While
 those are away, the logs of the newest executions that have ended are kept in mind and sent later.
+
+A box holds only so many messages, and the end of a log must always fit. So the pages of a log that grows for long come
+ever more rarely and are larger, and when most of the box is used up the rest is left out but for the last lines, as of
+a very long log.
 """
 
 import asyncio
@@ -24,6 +28,10 @@ ENDED_KEPT = 1_000
 WITH_RESULT = 256 * 1024
 """Bytes of log that a result waits for; what is longer follows it."""
 LAST_LINES = 200
+_PAUSES = 20
+"""A log is sent ever more rarely once it has used up this part of its box: one in so many."""
+_RESERVE = 4
+"""One in so many messages of a box is for the last lines."""
 _IDLE = 60.0
 
 
@@ -32,8 +40,12 @@ class _Feed:
     """How far the log of one execution has been sent."""
 
     taken: Taken
+    begun_at: float
+    due: float = 0.0
+    """When to look at it again, unless it has ended."""
     next_line: int = 1
     sent: int = 0
+    pieces: int = 0
     ended: bool = False
 
 
@@ -41,9 +53,13 @@ class LogFeed(Loop):
     """Turns logs into drafts."""
 
     def __init__(
-        self, logs: RunLogs, outgoing: Outgoing, wakes: Loop, clock: Clock, events: Events, *, limit: int
+        self, logs: RunLogs, outgoing: Outgoing, wakes: Loop, clock: Clock, events: Events, *, limit: int, room: int
     ) -> None:
+        """``limit`` is in bytes of a log, ``room`` in messages of its box."""
         super().__init__(clock, events)
+        self._spread = max(1, room // _PAUSES)
+        self._last = max(1, room // _RESERVE)
+        self._most = room - self._last
         self._logs = logs
         self._outgoing = outgoing
         self._wakes = wakes
@@ -55,7 +71,7 @@ class LogFeed(Loop):
 
     def begin(self, taken: Taken) -> None:
         """Follow the log of an execution."""
-        self._feeds[taken.id] = _Feed(taken)
+        self._feeds[taken.id] = _Feed(taken, self.clock.monotonic())
 
     def drop(self, log_id: int) -> None:
         """It was not begun here."""
@@ -99,7 +115,7 @@ class LogFeed(Loop):
             feed = self._feeds.get(log_id)
             if feed is None:
                 self._grown.pop(log_id, None)
-            else:
+            elif feed.ended or feed.due <= self.clock.monotonic():
                 self._send(feed, self._limit)
 
     def _send(self, feed: _Feed, budget: int) -> None:
@@ -110,6 +126,8 @@ class LogFeed(Loop):
                 sent = self._send_page(feed)
                 budget -= sent
                 if not sent:
+                    now = self.clock.monotonic()
+                    feed.due = now + max(LOOK_EVERY, (now - feed.begun_at) / self._spread)
                     return
                 if budget <= 0:
                     break
@@ -119,14 +137,14 @@ class LogFeed(Loop):
     def _send_page(self, feed: _Feed) -> int:
         """Draft one page; how many bytes, 0 when there is nothing more for now."""
         taken, ended = feed.taken, feed.ended
-        if feed.sent >= self._limit:
+        if feed.sent >= self._limit or feed.pieces >= self._most:
             if ended:
                 self._send_tail(feed)
             return 0
         page = self._logs.read(taken.id, taken.log_time, feed.next_line, finished=ended)
         text = page.content if page.to_line >= page.from_line else ""
         if text or page.to_line >= page.from_line or page.end:
-            self._outgoing.add_lines(taken, feed.next_line, text, end=page.end)
+            feed.pieces += self._outgoing.add_lines(taken, feed.next_line, text, end=page.end)
         feed.next_line, feed.sent = page.to_line + 1, feed.sent + len(text)
         if page.end:
             self._feeds.pop(taken.id, None)
@@ -137,7 +155,8 @@ class LogFeed(Loop):
         page = self._logs.tail(feed.taken.id, feed.taken.log_time, LAST_LINES, finished=True)
         lines = page.content.split("\n") if page.to_line >= page.from_line else []
         first = max(page.from_line, feed.next_line)
-        self._outgoing.add_lines(feed.taken, first, "\n".join(lines[first - page.from_line :]), end=True)
+        text = "\n".join(lines[first - page.from_line :])
+        self._outgoing.add_lines(feed.taken, first, text, end=True, most=self._last)
         self._feeds.pop(feed.taken.id, None)
 
     def _forget_oldest(self) -> None:

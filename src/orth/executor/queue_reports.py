@@ -5,18 +5,25 @@ later one makes superfluous before it was sent is not sent: of a short execution
 a draft is first taken to be posted, so that a repetition after a lost answer bears the same one.
 
 Losing all of this loses nothing: results are in the outbox, logs in their files, and what runs here is in every
-heartbeat. So while the channels are away drafts wait up to a bound, and a box that takes nothing is given up.
+heartbeat. So while the channels are away drafts wait up to a bound. A box that takes nothing is given up, but for its
+last words, and a draft that is too large is given up alone.
+
+A box holds only so much, and how an execution ended must always fit. So progress is said ever more rarely the longer it
+goes on: the words about one execution grow with the logarithm of its time.
 """
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orth.channels.interface import Channels, ChannelsUnavailable
+from orth.channels.interface import BoxFull, Channels, ChannelsUnavailable
+from orth.channels.limits import Limits
 from orth.channels.names import Names
 from orth.clock import Clock, iso
+from orth.errors import Invalid, TooLarge
 from orth.events import Events
 from orth.executor.facts import ReportsGivenUp
 from orth.loop import Loop
@@ -28,6 +35,11 @@ POST_BOXES = 500
 LOG_BYTES = 4 * 1024 * 1024
 """Bytes of log text that wait to be posted; while there are more, files are not read further."""
 GATHER = 0.02
+PROGRESS_SPREAD = 50
+"""Progress that has gone on for so many seconds is said at most once a second, and so forth."""
+CUT_LINE = " …(the rest of this line is too long to be sent)"
+_FRAME = 2_048
+"""Bytes of a message besides its text."""
 _LONGEST_PAUSE = 5.0
 _IDLE = 60.0
 _ENDS = frozenset(Standing) - {Standing.ACCEPTED, Standing.RUNNING, Standing.PROGRESS}
@@ -53,6 +65,9 @@ class Taken:
     cancelled: bool = False
     spoken_of: bool = False
     """Whether anything was said of it."""
+    progress_since: float | None = None
+    progress_at: float = 0.0
+    progress_count: int = 0
 
     @property
     def id(self) -> int:
@@ -85,7 +100,8 @@ Batch = Mapping[str, list[_Draft]]
 class Outgoing:
     """Drafts, by box. Safe from any thread."""
 
-    def __init__(self, names: Names, worker: Worker, clock: Clock) -> None:
+    def __init__(self, names: Names, worker: Worker, clock: Clock, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
         self._names = names
         self._worker = worker
         self._clock = clock
@@ -103,6 +119,8 @@ class Outgoing:
 
     def tell(self, taken: Taken, standing: Standing, **facts: Any) -> bool:
         """Say how an execution stands; ``facts`` are further members of the report. Whether nothing waited before."""
+        if standing is Standing.PROGRESS and not self._may_tell_progress(taken):
+            return False
         facts["timestamp"] = iso(self._clock.now())
         result: CallbackItem | None = facts.get("result")
         draft = _Draft(taken, standing, facts, 400 + (len(result.handle_msg) if result else 0))
@@ -116,12 +134,36 @@ class Outgoing:
             self._drafts[box] = [*waiting, draft]
         return first
 
-    def add_lines(self, taken: Taken, first_line: int, text: str, *, end: bool) -> None:
-        """Say what an execution has written, from ``first_line`` on."""
-        draft = _Draft(taken, None, {"first_line": first_line, "text": text, "end": end or None}, 200 + len(text))
+    def _may_tell_progress(self, taken: Taken) -> bool:
+        now = self._clock.monotonic()
         with self._lock:
-            self._drafts.setdefault(self._names.logs(taken.job_id, taken.id), []).append(draft)
-            self._log_bytes += draft.size
+            if taken.progress_since is None:
+                taken.progress_since = taken.progress_at = now
+            pause = (now - taken.progress_since) / PROGRESS_SPREAD
+            if now - taken.progress_at < pause or taken.progress_count >= self._limits.box // 2:
+                return False
+            taken.progress_at = now
+            taken.progress_count += 1
+            return True
+
+    def has_room_for(self, result: CallbackItem) -> bool:
+        """Whether a result fits into a message."""
+        return _written(result.handle_msg) + _FRAME <= self._limits.message
+
+    def add_lines(self, taken: Taken, first_line: int, text: str, *, end: bool, most: int | None = None) -> int:
+        """Say what an execution has written, from ``first_line`` on, in as many messages as it takes, or the last
+        ``most`` of them; how many.
+        """
+        pieces = pieces_of(first_line, text, self._limits.message - _FRAME)[-(most or 0) :]
+        drafts = [
+            _Draft(taken, None, {"first_line": first, "text": piece, "end": None}, 200 + _written(piece))
+            for first, piece in pieces
+        ]
+        drafts[-1].facts["end"] = end or None
+        with self._lock:
+            self._drafts.setdefault(self._names.logs(taken.job_id, taken.id), []).extend(drafts)
+            self._count(drafts, 1)
+        return len(drafts)
 
     def messages_of(self, batch: Batch) -> dict[str, list[dict[str, Any]]]:
         """Drafts as they are posted."""
@@ -147,17 +189,24 @@ class Outgoing:
         return said.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def next_batch(self) -> Batch:
-        """What to post next: whole boxes, not too many; they are the caller's."""
+        """What to post next, not too much; it is the caller's."""
         batch: dict[str, list[_Draft]] = {}
         size = 0
         with self._lock:
             for box, drafts in self._drafts.items():
-                size += sum(draft.size for draft in drafts)
-                if batch and (size > POST_BYTES or len(batch) == POST_BOXES):
+                if len(batch) == POST_BOXES or size > POST_BYTES:
                     break
-                batch[box] = drafts
+                for draft in drafts:
+                    size += draft.size
+                    if batch and size > POST_BYTES:
+                        break
+                    batch.setdefault(box, []).append(draft)
             for box, drafts in batch.items():
-                del self._drafts[box]
+                left = self._drafts[box][len(drafts) :]
+                if left:
+                    self._drafts[box] = left
+                else:
+                    del self._drafts[box]
                 self._count(drafts, -1)
         for draft in (draft for drafts in batch.values() for draft in drafts if draft.seq is None):
             _number(draft)
@@ -201,6 +250,30 @@ def _is_superfluous(draft: _Draft, later: Standing) -> bool:
     return later in _ENDS or draft.standing is Standing.ACCEPTED or draft.standing is later
 
 
+def _written(text: str) -> int:
+    """How many bytes a text has in a message."""
+    return len(json.dumps(text))
+
+
+def pieces_of(first_line: int, text: str, room: int) -> list[tuple[int, str]]:
+    """Lines in pieces that have no more than ``room`` bytes each in a message, each with the number of its first line.
+    Of a line that does not fit by itself, its beginning.
+    """
+    if _written(text) <= room:
+        return [(first_line, text)]
+    pieces: list[tuple[int, list[str]]] = []
+    left = 0
+    for number, line in enumerate(text.split("\n"), first_line):
+        fitting = line if _written(line) <= room else line[: max(0, room - 2 * len(CUT_LINE)) // 12] + CUT_LINE
+        size = _written(fitting)
+        if not pieces or size > left:
+            pieces.append((number, []))
+            left = room
+        pieces[-1][1].append(fitting)
+        left -= size
+    return [(number, "\n".join(lines)) for number, lines in pieces]
+
+
 class Reports(Loop):
     """Posts drafts. ``hurry`` posts what is there now and says whether it could."""
 
@@ -233,11 +306,41 @@ class Reports(Loop):
             while batch := self._outgoing.next_batch():
                 try:
                     await self._channels.post(self._outgoing.messages_of(batch))
+                except BoxFull as full:
+                    await self._post_last({box: drafts for box, drafts in batch.items() if box in full.boxes})
                 except ChannelsUnavailable:
                     await self._post_apart(batch)
+                except (TooLarge, Invalid):
+                    await self._post_singly(batch)
                 except BaseException:
                     self._outgoing.put_back(batch)
                     raise
+
+    async def _post_last(self, batch: Batch) -> None:
+        """These boxes have no room for all that is to be said: the last words may find some."""
+        for box, drafts in batch.items():
+            given_up = len(drafts) - 1
+            try:
+                await self._channels.post(self._outgoing.messages_of({box: drafts[-1:]}))
+            except (ChannelsUnavailable, TooLarge, Invalid):
+                given_up += 1
+            if given_up:
+                self.events.emit(ReportsGivenUp(given_up, box))
+
+    async def _post_singly(self, batch: Batch) -> None:
+        """One draft cannot be posted, by whatever is in it, and must not keep back the others."""
+        left = {box: list(drafts) for box, drafts in batch.items()}
+        for box, drafts in batch.items():
+            for draft in drafts:
+                try:
+                    await self._channels.post(self._outgoing.messages_of({box: [draft]}))
+                except (BoxFull, TooLarge, Invalid):
+                    self.events.emit(ReportsGivenUp(1, box))
+                except BaseException:
+                    self._outgoing.put_back(left)
+                    raise
+                left[box].remove(draft)
+            del left[box]
 
     async def _post_apart(self, batch: Batch) -> None:
         """One box may be full, and must not keep back the others. When none can be posted, the channels are away."""

@@ -21,9 +21,10 @@ from contextlib import suppress
 from pydantic import ValidationError
 
 from orth.channels.interface import START, Channels, Delivery
+from orth.channels.limits import Limits
 from orth.channels.names import WAITING_LINES, Names
 from orth.clock import Clock
-from orth.domain.executions import FAILURE, SUCCESS
+from orth.domain.executions import FAILURE, SUCCESS, cut
 from orth.errors import OrthError, Unavailable
 from orth.events import Event, Events
 from orth.executor.admission import Admission
@@ -55,6 +56,7 @@ TAKE_AT_ONCE = 100
 STALE_AFTER = 2.0
 """Seconds for which it counts that an execution was not withdrawn."""
 _WORDS = 1_000
+_PROGRESS_TEXT = 1_000
 _REQUEST_OUTLIVES = 10.0
 _AWAY_PAUSE = 0.5
 _FIRST_LOOK, _FULL_PAUSE = 0.001, 1.0
@@ -78,6 +80,7 @@ class QueueTransport:
         queues: Sequence[str],
         places: int,
         log_limit: int,
+        limits: Limits,
         clock: Clock,
         events: Events,
     ) -> None:
@@ -88,12 +91,13 @@ class QueueTransport:
         self.queues = [f"{app_name}.{queue}" for queue in queues]
         """As everybody calls them: two applications may use the same word."""
         self._log_limit = log_limit
+        self._limits = limits
         self._clock = clock
         self._events = events
         self._unlisten: Callable[[], None] | None = None
-        self.link = QueueLink(channels, names, http, by_http, worker, clock=clock, events=events)
+        self.link = QueueLink(channels, names, http, by_http, worker, limits=limits, clock=clock, events=events)
         self.link.queues, self.link.places = tuple(queues), places
-        self.outgoing = Outgoing(names, worker, clock)
+        self.outgoing = Outgoing(names, worker, clock, limits)
         self.loops: list[Loop] = []
 
     def enter(self, admission: Admission, threads: JobThreads, outbox: Outbox, logs: RunLogs) -> list[Loop]:
@@ -102,7 +106,9 @@ class QueueTransport:
         self._threads = threads
         self._outbox = outbox
         self._reports = Reports(self._channels, self.outgoing, clock, events)
-        self._feed = LogFeed(logs, self.outgoing, self._reports, clock, events, limit=self._log_limit)
+        self._feed = LogFeed(
+            logs, self.outgoing, self._reports, clock, events, limit=self._log_limit, room=self._limits.box
+        )
         self.link.enter(self.outgoing, self._reports, self._feed)
         self.cancels = Cancels(self._channels, self._names, self.link.taken, admission, clock, events)
         self.taking = Taking(self, self._channels, self._names, admission, outbox)
@@ -159,7 +165,7 @@ class QueueTransport:
             said = {
                 "done": progress.done,
                 "total": progress.total,
-                "message": progress.message,
+                "message": cut(progress.message, _PROGRESS_TEXT),
                 "eta": progress.eta,
             }
             self.tell(taken, Standing.PROGRESS, progress=said)

@@ -55,9 +55,16 @@ class HeardAnswer(_Answer):
     fresh: bool = False
 
 
+class PostAnswer(_Answer):
+    """Boxes that took nothing."""
+
+    full: tuple[str, ...] = ()
+
+
 _TAKEN = TypeAdapter(dict[str, tuple[Taken, ...]])
 _ENTRIES = TypeAdapter(dict[str, tuple[BoxEntry, ...]])
 _HEARD = TypeAdapter(HeardAnswer)
+_POSTED = TypeAdapter(PostAnswer)
 _COUNT = TypeAdapter(int)
 
 
@@ -87,8 +94,9 @@ class ChannelCalls:
         asked = {"topics": topics, "listener": listener, "wait": wait}
         return _read(_HEARD, self._ask("hear", asked, held_back=wait) or {})
 
-    def post(self, boxes: Mapping[str, Sequence[Json]]) -> None:
-        self._ask("post", {"boxes": boxes})
+    def post(self, boxes: Mapping[str, Sequence[Json]]) -> tuple[str, ...]:
+        """Those that had no room."""
+        return _read(_POSTED, self._ask("post", {"boxes": boxes}) or {}).full
 
     def read(self, after: Mapping[str, str], limit: int) -> dict[str, tuple[BoxEntry, ...]]:
         return _read(_ENTRIES, self._ask("read", {"after": after, "limit": limit}) or {})

@@ -7,6 +7,7 @@ up to ``WAIT_LIMIT`` seconds:
 * ``take {queues, consumer, limit, wait}`` → ``{queue: [{id, message, deliveries}]}``
 * ``done {queue, consumer, deliveries}``, ``give_back {queue, consumer, to_dead_after?}`` → how many
 * ``send {queue, messages}``, ``announce {topic, message}``, ``post {boxes}``, ``remove {boxes}``
+* ``post`` → ``{full: [box]}`` when some took nothing: they have no room, or a message is too large
 * ``read {after, limit, wait?}`` → ``{box: [{position, message}]}``; with ``wait`` it waits until one of them grows
 * ``hear {topics, listener, wait}`` → ``{heard: [{topic, message}], missed, fresh}``. A listener is remembered between
   two calls; ``fresh`` says that this one was not, so that what came before was not heard.
@@ -25,10 +26,10 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from orth.channels.interface import START, Channels, Entry, Listening
+from orth.channels.interface import START, BoxFull, Channels, Entry, Listening
 from orth.channels.names import Names
 from orth.clock import Clock
-from orth.errors import Forbidden, InvalidMessage, TooBusy, Unavailable
+from orth.errors import Forbidden, InvalidMessage, TooBusy, TooLarge, Unavailable
 from orth.wire.messages import BODY_LIMIT
 from orth.wire.strict_json import read_json
 
@@ -283,8 +284,21 @@ class ChannelDoor:
 
     async def _post(self, body: bytes) -> object:
         asked = _read_body(_Post, body)
-        await self._open.post({self._allowed.post(box): messages for box, messages in asked.boxes.items()})
+        boxes = {self._allowed.post(box): messages for box, messages in asked.boxes.items()}
+        try:
+            await self._open.post(boxes)
+        except BoxFull as full:
+            return {"full": sorted(full.boxes)}
+        except TooLarge:  # one of them, which must not keep back the others
+            return {"full": [box for box, messages in boxes.items() if not await self._takes(box, messages)]}
         return None
+
+    async def _takes(self, box: str, messages: Sequence[Mapping[str, Any]]) -> bool:
+        try:
+            await self._open.post({box: messages})
+        except (BoxFull, TooLarge):
+            return False
+        return True
 
     async def _read(self, body: bytes) -> object:
         asked = _read_body(_Read, body)

@@ -92,7 +92,9 @@ class LogReading:
         ``wait`` seconds for some.
         """
         kept = source.archived
-        if kept is not None and kept.complete and (found := await self._from_archive(kept, from_line)) is not None:
+        # What came in a box is nowhere else once it was archived, complete or not.
+        only = kept is not None and (kept.complete or (source.execution.queue is not None and self._boxes is not None))
+        if only and (found := await self._from_archive(kept, from_line)) is not None:
             return found
         try:
             got = await self.executor_page(source, from_line, wait=wait)
