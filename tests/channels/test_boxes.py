@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from orth.channels.interface import START, Channels, ChannelsUnavailable, Entry, Message
+from orth.channels.interface import START, BoxFull, Channels, ChannelsUnavailable, Entry, Message
 from orth.channels.limits import Limits
 from orth.errors import Invalid, TooLarge
 from tests.channels.conftest import Site
@@ -178,6 +178,11 @@ async def test_a_full_box_takes_a_post_whole_or_not_at_all(site: Site) -> None:
     assert await contents(channels, STATUS) == [1, 2, 3, 4]
     await channels.post({STATUS: messages(1, first=5), LOGS: messages(5)})
     assert await contents(channels, STATUS) == [1, 2, 3, 4, 5]
+    await channels.remove([LOGS])
+    with pytest.raises(BoxFull) as refused:
+        await channels.post({STATUS: messages(1), LOGS: messages(1, first=7)})
+    assert refused.value.boxes == {STATUS}
+    assert await contents(channels, LOGS) == [7], "the others have theirs"
     await channels.remove([STATUS])
     await channels.post({STATUS: messages(5)})
 

@@ -271,3 +271,18 @@ async def test_asking_for_nothing_gives_nothing(channels: Channels) -> None:
 
 async def test_a_backend_that_answers_says_so(channels: Channels) -> None:
     await channels.check()
+
+
+@pytest.mark.parametrize("name", ["(given back)", "(else)", "", " c"])
+async def test_nobody_takes_under_a_name_that_is_reserved_or_none(channels: Channels, name: str) -> None:
+    await channels.send(Q, messages(2))
+    await channels.take([Q], "c", limit=1, wait=0.0)
+    await channels.give_back(Q, "c")
+    with pytest.raises(Invalid):
+        await channels.take([Q], name, limit=1, wait=0.0)
+    with pytest.raises(Invalid):
+        await channels.done(Q, name, ["1"])
+    if name == "(given back)":
+        with pytest.raises(Invalid):
+            await channels.give_back(Q, name)
+    assert numbers(await take(channels, "d")) == [1, 2]

@@ -11,6 +11,7 @@ import pytest
 import redis
 import redis.asyncio
 
+from orth.channels import redis_scripts as scripts
 from orth.channels.interface import ChannelsUnavailable, Heard
 from orth.channels.limits import Limits
 from orth.channels.redis import RedisChannels
@@ -360,3 +361,13 @@ async def test_cleaning_forgets_consumers_that_are_gone_and_never_one_that_holds
         await channels.clean(0)
         assert {one["name"] for one in await outsider.xinfo_consumers(Q, "takers")} == {b"holder"}
         assert await channels.consumers(Q) == {"holder": 1}
+
+
+async def test_no_consumer_goes_with_what_it_has(redis_url: str) -> None:
+    async with opened(redis_url) as channels:
+        await channels.send(Q, [{"n": 1}, {"n": 2}])
+        await channels.take([Q], "one", limit=2, wait=0)
+        assert await channels.give_back(Q, "one") == 2
+        arguments = (scripts.BACK, 5, 500, 10)
+        assert await channels._run(scripts.GIVE_BACK, [Q, Q + scripts.DEAD], arguments) == 2
+        assert numbers(await channels.take([Q], "two", limit=9, wait=0)) == [1, 2]

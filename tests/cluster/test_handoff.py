@@ -1,10 +1,14 @@
 """Handing over: the four cases as a decision, and as they go with others, without them, and without messages."""
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import pytest
 
+from orth.channels.interface import ChannelsUnavailable, Listening, Message
+from orth.channels.memory import MemoryChannels
 from orth.cluster.handoff import Rules, Step, next_step, stay_until
 from orth.cluster.notices import Reason
 from orth.cluster.ownership_facts import HandoffsSettled
@@ -118,6 +122,32 @@ async def test_without_messages_the_others_find_the_rows(live_site: Site) -> Non
     while not await live_site.db.tx(adoptable, 10):
         assert not handing.done()
     for _ in range(3):  # a look, and its part of what it has seen, twice
+        await two.tending.turn()
+    assert await handing == (2, [])
+    assert await two.owns() == ids
+
+
+class Unheard(MemoryChannels):
+    """Channels whose server is away."""
+
+    @asynccontextmanager
+    async def listen(self, topics: Sequence[str]) -> AsyncIterator[Listening]:
+        raise ChannelsUnavailable(f"{len(topics)} topics cannot be listened to.")
+        yield
+
+    async def send(self, queue: str, messages: Sequence[Message]) -> None:
+        raise ChannelsUnavailable(f"{queue} does not take {len(messages)} messages.")
+
+
+async def test_while_the_channels_are_away_the_others_find_the_rows(live_site: Site) -> None:
+    live_site.channels = Unheard(live_site.clock)
+    one, two = live_site.node("one"), live_site.node("two", channels=False)
+    ids = await live_site.sent(2)
+    await one.takes(ids)
+    handing = asyncio.create_task(settled(one, *ids))
+    while not await live_site.db.tx(adoptable, 10):
+        assert not handing.done()
+    for _ in range(3):
         await two.tending.turn()
     assert await handing == (2, [])
     assert await two.owns() == ids

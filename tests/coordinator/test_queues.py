@@ -1,16 +1,24 @@
 """Executions on queue transport, from their trigger to their result, with a coordinator that turns."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from orth.channels.interface import START
+from orth.channels.interface import START, ChannelsUnavailable, Message
 from orth.channels.limits import Limits
-from orth.coordinator.facts import OfferImpossible, OffersReclaimed, OffersRepeated, QueuesAway, QueuesBack
+from orth.coordinator.facts import (
+    AnswersUndelivered,
+    OfferImpossible,
+    OffersReclaimed,
+    OffersRepeated,
+    QueuesAway,
+    QueuesBack,
+)
+from orth.coordinator.log_keeping import LEFT_OUT
 from orth.coordinator.logs.reading import Page
 from orth.coordinator.node import Coordinator
 from orth.domain import reasons
@@ -350,3 +358,117 @@ async def test_channels_that_forget_everything_cost_time_and_nothing_else(tmp_pa
 
 async def _leader(site: QueueSite) -> Coordinator | None:
     return next((one for one in site.coordinators if one.work.election.term is not None), None)
+
+
+def narrow_site(folder: Path, **coordinator: Any) -> QueueSite:
+    """One whose boxes hold five messages."""
+    settings = quick_settings(folder, **coordinator)
+    site = QueueSite(f"sqlite:///{folder / 'orth.db'}", folder, settings=settings)
+    site.channels = ForgetfulChannels(site.clock, Limits(box=5))
+    return site
+
+
+async def test_a_full_status_box_keeps_nobody_from_ending(tmp_path: Path) -> None:
+    async with narrow_site(tmp_path, lost_after="1s") as site:
+        ids = [await site.trigger(await site.job()) for _ in range(2)]
+        async with Worker(site.channels) as worker:
+            for dispatch in await worker.take(limit=1) + await worker.take(limit=1):
+                await worker.accept(dispatch)
+                for _ in range(4 if dispatch.execution_id == ids[0] else 0):
+                    await worker.say(dispatch, Standing.PROGRESS)
+            for one in ids:
+                await site.until(one, lambda it: it.phase in (Phase.DISPATCHED, Phase.RUNNING))
+            worker.fall_silent()
+            await asyncio.sleep(0)
+            await worker.beat("Stopped")
+        for one in ids:
+            ended = await site.until(one, lambda it: it.status.terminal, 30.0)
+            assert (ended.status, ended.reason_code) == (Status.FAILED, reasons.RESULT_LOST)
+
+
+class Mute(ForgetfulChannels):
+    """Channels that take no word, once they are full of something else."""
+
+    full = False
+
+    async def post(self, boxes: Mapping[str, Sequence[Message]]) -> None:
+        if self.full:
+            raise ChannelsUnavailable("There is no memory left for any box.")
+        await super().post(boxes)
+
+
+async def test_what_is_lost_ends_though_nothing_can_be_said_of_it(tmp_path: Path) -> None:
+    site = QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path, settings=quick_settings(tmp_path, lost_after="1s"))
+    site.channels = channels = Mute(site.clock)
+    async with site:
+        one = await site.trigger(await site.job())
+        async with Worker(channels) as worker:
+            (dispatch,) = await worker.take()
+            await worker.accept(dispatch)
+            await site.until(one, lambda it: it.phase is Phase.DISPATCHED)
+            channels.full = True
+            worker.fall_silent()
+            await asyncio.sleep(0)
+            await worker.beat("Stopped")
+        ended = await site.until(one, lambda it: it.status.terminal, 30.0)
+        assert (ended.status, ended.reason_code) == (Status.FAILED, reasons.RESULT_LOST)
+
+
+async def test_one_with_a_full_status_box_is_told_of_its_kill(tmp_path: Path) -> None:
+    async with narrow_site(tmp_path) as site:
+        one = await site.trigger(await site.job())
+        async with Worker(site.channels) as worker, site.channels.listen([NAMES.cancel]) as ear:
+            (dispatch,) = await worker.take()
+            await worker.accept(dispatch)
+            for _ in range(4):
+                await worker.say(dispatch, Standing.PROGRESS)
+            killed = await site.coordinators[0].care.time_limits._killing.kill(one, "admin")
+            assert killed.told
+            (heard,) = await ear.next(5.0)
+            assert heard.message["executionId"] == one
+
+
+async def test_an_executor_that_cannot_be_answered_holds_nothing_up(tmp_path: Path) -> None:
+    async with narrow_site(tmp_path) as site:
+        job = await site.job()
+        one, other = await site.trigger(job), await site.trigger(await site.job())
+        async with Worker(site.channels) as worker:
+            await site.channels.post({NAMES.acknowledged(worker.incarnation): [{"executionId": 1}] * 5})
+            first, second = await worker.take(limit=1) + await worker.take(limit=1)
+            assert [first.execution_id, second.execution_id] == [one, other]
+            await worker.accept(first)
+            await worker.log(first, 1, "all of it", end=True)
+            await worker.finish(first)
+            assert (await site.until(one, lambda it: it.status.terminal)).status is Status.SUCCESS
+            await site.recorder.seen(AnswersUndelivered)
+            await worker.accept(second)
+            await site.until(other, lambda it: it.phase is Phase.DISPATCHED)
+            box = NAMES.logs(job.id, one)
+            await eventually(lambda: site.channels.read({box: START}, limit=1), lambda found: not found.get(box))
+        assert len(site.recorder.all(AnswersUndelivered)) == 1, "the result was not read again and again"
+
+
+@pytest.mark.parametrize("end_came", [True, False])
+async def test_a_log_of_which_something_did_not_come_is_not_called_complete(site: QueueSite, end_came: bool) -> None:
+    job = await site.job()
+    one = await site.trigger(job)
+    coordinator = site.coordinators[0]
+    logs = coordinator.records.logs
+    async with Worker(site.channels) as worker:
+        (dispatch,) = await worker.take()
+        await worker.accept(dispatch)
+        await site.until(one, lambda it: it.phase is Phase.DISPATCHED)
+        await worker.log(dispatch, 1, "first\nsecond")
+        if end_came:
+            await worker.log(dispatch, 9, "", end=True)
+        await worker.finish(dispatch)
+        await site.until(one, lambda it: it.status.terminal)
+        box = NAMES.logs(job.id, one)
+        await eventually(lambda: site.channels.read({box: START}, limit=1), lambda found: not found.get(box), 20.0)
+    source = await logs.source(one)
+    assert source.archived is not None
+    assert not source.archived.complete
+    page = await logs.page(source, 2)
+    assert list(page.lines.texts) == ["second"]
+    page = await logs.page(source, 3)
+    assert (list(page.lines.texts), page.end) == ([LEFT_OUT], True)

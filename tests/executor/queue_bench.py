@@ -159,6 +159,7 @@ class QueueRig:
             queues=self.settings.queues,
             places=self.settings.queue_concurrency,
             log_limit=self.settings.queue_log_limit,
+            limits=self.settings.channels_limits,
             clock=SystemClock(),
             events=self.ears,
         )

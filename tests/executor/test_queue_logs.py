@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from orth.channels.names import Names
-from orth.clock import SystemClock
+from orth.clock import Clock, SystemClock
 from orth.executor.queue_logs import ENDED_KEPT, LAST_LINES, WITH_RESULT, LogFeed
 from orth.executor.queue_reports import LOG_BYTES, Outgoing, Taken, Worker
 from orth.executor.run_logs import RunLogs
 from orth.loop import Loop
 from orth.wire.channel_messages import Dispatch
-from tests.executor.bench import NOON, Ears
+from tests.executor.bench import NOON, Ears, HandClock
 from tests.executor.queue_bench import dispatch
 
 
@@ -24,8 +24,8 @@ class Bell(Loop):
 class Desk:
     """A feed, its logs and what it has drafted."""
 
-    def __init__(self, folder: Path, limit: int = 1024 * 1024, room: int = 10_000) -> None:
-        clock, ears = SystemClock(), Ears()
+    def __init__(self, folder: Path, limit: int = 1024 * 1024, room: int = 10_000, clock: Clock | None = None) -> None:
+        clock, ears = clock or SystemClock(), Ears()
         self.logs = RunLogs(folder, clock, ears)
         self.outgoing = Outgoing(Names(), Worker("rig:1", "this-process"), clock)
         self.feed = LogFeed(self.logs, self.outgoing, Bell(clock, ears), clock, ears, limit=limit, room=room)
@@ -141,12 +141,56 @@ def _all(desk: Desk) -> dict[str, Any]:
 
 
 async def test_not_every_log_that_ended_is_kept_in_mind(desk: Desk) -> None:
-    desk.outgoing.add_lines(desk.begin(1), 1, "x" * LOG_BYTES, end=False)  # the channels take nothing
+    desk.outgoing.add_lines(desk.begin(1), 1, "\n".join(["x" * 1024] * 4096), end=False)  # the channels take nothing
     for log_id in range(2, ENDED_KEPT + 200):
         desk.feed.end([desk.begin(log_id)])
-    desk.outgoing.next_batch()
+    while desk.outgoing.next_batch():
+        pass
     while desk.feed._grown:
         await desk.feed.turn()
         desk.collect()
     assert ENDED_KEPT - 1 <= len(desk.pieces) <= ENDED_KEPT + 1
     assert max(desk.pieces) == ENDED_KEPT + 199
+
+
+@pytest.mark.parametrize(("room", "hours"), [(20, 1), (1_000, 8)])
+async def test_a_log_that_grows_for_long_fits_its_box_to_the_last_line(tmp_path: Path, room: int, hours: int) -> None:
+    clock = HandClock()
+    desk = Desk(tmp_path, room=room, clock=clock)
+    taken = desk.begin(7)
+    log = desk.logs.open(7, NOON)
+    for number in range(hours * 360):
+        log.write(f"line {number}")
+        clock.advance(10)
+        await desk.feed.turn()
+        desk.collect()
+    log.write("the last")
+    log.close()
+    desk.feed.end([taken])
+    await desk.feed.turn()
+    desk.collect()
+    assert 5 < len(desk.pieces[7]) < room * 3 // 4
+    assert list(desk.lines(7)) == list(range(1, hours * 360 + 2))
+    assert desk.pieces[7][-1]["end"]
+
+
+async def test_when_most_of_the_box_is_used_up_the_last_lines_still_fit(tmp_path: Path) -> None:
+    clock = HandClock()
+    desk = Desk(tmp_path, room=8, clock=clock)
+    taken = desk.begin(7)
+    log = desk.logs.open(7, NOON)
+    for number in range(1, 21):
+        log.write("\n".join([f"line {number}"] * 20))
+        clock.advance(2.0**number)  # so that it is always due
+        await desk.feed.turn()
+        desk.collect()
+    log.write("the last")
+    log.close()
+    desk.feed.end([taken])
+    await desk.feed.turn()
+    desk.collect()
+    numbers = list(desk.lines(7))
+    assert len(desk.pieces[7]) <= 8
+    assert numbers[-1] == 401
+    assert len(numbers) < 401, "something was left out, and the numbers show it"
+    assert desk.pieces[7][-1]["end"]

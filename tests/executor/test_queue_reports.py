@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from orth.channels.interface import START, ChannelsUnavailable, Message
+from orth.channels.limits import Limits
 from orth.channels.memory import MemoryChannels
 from orth.channels.names import Names
 from orth.clock import SystemClock
 from orth.executor.facts import ReportsGivenUp
-from orth.executor.queue_reports import LOG_BYTES, Outgoing, Reports, Taken, Worker
+from orth.executor.queue_reports import CUT_LINE, LOG_BYTES, Outgoing, Reports, Taken, Worker, pieces_of
 from orth.wire.channel_messages import Dispatch, Standing
 from orth.wire.messages import CallbackItem
 from tests.executor.bench import Ears, HandClock
@@ -142,3 +143,89 @@ async def test_while_the_channels_are_away_everything_waits(outgoing: Outgoing, 
     channels.away = False
     await reports.hurry()
     assert await channels.statuses(NAMES.status(1, 7)) == ["Accepted", "Running", "Failed"]
+
+
+async def words_of(channels: MemoryChannels, box: str) -> list[Message]:
+    return [entry.message for entry in (await channels.read({box: START}, limit=10_000)).get(box, ())]
+
+
+@pytest.mark.parametrize(("limit", "most"), [(10_000, 700), (20, 13)])
+async def test_progress_for_a_month_leaves_room_for_the_end(
+    ears: Ears, clock: HandClock, limit: int, most: int
+) -> None:
+    limits = Limits(box=limit)
+    channels = MemoryChannels(clock, limits)
+    outgoing = Outgoing(NAMES, Worker("rig:1", "this-process"), clock, limits)
+    reports = Reports(channels, outgoing, clock, ears)
+    one = taken(7)
+    for standing in (Standing.ACCEPTED, Standing.RUNNING):
+        outgoing.tell(one, standing)
+        await reports.hurry()
+    for _ in range(100_000):
+        outgoing.tell(one, Standing.PROGRESS, progress={"done": 1})
+        clock.advance(26)
+        if len(outgoing):
+            await reports.hurry()
+    outgoing.tell(one, Standing.COMPLETED, result=CallbackItem(log_id=7, handle_code=200))
+    await reports.hurry()
+    words = await words_of(channels, NAMES.status(1, 7))
+    assert 5 < len(words) <= most
+    assert words[-1]["status"] == "Completed"
+    assert not ears.of(ReportsGivenUp)
+
+
+async def test_one_draft_that_is_too_large_keeps_nobody_back(ears: Ears, clock: HandClock) -> None:
+    channels = MemoryChannels(clock, Limits(message=5_000))
+    outgoing = Outgoing(NAMES, Worker("rig:1", "this-process"), clock, Limits())  # it does not know better
+    reports = Reports(channels, outgoing, clock, ears)
+    outgoing.tell(taken(7), Standing.RUNNING)
+    outgoing.tell(taken(8), Standing.PROGRESS, progress={"message": "x" * 6_000})
+    outgoing.tell(taken(9), Standing.COMPLETED, result=CallbackItem(log_id=9, handle_code=200))
+    await reports.hurry()
+    statuses = [[word["status"] for word in await words_of(channels, NAMES.status(1, one))] for one in (7, 8, 9)]
+    assert statuses == [["Running"], [], ["Completed"]]
+    assert len(outgoing) == 0
+
+
+async def test_the_last_words_find_room_where_all_of_them_do_not(ears: Ears, clock: HandClock) -> None:
+    channels = MemoryChannels(clock, Limits(box=2))
+    outgoing = Outgoing(NAMES, Worker("rig:1", "this-process"), clock)
+    reports = Reports(channels, outgoing, clock, ears)
+    one = taken(7)
+    for line in range(1, 5):
+        outgoing.add_lines(one, line, f"line {line}", end=line == 4)
+    await reports.hurry()
+    assert [word["firstLine"] for word in await words_of(channels, NAMES.logs(1, 7))] == [4]
+    assert [given_up.count for given_up in ears.of(ReportsGivenUp)] == [3]
+    assert len(outgoing) == 0
+
+
+def test_results_that_do_not_fit_go_another_way(clock: HandClock) -> None:
+    outgoing = Outgoing(NAMES, Worker("rig:1", "this-process"), clock, Limits(message=65_536))
+    assert outgoing.has_room_for(CallbackItem(log_id=7, handle_code=200, handle_msg="x" * 50_000))
+    assert not outgoing.has_room_for(CallbackItem(log_id=7, handle_code=200, handle_msg="\x01" * 50_000))
+
+
+@pytest.mark.parametrize("line", ["z" * 100, "\x01" * 100, "\U0001f600" * 100, ""])
+async def test_pages_of_log_are_cut_to_what_a_message_holds(ears: Ears, clock: HandClock, line: str) -> None:
+    limits = Limits(message=16_384)
+    channels = MemoryChannels(clock, limits)
+    outgoing = Outgoing(NAMES, Worker("rig:1", "this-process"), clock, limits)
+    text = "\n".join([line] * 3_000)
+    outgoing.add_lines(taken(7), 5, text, end=True)
+    await Reports(channels, outgoing, clock, ears).hurry()
+    pieces = await words_of(channels, NAMES.logs(1, 7))
+    assert "\n".join(piece["text"] for piece in pieces) == text
+    at = 5
+    for piece in pieces:
+        assert piece["firstLine"] == at
+        at += piece["text"].count("\n") + 1
+    assert [bool(piece.get("end")) for piece in pieces] == [False] * (len(pieces) - 1) + [True]
+
+
+def test_of_a_line_that_no_message_holds_the_beginning_is_sent() -> None:
+    pieces = pieces_of(1, "a\n" + "y" * 40_000 + "\nb", 10_000)
+    lines = "\n".join(text for _, text in pieces).split("\n")
+    assert (lines[0], lines[2]) == ("a", "b")
+    assert lines[1].startswith("yyy")
+    assert lines[1].endswith(CUT_LINE)

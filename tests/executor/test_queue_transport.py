@@ -297,3 +297,25 @@ async def test_two_executors_share_the_work(app: Handlers, tmp_path: Path, opene
             done[result["incarnation"]] = done.get(result["incarnation"], 0) + 1
         assert set(done) == {"one", "two"}
         await sooner_or_later(lambda: not len(one.runtime.outbox) and not len(two.runtime.outbox))
+
+
+async def test_a_small_box_of_acknowledgements_is_emptied_in_time(app: Handlers, tmp_path: Path) -> None:
+    channels = MemoryChannels(SystemClock(), Limits(box=6))
+    async with Owner(channels) as owner, QueueRig(app, tmp_path, channels, channels_limits=Limits(box=6)) as rig:
+        for number in range(1, 21):
+            await owner.send(dispatch(number, "hello", job_id=number))
+            await sooner_or_later(lambda number=number: number in owner.results() and not len(rig.runtime.outbox))
+        assert rig.desk.results == [], "none had to go over HTTP"
+
+
+async def test_a_box_of_acknowledgements_that_is_full_is_emptied(app: Handlers, tmp_path: Path) -> None:
+    """The coordinators may allow less than this executor was told."""
+    channels = MemoryChannels(SystemClock(), Limits(box=4))
+    box = NAMES.acknowledged(tmp_path.name)
+    async with Owner(channels) as owner, QueueRig(app, tmp_path, channels) as rig:
+        await channels.post({box: [{"executionId": 99, "verdict": "stored"}] * 4})
+        await owner.send(dispatch(1, "hello", job_id=1))
+        await sooner_or_later(lambda: len(rig.desk.results) == 1 and not len(rig.runtime.outbox))
+        await owner.send(dispatch(2, "hello", job_id=2))
+        await sooner_or_later(lambda: not len(rig.runtime.outbox) and rig.transport.link.taken == {})
+        assert len((await channels.read({box: ""}, limit=9)).get(box, [])) < 4

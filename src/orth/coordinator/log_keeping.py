@@ -63,6 +63,8 @@ class _Packing:
         self.copy = Copy(archives, execution_id, now, plan)
         self.whole = False
         self._last = 0
+        self._end_lost = False
+        """Whether the end was told, and not all that comes before it."""
         self._fits = True
 
     def add(self, entries: Sequence[Entry]) -> None:
@@ -74,9 +76,9 @@ class _Packing:
             self.whole = self.whole or bool(piece.end)
             lines = lines_after(piece, self._last)
             if not lines.texts:
-                if piece.first_line > self._last + 1:  # the end, and not all before it has come
-                    self.copy.gap()
+                self._end_lost = piece.first_line > self._last + 1
                 continue
+            self._end_lost = False
             if lines.first != self._last + 1:
                 self.copy.gap()
                 self._add(together)
@@ -96,7 +98,7 @@ class _Packing:
             self.copy.add_last(pieces[-1])
 
     def finish(self) -> None:
-        if not self.whole:
+        if not self.whole or self._end_lost:
             self.copy.gap()
             self.copy.add_last(Lines(self._last + 1, self._last + 1, [LEFT_OUT]))
         self.copy.finish()

@@ -19,8 +19,9 @@ The decisions are pure functions; ``workers`` has what they go by.
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from orth.channels.interface import START, Channels, ChannelsUnavailable, Entry, Heard, Listening
 from orth.channels.names import Names
@@ -202,13 +203,14 @@ class Queueing(LeaderLoop):
             self._missing, self._in_hand = {}, {}
             raise
         failures: list[OrthError] = []
-        for step in (
-            lambda: self._offer_again(term, rows, seen),
-            lambda: self._end_lost(term, rows, seen),
-            lambda: self._end_old(term, rows),
-            lambda: self._tell_left_over(seen.named),
+        steps: tuple[Callable[[], Awaitable[None]], ...] = (
+            partial(self._offer_again, term, rows, seen),
+            partial(self._end_lost, term, rows, seen),
+            partial(self._end_old, term, rows),
+            partial(self._tell_left_over, seen.named),
             self._clean,
-        ):
+        )
+        for step in steps:
             try:
                 await step()
             except TermEnded:

@@ -39,7 +39,8 @@ SHORT_PATIENCE = 0.1
 AWAY_PAUSE = 5.0
 """Seconds for which channels that failed are not asked about results."""
 BOX_LIMIT = 5_000
-"""Acknowledgements read after which the box is emptied, or half as many as it holds if that is less. One that comes at that moment is lost, and HTTP brings it."""
+"""Acknowledgements read after which the box is emptied, or half as many as it holds if that is less. One that comes at
+that moment is lost, and HTTP brings it."""
 _READ_AT_ONCE = 1_000
 _FIRST_LOOK, _LONGEST_LOOK = 0.005, 0.1
 _THREAD_PATIENCE = 10.0

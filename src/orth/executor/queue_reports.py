@@ -154,7 +154,8 @@ class Outgoing:
         """Say what an execution has written, from ``first_line`` on, in as many messages as it takes, or the last
         ``most`` of them; how many.
         """
-        pieces = pieces_of(first_line, text, self._limits.message - _FRAME)[-(most or 0) :]
+        pieces = pieces_of(first_line, text, self._limits.message - _FRAME)
+        pieces = pieces if most is None else pieces[-most:]
         drafts = [
             _Draft(taken, None, {"first_line": first, "text": piece, "end": None}, 200 + _written(piece))
             for first, piece in pieces
@@ -318,14 +319,17 @@ class Reports(Loop):
 
     async def _post_last(self, batch: Batch) -> None:
         """These boxes have no room for all that is to be said: the last words may find some."""
-        for box, drafts in batch.items():
-            given_up = len(drafts) - 1
-            try:
-                await self._channels.post(self._outgoing.messages_of({box: drafts[-1:]}))
-            except (ChannelsUnavailable, TooLarge, Invalid):
-                given_up += 1
-            if given_up:
-                self.events.emit(ReportsGivenUp(given_up, box))
+        last = {box: drafts[-1:] for box, drafts in batch.items() if len(drafts) > 1}
+        given_up = sum(map(len, batch.values())) - len(last)
+        try:
+            if last:
+                await self._channels.post(self._outgoing.messages_of(last))
+        except BoxFull as full:
+            given_up += len(full.boxes)
+        except BaseException:
+            self._outgoing.put_back(last)
+            raise
+        self.events.emit(ReportsGivenUp(given_up, ", ".join(list(batch)[:3])))
 
     async def _post_singly(self, batch: Batch) -> None:
         """One draft cannot be posted, by whatever is in it, and must not keep back the others."""

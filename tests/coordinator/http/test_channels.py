@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from orth.channels.interface import START
+from orth.channels.interface import START, BoxFull
+from orth.channels.limits import Limits
 from orth.channels.memory import MemoryChannels
 from orth.channels.names import Names
 from orth.channels.remote import RemoteChannels
@@ -130,6 +131,20 @@ async def test_boxes_are_written_and_read_on(door: Door) -> None:
     assert (first.message, second.message) == ({"seq": 1}, {"seq": 2})
     assert await door.remote.read({box: second.position}, limit=10) in ({}, {box: []})
     assert [one.message for one in (await door.remote.read({box: first.position}, limit=10))[box]] == [{"seq": 2}]
+
+
+async def test_boxes_that_take_nothing_are_named_and_the_others_have_theirs(door: Door) -> None:
+    door.channels._limits = Limits(box=2, message=1_000)
+    full, large, good = (NAMES.status(3, number) for number in (1, 2, 3))
+    with pytest.raises(BoxFull) as refused:
+        await door.remote.post({full: [{"seq": 1}] * 3, good: [{"seq": 1}]})
+    assert refused.value.boxes == {full}
+    with pytest.raises(BoxFull) as refused:
+        await door.remote.post({large: [{"text": "x" * 1_000}], good: [{"seq": 2}]})
+    assert refused.value.boxes == {large}
+    found = await door.remote.read(dict.fromkeys((full, large, good), START), limit=10)
+    assert [entry.message for entry in found.pop(good)] == [{"seq": 1}, {"seq": 2}]
+    assert not any(found.values())
 
 
 async def test_reading_waits_until_a_box_grows(door: Door) -> None:
