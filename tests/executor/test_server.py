@@ -156,6 +156,7 @@ def test_health_is_open_but_details_need_the_token(ran: Rig) -> None:
     assert (status, json.loads(body)) == (200, {"status": "ok"})
     told = json.loads(ran.runtime.handle("/health", b"", HEADERS, method="GET")[1])
     assert abs(told.pop("now") - ran.clock.now()) < 60_000
+    assert 0 <= told.pop("tick") <= ran.clock.monotonic() * 1000
     assert told == {
         "status": "ok",
         "incarnation": "this-process",
