@@ -32,6 +32,28 @@ def test_a_broken_listener_is_dropped_and_the_others_hear(caplog: pytest.LogCapt
     assert sum("a listener failed" in record.message for record in caplog.records) == 1
 
 
+class Unwritable(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        raise RuntimeError("no room")
+
+
+def test_a_log_that_cannot_be_written_stops_nobody_and_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(_event: Event) -> None:
+        raise RuntimeError("broken")
+
+    recorder, handler = Recorder(), Unwritable()
+    events = Events(broken, to_log, recorder)
+    caplog.set_level(logging.INFO, logger="orth")
+    logging.getLogger().addHandler(handler)
+    try:
+        events.emit(Happened("one"))
+    finally:
+        logging.getLogger().removeHandler(handler)
+    events.emit(Happened("two"))
+    assert [event.what for event in recorder.all(Happened)] == ["one", "two"]
+    assert "two happened" in caplog.text
+
+
 def test_listening_can_be_ended() -> None:
     events, recorder = Events(), Recorder()
     stop = events.listen(recorder)

@@ -8,6 +8,7 @@ listener must not stop the work it listens to.
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
@@ -45,8 +46,9 @@ class Events:
             try:
                 listener(event)
             except Exception:
-                log.exception("a listener failed on %s and was removed", type(event).__name__)
                 self._drop(listener)
+                with suppress(Exception):  # whoever writes the log may be what failed
+                    log.exception("a listener failed on %s and was removed", type(event).__name__)
 
     def _drop(self, listener: Listener) -> None:
         self._listeners = tuple(other for other in self._listeners if other is not listener)
@@ -59,7 +61,8 @@ def to_log(event: Event) -> None:
     text = str(event)
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    log.log(event.level, "%s", text)
+    with suppress(Exception):  # a handler of the program's own; the next line may get through
+        log.log(event.level, "%s", text)
 
 
 # --- loops

@@ -42,6 +42,21 @@ def test_output_and_exit_value(processes: Processes) -> None:
     assert run(processes, "echo one; echo two >&2; printf three; exit 5") == (Exit(5), ["one", "two", "three"])
 
 
+def test_the_folder_the_executor_was_started_in_may_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "release-1"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    processes = Processes(SystemClock(), PATH)
+    try:
+        assert run(processes, "echo one") == (Exit(0), ["one"])
+        monkeypatch.chdir(tmp_path)
+        home.rmdir()
+        assert run(processes, "echo two; pwd") == (Exit(0), ["two", "/"])
+        assert run(processes, "echo three") == (Exit(0), ["three"])
+    finally:
+        processes.close()
+
+
 def test_a_child_sees_nothing_of_the_executor(processes: Processes) -> None:
     os.environ["ORTH_TEST_SECRET"] = "hidden"
     with open(os.devnull) as held:

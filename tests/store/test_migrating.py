@@ -203,8 +203,8 @@ def test_who_waits_too_long_for_another_migrator_is_told(
     kind: str, take_lock: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = request.getfixturevalue(kind)
-    monkeypatch.setattr(migrating, "_PATIENCE", 1.0)
-    with opened(url) as engine, engine.connect() as other:
+    with opened(url) as engine, engine.connect() as other, monkeypatch.context() as impatient:
+        impatient.setattr(migrating, "_PATIENCE", 1.0)
         other.execute(sa.text(take_lock))
         with pytest.raises(CannotStart, match=r"Another node has been migrating"):
             upgrade(url)

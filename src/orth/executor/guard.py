@@ -275,7 +275,16 @@ class Guard:
             raise
         finally:
             os.close(output)
-            os.chdir(self._home)
+            self._go_home()
+
+    def _go_home(self) -> None:
+        """Leave the command's folder. It has started by now, so nothing here may fail: where the executor was started
+        may have been moved or removed since.
+        """
+        for folder in (self._home, "/"):
+            with suppress(OSError):
+                os.chdir(folder)
+                return
 
     def _fork(self, conversation: int, output: int) -> int:
         child = os.fork()

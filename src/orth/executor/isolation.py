@@ -217,7 +217,10 @@ class WorkerPool:
             while not self._closed and len(self._idle) < self._warm:
                 made = self._new()
                 with self._lock:
-                    self._idle.append(made)
+                    if not self._closed:
+                        self._idle.append(made)
+                        continue
+                made.close()
         except OrthError:
             return  # the next execution that needs a worker meets the same, and says so in its result
 
