@@ -33,7 +33,7 @@ from tests.cluster.ownership_site import Node, Site, assignments
 from tests.store.builders import NOW
 
 LONG = os.environ.get("ORTH_TEST_FAULTS") == "long"
-EXAMPLES, STEPS = (300, 60) if LONG else (25, 35)
+EXAMPLES, STEPS = (300, 60) if LONG else (15, 35)
 AT_ONCE = Rules(ack_timeout=0.0, tries=2, grace=0.0, hard=1e9)
 QUEUES = ("orchestrix.job.assigned", "orchestrix.job.handoff")
 MOMENTS = st.one_of(st.none(), st.tuples(st.integers(0, 4), st.booleans()))

@@ -54,7 +54,7 @@ from tests.coordinator.ending_site import DELAY, Rows, begin_term, read_found, r
 LONG = os.environ.get("ORTH_TEST_FAULTS") == "long"
 ROUNDS = 5
 """Enough for what is open, and for the children of that."""
-EXAMPLES, STEPS = (300, 50) if LONG else (20, 25)
+EXAMPLES, STEPS = (300, 50) if LONG else (12, 25)
 
 SENT = tuple(phase for phase in OPEN_PHASES if phase is not Phase.OPENED)
 CODES = (SUCCESS, SUCCESS, FAILURE, TIMED_OUT, 404)

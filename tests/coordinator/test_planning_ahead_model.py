@@ -129,7 +129,7 @@ def note_into(calls: list[tuple[int, int]], clusters: list[Cluster]) -> Handlers
 
 @pytest.mark.parametrize("ahead", [0.0, 0.05, 1.0, 5.0])
 @settings(
-    max_examples=6,
+    max_examples=5,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # an example takes a second: too long to make it smaller

@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from orth.clock import SystemClock
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT
 from orth.errors import CannotStart, Invalid
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
-from orth.executor.isolation import target_of
+from orth.executor.isolation import WorkerLink, WorkerPool, target_of
 from orth.executor.worker import FACTS
 from orth.wire.messages import CallbackItem
 from tests.executor.bench import NOON, Rig, eventually
@@ -81,6 +83,27 @@ def test_async_handlers_and_objects(isolated: MakeRig, tmp_path: Path, monkeypat
     assert [count.split()[0] for count in counts] == ["1", "2"], "one life per worker"
     ran.runtime.close()
     assert farewell.read_text().splitlines() == [counts[-1]]
+
+
+class ClosedMeanwhile(WorkerPool):
+    """Is closed by another thread while it makes a worker."""
+
+    def _new(self) -> WorkerLink:
+        made = super()._new()
+        self.below = nurseries_and_below()
+        closing = threading.Thread(target=self.close)
+        closing.start()
+        eventually(lambda: self._closed)
+        return made
+
+
+def test_a_worker_made_while_the_pool_is_closed_does_not_stay() -> None:
+    pool = ClosedMeanwhile(isolated_app, 1, SystemClock(), os.environ)
+    began = time.monotonic()
+    pool.start()
+    eventually(lambda: all(map(is_gone, pool.below)))
+    assert len(pool.below) >= 3, "nursery, guard and worker"
+    assert time.monotonic() - began < 9, "nobody was waited for in vain"
 
 
 def test_a_failure_that_would_come_again_is_final(isolated: MakeRig) -> None:

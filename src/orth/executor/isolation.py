@@ -193,11 +193,8 @@ class WorkerPool:
     def give_back(self, worker: WorkerLink) -> None:
         """Keep it for the next execution; one that died, or was ended, is replaced."""
         if worker.alive:
-            with self._lock:
-                if not self._closed and len(self._idle) < self._warm:
-                    self._idle.append(worker)
-                    return
-            worker.retire()
+            if not self._keep(worker):
+                worker.retire()
             return
         worker.close()
         self._replenish()
@@ -216,13 +213,18 @@ class WorkerPool:
         try:
             while not self._closed and len(self._idle) < self._warm:
                 made = self._new()
-                with self._lock:
-                    if not self._closed:
-                        self._idle.append(made)
-                        continue
-                made.close()
+                if not self._keep(made):
+                    made.close()
         except OrthError:
             return  # the next execution that needs a worker meets the same, and says so in its result
+
+    def _keep(self, worker: WorkerLink) -> bool:
+        """Keep an idle worker; false when there are enough, or the pool was closed meanwhile."""
+        with self._lock:
+            if self._closed or len(self._idle) >= self._warm:
+                return False
+            self._idle.append(worker)
+            return True
 
     def _new(self) -> WorkerLink:
         if self._processes is None:
