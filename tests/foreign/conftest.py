@@ -49,7 +49,7 @@ class Coordinator:
         answer: dict[str, Any] = self.api.call("POST", f"/api/v1/executions/{execution}/kill")
         return answer
 
-    def until(self, execution: int, within: float = 20.0, **members: object) -> dict[str, Any]:
+    def until(self, execution: int, within: float = 60.0, **members: object) -> dict[str, Any]:
         """The execution, once it has these members."""
 
         def look() -> dict[str, Any] | None:
