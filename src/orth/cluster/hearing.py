@@ -4,7 +4,7 @@ import asyncio
 import random
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from orth.channels.interface import Channels, Heard, Listening
 from orth.clock import Clock
@@ -59,15 +59,28 @@ class Hearing(Loop):
         if ear is not None:
             await ear[0].aclose()
 
+    @property
+    def missed(self) -> int:
+        """How much went by unheard since this ear was opened."""
+        return 0 if self._ear is None else self._ear[1].missed
+
+    def listening(self) -> AbstractAsyncContextManager[Listening]:
+        """A new ear; asked for whenever there is none."""
+        return self._channels.listen(self._topics)
+
+    def patience(self) -> float:
+        """Seconds after which a turn goes on though nothing has come."""
+        return _PATIENCE
+
     async def _open(self) -> Listening:
         if self._ear is None:
             stack = AsyncExitStack()
-            self._ear = stack, await stack.enter_async_context(self._channels.listen(self._topics))
+            self._ear = stack, await stack.enter_async_context(self.listening())
         return self._ear[1]
 
     async def _next(self, ear: Listening) -> Sequence[Heard]:
         """What comes next; nothing when this loop is woken, so that it stops at once when it is told to."""
-        coming = asyncio.ensure_future(ear.next(_PATIENCE))
+        coming = asyncio.ensure_future(ear.next(self.patience()))
         woken = asyncio.ensure_future(self._woken.wait())
         try:
             await asyncio.wait((coming, woken), return_when=asyncio.FIRST_COMPLETED)

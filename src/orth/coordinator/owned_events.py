@@ -14,9 +14,8 @@ When an execution is over and its log archived, its boxes go. Those of one that 
 says, for whoever takes its message out of the queue one day, that it must not be begun.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 
 from orth import failpoints
@@ -150,41 +149,17 @@ class OwnedEvents(Hearing):
 
     # --- turning
 
-    async def turn(self) -> float:
-        try:
-            ear = await self._open()
-            self._note(await self._until_news(ear), ear)
-        except BaseException:
-            await self.close()
-            raise
+    async def heard(self, messages: Sequence[Heard]) -> None:
+        self._note(messages)
         await self._read_statuses()
         await self._write_takings()
         await self._see_to_ended()
-        return 0.0
 
-    async def heard(self, messages: Sequence[Heard]) -> None:
-        """A turn does more than hearing, and has its own way."""
-        raise NotImplementedError
+    def listening(self) -> AbstractAsyncContextManager[Listening]:
+        self._news |= dict.fromkeys(self._followed)  # what grew while nobody listened
+        return self._channels.news()
 
-    async def _open(self) -> Listening:
-        if self._ear is None:
-            stack = AsyncExitStack()
-            self._ear = stack, await stack.enter_async_context(self._channels.news())
-            self._news |= dict.fromkeys(self._followed)
-        return self._ear[1]
-
-    async def _until_news(self, ear: Listening) -> Sequence[Heard]:
-        coming = asyncio.ensure_future(ear.next(self._patience()))
-        woken = asyncio.ensure_future(self._woken.wait())
-        try:
-            await asyncio.wait((coming, woken), return_when=asyncio.FIRST_COMPLETED)
-            return await coming if coming.done() else ()
-        finally:
-            for task in (coming, woken):
-                task.cancel()
-            await asyncio.gather(coming, woken, return_exceptions=True)
-
-    def _patience(self) -> float:
+    def patience(self) -> float:
         """Seconds until there is something to do, whether or not there is news by then."""
         if self._news:
             return 0.0
@@ -192,9 +167,9 @@ class OwnedEvents(Hearing):
         oldest = next(iter(self._unwritten.values()), None)
         return longest if oldest is None else min(longest, max(0.0, oldest[1] + _WRITE_AFTER - self.clock.monotonic()))
 
-    def _note(self, heard: Sequence[Heard], ear: Listening) -> None:
-        if ear.missed != self._missed:
-            self._missed = ear.missed
+    def _note(self, heard: Sequence[Heard]) -> None:
+        if self.missed != self._missed:
+            self._missed = self.missed
             self._news |= dict.fromkeys(self._followed)
         for one in heard:
             execution_id = self._execution_of(str(one.message.get("box", "")))
