@@ -10,7 +10,7 @@ import errno
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -26,7 +26,15 @@ from orth.settings import Address
 _BACKLOG = 2048
 CONNECTIONS = 10_000
 _LAST_ANSWERS = 3
-_WITHOUT_US: dict[signal.Signals, Any] = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+_MESSAGE_LIMIT = 64 * 1024
+"""Bytes of a message that comes over a WebSocket."""
+_PING_EVERY = 20.0
+_STOPS = (signal.SIGTERM, signal.SIGINT)
+_WITHOUT_US: dict[signal.Signals, Any] = {
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGHUP: signal.SIG_DFL,
+}
 
 
 @contextmanager
@@ -84,6 +92,15 @@ class WithoutAccessLog(GuardedHttp):
         self.access_log = False
 
 
+def _socket_protocol() -> Any:
+    """Ours, where this version of Uvicorn has what it is made from."""
+    try:
+        from orth.socket_guard import GuardedSocket
+    except ImportError:
+        return "auto"
+    return GuardedSocket
+
+
 class Server(uvicorn.Server):
     """Uvicorn without its signal handlers: stopping begins with our own order, not with closing the port."""
 
@@ -101,7 +118,10 @@ class Server(uvicorn.Server):
         config = (GuestConfig if embedded else Config)(
             app,
             http=WithoutAccessLog,
-            ws="auto" if websockets else "none",
+            ws=_socket_protocol() if websockets else "none",
+            ws_max_size=_MESSAGE_LIMIT,
+            ws_ping_interval=_PING_EVERY,
+            ws_per_message_deflate=False,  # what goes to many is written once; compressing is for each
             log_config=None,
             log_level="warning",
             access_log=False,
@@ -149,11 +169,38 @@ def asked_to_stop(asked: asyncio.Event | None = None) -> asyncio.Event:
             os._exit(1)
         first.set()
 
-    for number in _WITHOUT_US:
-        asyncio.get_running_loop().add_signal_handler(number, on_signal)
-    ours = {number: signal.getsignal(number) for number in _WITHOUT_US}
-    let_go_in_child(lambda: _forget_signals(ours))
+    _handle(_STOPS, on_signal)
     return first
+
+
+def reload_on_hangup(reload: Callable[[], None], stopping: asyncio.Event) -> None:
+    """SIGHUP means ``reload``, unless it says that the terminal this process was started in is gone: that still ends
+    it, in good order, or not at all under ``nohup``.
+    """
+    had_terminal = _has_terminal() and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+
+    def on_hangup() -> None:
+        if had_terminal and not _has_terminal():
+            stopping.set()
+        else:
+            reload()
+
+    _handle((signal.SIGHUP,), on_hangup)
+
+
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
+def _handle(numbers: Sequence[signal.Signals], handler: Callable[[], None]) -> None:
+    for number in numbers:
+        asyncio.get_running_loop().add_signal_handler(number, handler)
+    ours = {number: signal.getsignal(number) for number in numbers}
+    let_go_in_child(lambda: _forget_signals(ours))
 
 
 def _forget_signals(ours: dict[signal.Signals, Any]) -> None:

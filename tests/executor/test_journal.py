@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from orth.errors import Conflict
 from orth.executor import journal as journal_module
 from orth.executor.facts import RecordQuarantined
-from orth.executor.journal import Ended, Journal, done_record, put_record
+from orth.executor.journal import Journal, done_record, put_record
 from orth.wire.messages import CallbackItem
 from tests.executor.bench import NOON, Ears
 from tests.forks import forked
@@ -73,7 +73,7 @@ def test_how_the_newest_ended_survives_every_restart(disk: Disk, monkeypatch: py
     for _ in range(2):
         assert list(disk.restart()) == [1000]
         assert list(disk.journal.ended) == [*range(300, 1000), *range(1001, 1501)]
-        assert set(disk.journal.ended.values()) == {Ended(200, NOON)}
+        assert set(disk.journal.ended.values()) == {(200, NOON)}
     assert disk.ears.of(RecordQuarantined) == []
 
 

@@ -65,7 +65,7 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
         "none, starttls or tls": "tls", "none, store or folder": "store",
         "text": "t", "time zone": "Asia/Tokyo", "path": "p", "host:port": "127.0.0.1:7", "list of URLs": "http://u:1",
         "secret": "a-secret-of-good-length", "push, queue or link": "link", "list of names": "A,B",
-        "database or redis": "redis",
+        "database or redis": "redis", "port": "4", "host name": "h",
         "list of key=value": "zone=eu,gpu=a100",
         "list of shell, python, powershell, nodejs, php, glue": "glue,shell", "list of command, http": "http",
     }  # fmt: skip
@@ -206,13 +206,19 @@ RegistryApiUrl = "https://apphost.example.org:5060"
 OrchestratorUrl = "https://orchestrator.example.org:5080"
 
 [DnsConfiguration]
-Suffix = "example.org"
 WorkerCount = 3
+Suffix = "example.org"
+AppHostHost = "apphost"
+OrchestratorHost = "scheduler"
+WorkerHostPrefix = "worker"
+VizHost = "view"
 
 [DnsConfiguration.Ports]
-AppHost = 5060
+AppHost = 5061
 Orchestrator = 5081
-WorkerBase = 5090
+Viz = 5071
+WorkerBase = 5091
+Dashboard = 18888
 """
 
 
@@ -222,16 +228,16 @@ def test_other_products_names_are_understood_and_told(tmp_path: Path) -> None:
     assert settings.registry.url == "https://apphost.example.org:5060"
     assert settings.executor.coordinators == ("https://orchestrator.example.org:5080",)
     assert settings.apphost.executors == 3
-    assert settings.coordinator.listen == Address("127.0.0.1", 5081)
-    assert settings.executor.listen == Address("127.0.0.1", 5090)
-    assert settings.origin("apphost.executors") == "orth.toml:6"
+    up = settings.apphost
+    assert (up.suffix, up.registry_host, up.coordinator_host) == ("example.org", "apphost", "scheduler")
+    assert (up.executor_host, up.console_host) == ("worker", "view")
+    assert (up.registry_port, up.coordinator_port, up.console_port) == (5061, 5081, 5071)
+    assert (up.executor_port, up.dashboard_port) == (5091, 18888)
+    assert settings.origin("apphost.executors") == "orth.toml:5"
     assert settings.warnings == (
         "RegistryApiUrl in orth.toml:1 is called registry.url here",
         "OrchestratorUrl in orth.toml:2 is called executor.coordinators here",
-        "DnsConfiguration.WorkerCount in orth.toml:6 is called apphost.executors here",
-        "DnsConfiguration.Ports.Orchestrator in orth.toml:10 is called coordinator.listen here",
-        "DnsConfiguration.Ports.WorkerBase in orth.toml:11 is called executor.listen here",
-        "DnsConfiguration.Suffix, DnsConfiguration.Ports.AppHost: accepted, but without effect here",
+        "DnsConfiguration is read as settings of apphost",
     )
 
 

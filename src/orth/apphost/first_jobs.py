@@ -7,8 +7,9 @@ from typing import Any
 import urllib3
 
 from orth.domain.retries import LARGEST_MULTIPLIER
-from orth.errors import Unavailable
+from orth.errors import Conflict, Unavailable
 
+GREETING = "demo.hello"
 _TIMEOUT = urllib3.Timeout(total=5)
 _JITTER = 0.5
 """The part of a pause that chance may take away where an author asks for jitter without saying how much."""
@@ -17,9 +18,9 @@ _JITTER = 0.5
 class AdminApi:
     """The admin API of a coordinator, signed in."""
 
-    def __init__(self, url: str, username: str, password: str) -> None:
+    def __init__(self, url: str, username: str, password: str, pool: urllib3.PoolManager) -> None:
         self._url = url
-        self._pool = urllib3.PoolManager(retries=False)
+        self._pool = pool
         session = self.call("POST", "/api/v1/auth/login", {"username": username, "password": password})
         self._token: str | None = session["access_token"]
 
@@ -29,9 +30,9 @@ class AdminApi:
             answer = self._pool.request(method, f"{self._url}{path}", json=body, headers=headers, timeout=_TIMEOUT)
         except urllib3.exceptions.HTTPError as error:
             raise Unavailable(f"{self._url} does not answer: {error}") from None
-        data = json.loads(answer.data) if answer.data else None
+        data = _read(answer.data)
         if answer.status >= 400:
-            raise Unavailable(f"{method} {path}: {data['detail'] if data else answer.status}")
+            raise Unavailable(f"{method} {path}: {_detail(data) or answer.status}")
         return data
 
     def items(self, path: str) -> list[dict[str, Any]]:
@@ -46,11 +47,32 @@ class AdminApi:
             cursor = f"&cursor={page['next_cursor']}"
 
 
+def _read(data: bytes) -> Any:
+    try:
+        return json.loads(data) if data else None
+    except ValueError:
+        raise Unavailable("Something answers that is not Orth.") from None
+
+
+def _detail(data: object) -> str | None:
+    return str(data.get("detail")) if isinstance(data, dict) and data.get("detail") else None
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """What was made: the name of each new job with its schedule."""
 
     jobs: tuple[tuple[str, str], ...]
+
+
+def trigger_one(api: AdminApi) -> str:
+    """Trigger the job a person probably means, the greeting of the demo or else the oldest; a sentence about it."""
+    jobs = api.items("/api/v1/jobs")
+    if not jobs:
+        raise Conflict("There is no job to trigger.", hint="Write a jobs.py.")
+    job = min(jobs, key=lambda one: (one["executor_handler"] != GREETING, one["id"]))
+    [first, *_] = api.call("POST", f"/api/v1/jobs/{job['id']}/trigger", {})["execution_ids"]
+    return f"triggered {job['job_desc']} #{first}"
 
 
 def make_first_jobs(api: AdminApi) -> Made:

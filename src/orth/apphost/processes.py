@@ -1,84 +1,93 @@
-"""One child process: its lines, its readiness, its end."""
+"""One child process: its lines, its end, and that it never outlives us.
+
+A child is in a session of its own, so that Ctrl+C in the terminal is for us alone, and the kernel kills it when we die,
+however we die. The kernel means the thread that made the child, not the process: children are therefore only ever
+started from the event loop of the main thread, which lives as long as we do.
+"""
 
 import asyncio
-import contextlib
 import ctypes
 import os
 import signal
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from orth.apphost.resources import Resource
-from orth.clock import Clock
 from orth.errors import CannotStart
 
-_READY_WITHIN = 30.0
-_LOOK_EVERY = 0.05
 _PR_SET_PDEATHSIG = 1
+_LONGEST_LINE = 64 * 1024
+_LAST_LINES_WITHIN = 2.0
+_LIBC = ctypes.CDLL(None)  # loaded here: between fork and exec one must not look for libraries
 
 Tell = Callable[[str, str], None]
 """``tell(name, line)``: show a line of the process ``name``."""
 
 
 class Child:
-    """A started resource."""
+    """A started process."""
 
-    def __init__(self, resource: Resource, process: asyncio.subprocess.Process, tell: Tell) -> None:
-        self.resource = resource
+    def __init__(self, process: asyncio.subprocess.Process, name: str, tell: Tell, ended: Callable[[], None]) -> None:
         self._process = process
-        self._lines = asyncio.create_task(_show_lines(process.stdout, resource.name, tell))
+        self._name = name
+        self._watch = asyncio.create_task(self._watched(tell, ended))
 
     @classmethod
-    async def start(cls, resource: Resource, environment: Mapping[str, str], tell: Tell) -> "Child":
-        process = await asyncio.create_subprocess_exec(
-            *resource.command,
-            env={**environment, **resource.environment, "PYTHONUNBUFFERED": "1"},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,  # Ctrl+C is for us: we stop the children in order
-            preexec_fn=_die_with_parent,  # runs before exec in a process that has no other threads yet
-        )
-        return cls(resource, process, tell)
-
-    async def ready(self, answers: Callable[[str], bool], path: str, clock: Clock) -> None:
-        """Wait until the process answers at ``path``; ``CannotStart`` when it ends or takes too long."""
-        deadline = clock.monotonic() + _READY_WITHIN
-        never = asyncio.Event()
-        while not await asyncio.to_thread(answers, f"{self.resource.url}{path}"):
-            if self._process.returncode is not None:
-                await self._lines
-                raise CannotStart(f"{self.resource.name} ended with exit code {self._process.returncode}.")
-            if clock.monotonic() > deadline:
-                raise CannotStart(f"{self.resource.name} was not ready after {_READY_WITHIN:.0f} s.")
-            await clock.sleep_unless(never, _LOOK_EVERY)
-
-    async def ended(self) -> int:
-        """Wait for the process to end by itself; its exit code."""
-        code = await self._process.wait()
-        await self._lines
-        return code
-
-    async def stop(self, within: float) -> None:
-        """Ask the process to stop in good order, and end it if it does not."""
-        self._signal(signal.SIGTERM)
+    async def start(
+        cls, resource: Resource, environment: Mapping[str, str], tell: Tell, ended: Callable[[], None]
+    ) -> "Child":
+        """Start it; ``ended`` is called when it has ended and all its lines were told."""
+        assert threading.current_thread() is threading.main_thread(), "children die with the thread that makes them"
         try:
-            async with asyncio.timeout(within):
-                await self._process.wait()
-        except TimeoutError:
-            self.kill()
-            await self._process.wait()
-        await self._lines
+            process = await asyncio.create_subprocess_exec(
+                *resource.command,
+                env={**environment, **resource.environment, "PYTHONUNBUFFERED": "1"},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                limit=_LONGEST_LINE,
+                start_new_session=True,
+                preexec_fn=_die_with(os.getpid()),
+            )
+        except OSError as error:
+            raise CannotStart(f"{resource.name} cannot be started: {error}.") from None
+        return cls(process, resource.name, tell, ended)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code once it has ended and its lines were told."""
+        return self._process.returncode if self._watch.done() else None
+
+    async def wait(self) -> None:
+        await asyncio.wait([self._watch])
+
+    def terminate(self) -> None:
+        """Ask it to stop in good order."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        self._signal(signal.SIGKILL)
-
-    def _signal(self, number: int) -> None:
+        """End it and its process group on the spot."""
         if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(number)
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def _watched(self, tell: Tell, ended: Callable[[], None]) -> None:
+        lines = asyncio.create_task(_tell_lines(self._process.stdout, self._name, tell))
+        await self._process.wait()
+        # What it started may hold the pipe open; its own last lines are there by now.
+        await asyncio.wait([lines], timeout=_LAST_LINES_WITHIN)
+        lines.cancel()
+        asyncio.get_running_loop().call_soon(ended)
 
 
-async def _show_lines(stream: asyncio.StreamReader | None, name: str, tell: Tell) -> None:
+async def _tell_lines(stream: asyncio.StreamReader | None, name: str, tell: Tell) -> None:
     assert stream is not None
     while True:
         try:
@@ -88,10 +97,14 @@ async def _show_lines(stream: asyncio.StreamReader | None, name: str, tell: Tell
             continue
         if not line:
             return
-        tell(name, line.decode(errors="replace").rstrip("\n"))
+        tell(name, line.decode(errors="replace").rstrip("\r\n"))
 
 
-def _die_with_parent() -> None:
-    """Let the kernel end the child when we are killed: a killed ``orth up`` leaves nothing behind."""
-    if os.uname().sysname == "Linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def _die_with(parent: int) -> Callable[[], None]:
+    """Between fork and exec: let the kernel kill the child when we die, and leave if we just did."""
+
+    def before_exec() -> None:
+        if _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0 or os.getppid() != parent:
+            os._exit(1)
+
+    return before_exec

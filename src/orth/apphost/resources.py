@@ -1,40 +1,92 @@
-"""What ``orth up`` starts, decided before anything is: names, commands, environments, ports."""
+"""What ``orth up`` starts, decided before anything is: names, commands, environments, ports, and who waits for whom."""
 
 import errno
 import socket
-import sys
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from orth.errors import CannotStart
-from orth.settings import Settings
 
 _PORTS_TRIED = 100
-_TO_EXECUTORS = 10  # ports from the first coordinator to the first executor: 5080 and 5090, unless told otherwise
+LOOPBACK = "127.0.0.1"
+
+
+class Kind(StrEnum):
+    """What a process is for."""
+
+    REGISTRY = "registry"
+    COORDINATOR = "coordinator"
+    AGENT = "agent"
+    CONSOLE = "console"
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One process to start. It is ready when ``url`` answers 200."""
+    """One process to start. It is ready when its ``health`` answers 200; it is started when all in ``after`` are."""
 
     name: str
+    kind: Kind
     command: tuple[str, ...]
-    environment: dict[str, str]
+    environment: Mapping[str, str]
     url: str
+    port: int
+    after: tuple[str, ...] = ()
+    patience: float = 20.0
+    """Seconds it may take to stop in good order."""
+
+    @property
+    def health(self) -> str:
+        return f"{self.url}/health" if self.kind is Kind.AGENT else f"{self.url}/health/ready"
+
+    @property
+    def address(self) -> str:
+        """As people see it."""
+        return self.url.partition("://")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """All processes of one ``orth up``."""
+    """All processes of one ``orth up``, in the order of their start."""
 
-    coordinators: tuple[Resource, ...]
-    executors: tuple[Resource, ...]
-    moved: tuple[str, ...]
+    name: str
+    resources: tuple[Resource, ...]
+    moved: tuple[str, ...] = ()
     """Sentences about ports that were taken."""
+    hosts: tuple[str, ...] = ()
+    """Lines for the hosts file that are missing there."""
+    ca_file: str | None = None
+    """The certificates its addresses are checked against, if they speak TLS."""
+    dashboard_port: int | None = None
+    target: str = field(default="", kw_only=True)
+    """What the executors run, for the welcome."""
+
+    def of(self, kind: Kind) -> tuple[Resource, ...]:
+        return tuple(one for one in self.resources if one.kind is kind)
 
     @property
-    def coordinator_url(self) -> str:
-        return self.coordinators[0].url
+    def api_urls(self) -> tuple[str, ...]:
+        """Where the API answers, the likeliest first."""
+        kinds = (Kind.COORDINATOR, Kind.CONSOLE, Kind.REGISTRY)
+        return tuple(one.url for kind in kinds for one in self.of(kind))
+
+    @property
+    def console_url(self) -> str:
+        """What a person opens: the console, or a coordinator, which serves it too."""
+        return next((one.url for one in (*self.of(Kind.CONSOLE), *self.of(Kind.COORDINATOR))), "")
+
+    def waves(self) -> list[list[str]]:
+        """Names by the order of start: each wave waits only for waves before it."""
+        waits = {one.name: set(one.after) for one in self.resources}
+        found: list[list[str]] = []
+        while waits:
+            free = [name for name, after in waits.items() if not after & waits.keys()]
+            if not free:
+                raise CannotStart(f"{', '.join(waits)} wait for each other.", hint="Mend their after().")
+            found.append(free)
+            for name in free:
+                del waits[name]
+        return found
 
 
 class Ports:
@@ -49,74 +101,44 @@ class Ports:
         if wanted == 0:
             wanted = _any_free()
         for port in range(wanted, min(wanted + _PORTS_TRIED, 65_536)):
-            if port not in self._given and _is_free(port):
+            if port not in self._given and is_free(port):
                 if port != wanted and wanted not in self._given:
                     self.moved.append(f"port {wanted} is taken, so {name} uses {port}")
                 self._given.add(port)
                 return port
         raise CannotStart(f"No port from {wanted} on is free for {name}.", hint="Choose another with --port.")
 
-
-def topology(settings: Settings, folder: Path, target: str, admin_password: str) -> Topology:
-    """The processes for these settings, with everything each must know in its environment."""
-    ports = Ports()
-    first = settings.coordinator.listen.port
-    coordinators = tuple(
-        _coordinator(number, ports.near(first and first + number - 1, f"coordinator-{number}"), folder, admin_password)
-        for number in range(1, settings.apphost.coordinators + 1)
-    )
-    urls = ",".join(one.url for one in coordinators)
-    executors = tuple(
-        _executor(
-            number, ports.near(first and first + _TO_EXECUTORS + number - 1, f"executor-{number}"), folder, target, urls
-        )
-        for number in range(1, settings.apphost.executors + 1)
-    )
-    return Topology(coordinators, executors, tuple(ports.moved))
+    def row(self, first: int, count: int, name: Callable[[int], str]) -> list[int]:
+        """Ports for ``count`` of a kind, one after the other."""
+        return [self.near(first and first + number - 1, name(number)) for number in range(1, count + 1)]
 
 
-def _coordinator(number: int, port: int, folder: Path, admin_password: str) -> Resource:
-    name = f"coordinator-{number}"
-    return Resource(
-        name,
-        (sys.executable, "-m", "orth", "server"),
-        {
-            "ORTH_COORDINATOR__LISTEN": f"127.0.0.1:{port}",
-            "ORTH_COORDINATOR__NODE_ID": name,
-            "ORTH_COORDINATOR__DATA_DIR": str(folder),
-            "ORTH_SECURITY__ADMIN_PASSWORD": admin_password,
-        },
-        f"http://127.0.0.1:{port}",
-    )
+def host_line(names: Sequence[str]) -> tuple[str, ...]:
+    """Lines for the hosts file that lead these names to this machine."""
+    return tuple(f"{LOOPBACK} {name}" for name in names)
 
 
-def _executor(number: int, port: int, folder: Path, target: str, coordinators: str) -> Resource:
-    name = f"executor-{number}"
-    return Resource(
-        name,
-        (sys.executable, "-m", "orth", "executor", target),
-        {
-            "ORTH_EXECUTOR__LISTEN": f"127.0.0.1:{port}",
-            "ORTH_EXECUTOR__DATA_DIR": str(folder / name),
-            "ORTH_EXECUTOR__COORDINATORS": coordinators,
-            "ORTH_COORDINATOR__DATA_DIR": str(folder),
-        },
-        f"http://127.0.0.1:{port}",
-    )
+def leads_here(name: str) -> bool:
+    """Whether ``name`` is an address of this machine's loopback."""
+    try:
+        found = socket.getaddrinfo(name, None, proto=socket.IPPROTO_TCP)
+    except (OSError, UnicodeError):
+        return False
+    return bool(found) and all(str(one[4][0]).startswith("127.") or one[4][0] == "::1" for one in found)
 
 
 def _any_free() -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((LOOPBACK, port))
         except OSError as error:
             if error.errno in (errno.EADDRINUSE, errno.EACCES):
                 return False

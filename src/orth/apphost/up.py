@@ -1,132 +1,142 @@
-"""The order of ``orth up``: coordinators, executors, first jobs; and back."""
+"""From the command to a run: in the foreground, in the background, or watching one that is there already."""
 
 import asyncio
 import os
+import runpy
 import secrets
+import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 
-import urllib3
-
-from orth.apphost.first_jobs import AdminApi, Made, make_first_jobs
-from orth.apphost.processes import Child
-from orth.apphost.resources import Resource, Topology, topology
-from orth.clock import Clock, SystemClock
+from orth.apphost.attached import attach
+from orth.apphost.certificates import development_certificates
+from orth.apphost.control import show
+from orth.apphost.hosting import Host, Manner, table_of
+from orth.apphost.lines import read_log
+from orth.apphost.place import Place
+from orth.apphost.screen import is_terminal
+from orth.apphost.topologies import DEMO, Ground, Layout, from_settings, plan
+from orth.clock import SystemClock
 from orth.errors import CannotStart, OrthError
-from orth.serving import asked_to_stop
-from orth.settings import Settings
+from orth.settings import Settings, load_settings
 
-_STOP_WITHIN = 20.0
-_LOOK_EVERY = 0.05
+APPHOST_FILE = "apphost.py"
 _PASSWORD_FILE = "admin-password"  # noqa: S105  # the name of the file
-_COLOURS = (36, 33, 35, 32, 34, 31)
-_DEMO = "orth.apphost.demo"
+_LOOK_EVERY = 0.1
+_LAST_LINES = 20
 
 
-def up(settings: Settings, *, ephemeral: bool) -> int:
-    """Start everything, run until Ctrl+C, stop everything; the exit code."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a person asked for it."""
+
+    settings: Settings
+    ephemeral: bool = False
+    plain: bool = False
+    behind: bool = False
+    """In the background, started by ``detach``."""
+    log_level: str | None = None
+
+
+_chosen: ContextVar[Choice | None] = ContextVar("chosen", default=None)
+
+
+def up(choice: Choice, file: Path | None) -> int:
+    """Start everything, run until it is stopped, stop everything; the exit code.
+
+    ``file`` is an ``apphost.py``; without one, that of this folder, else the settings decide.
+    """
+    found = file or (Path(APPHOST_FILE) if Path(APPHOST_FILE).is_file() else None)
+    if found is None:
+        return bring_up(from_settings(choice.settings, _target(choice.settings)), choice)
+    if not found.is_file():
+        raise CannotStart(f"There is no file {found}.")
+    _chosen.set(choice)
+    sys.path.insert(0, str(found.parent.resolve()))
+    runpy.run_path(str(found), run_name="__main__")
+    raise CannotStart(f"{found} has ended without starting anything.", hint="Call host.run() at its end.")
+
+
+def run_layout(layout: Layout) -> int:
+    """What ``AppHost.run`` does: with the choices of ``orth up``, or with the settings of this folder."""
+    chosen = _chosen.get() or Choice(load_settings(environ=os.environ, cwd=Path.cwd()))
+    return bring_up(layout, chosen)
+
+
+def bring_up(layout: Layout, choice: Choice) -> int:
+    settings = choice.settings
     with ExitStack() as stack:
         folder = Path(settings.coordinator.data_dir).resolve()
-        if ephemeral:
+        if choice.ephemeral:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="orth-")))
+        place = Place(folder)
+        screen = is_terminal(os.environ) and not choice.plain and not choice.behind
+        if not stack.enter_context(place.held()):
+            return _join(place, screen=screen)
         password = _admin_password(settings, folder)
-        plan = topology(settings, folder, _target(settings), password)
-        return asyncio.run(_Host(plan, folder, password, SystemClock()).run())
+        certificates = development_certificates(layout, settings, folder) if settings.apphost.tls else None
+        topology = plan(layout, Ground(settings, folder, password, certificates, choice.log_level))
+        manner = Manner(
+            screen=screen,
+            quiet=choice.behind,
+            kept=not choice.ephemeral,
+            ready_within=settings.apphost.ready_within.total_seconds(),
+            password_file=folder / _PASSWORD_FILE,
+            password=password,
+        )
+        return asyncio.run(_hosted(Host(topology, place, manner, SystemClock()), screen=screen))
 
 
-class _Host:
-    """The processes of one ``orth up`` while it runs."""
+async def _hosted(host: Host, *, screen: bool) -> int:
+    code = await host.run()
+    if screen:
+        sys.stdout.write(host.farewell() + "\n")
+    return code
 
-    def __init__(self, plan: Topology, folder: Path, password: str, clock: Clock) -> None:
-        self._plan = plan
-        self._folder = folder
-        self._password = password
-        self._clock = clock
-        self._children: list[Child] = []
-        self._width = max(len(one.name) for one in (*plan.coordinators, *plan.executors))
-        self._colour = {
-            one.name: _COLOURS[i % len(_COLOURS)] for i, one in enumerate((*plan.coordinators, *plan.executors))
-        }
 
-    async def run(self) -> int:
-        stopping = asked_to_stop()
-        for sentence in self._plan.moved:
-            self.tell("up", sentence)
-        work = asyncio.create_task(self._start_and_watch())
-        stopped = asyncio.create_task(stopping.wait())
+def _join(place: Place, *, screen: bool) -> int:
+    """Another ``orth up`` runs here: look at it."""
+    if screen:
+        return asyncio.run(attach(place, SystemClock()))
+    sys.stdout.write(f"orth up runs here already ({place.folder}); orth down ends it\n{table_of(show(place))}\n")
+    return 0
+
+
+def detach(choice: Choice, arguments: Sequence[str]) -> int:
+    """Start ``orth up`` in the background with these arguments, and come back when it is ready; the exit code."""
+    folder = Path(choice.settings.coordinator.data_dir).resolve()
+    place = Place(folder)
+    place.prepare()
+    if place.is_held:
+        return _join(place, screen=False)
+    trouble_file = folder / "up.err"
+    with trouble_file.open("w") as trouble:
+        host = subprocess.Popen(  # noqa: S603  # the command line of this very process
+            [sys.executable, "-m", "orth", *arguments, "--behind"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=trouble,
+            start_new_session=True,
+        )
+    while host.poll() is None:
         try:
-            await asyncio.wait((work, stopped), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                work.cancel()
-                self.tell("up", "stopping; Ctrl+C again to stop at once")
-                return 0
-            return await work
-        except OrthError as error:
-            self.tell("up", str(error))
-            return 1
-        finally:
-            stopped.cancel()
-            await self._stop()
-
-    async def _start_and_watch(self) -> int:
-        began = self._clock.monotonic()
-        await self._start(self._plan.coordinators, "/health/ready")
-        await self._start(self._plan.executors, "/health")
-        made = await asyncio.to_thread(self._make_jobs)
-        self._welcome(made, self._clock.monotonic() - began)
-        return await self._first_end()
-
-    async def _start(self, resources: Sequence[Resource], path: str) -> None:
-        started = [await Child.start(one, os.environ, self.tell) for one in resources]
-        self._children.extend(started)
-        await asyncio.gather(*(child.ready(_answers, path, self._clock) for child in started))
-
-    def _make_jobs(self) -> Made:
-        api = AdminApi(self._plan.coordinator_url, "admin", self._password)
-        expected = len(self._plan.executors)
-        deadline = self._clock.monotonic() + _STOP_WITHIN
-        while len(api.call("GET", "/api/v1/executors")["items"]) < expected:
-            threading.Event().wait(_LOOK_EVERY)
-            if self._clock.monotonic() > deadline:
-                raise CannotStart("The executors run, but they have not registered.", hint="Their lines above say why.")
-        return make_first_jobs(api)
-
-    def _welcome(self, made: Made, took: float) -> None:
-        self.tell("up", f"ready after {took:.1f} s: API at {self._plan.coordinator_url}, state in {self._folder}")
-        self.tell("up", f"sign in as admin; the password is in {self._folder / _PASSWORD_FILE}")
-        for name, schedule in made.jobs:
-            self.tell("up", f"created job {name} ({schedule})")
-
-    async def _first_end(self) -> int:
-        waits = {asyncio.create_task(child.ended()): child for child in self._children}
-        try:
-            done, _rest = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            ended = next(iter(done))
-            self.tell("up", f"{waits[ended].resource.name} ended with exit code {ended.result()}; stopping the others")
-            return 1
-        finally:
-            for wait in waits:
-                wait.cancel()
-
-    async def _stop(self) -> None:
-        """Executors first, so that their last results still find a coordinator."""
-        executors = [child for child in self._children if child.resource in self._plan.executors]
-        await asyncio.gather(*(child.stop(_STOP_WITHIN) for child in executors))
-        coordinators = [child for child in self._children if child.resource in self._plan.coordinators]
-        await asyncio.gather(*(child.stop(_STOP_WITHIN) for child in coordinators))
-        if self._children:
-            self.tell("up", "all stopped")
-
-    def tell(self, name: str, line: str) -> None:
-        prefix = f"{name:<{self._width}} |"
-        if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
-            prefix = f"\x1b[{self._colour.get(name, 1)}m{prefix}\x1b[0m"
-        sys.stdout.write(f"{prefix} {line}\n")
-        sys.stdout.flush()
+            shown = show(place)
+        except OrthError:  # it does not listen yet
+            shown = None
+        if shown is not None and shown.phase == "running":
+            sys.stdout.write(f"{table_of(shown)}\n\nconsole {shown.console}\n")
+            sys.stdout.write("orth ps, orth logs -f and orth down look after it\n")
+            return 0
+        threading.Event().wait(_LOOK_EVERY)
+    last = [line.plain() for line in read_log(folder)[-_LAST_LINES:]]
+    sys.stderr.write("\n".join([*last, trouble_file.read_text().rstrip()]).rstrip() + "\n")
+    return host.returncode or 1
 
 
 def _admin_password(settings: Settings, folder: Path) -> str:
@@ -137,7 +147,6 @@ def _admin_password(settings: Settings, folder: Path) -> str:
         return settings.security.admin_password.get_secret_value()
     file = folder / _PASSWORD_FILE
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not file.exists():
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
                 out.write(secrets.token_urlsafe(12) + "\n")
@@ -154,14 +163,7 @@ def _target(settings: Settings) -> str:
     if own.exists():
         return str(own.resolve())
     if settings.apphost.demo:
-        return _DEMO
+        return DEMO
     raise CannotStart(
         "There is no jobs.py here, and the demo is switched off.", hint="Write a jobs.py, or leave --no-demo out."
     )
-
-
-def _answers(url: str) -> bool:
-    try:
-        return urllib3.PoolManager(retries=False).request("GET", url, timeout=2.0).status == 200
-    except urllib3.exceptions.HTTPError:
-        return False

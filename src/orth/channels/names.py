@@ -66,3 +66,8 @@ class Names:
     def coordinator_heartbeat(self) -> str:
         """Topic: coordinators say that they live."""
         return f"{self.prefix}.coordinator.heartbeat"
+
+    @property
+    def service_events(self) -> str:
+        """Topic: something has changed in the registry of services."""
+        return f"{self.prefix}.service.events"

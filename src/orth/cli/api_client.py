@@ -65,6 +65,13 @@ class ApiChoice:
         sign_ins = SignIns.of_environment(os.environ)
         return ApiClient(self.url, token=os.environ.get("ORTH_TOKEN"), sign_ins=sign_ins)
 
+    def token(self) -> str | None:
+        """The credential there is, as it is stored."""
+        if given := os.environ.get("ORTH_TOKEN"):
+            return given
+        known = SignIns.of_environment(os.environ).find(self.url)
+        return None if known is None else known.access_token
+
 
 def api_options(command: _F) -> _F:
     """The options of every command that calls the API; the command gets them as ``api``."""
@@ -94,6 +101,11 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._pool.clear()
+
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The header that says who calls, if anybody is known."""
+        return {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
 
     def get(self, path: str, **query: object) -> Any:
         """The body of a GET; parameters that are None are left out."""
@@ -161,9 +173,7 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         import urllib3
 
         asked = urlencode({name: value for name, value in (query or {}).items() if value is not None})
-        sent = {"Accept": "application/json", "User-Agent": "orth-cli", **(headers or {})}
-        if self._token is not None:
-            sent["Authorization"] = f"Bearer {self._token}"
+        sent = {"Accept": "application/json", "User-Agent": "orth-cli", **(headers or {}), **self.authorization}
         target = f"{self.url}{path}?{asked}" if asked else f"{self.url}{path}"
         try:
             if waiting:  # each byte may take its time, the whole may take days

@@ -20,7 +20,10 @@ class Subcommand(NamedTuple):
 
 
 SUBCOMMANDS = {
-    "up": Subcommand("orth.cli.up", "Start coordinators and executors on this machine."),
+    "up": Subcommand("orth.cli.up", "Start registry, coordinators, console and executors on this machine."),
+    "ps": Subcommand("orth.cli.ps", "Show what `orth up` runs here."),
+    "logs": Subcommand("orth.cli.logs", "Show the lines of what `orth up` runs here."),
+    "down": Subcommand("orth.cli.down", "Stop what `orth up` runs here."),
     "server": Subcommand("orth.cli.server", "Run a coordinator."),
     "executor": Subcommand("orth.cli.executor", "Run an executor for the jobs of a file or module."),
     "run": Subcommand("orth.cli.run", "Carry out one handler here, without a coordinator."),
@@ -28,12 +31,14 @@ SUBCOMMANDS = {
     "exec": Subcommand("orth.cli.exec", "Look at executions, and end them."),
     "stats": Subcommand("orth.cli.stats", "Show how executions ended, in numbers."),
     "cluster": Subcommand("orth.cli.cluster", "Look at the coordinators, and ask them to step back."),
+    "events": Subcommand("orth.cli.events", "Show what happens to coordinators and executors."),
     "alarm": Subcommand("orth.cli.alarm", "Look after alarms: what was told, by which channels, and silences."),
     "login": Subcommand("orth.cli.login", "Sign in to a coordinator and remember it."),
     "logout": Subcommand("orth.cli.login", "Forget the sign-in of a coordinator."),
     "import": Subcommand("orth.cli.import_xxl_job", "Take over the jobs of another scheduler."),
     "config": Subcommand("orth.cli.config", "Show and check settings."),
     "db": Subcommand("orth.cli.db", "Look after the database."),
+    "doctor": Subcommand("orth.cli.doctor", "Look for what usually goes wrong, and say what to do."),
 }
 ALIASES = {"agent": "executor"}
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from orth.cluster.life import ProofOfLife
 from orth.cluster.load import LoadMeter
 from orth.cluster.membership import HeartbeatEar, Membership, Rhythm, Voice
+from orth.cluster.onlooking import Onlooker
 from orth.coordinator.owning import Owning
 from orth.coordinator.rooms import Surroundings, Work
 from orth.loop import Loop
@@ -27,19 +28,22 @@ class Company:
         """Set when somebody, by the API, asks this node to stop, or another process has taken its name."""
         voice = None if given.channels is None else Voice(given.channels, given.names)
         cluster = given.settings.cluster
+        rhythm = Rhythm(cluster.heartbeat, cluster.dead_after)
         self.membership = Membership(
             given.db,
             work.election,
             given.node,
             given.clock,
             given.events,
-            rhythm=Rhythm(cluster.heartbeat, cluster.dead_after),
+            rhythm=rhythm,
             url=given.url,
             voice=voice,
             load=self._load,
             asked_to_stop=self.stop_asked.set,
             chance=given.chance,
         )
+        self.onlooker = Onlooker(given.db, self.membership.fellows, given.clock, given.events, rhythm=rhythm)
+        """For a process that is no member and shows them all the same."""
         self._proof = None if given.life is None else ProofOfLife(given.life, given.clock, given.events)
         self.owning = Owning(given, work, self.membership.fellows)
         self.loops: Sequence[Loop] = (

@@ -13,22 +13,11 @@ from pathlib import Path
 from orth.coordinator.signing import hash_password, password_fits
 from orth.errors import CannotStart
 from orth.settings import Settings
-from orth.settings.sections import CoordinatorSection
 from orth.store.database import Database
 from orth.store.users import add_user, find_user, set_password, shared_secret
 
 ADMIN = "admin"
 TOKEN_FILE = "access-token"  # noqa: S105  # the name of the file
-
-
-def check_available(settings: Settings) -> None:
-    """Refuse choices this version knows by name only, before anything is made: a setting without effect is a trap."""
-    default = CoordinatorSection()
-    if set(settings.coordinator.roles) != set(default.roles):
-        raise CannotStart(
-            "coordinator.roles cannot be narrowed in this version: every coordinator does everything.",
-            hint="Leave --roles out.",
-        )
 
 
 def prepare_folder(folder: Path) -> None:

@@ -44,15 +44,28 @@ from orth.coordinator.posting import Posting
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Registrations
 from orth.coordinator.roster import Roster
+from orth.coordinator.services.facts import (
+    BeatFailure,
+    Drop,
+    ListenerDropped,
+    ServiceBeatFailed,
+    ServiceFailed,
+    ServiceRegistered,
+)
+from orth.coordinator.services.feed import Feed
+from orth.coordinator.services.registrar import Registrar
 from orth.domain.executions import Status
 from orth.domain.jobs import TriggerCause
 from orth.domain.nodes import Liveness, Reachability, liveness
+from orth.domain.services import STATUSES, Failing, ServiceKind
 from orth.errors import StoreUnavailable
 from orth.events import Event, LoopFailed
+from orth.lifecycle.metrics import Family, LifecycleMetrics
 from orth.settings import Settings
-from orth.store.database import Database
+from orth.store.database import Connection, Database
 from orth.store.groups import count_empty_groups
 from orth.store.nodes import NodeState
+from orth.store.services import count_services
 from orth.version import __version__
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -93,6 +106,10 @@ TALLIES = {
     ),
     "orth_dispatch_rerouted_total": Tally("Executions sent to another address than the first."),
     "orth_dispatch_circuits_opened_total": Tally("Times an executor was left alone after failures in a row."),
+    "orth_services_registered_total": Tally("Registrations taken that were news, by kind.", "kind", tuple(ServiceKind)),
+    "orth_services_failed_total": Tally("Services found to have failed, by cause.", "cause", tuple(Failing)),
+    "orth_services_beats_failed_total": Tally("Beats of services not taken, by cause.", "cause", tuple(BeatFailure)),
+    "orth_live_dropped_total": Tally("Listeners that were let go, by cause.", "cause", tuple(Drop)),
 }
 
 _STATES = {Liveness.ALIVE: "alive", Liveness.MISSED_30: "overdue", Liveness.MISSED_60: "overdue"}
@@ -112,6 +129,8 @@ class Sources:
     registrations: Registrations
     posting: Posting
     fellows: Fellows
+    registrar: Registrar
+    feed: Feed
 
 
 class Metrics(Collector):
@@ -123,12 +142,14 @@ class Metrics(Collector):
         self._counts: Counter[tuple[str, str]] = Counter()
         self._late = [0] * (len(LATENESS_BOUNDS) + 1)
         self._late_seconds = 0.0
-        self._empty_groups = _EmptyGroups(sources.db)
-        self._found: int | None = None
+        self._store = _StoreCounts(sources.db)
+        self._lifecycle = LifecycleMetrics()
+        self._found: _Counted | None = None
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
     def __call__(self, event: Event) -> None:
+        self._lifecycle(event)
         with self._lock:
             for name, value, count in _increments(event):
                 self._counts[name, value] += count
@@ -139,7 +160,7 @@ class Metrics(Collector):
 
     async def text(self) -> bytes:
         """Everything, as Prometheus reads it."""
-        self._found = await self._empty_groups.count()
+        self._found = await self._store.counts()
         return generate_latest(self._registry)
 
     def describe(self) -> Iterable[Metric]:
@@ -149,10 +170,12 @@ class Metrics(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._looked_up()
         yield from self._looked_up_in_registry()
+        yield from self._looked_up_of_services()
         yield CounterMetricFamily(
             "orth_registry_beats_total", "Beats taken and stored.", self._sources.registrations.beats
         )
         yield from self._counted()
+        yield from map(_as_metric, self._lifecycle.families())
 
     def _looked_up(self) -> Iterator[Metric]:
         sources, term = self._sources, self._sources.election.term
@@ -173,11 +196,26 @@ class Metrics(Collector):
         yield _by("orth_registry_executors", "Executors in the registry, by what their beats say.", "state", states)
         empty = GaugeMetricFamily("orth_registry_groups_without_executors", "Groups that nobody can work for.")
         if self._found is not None:
-            empty.add_metric([], self._found)
+            empty.add_metric([], self._found.empty_groups)
         yield empty
         sights = sources.reach.counts()
         reached = {state.value: sights[state] for state in Reachability if state is not Reachability.UNTRIED}
         yield _by("orth_reach", "Addresses of executors, by what this coordinator finds there.", "state", reached)
+
+    def _looked_up_of_services(self) -> Iterator[Metric]:
+        known = GaugeMetricFamily(
+            "orth_services", "Registered services, by kind and status.", labels=["kind", "status"]
+        )
+        if self._found is not None:
+            for kind, statuses in STATUSES.items():
+                for status in statuses:
+                    known.add_metric([kind, status.lower()], self._found.services.get((kind, status), 0))
+        yield known
+        beats = self._sources.registrar.beats
+        yield CounterMetricFamily("orth_services_beats_total", "Beats of services taken and stored.", beats)
+        yield _gauge(
+            "orth_live_listeners", "Listeners of services' events in this process.", self._sources.feed.listeners
+        )
 
     def _counted(self) -> Iterator[Metric]:
         with self._lock:
@@ -209,6 +247,14 @@ def _increments(event: Event) -> Iterator[tuple[str, str, int]]:
         case FiresMissed(run=run, coalesced=coalesced, skipped=skipped):
             for decision, count in (("run", run), ("coalesced", coalesced), ("skipped", skipped)):
                 yield "orth_misfires_total", decision, count
+        case ServiceRegistered(kind=kind):
+            yield "orth_services_registered_total", kind, 1
+        case ServiceFailed(cause=why):
+            yield "orth_services_failed_total", why, 1
+        case ServiceBeatFailed(cause=failure):
+            yield "orth_services_beats_failed_total", failure, 1
+        case ListenerDropped(cause=drop):
+            yield "orth_live_dropped_total", drop, 1
         case StrayResults(count=count):
             yield "orth_results_stray_total", "", count
         case _ if (name := _ONE_EACH.get(type(event))) is not None:
@@ -228,17 +274,25 @@ _ONE_EACH: Mapping[type[Event], str] = {
 }
 
 
-class _EmptyGroups:
-    """How many groups have no executor, as far as the database says so in time."""
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What only the database knows."""
+
+    empty_groups: int
+    services: Mapping[tuple[str, str], int]
+
+
+class _StoreCounts:
+    """What the database counts, as far as it says so in time."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._asking: asyncio.Task[int] | None = None
+        self._asking: asyncio.Task[_Counted] | None = None
 
-    async def count(self) -> int | None:
-        """The number, or None: the database is away or slow. A question it still owes an answer is not asked twice."""
+    async def counts(self) -> _Counted | None:
+        """The numbers, or None: the database is away or slow. A question it still owes an answer is not asked twice."""
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._db.read(count_empty_groups))
+            self._asking = asyncio.create_task(self._db.read(_count))
             self._asking.add_done_callback(_noticed)
         asking = self._asking
         await asyncio.wait({asking}, timeout=STORE_PATIENCE)
@@ -248,7 +302,11 @@ class _EmptyGroups:
             return None
 
 
-def _noticed(task: "asyncio.Task[int]") -> None:
+def _count(connection: Connection) -> _Counted:
+    return _Counted(count_empty_groups(connection), count_services(connection))
+
+
+def _noticed(task: "asyncio.Task[_Counted]") -> None:
     """Take note of its failure, also when nobody waits for it any more."""
     if not task.cancelled():
         task.exception()
@@ -266,6 +324,14 @@ def _liveness_counts(roster: Roster, settings: Settings) -> dict[str, int]:
 def _fellow_counts(fellows: Fellows) -> dict[str, int]:
     counts = Counter(one.state for one in fellows.all())
     return {state.lower(): counts[state] for state in NodeState}
+
+
+def _as_metric(family: Family) -> Metric:
+    made = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
+    metric = made(family.name, family.meaning, labels=[family.label] if family.label else [])
+    for word, value in family.values.items():
+        metric.add_metric([word] if family.label else [], value)
+    return metric
 
 
 def _gauge(name: str, meaning: str, value: float) -> Metric:

@@ -21,12 +21,12 @@ from orth.clock import Clock, SystemClock
 from orth.cluster.alone import AliveLocks
 from orth.cluster.election import Node
 from orth.cluster.lease_hint import LeaseHint
+from orth.collecting import set_start_aside
 from orth.coordinator.company import Company
 from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
 from orth.coordinator.first_start import (
     ADMIN,
     access_token,
-    check_available,
     ensure_admin,
     prepare_folder,
     signing_secret,
@@ -37,17 +37,23 @@ from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics, Sources
 from orth.coordinator.queues import Queues
 from orth.coordinator.rooms import Care, Presence, Records, Surroundings, Work
+from orth.coordinator.service_room import ServiceRoom
 from orth.coordinator.signing import Signing
+from orth.domain.services import ServiceKind
 from orth.errors import OrthError
 from orth.events import Events, to_log
+from orth.lifecycle.attendance import Attendance
+from orth.lifecycle.client import Registration
+from orth.lifecycle.facts import RegistryApiStarted
 from orth.loop import Loop, run_loops
-from orth.serving import Server, asked_to_stop, bound, loop_factory
-from orth.settings import Settings
+from orth.serving import Server, asked_to_stop, bound, loop_factory, reload_on_hangup
+from orth.settings import Address, Settings
 from orth.store.database import Database, open_database
 from orth.store.engines import is_sqlite
 from orth.store.life_locks import LifeLock
 from orth.store.migrating import check_schema, upgrade
 from orth.wire.executor_calls import ExecutorCalls
+from orth.wire.health_calls import HealthCalls
 from orth.wire.watch_lines import affordable
 
 log = logging.getLogger("orth.coordinator")
@@ -67,6 +73,7 @@ class Coordinator:
         self.records = Records(given, presence, work)
         self.company = Company(given, work)
         self.queues = Queues(given, work, self.records, self.company.owning)
+        self.services = ServiceRoom(given, work)
         self.metrics = Metrics(
             Sources(
                 given.settings,
@@ -77,14 +84,29 @@ class Coordinator:
                 presence.registrations,
                 work.dispatch.posting,
                 self.company.membership.fellows,
+                self.services.registrar,
+                self.services.feed,
             )
         )
         given.events.listen(self.metrics)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        rooms = (self.work, self.care, self.presence, self.records, self.company, self.queues)
-        return tuple(loop for room in rooms for loop in room.loops)
+        """What turns: all of it in a coordinator, else what the roles of this process need."""
+        if self.coordinates:
+            rooms = (self.work, self.care, self.presence, self.records, self.company, self.queues, self.services)
+            return tuple(loop for room in rooms for loop in room.loops)
+        shown = (*self.presence.loops, self.company.onlooker) if self.is_console else ()
+        return (*self.services.loops, *shown)
+
+    @property
+    def coordinates(self) -> bool:
+        """Whether this process plans and leads; if not, it only serves what others have stored."""
+        return "coordinator" in self.given.settings.coordinator.roles
+
+    @property
+    def is_console(self) -> bool:
+        return "console" in self.given.settings.coordinator.roles
 
     def app(self) -> FastAPI:
         """The HTTP side of this node."""
@@ -119,6 +141,9 @@ class Coordinator:
                 dispatching=(self.work.dispatch,),
                 batches=self.work.batches,
                 senders=self.records.senders,
+                registrar=self.services.registrar,
+                feed=self.services.feed,
+                places=self.services.places,
             )
         )
 
@@ -132,6 +157,8 @@ class Coordinator:
         """
         self.records.live_logs.stop()
         await self.presence.probing.close()
+        if not self.coordinates:
+            return
         await self.work.dispatch.drain()
         await self.records.alarms.close()
         await self.work.election.resign()
@@ -145,7 +172,6 @@ class Coordinator:
 
 def serve(settings: Settings) -> int:
     """Run a coordinator until it is told to stop; the exit code."""
-    check_available(settings)
     folder = Path(settings.coordinator.data_dir)
     prepare_folder(folder)
     with bound(settings.coordinator.listen) as listening, asyncio.Runner(loop_factory=loop_factory()) as runner:
@@ -160,7 +186,8 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
         else:
             check_schema(url)
         node = Node(settings.coordinator.node_id or _node_id(listening), secrets.token_hex(8))
-        locks = _locks(db, node)
+        coordinates = "coordinator" in settings.coordinator.roles
+        locks = _locks(db, node) if coordinates else None
         password = await ensure_admin(db, settings, clock.now())
         if password is not None:
             _print_once(password)
@@ -168,6 +195,7 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
             _calls(settings) as link,
             ExecutorCalls(timeout=settings.registry.probe_timeout.total_seconds()) as probe_link,
             _log_calls(settings) as log_link,
+            _health_calls(settings) as health_link,
             _channels(settings, db, clock, events) as channels,
             _lease_hint(settings, node, clock, events) as hint,
         ):
@@ -175,37 +203,81 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
             given = Surroundings(settings, node, db, link, clock, events, token, secret, locks)
             watch_limit = affordable(settings.registry.watch_limit)
             given = replace(given, probe_link=probe_link, log_link=log_link, watch_limit=watch_limit)
-            given = replace(given, lease_hint=hint)
+            given = replace(given, lease_hint=hint, health_link=health_link)
             given = replace(given, channels=channels, names=Names(settings.channels.prefix))
-            life = None if is_sqlite(db.url) else LifeLock(db.url, node.incarnation)
+            life = LifeLock(db.url, node.incarnation) if coordinates and not is_sqlite(db.url) else None
             coordinator = Coordinator(replace(given, url=_url(settings, listening), life=life))
             host, port = listening.getsockname()[:2]
             events.emit(CoordinatorReady(node.id, f"http://{host}:{port}", db.url.render_as_string()))
-            await _run(coordinator, listening)
+            if "registry" in settings.coordinator.roles:
+                events.emit(RegistryApiStarted(coordinator.given.url))
+            if coordinates:
+                await _run(coordinator, listening, _attendance(coordinator.given, listening))
+            else:
+                await _run_beside(coordinator, listening)
         events.emit(CoordinatorStopped(node.id))
         if locks is not None:
             locks.release()
     return 0
 
 
-async def _run(coordinator: Coordinator, listening: socket.socket) -> None:
-    """Serve and turn until a signal; then stop planning, let the last answers in, and leave."""
-    server = Server(
+def _server(coordinator: Coordinator) -> Server:
+    return Server(
         coordinator.app(),
         keep_alive=_KEEP_ALIVE,
         connections=coordinator.given.settings.coordinator.connections,
         events=coordinator.given.events,
     )
+
+
+async def _run_beside(coordinator: Coordinator, listening: socket.socket) -> None:
+    """Serve beside the coordinators until a signal: there is nothing to hand over."""
+    server = _server(coordinator)
+    stopping = asked_to_stop()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(server.serve(sockets=[listening]), name="http")
+        group.create_task(run_loops(*coordinator.loops), name="loops")
+        await stopping.wait()
+        coordinator.stop_loops()
+        await coordinator.leave()
+        server.should_exit = True
+
+
+async def _run(coordinator: Coordinator, listening: socket.socket, attendance: Attendance) -> None:
+    """Serve and turn until a signal; then stop planning, let the last answers in, and leave."""
+    server = _server(coordinator)
+    set_start_aside()
     stopping = asked_to_stop(coordinator.company.stop_asked)
+    reload_on_hangup(attendance.watch_settings().ask, stopping)
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve(sockets=[listening]), name="http")
         loops = group.create_task(run_loops(*coordinator.loops), name="loops")
+        group.create_task(run_loops(*attendance.loops), name="registration")
         await stopping.wait()
+        attendance.say_stopping()
         await _said(coordinator, coordinator.company.drain())
         coordinator.stop_loops()
         await asyncio.wait([loops])
         await _said(coordinator, coordinator.leave())
+        await attendance.leave()
         server.should_exit = True
+    attendance.close()
+
+
+def _attendance(given: Surroundings, listening: socket.socket) -> Attendance:
+    """How this node is known to the registry: the one that is set, else its own."""
+    serves = "registry" in given.settings.coordinator.roles
+    port = listening.getsockname()[1]
+    listen = given.settings.coordinator.listen
+    here = f"http://{Address('127.0.0.1' if listen.is_every_interface else listen.host, port)}"
+    return Attendance(
+        given.settings,
+        Registration(ServiceKind.ORCHESTRATOR, given.url, given.node.incarnation, given.node.id),
+        given.access_token,
+        given.clock,
+        given.events,
+        own_registry=(here,) if serves else (),
+    )
 
 
 async def _said(coordinator: Coordinator, farewell: Awaitable[None]) -> None:
@@ -230,6 +302,11 @@ def _log_calls(settings: Settings) -> ExecutorCalls:
     connections = settings.logs.streams + _SPARE_CONNECTIONS
     timeout = settings.coordinator.dispatch_timeout.total_seconds()
     return ExecutorCalls(timeout=timeout, connections=connections, per_executor=connections)
+
+
+def _health_calls(settings: Settings) -> HealthCalls:
+    own = settings.registry
+    return HealthCalls(timeout=own.probe_timeout.total_seconds(), connections=own.health_rate)
 
 
 @asynccontextmanager

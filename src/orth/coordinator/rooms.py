@@ -48,6 +48,7 @@ from orth.store.database import Database
 from orth.store.leases import Lease
 from orth.store.life_locks import LifeLock
 from orth.wire.executor_calls import ExecutorLink
+from orth.wire.health_calls import HealthLink
 
 _OFFERED = 20_000
 """Executions that wait in one place, at most: what is lost with a queue has to be offered again."""
@@ -82,6 +83,8 @@ class Surroundings:
     """What shows the others that this process lives, where the database has a server."""
     lease_hint: LeaseHint | None = None
     """What is asked about the lease beside the database."""
+    health_link: HealthLink | None = None
+    """How services are asked for their health; without it they are not."""
 
     @property
     def quick_link(self) -> ExecutorLink:

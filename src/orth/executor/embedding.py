@@ -7,13 +7,11 @@ are delivered by the next start.
 """
 
 import asyncio
-import socket
 import threading
 from contextlib import ExitStack
 
 from orth.executor.handlers import Handlers
-from orth.executor.process import prepared, serve_until
-from orth.executor.runtime import Runtime
+from orth.executor.process import Prepared, prepared, serve_until
 from orth.serving import loop_factory
 from orth.settings import Settings
 
@@ -24,13 +22,13 @@ class Embedded:
     def __init__(self, handlers: Handlers, settings: Settings) -> None:
         """Bind and open everything, here in the caller's thread: ``CannotStart`` says in one line what is wrong."""
         self._resources = ExitStack()
-        runtime, listening = self._resources.enter_context(prepared(handlers, settings))
-        self.address = runtime.address
+        ready = self._resources.enter_context(prepared(handlers, settings))
+        self.address = ready.runtime.address
         self._up = threading.Event()
         self._home: asyncio.AbstractEventLoop | None = None
         self._stopping: asyncio.Event | None = None
         self._crash: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(runtime, listening), name="orth-executor", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="orth-executor", daemon=True)
         self._thread.start()
         self._up.wait()
         if self._crash is not None:
@@ -51,16 +49,16 @@ class Embedded:
         if self._crash is not None:
             raise self._crash
 
-    def _run(self, runtime: Runtime, listening: socket.socket) -> None:
+    def _run(self, ready: Prepared) -> None:
         try:
             with self._resources, asyncio.Runner(loop_factory=loop_factory()) as runner:
-                runner.run(self._serve(runtime, listening))
+                runner.run(self._serve(ready))
         except BaseException as crash:  # told by the events; raised again at the stop
             self._crash = crash
         finally:
             self._up.set()
 
-    async def _serve(self, runtime: Runtime, listening: socket.socket) -> None:
+    async def _serve(self, ready: Prepared) -> None:
         self._home, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         self._up.set()
-        await serve_until(self._stopping, runtime, listening, embedded=True)
+        await serve_until(self._stopping, ready, embedded=True)

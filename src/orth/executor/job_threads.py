@@ -108,9 +108,8 @@ class JobThreads:
         with self.lock:
             accepted = self._open.get(log_id)
             if accepted is None:
-                ended = self._ended.get(log_id)
-                same = ended is not None and is_same(ended.log_time, log_time)
-                return f"{ENDED_WITH} {ended.code}" if ended is not None and same else None
+                code, ended_time = self._ended.get(log_id, (None, 0))
+                return None if code is None or not is_same(ended_time, log_time) else f"{ENDED_WITH} {code}"
             if not is_same(accepted.request.log_date_time, log_time):
                 return None
             thread = self._threads.get(accepted.request.job_id)
@@ -196,7 +195,7 @@ class JobThreads:
         self.tools.events.emit(ExecutionFinished(item.log_id, job_id, item.handle_code, took))
         # All job threads come here, and a lock they shared would be handed from one sleeping thread to the next. Each
         # of these steps is one for Python, and between the two the execution is known twice, never not at all.
-        self._ended[item.log_id] = Ended(item.handle_code, item.log_date_time)
+        self._ended[item.log_id] = (item.handle_code, item.log_date_time)
         del self._open[item.log_id]
         if len(self._ended) > REMEMBERED + _FORGOTTEN:
             self._forget()

@@ -29,7 +29,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -59,18 +59,17 @@ def done_record(log_ids: Iterable[int]) -> bytes:
     return _framed(json.dumps({"v": VERSION, "done": list(log_ids)}, separators=(",", ":")).encode())
 
 
-def ended_records(ended: "Mapping[int, Ended]") -> Iterator[bytes]:
+def ended_records(ended: Mapping[int, "Ended"]) -> Iterator[bytes]:
     lines = [[log_id, *how] for log_id, how in ended.items()]
     for first in range(0, len(lines), _ENDED_PER_RECORD):
         body = {"v": VERSION, "ended": lines[first : first + _ENDED_PER_RECORD]}
         yield _framed(json.dumps(body, separators=(",", ":")).encode())
 
 
-class Ended(NamedTuple):
-    """What is remembered of an execution that has ended."""
-
-    code: int
-    log_time: int
+Ended = tuple[int, int]
+"""What is remembered of an execution that has ended: its code and its trigger time. A plain tuple of numbers, for these
+are kept by the hundred thousand and the garbage collector looks at no such tuple twice.
+"""
 
 
 def is_same(log_time: int, other: int) -> bool:
@@ -132,7 +131,7 @@ class Journal:
         """Keep in mind how these ended. By itself this writes nothing: ``done`` and ``put`` together say the same."""
         for item in items:
             self.ended.pop(item.log_id, None)  # the newest are last
-            self.ended[item.log_id] = Ended(item.handle_code, item.log_date_time)
+            self.ended[item.log_id] = (item.handle_code, item.log_date_time)
         self._forget()
 
     def _forget(self) -> None:
@@ -236,7 +235,7 @@ class Journal:
                 item = CallbackItem.model_validate(body["put"])
                 waiting[item.log_id] = item
             elif "ended" in body:
-                self.ended |= {int(log_id): Ended(int(code), int(time)) for log_id, code, time in body["ended"]}
+                self.ended |= {int(log_id): (int(code), int(time)) for log_id, code, time in body["ended"]}
             else:
                 self.remember([waiting.pop(log_id) for log_id in body["done"] if log_id in waiting])
         except (ValueError, KeyError, TypeError, RecursionError) as damage:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from orth.domain.executions import SUCCESS, TIMED_OUT
 from orth.events import Event
 from orth.executor.facts import ExecutionFinished, LogUnwritable, TriggerRefused
+from orth.lifecycle.metrics import Family, LifecycleMetrics
 from orth.wire.messages import Verdict
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
@@ -66,6 +67,7 @@ class Metrics:
         self._unwritable_logs = 0
         self._finished: deque[ExecutionFinished] = deque()
         """Not yet counted. All job threads come here: appending takes no lock that they would have to queue for."""
+        self._lifecycle = LifecycleMetrics()
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, ExecutionFinished):
@@ -78,6 +80,8 @@ class Metrics:
         elif isinstance(event, LogUnwritable):
             with self._lock:
                 self._unwritable_logs += 1
+        else:
+            self._lifecycle(event)
 
     def _count_finished(self) -> None:
         with self._lock, suppress(IndexError):  # when all are counted
@@ -88,7 +92,8 @@ class Metrics:
 
     def text(self, now: Standing) -> bytes:
         """Everything, as Prometheus reads it."""
-        return "".join([*self._counted(now), *_looked_up(now)]).encode()
+        lifecycle = (_written(one.name, one.kind, one.meaning, _samples(one)) for one in self._lifecycle.families())
+        return "".join([*self._counted(now), *_looked_up(now), *lifecycle]).encode()
 
     def _counted(self, now: Standing) -> Iterator[str]:
         self._count_finished()
@@ -140,8 +145,15 @@ def _by(label: str, values: Iterable[str], counts: Mapping[str, int]) -> list[Sa
     return [({label: value}, counts.get(value, 0)) for value in values]
 
 
+def _samples(family: Family) -> list[Sample]:
+    return [({family.label: word} if family.label else {}, value) for word, value in family.values.items()]
+
+
 def _family(name: str, kind: str, meaning: str, samples: Iterable[Sample]) -> str:
-    full = f"orth_executor_{name}"
+    return _written(f"orth_executor_{name}", kind, meaning, samples)
+
+
+def _written(full: str, kind: str, meaning: str, samples: Iterable[Sample]) -> str:
     lines = [f"# HELP {full} {meaning}", f"# TYPE {full} {kind}"]
     lines += [f"{full}{_labels(labels)} {value:.15g}" for labels, value in samples]
     return "\n".join(lines) + "\n"

@@ -115,8 +115,8 @@ class Outbox(Loop):
         A coordinator that begins with an empty database counts from 1 again: an id with another time is another
         execution.
         """
-        ended = self._journal.ended.get(log_id)
-        return ended.code if ended is not None and is_same(ended.log_time, log_time) else None
+        code, ended_time = self._journal.ended.get(log_id, (None, 0))
+        return code if code is not None and is_same(ended_time, log_time) else None
 
     def waiting(self) -> list[CallbackItem]:
         """The results not yet delivered, oldest first."""

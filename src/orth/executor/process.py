@@ -9,18 +9,24 @@ import socket
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from orth.clock import SystemClock
+from orth.collecting import set_start_aside
+from orth.domain.services import ServiceKind
 from orth.errors import CannotStart, Invalid
-from orth.events import Events, to_log
+from orth.events import Event, Events, to_log
 from orth.executor.channel_way import queue_transport
+from orth.executor.facts import Registered
 from orth.executor.handlers import Handlers
 from orth.executor.loading import load_handlers
 from orth.executor.queue_reports import Worker
 from orth.executor.runtime import Runtime
 from orth.executor.settings import ExecutorSettings, base_url
+from orth.lifecycle.attendance import AgentSide, Attendance
+from orth.lifecycle.client import Registration
 from orth.loop import run_loops
-from orth.serving import Server, asked_to_stop, bound, loop_factory
+from orth.serving import Server, asked_to_stop, bound, loop_factory, reload_on_hangup
 from orth.settings import Settings
 from orth.wire.coordinator_calls import CoordinatorCalls
 
@@ -33,18 +39,31 @@ def run_executor(target: str, settings: Settings) -> int:
 
 
 def serve(handlers: Handlers, settings: Settings) -> int:
-    """Serve ``handlers`` until stopped by a signal; the exit code."""
+    """Serve ``handlers`` until stopped by a signal; the exit code. SIGHUP, or a changed file, changes the settings."""
 
-    async def until_signal(runtime: Runtime, listening: socket.socket) -> None:
-        await serve_until(asked_to_stop(), runtime, listening)
+    async def until_signal(ready: Prepared) -> None:
+        stopping = asked_to_stop()
+        set_start_aside()
+        reload_on_hangup(ready.attendance.watch_settings().ask, stopping)
+        await serve_until(stopping, ready)
 
-    with prepared(handlers, settings) as (runtime, listening), asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(until_signal(runtime, listening))
+    with prepared(handlers, settings) as ready, asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(until_signal(ready))
     return 0
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An executor that can start."""
+
+    runtime: Runtime
+    listening: socket.socket
+    attendance: Attendance
+    """How it is known to the registry."""
+
+
 @contextmanager
-def prepared(handlers: Handlers, settings: Settings) -> Iterator[tuple[Runtime, socket.socket]]:
+def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
     """Everything that can keep an executor from starting, done: the port is bound, the files are open."""
     own = ExecutorSettings.of(settings, handlers.app_name)
     with bound(settings.executor.listen) as listening:
@@ -61,11 +80,32 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[tuple[Runtime, 
             )
         except (Invalid, ValueError) as error:
             raise CannotStart(f"The executor cannot announce itself: {error}") from None
+        attendance = _attendance(settings, runtime, link)
         try:
-            yield runtime, listening
+            yield Prepared(runtime, listening, attendance)
         finally:
+            attendance.close()
             runtime.close()
             link.close()
+
+
+def _attendance(settings: Settings, runtime: Runtime, link: CoordinatorCalls) -> Attendance:
+    own, events = runtime.settings, runtime.events
+    attendance = Attendance(
+        settings,
+        Registration(ServiceKind.AGENT, runtime.address, runtime.incarnation, own.app_name),
+        own.access_token,
+        runtime.tools.clock,
+        events,
+        agent=AgentSide(link, runtime.busy, runtime.heartbeat.heard_from),
+    )
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Registered):  # coordinators are back, and the registry is one of them or near
+            attendance.presence.heard_from()
+
+    events.listen(hear)
+    return attendance
 
 
 def _worker_id(port: int) -> str:
@@ -73,10 +113,9 @@ def _worker_id(port: int) -> str:
     return f"{socket.gethostname()[:50]}:{port}"
 
 
-async def serve_until(
-    stopping: asyncio.Event, runtime: Runtime, listening: socket.socket, *, embedded: bool = False
-) -> None:
+async def serve_until(stopping: asyncio.Event, ready: Prepared, *, embedded: bool = False) -> None:
     """Run the loops and the HTTP server until ``stopping``, then stop both. A crash of either ends this with it."""
+    runtime, attendance = ready.runtime, ready.attendance
     server = Server(
         runtime.http,
         keep_alive=_KEEP_ALIVE,
@@ -87,8 +126,11 @@ async def serve_until(
     )
     runtime.start()
     async with asyncio.TaskGroup() as group:
-        group.create_task(server.serve(sockets=[listening]), name="http")
+        group.create_task(server.serve(sockets=[ready.listening]), name="http")
         group.create_task(run_loops(*runtime.loops), name="loops")
+        group.create_task(run_loops(*attendance.loops), name="registration")
         await stopping.wait()
+        attendance.say_stopping()
         await runtime.stop()
+        await attendance.leave()
         server.should_exit = True

@@ -137,6 +137,10 @@ class Runtime:
         """Whether nothing runs or waits."""
         return self.threads.count() == 0
 
+    def busy(self) -> bool:
+        """Whether anything runs."""
+        return bool(self.tools.contexts)
+
     def join_idle(self, seconds: float, *, held: bool = True) -> bool:
         """Wait until nothing runs or waits, all results being in the outbox; false when it took longer. With ``held``
         false, what came before its time is not waited for.

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from orth.channels.limits import Limits
 from orth.errors import CannotStart
+from orth.lifecycle.settings import chosen_coordinators
 from orth.settings import Address, Settings
 
 TOKEN_FILE = "access-token"  # noqa: S105  # the name of a file, not a secret
@@ -64,7 +65,7 @@ class ExecutorSettings:
             access_token=access_token(settings),
             data_dir=own.data_dir,
             logs_dir=settings.logs.dir_below(own.data_dir),
-            coordinators=tuple(own.coordinators),
+            coordinators=chosen_coordinators(settings) or (settings.registry.url or "",),
             heartbeat=own.heartbeat.total_seconds(),
             idle_thread=own.idle_thread.total_seconds(),
             callback_retry=own.callback_retry.total_seconds(),

@@ -103,7 +103,7 @@ from; `orth config validate` checks without starting anything. An empty environm
 * Relative paths start at the working directory.
 * A name that is not known is refused, with the nearest one that is. Every problem is reported at once.
 * The section `agent` is another name for `executor`. `RegistryApiUrl` stands for `registry.url`, `OrchestratorUrl` for
-  `executor.coordinators`. Of `DnsConfiguration`, the members `WorkerCount`, `Ports.Orchestrator` and `Ports.WorkerBase`
-  set `apphost.executors` and the ports of `coordinator.listen` and `executor.listen`; its other members are accepted
-  without effect.
+  `executor.coordinators`. The members of `DnsConfiguration` (`Suffix`, `AppHostHost`, `OrchestratorHost`,
+  `WorkerHostPrefix`, `VizHost`, `WorkerCount`, and `AppHost`, `Orchestrator`, `Viz`, `WorkerBase`, `Dashboard` of its
+  `Ports`) are settings of `apphost`.
 """

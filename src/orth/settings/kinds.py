@@ -138,6 +138,7 @@ def _without_all(value: Any) -> Any:  # Any: as above
     return value
 
 
+_HOST = r"^(?i:[a-z0-9](?:[a-z0-9-]{0,60}[a-z0-9])?)(?i:\.[a-z0-9](?:[a-z0-9-]{0,60}[a-z0-9])?)*$"
 _LABEL = r"^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?=[A-Za-z0-9._/:+-]{0,63}$"
 
 
@@ -171,6 +172,10 @@ Pauses = Annotated[tuple[Pause, ...], Field(min_length=1), _reading(_items), Kin
 
 Count = Annotated[int, Field(ge=1), BeforeValidator(_refuse_switches), Kind("number")]
 CountFromZero = Annotated[int, Field(ge=0), BeforeValidator(_refuse_switches), Kind("number")]
+Port = Annotated[int, Field(ge=0, le=65535), BeforeValidator(_refuse_switches), Kind("port")]
+OptionalPort = Annotated[
+    int | None, Field(ge=0, le=65535), BeforeValidator(_refuse_switches), _reading(_or_none), Kind("port")
+]
 Bytes = Annotated[int, Field(ge=1), BeforeValidator(_refuse_switches), Kind("bytes")]
 Switch = Annotated[bool, Kind("true or false")]
 
@@ -191,6 +196,8 @@ Queues = Annotated[
     Kind("list of names"),
 ]
 Zone = Annotated[str, AfterValidator(_zone), _reading(_stripped), Kind("time zone")]
+Host = Annotated[str, Field(max_length=200, pattern=_HOST), _reading(_stripped), Kind("host name")]
+OptionalHost = Annotated[str | None, Field(max_length=200, pattern=_HOST), _reading(_or_none), Kind("host name")]
 Folder = Annotated[Path, _reading(_stripped), Kind("path")]
 OptionalFolder = Annotated[Path | None, _reading(_or_none), Kind("path")]
 
@@ -202,6 +209,7 @@ Url = Annotated[str, AfterValidator(_http_url), _reading(_stripped)]
 Urls = Annotated[
     tuple[Url, ...], AfterValidator(_distinct), Field(min_length=1), _reading(_items), Kind("list of URLs")
 ]
+OptionalUrls = Annotated[tuple[Url, ...], AfterValidator(_distinct), _reading(_items), Kind("list of URLs")]
 
 Secret = Annotated[SecretStr | None, _reading(_secret_or_none), Kind("secret", sensitive=True)]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orth.errors import BadSettings
-from orth.settings.names import FIELDS, PREFIX, SECTION_ALIASES, SEED_NAMES, WITHOUT_EFFECT, option_of
+from orth.settings.names import FIELDS, PREFIX, SECTION_ALIASES, SEED_NAMES, option_of
 from orth.settings.sections import Sections
 from orth.settings.toml_lines import key_lines, line_of
 
@@ -92,7 +92,7 @@ def _name_of_variable(variable: str) -> str | None:
     if variable.startswith(PREFIX) and "__" in variable:
         return variable.removeprefix(PREFIX).lower().replace("__", ".", 1)
     dotted = variable.replace("__", ".")
-    return dotted if dotted in SEED_NAMES or dotted in WITHOUT_EFFECT else None
+    return dotted if dotted in SEED_NAMES else None
 
 
 def read_options(options: Mapping[str, object]) -> list[Given]:

@@ -6,6 +6,7 @@ per mistake.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import SecretStr, ValidationError
@@ -18,7 +19,6 @@ from orth.settings.names import (
     FIELDS,
     PREFIX,
     SEED_NAMES,
-    WITHOUT_EFFECT,
     kind_of,
     nearest,
     secret_file_target,
@@ -52,7 +52,8 @@ def load_settings(
             load.problems += unreadable.problems
     load.put_on_top(read_environment(environ))
     load.put_on_top(read_options(options or {}))
-    return load.settings(file)
+    again = partial(load_settings, options, environ=environ, config=config, cwd=cwd)
+    return load.settings(file).remember(again)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,6 @@ class _Load:
         self.problems: list[str] = []
         self._cwd = cwd
         self._notes: list[str] = []
-        self._idle_names: list[str] = []
         self._entries: dict[str, _Entry] = {}
         self._unreadable: set[str] = set()
 
@@ -91,8 +91,6 @@ class _Load:
         self.problems += check_sections(Sections.model_validate(sections), unreadable=self._unreadable).problems
         if self.problems:
             raise BadSettings(self.problems)
-        if self._idle_names:
-            self._notes.append(f"{', '.join(self._idle_names)}: accepted, but without effect here")
         return Settings.from_layers(
             sections, origins={key: entry.origin for key, entry in good.items()}, notes=tuple(self._notes), file=file
         )
@@ -101,16 +99,22 @@ class _Load:
         """The key that ``given`` sets, or None if it sets nothing."""
         name = without_section_alias(given.name)
         if name in SEED_NAMES:
-            self._notes.append(f"{given.spelling} in {given.place} is called {SEED_NAMES[name]} here")
+            self._note_seed_name(given, SEED_NAMES[name])
             return SEED_NAMES[name]
-        if name in WITHOUT_EFFECT:
-            self._idle_names.append(given.spelling)
-            return None
         key = secret_file_target(name) or name
         if key in FIELDS:
             return key
         self.problems.append(_unknown(given, name))
         return None
+
+    def _note_seed_name(self, given: Given, key: str) -> None:
+        """Once for each name, and once for all that stand in one table."""
+        table, _, member = given.spelling.replace("__", ".").partition(".")
+        note = f"{given.spelling} in {given.place} is called {key} here"
+        if member:
+            note = f"{table} is read as settings of {key.partition('.')[0]}"
+        if note not in self._notes:
+            self._notes.append(note)
 
     def _entry(self, given: Given, key: str) -> _Entry | None:
         if given.value is None:
@@ -118,8 +122,6 @@ class _Load:
         name = without_section_alias(given.name)
         if secret_file_target(name):
             return self._from_secret_file(given, key)
-        if name in SEED_NAMES and key.endswith(".listen"):
-            return _Entry(f"127.0.0.1:{given.value}", given.origin)
         return _Entry(given.value, given.origin)
 
     def _from_secret_file(self, given: Given, key: str) -> _Entry | None:

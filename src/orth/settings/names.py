@@ -18,26 +18,18 @@ SECTION_ALIASES = {"agent": "executor"}
 SEED_NAMES: Mapping[str, str] = {
     "RegistryApiUrl": "registry.url",
     "OrchestratorUrl": "executor.coordinators",
+    "DnsConfiguration.Suffix": "apphost.suffix",
+    "DnsConfiguration.AppHostHost": "apphost.registry_host",
+    "DnsConfiguration.OrchestratorHost": "apphost.coordinator_host",
+    "DnsConfiguration.WorkerHostPrefix": "apphost.executor_host",
+    "DnsConfiguration.VizHost": "apphost.console_host",
+    "DnsConfiguration.Ports.AppHost": "apphost.registry_port",
+    "DnsConfiguration.Ports.Orchestrator": "apphost.coordinator_port",
+    "DnsConfiguration.Ports.Viz": "apphost.console_port",
+    "DnsConfiguration.Ports.WorkerBase": "apphost.executor_port",
+    "DnsConfiguration.Ports.Dashboard": "apphost.dashboard_port",
     "DnsConfiguration.WorkerCount": "apphost.executors",
-    "DnsConfiguration.Ports.Orchestrator": "coordinator.listen",
-    "DnsConfiguration.Ports.WorkerBase": "executor.listen",
 }
-
-# Registry and console are served by every coordinator on its one port, and what `orth up` starts lives on loopback:
-# these names can be given and change nothing.
-WITHOUT_EFFECT = frozenset(
-    f"DnsConfiguration.{name}"
-    for name in (
-        "Suffix",
-        "AppHostHost",
-        "OrchestratorHost",
-        "WorkerHostPrefix",
-        "VizHost",
-        "Ports.AppHost",
-        "Ports.Viz",
-        "Ports.Dashboard",
-    )
-)
 
 
 def _fields() -> dict[str, FieldInfo]:
@@ -93,4 +85,4 @@ def nearest(name: str) -> str | None:
         for match in get_close_matches(key, keys, n=1):
             return f"{near}.{match}"
     elsewhere = (known for known in FIELDS if known.partition(".")[2] == (key or section))
-    return next(elsewhere, None) or next(iter(get_close_matches(name, [*SEED_NAMES, *WITHOUT_EFFECT], n=1)), None)
+    return next(elsewhere, None) or next(iter(get_close_matches(name, SEED_NAMES, n=1)), None)

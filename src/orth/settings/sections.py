@@ -20,16 +20,21 @@ from orth.settings.kinds import (
     CountFromZero,
     Duration,
     Folder,
+    Host,
     Labels,
     LeaseProvider,
     Listen,
     MailSecurity,
     Moment,
     OptionalFolder,
+    OptionalHost,
     OptionalName,
+    OptionalPort,
     OptionalText,
     OptionalUrl,
+    OptionalUrls,
     Pauses,
+    Port,
     Prefix,
     Queues,
     Roles,
@@ -133,7 +138,11 @@ class ClusterSection(Section):
 class RegistrySection(Section):
     """Who is there: the registration and heartbeats of executors and coordinators."""
 
-    url: OptionalUrl = _setting(None, "Registry API to register with. Unset: the coordinators themselves.")
+    url: OptionalUrl = _setting(
+        None,
+        "Registry API that coordinators and executors register with, and where executors learn of coordinators. Unset: "
+        "a coordinator serves it itself, an executor asks its coordinators. Empty in the file: nobody registers.",
+    )
     heartbeat: Duration = _setting(_seconds(30), "How often a registered process is expected to beat.")
     dead_after: Duration = _setting(_seconds(90), "Silence after which it is removed and no longer given work.")
     monitor: Duration = _setting(_seconds(30), "How often the registry looks for silent processes.")
@@ -154,6 +163,30 @@ class RegistrySection(Section):
         tuple(map(_seconds, (0, 5, 10, 20, 40))), "Pauses before the first attempts to register, one per attempt."
     )
     register_again: Duration = _setting(_seconds(120), "Pause between further attempts once those have failed.")
+    settle: Moment = _setting(_seconds(2), "How long a process that has started waits before it registers.")
+    timeout: Duration = _setting(_seconds(10), "How long the registry may take to answer.")
+    breaker_failures: Count = _setting(
+        10, "Calls in a row that fail before the registry is left alone for a while: more than the first attempts."
+    )
+    breaker_cooldown: Duration = _setting(
+        timedelta(minutes=5), "How long it is left alone before one call probes whether it is back."
+    )
+    discover: Duration = _setting(_seconds(30), "How often an executor asks registry.url which coordinators there are.")
+    forget_after: Duration = _setting(
+        timedelta(hours=1), "How long a service that missed three beats is listed as Failed before it is removed."
+    )
+    services_limit: Count = _setting(10_000, "Services (orchestrators and agents) that may be registered, at most.")
+    events_kept: Count = _setting(
+        10_000, "Events about services that are kept, for those who were away; who missed more gets a snapshot."
+    )
+    health: Switch = _setting(True, "Whether services are asked for their health; if not, only beats tell.")
+    health_every: Duration = _setting(_seconds(10), "How often each of them is asked.")
+    health_failures: Count = _setting(3, "Bad answers in a row after which a service is Failed.")
+    health_rate: Count = _setting(50, "Services asked in a second, at most; with many, each is asked less often.")
+    socket_clients: Count = _setting(
+        5_000, "Listeners of /ws in one process, at most; never more than half of its descriptors."
+    )
+    socket_queue: Count = _setting(1_000, "Events a listener may be behind before it is closed as too slow.")
 
 
 class CoordinatorSection(Section):
@@ -171,7 +204,12 @@ class CoordinatorSection(Section):
     data_dir: Folder = _setting(
         Path(".orth"), "Where it keeps files; relative to the working directory.", option="--data-dir"
     )
-    roles: Roles = _setting(("coordinator", "registry", "console"), "What this process does.", option="--roles")
+    roles: Roles = _setting(
+        ("coordinator", "registry", "console"),
+        "What this process does. A coordinator does all of it; registry alone serves only the Registry API and its "
+        "socket, console alone only what people use.",
+        option="--roles",
+    )
     misfire_threshold: Duration = _setting(_seconds(5), "A fire later than this is a misfire, treated as its job says.")
     catch_up_limit: Count = _setting(100, "Missed fires of one job that are made up for at once, at most.")
     catch_up_age: Duration = _setting(timedelta(days=1), "Fires missed longer ago than this are never made up for.")
@@ -283,6 +321,9 @@ class ConsoleSection(Section):
     base_url: OptionalUrl = _setting(
         None, "Public URL of the console, for links in messages. Unset: derived from coordinator.listen."
     )
+    origins: OptionalUrls = _setting(
+        (), "Other origins whose pages may call the API and open sockets, such as https://orth.example.com."
+    )
 
 
 class LogsSection(Section):
@@ -380,9 +421,33 @@ class MetricsSection(Section):
 class ApphostSection(Section):
     """What ``orth up`` starts."""
 
-    executors: CountFromZero = _setting(2, "Executors it starts.", option="--executors")
-    coordinators: Count = _setting(1, "Coordinators it starts.", option="--coordinators")
-    demo: Switch = _setting(True, "Whether it creates the demo jobs.", option="--demo")
+    executors: CountFromZero = _setting(3, "Executors it starts: agent-1, agent-2 and so on.", option="--executors")
+    coordinators: Count = _setting(2, "Coordinators it starts.", option="--coordinators")
+    registry: Switch = _setting(
+        False, "Whether it starts a process for the Registry API alone. If not, the coordinators are the registry."
+    )
+    console: Switch = _setting(False, "Whether it starts a process for the console alone.")
+    demo: Switch = _setting(
+        True, "Whether its executors run the demo jobs where there is no jobs.py.", option="--demo"
+    )
+    registry_port: Port = _setting(5060, "Port of the registry; of this and the following, 0 is any free one.")
+    console_port: Port = _setting(5070, "Port of the console, which also serves the API: browsers refuse port 5060.")
+    coordinator_port: OptionalPort = _setting(
+        None, "Port of the first coordinator; the others follow. Unset: the port of coordinator.listen."
+    )
+    executor_port: Port = _setting(5090, "Port of the first executor; the others follow.")
+    dashboard_port: OptionalPort = _setting(None, "Port that leads a browser on to the console. Unset: none.")
+    suffix: OptionalHost = _setting(
+        None, "Domain of host names for what it starts; they are used where they lead to this machine. Unset: 127.0.0.1."
+    )
+    registry_host: Host = _setting("apphost", "Host name of the registry, before the domain.")
+    coordinator_host: Host = _setting("orchestrator", "Host name of the coordinators; their ports tell them apart.")
+    executor_host: Host = _setting("worker-agent", "Host name of the executors, each with its number after it.")
+    console_host: Host = _setting("viz", "Host name of the console.")
+    tls: Switch = _setting(
+        False, "Whether all of it speaks TLS, with certificates of an authority made for this folder.", option="--tls"
+    )
+    ready_within: Duration = _setting(_seconds(30), "How long each may take to answer after its start.")
 
 
 class Sections(Section):

@@ -1,6 +1,6 @@
 """The settings a process runs with: the sections, and where each value came from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pydantic import PrivateAttr
@@ -19,6 +19,7 @@ class Settings(Sections):
     _origins: Mapping[str, str] = PrivateAttr(default_factory=dict)
     _notes: tuple[str, ...] = PrivateAttr(default=())
     _file: Path | None = PrivateAttr(default=None)
+    _again: "Callable[[], Settings] | None" = PrivateAttr(default=None)
 
     @classmethod
     def from_layers(
@@ -42,6 +43,15 @@ class Settings(Sections):
     def file(self) -> Path | None:
         """The settings file that was read."""
         return self._file
+
+    def read_again(self) -> "Settings":
+        """What the same layers say now; ``BadSettings`` when they cannot be used. Settings made otherwise stay."""
+        return self if self._again is None else self._again()
+
+    def remember(self, again: "Callable[[], Settings]") -> "Settings":
+        """These settings, which know how they were read."""
+        self._again = again
+        return self
 
     def check(self) -> Check:
         """What the values are to each other: problems, and warnings."""

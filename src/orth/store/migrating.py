@@ -35,10 +35,10 @@ def upgrade(url: str) -> str:
     try:
         with _connected(engine) as connection:
             _be_alone(connection)
-            before = _stored_version(connection)
+            before = stored_version(connection)
             _refuse_newer(before)
             command.upgrade(_config(connection), "head")
-            after = _stored_version(connection)
+            after = stored_version(connection)
     finally:
         engine.dispose()
     if before == after:
@@ -78,7 +78,7 @@ def _look(url: str) -> str | None:
     engine = open_engine(read_url(url), size=1, patience=10.0, writer=False)
     try:
         with _connected(engine) as connection:
-            return _stored_version(connection)
+            return stored_version(connection)
     finally:
         engine.dispose()
 
@@ -129,7 +129,8 @@ def _take_lock(connection: Connection) -> bool:
     return connection.execute(text("SELECT GET_LOCK('orth_migration', :wait)"), wait).scalar() == 1
 
 
-def _stored_version(connection: Connection) -> str | None:
+def stored_version(connection: Connection) -> str | None:
+    """The version a database says it has; None if it has no schema of ours."""
     context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
     return context.get_current_revision()
 

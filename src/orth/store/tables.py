@@ -275,30 +275,6 @@ nodes = table(
     Column("hostname", String(255)),
 )
 
-orchestrators = table(
-    "orth_orchestrator",
-    Column("id", String(32), primary_key=True),
-    Column("url", String(255), nullable=False),
-    Column("incarnation", String(64), nullable=False),
-    Column("status", String(16), nullable=False),
-    Column("registered_at", Instant, nullable=False),
-    Column("last_heartbeat", Instant, nullable=False),
-    UniqueConstraint("url", "incarnation", name="uq_orchestrator_process"),
-)
-
-agents = table(
-    "orth_agent",
-    Column("id", String(32), primary_key=True),
-    Column("orchestrator_id", String(64), nullable=False),
-    Column("url", String(255), nullable=False),
-    Column("incarnation", String(64), nullable=False),
-    Column("status", String(16), nullable=False),
-    Column("registered_at", Instant, nullable=False),
-    Column("last_heartbeat", Instant, nullable=False),
-    UniqueConstraint("url", "incarnation", name="uq_agent_process"),
-    Index("ix_agent_orchestrator", "orchestrator_id"),
-)
-
 glue_versions = table(
     "orth_job_logglue",
     Column("id", BigId, primary_key=True, autoincrement=True),

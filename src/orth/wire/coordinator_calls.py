@@ -3,26 +3,18 @@
 Coordinators are equal, so the first that accepts a message is enough: the addresses are tried in turn, beginning with
 the one that worked last. A call may be repeated without harm (a registration is a heartbeat, a result is stored once),
 so a lost answer and a lost request are the same thing here: the next address is tried, and the caller comes back later.
-
-Each exchange has a deadline. Sockets only bound each single wait, so a peer that sends a byte now and then would hold a
-heartbeat for ever: ``_cut_off`` ends the wait for the head of an answer, and the body is read in pieces with an eye on
-the clock. The worst case is twice the timeout.
+The addresses may change while the executor runs (``use``): calls on their way end with the old ones.
 """
 
-import socket
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
 from typing import Protocol
 
 import urllib3
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError, NewConnectionError
-from urllib3.response import BaseHTTPResponse, HTTPResponse
 
 from orth.clock import Clock, SystemClock
 from orth.errors import Invalid, Unavailable
+from orth.wire.bounded_http import BoundedHttp
 from orth.wire.dialects import (
     CONTENT_TYPE,
     EXTENSIONS_HEADER,
@@ -46,9 +38,8 @@ from orth.wire.messages import (
 
 BATCH_LIMIT = BODY_LIMIT - 64 * 1024
 """Bytes of results sent at once; the rest is room for whatever a proxy adds."""
-_CHUNK = 64 * 1024
 _CONNECTIONS = 8
-_GRACE = 0.1
+_HOSTS = 16
 
 
 class CoordinatorLink(Protocol):
@@ -74,20 +65,30 @@ class CoordinatorCalls:
         app_name: str = "",
         clock: Clock | None = None,
     ) -> None:
-        if not addresses:
-            raise Invalid("An executor needs the address of at least one coordinator.", field="coordinators")
-        self._addresses = [checked_address(address) for address in addresses]
-        self._last_good = self._addresses[0]
+        self._last_good = ""
+        self.use(addresses)
         self._timeout = timeout
-        self._clock = clock or SystemClock()
         self._headers = {
             **auth_headers(token, Dialect.AUTO, app_name),
             EXTENSIONS_HEADER: VERDICTS,
             "Content-Type": CONTENT_TYPE,
             "Accept-Encoding": "identity",
         }
-        self._pool = pool or urllib3.PoolManager(num_pools=len(self._addresses), maxsize=_CONNECTIONS)
-        self._pool.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+        self._http = BoundedHttp(clock or SystemClock(), hosts=_HOSTS, connections=_CONNECTIONS, pool=pool)
+
+    @property
+    def address(self) -> str:
+        """The coordinator that is asked first."""
+        return self._last_good
+
+    def use(self, addresses: Sequence[str], *, begin: bool = False) -> None:
+        """From now on, these. ``begin`` with the first of them; else stay where it worked, if that is among them."""
+        if not addresses:
+            raise Invalid("An executor needs the address of at least one coordinator.", field="coordinators")
+        known = tuple(checked_address(address) for address in addresses)
+        if begin or self._last_good not in known:
+            self._last_good = known[0]
+        self._addresses = known
 
     def register(self, request: RegistryRequest) -> None:
         """Beat: tell one coordinator that this executor is here."""
@@ -121,7 +122,7 @@ class CoordinatorCalls:
         return self._post(path, body, self._timeout + held_back, repeatable=repeatable)
 
     def close(self) -> None:
-        self._pool.clear()
+        self._http.close()
 
     def _post(self, path: str, body: bytes, timeout: float | None = None, *, repeatable: bool = True) -> Reply:
         failures = []
@@ -143,35 +144,10 @@ class CoordinatorCalls:
         raise Unavailable(f"No coordinator accepted {path}: {'; '.join(failures)}.")
 
     def _exchange(self, url: str, body: bytes, timeout: float) -> Reply:
-        deadline = self._clock.monotonic() + timeout
-        response = self._pool.request(
-            "POST",
-            url,
-            body=body,
-            headers=self._headers,
-            timeout=urllib3.Timeout(connect=min(timeout, self._timeout), total=timeout),
-            retries=False,
-            redirect=False,
-            preload_content=False,
-            decode_content=False,
+        answer = self._http.exchange(
+            "POST", url, headers=self._headers, timeout=timeout, body=body, connect=self._timeout
         )
-        try:
-            reply = read_reply(response.status, self._read(response, deadline, timeout))
-        except BaseException:
-            response.close()  # what is left of this answer must not be read as the next one
-            raise
-        response.release_conn()
-        return reply
-
-    def _read(self, response: BaseHTTPResponse, deadline: float, timeout: float) -> bytes:
-        body = bytearray()
-        while chunk := response.read1(_CHUNK, decode_content=False):
-            body += chunk
-            if len(body) > BODY_LIMIT:
-                raise HTTPError(f"the answer is larger than {BODY_LIMIT} bytes")
-            if self._clock.monotonic() > deadline:
-                raise HTTPError(f"the answer was not complete within {timeout:g} s")
-        return bytes(body)
+        return read_reply(*answer)
 
 
 def _batches(items: Sequence[CallbackItem]) -> Iterator[tuple[list[CallbackItem], bytes]]:
@@ -188,46 +164,3 @@ def _batches(items: Sequence[CallbackItem]) -> Iterator[tuple[list[CallbackItem]
         size += len(body) + 1
     if batch:
         yield batch, b"[" + b",".join(written) + b"]"
-
-
-# --- a deadline for the head of an answer -----------------------------------------------------------------------------
-
-
-@contextmanager
-def _cut_off(sock: socket.socket, seconds: float | None) -> Iterator[None]:
-    """Shut ``sock`` when the block takes longer than ``seconds``; whoever reads from it then sees its end.
-
-    A silent peer is left to the socket's own timeout, which names the cause: hence the grace.
-    """
-    watch = threading.Timer(threading.TIMEOUT_MAX if seconds is None else seconds + _GRACE, _shut, [sock])
-    watch.daemon = True
-    watch.start()
-    try:
-        yield
-    finally:
-        watch.cancel()
-
-
-def _shut(sock: socket.socket) -> None:
-    with suppress(OSError):  # it may have been closed in the meantime
-        sock.shutdown(socket.SHUT_RDWR)
-
-
-class _Connection(HTTPConnection):
-    def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # urllib3 replaces the response class of http.client
-        with _cut_off(self.sock, self.timeout):
-            return super().getresponse()
-
-
-class _SecureConnection(HTTPSConnection):
-    def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # urllib3 replaces the response class of http.client
-        with _cut_off(self.sock, self.timeout):
-            return super().getresponse()
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _SecurePool(HTTPSConnectionPool):
-    ConnectionCls = _SecureConnection

@@ -188,6 +188,6 @@ def test_an_unknown_path_is_a_problem_too(admin: Caller) -> None:
     assert admin.get("/api/v1/nothing").problem(404)["type"] == "urn:orth:problem:not-found"
 
 
-def test_health_says_whether_the_process_runs_and_the_database_answers(stranger: Caller) -> None:
-    assert stranger.get("/health/live").json == {"status": "alive"}
+def test_health_says_whether_the_process_runs_and_the_database_answers(stranger: Caller, site: Site) -> None:
+    assert stranger.get("/health/live").json == {"status": "alive", "now": site.clock.now()}
     assert stranger.get("/health/ready").json == {"status": "ready"}

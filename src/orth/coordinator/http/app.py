@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import JSONResponse
+from starlette.middleware.cors import CORSMiddleware
 
 from orth.coordinator.http import (
     alarms,
@@ -17,9 +18,11 @@ from orth.coordinator.http import (
     executors,
     groups,
     jobs,
+    live_socket,
     log_streams,
     logs,
     metrics,
+    services,
     stats,
 )
 from orth.coordinator.http.auth import ToolsHere, signed_in
@@ -51,9 +54,9 @@ _RESOURCES = (
 
 
 @health.get("/live")
-async def live() -> dict[str, str]:
-    """The process runs."""
-    return {"status": "alive"}
+async def live(tools: ToolsHere) -> dict[str, str | int]:
+    """The process runs, and what its clock says in UTC epoch milliseconds."""
+    return {"status": "alive", "now": tools.clock.now()}
 
 
 @health.get("/ready")
@@ -79,6 +82,30 @@ def build_app(tools: Tools) -> FastAPI:
     app.include_router(auth.router)
     if tools.settings.metrics.enabled:
         app.include_router(metrics.router)
+    app.include_router(services.router)  # these two ask for the credential themselves: services show another one
+    app.include_router(live_socket.router)
+    app.include_router(live_socket.sockets)
+    roles = tools.settings.coordinator.roles
+    if "coordinator" in roles or "console" in roles:
+        _include_resources(app)
+    if "coordinator" in roles:
+        app.router.routes[:0] = executor_routes()  # first, for they are called most: routes are tried in their order
+    handle_problems(app)
+    app.add_middleware(BodyLimit, limit=tools.settings.coordinator.max_body)
+    if tools.settings.console.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(tools.settings.console.origins),
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type"],
+            expose_headers=[services.SEQ_HEADER],
+        )
+    app.add_middleware(Bugs)
+    return app
+
+
+def _include_resources(app: FastAPI) -> None:
+    """What only signed-in callers may use."""
     closed = APIRouter(dependencies=[Depends(signed_in)])
     for resource in _RESOURCES:
         closed.include_router(resource.router)
@@ -89,11 +116,6 @@ def build_app(tools: Tools) -> FastAPI:
 
     app.include_router(closed)
     app.include_router(log_streams.sockets)  # asks for the credential itself: those of browsers come another way
-    app.router.routes[:0] = executor_routes()  # first, for they are called most: routes are tried in their order
-    handle_problems(app)
-    app.add_middleware(BodyLimit, limit=tools.settings.coordinator.max_body)
-    app.add_middleware(Bugs)
-    return app
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

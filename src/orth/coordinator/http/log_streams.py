@@ -12,7 +12,6 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Header, Request, WebSocket
 from fastapi.responses import StreamingResponse
@@ -21,12 +20,13 @@ from starlette.websockets import WebSocketDisconnect
 
 from orth.coordinator.http.auth import BearerHere, Caller, CallerHere, ToolsHere, caller_with, signed_in
 from orth.coordinator.http.logs import ExecutionId, FromLine
+from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.problems import problem_of
 from orth.coordinator.http.sending import STALLED_AFTER, Departed, patiently
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.logs.following import Beat, Over, Stopping, Told, Trouble
 from orth.coordinator.logs.pages import Lines
-from orth.errors import Forbidden, OrthError, Unauthenticated
+from orth.errors import OrthError, Unauthenticated
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
 sockets = APIRouter(prefix="/api/v1/executions", tags=["executions"])
@@ -91,7 +91,7 @@ async def socket(websocket: WebSocket, execution_id: ExecutionId, from_line: Fro
     """The log over a WebSocket. What the caller sends is not wanted."""
     tools: Tools = websocket.app.state.tools
     try:
-        _check_origin(websocket, tools)
+        check_origin(websocket, tools.settings)
         token = _token(websocket)
         caller: Caller = await caller_with(tools, token)
         await tools.logs.source(execution_id)
@@ -210,21 +210,3 @@ def _token(websocket: WebSocket) -> str:
         "This needs a signed-in caller.",
         hint=f"Send Authorization: Bearer …, or the subprotocols {_PROTOCOL} and {_BEARER}….",
     )
-
-
-def _check_origin(websocket: WebSocket, tools: Tools) -> None:
-    """Refuse pages of other sites: a browser would let them open a socket here."""
-    origin = websocket.headers.get("origin")
-    if origin is None:
-        return
-    console = tools.settings.console.base_url
-    own = {websocket.headers.get("host", "")} | ({urlsplit(console).netloc} if console else set())
-    if _netloc(origin) not in own:
-        raise Forbidden("This page may not open a socket here: it is of another origin.")
-
-
-def _netloc(origin: str) -> str | None:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:  # anybody may write anything there
-        return None

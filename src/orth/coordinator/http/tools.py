@@ -20,6 +20,9 @@ from orth.coordinator.offering import Offering
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Registrations
 from orth.coordinator.roster import Roster
+from orth.coordinator.services.feed import Feed
+from orth.coordinator.services.places import Places
+from orth.coordinator.services.registrar import Registrar
 from orth.coordinator.signing import Signing
 from orth.errors import TooBusy
 from orth.events import Events
@@ -109,6 +112,10 @@ class Tools:
     """The loop to wake when a batch was stored."""
     senders: Senders
     """The ways out of alarms, for trying them."""
+    registrar: Registrar
+    feed: Feed
+    places: Places
+    """Room for listeners of the feed."""
     logins: Gate = field(default_factory=Gate)
     users: RememberedUsers = field(default_factory=RememberedUsers)
 

@@ -1,0 +1,21 @@
+"""Requests of ``orth up`` itself to what it started, with or without TLS."""
+
+import urllib3
+
+_TIMEOUT = 2.0
+_AT_ONCE = 8
+
+
+class Web:
+    """One pool of connections; ``ca_file`` is whom it trusts when addresses begin with https."""
+
+    def __init__(self, ca_file: str | None) -> None:
+        trusted = {"ca_certs": ca_file} if ca_file else {}
+        self.pool = urllib3.PoolManager(retries=False, maxsize=_AT_ONCE, **trusted)
+
+    def answers(self, url: str) -> bool:
+        """Whether somebody answers 200 there."""
+        try:
+            return self.pool.request("GET", url, timeout=_TIMEOUT).status == 200
+        except urllib3.exceptions.HTTPError:
+            return False

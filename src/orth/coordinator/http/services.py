@@ -1,0 +1,244 @@
+"""The Registry API: which orchestrators (coordinators) and agents (executors) there are.
+
+Any coordinator answers for all of them. Members are in camel case and statuses are words, as services of other makes
+expect them. Who is not known is answered 404, so that it registers again at once.
+
+Services show the cluster's access token, people their session; without either nothing is told.
+"""
+
+import hmac
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Query, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from orth.connections import known_caller
+from orth.coordinator.http.auth import BearerHere, ToolsHere, signed_in
+from orth.coordinator.http.texts import Line
+from orth.coordinator.http.tools import Tools
+from orth.domain.services import Failing, Service, ServiceKind, ServiceStatus, UnknownStatus, read_status
+from orth.errors import Invalid, NotFound, TooLarge, Unauthenticated
+from orth.store.service_events import as_shown
+from orth.store.services import list_services
+from orth.wire.dialects import token_from
+from orth.wire.messages import ADDRESS_LIMIT, checked_address
+
+BODY_LIMIT = 16 * 1024
+SEQ_HEADER = "ORTH-SEQ"
+_ID = re.compile(r"[0-9a-f]{32}")
+EXECUTORS = "executors"
+"""Whoever shows the access token: it is the same for all of them."""
+
+
+async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> str:
+    """Who calls, or 401. A credential that was shown has to be good."""
+    token = token_from(request.headers)
+    if token is None and shown is not None and shows_access_token(tools, shown.credentials):
+        token = shown.credentials.strip()
+    if token is None:
+        return (await signed_in(tools, shown, request)).username
+    if not shows_access_token(tools, token):
+        raise Unauthenticated(
+            "The access token is missing or wrong.", hint="Set ORTH_SECURITY__ACCESS_TOKEN to the cluster's."
+        )
+    known_caller(request.scope)
+    return EXECUTORS
+
+
+def shows_access_token(tools: Tools, text: str) -> bool:
+    return hmac.compare_digest(text.strip().encode(), tools.access_token.encode())
+
+
+async def small_body(request: Request) -> None:
+    if len(await request.body()) > BODY_LIMIT:
+        raise TooLarge(f"The body is larger than {BODY_LIMIT:,} bytes.", hint="There is little to say here.")
+
+
+router = APIRouter(tags=["registry"], dependencies=[Depends(credential), Depends(small_body)])
+
+
+class _Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class OrchestratorSaid(_Camel):
+    """A coordinator that registers. What is not known here is ignored."""
+
+    url: str = Field(max_length=ADDRESS_LIMIT, description="Where it is reached, such as https://10.0.0.7:5080.")
+    incarnation: Line | None = Field(None, max_length=64, description="The id of this very process, if it has one.")
+    name: Line | None = Field(None, max_length=64)
+
+
+class AgentSaid(OrchestratorSaid):
+    """An executor that registers."""
+
+    orchestrator_id: Line | None = Field(None, max_length=64, description="The coordinator it works with.")
+
+
+class StatusSaid(BaseModel):
+    status: str = Field(max_length=64)
+
+
+class Registered(BaseModel):
+    id: str = Field(description="32 hexadecimal digits. A url that was known keeps the id it had.")
+
+
+class OrchestratorShown(_Camel):
+    id: str
+    url: str
+    registered_at: str
+    last_heartbeat: str
+    status: ServiceStatus
+    name: str | None
+    incarnation: str | None
+    failing: Failing | None = Field(description="What made it Failed, when it does not say so itself.")
+    beat_age: float = Field(description="Seconds since its last sign of life.")
+
+
+class AgentShown(OrchestratorShown):
+    orchestrator_id: str | None
+
+
+# --- orchestrators
+
+
+@router.get("/api/orchestrators", response_model=list[OrchestratorShown])
+async def orchestrators(tools: ToolsHere) -> JSONResponse:
+    """List orchestrators. ORTH-SEQ tells the event from which on a socket tells what changes."""
+    return await _listed(tools, ServiceKind.ORCHESTRATOR)
+
+
+@router.post("/api/orchestrators/register")
+async def register_orchestrator(said: OrchestratorSaid, tools: ToolsHere) -> Registered:
+    """Register an orchestrator: it is Starting, until it says otherwise."""
+    return await _register(tools, ServiceKind.ORCHESTRATOR, said)
+
+
+@router.post("/api/orchestrators/{service_id}/heartbeat")
+async def beat_orchestrator(service_id: str, tools: ToolsHere) -> Registered:
+    """Say that an orchestrator lives."""
+    return await _beat(tools, ServiceKind.ORCHESTRATOR, service_id)
+
+
+@router.post("/api/orchestrators/{service_id}/status")
+async def report_orchestrator(
+    service_id: str,
+    tools: ToolsHere,
+    said: Annotated[StatusSaid | str | None, Body()] = None,
+    status: Annotated[str | None, Query(max_length=64)] = None,
+) -> Registered:
+    """Say what the status of an orchestrator is: as {"status": …}, as a bare JSON text or in the query."""
+    return await _report(tools, ServiceKind.ORCHESTRATOR, service_id, said, status)
+
+
+@router.post("/api/orchestrators/{service_id}/unregister")
+async def unregister_orchestrator(service_id: str, tools: ToolsHere) -> Registered:
+    """Say good-bye for an orchestrator."""
+    return await _leave(tools, ServiceKind.ORCHESTRATOR, service_id)
+
+
+# --- agents
+
+
+@router.get("/api/agents", response_model=list[AgentShown])
+async def agents(tools: ToolsHere) -> JSONResponse:
+    """List agents. ORTH-SEQ tells the event from which on a socket tells what changes."""
+    return await _listed(tools, ServiceKind.AGENT)
+
+
+@router.get("/api/agents/orchestrator/{orchestrator_id}", response_model=list[AgentShown])
+async def agents_of(orchestrator_id: str, tools: ToolsHere) -> JSONResponse:
+    """List the agents that work with an orchestrator."""
+    return await _listed(tools, ServiceKind.AGENT, orchestrator_id)
+
+
+@router.post("/api/agents/register")
+async def register_agent(said: AgentSaid, tools: ToolsHere) -> Registered:
+    """Register an agent: it is Starting, until it says otherwise."""
+    return await _register(tools, ServiceKind.AGENT, said, said.orchestrator_id)
+
+
+@router.post("/api/agents/{service_id}/heartbeat")
+async def beat_agent(service_id: str, tools: ToolsHere) -> Registered:
+    """Say that an agent lives."""
+    return await _beat(tools, ServiceKind.AGENT, service_id)
+
+
+@router.post("/api/agents/{service_id}/status")
+async def report_agent(
+    service_id: str,
+    tools: ToolsHere,
+    said: Annotated[StatusSaid | str | None, Body()] = None,
+    status: Annotated[str | None, Query(max_length=64)] = None,
+) -> Registered:
+    """Say what the status of an agent is: as {"status": …}, as a bare JSON text or in the query."""
+    return await _report(tools, ServiceKind.AGENT, service_id, said, status)
+
+
+@router.post("/api/agents/{service_id}/unregister")
+async def unregister_agent(service_id: str, tools: ToolsHere) -> Registered:
+    """Say good-bye for an agent."""
+    return await _leave(tools, ServiceKind.AGENT, service_id)
+
+
+# --- both
+
+
+async def _listed(tools: Tools, kind: ServiceKind, orchestrator_id: str | None = None) -> JSONResponse:
+    if orchestrator_id is not None and not orchestrator_id.isprintable():
+        orchestrator_id = ""  # nobody's
+    found, seq = await tools.db.read(list_services, kind, orchestrator_id=orchestrator_id)
+    now = tools.clock.now()
+    return JSONResponse(
+        [_shown(one, now) for one in found], headers={SEQ_HEADER: str(seq), "Cache-Control": "no-store"}
+    )
+
+
+def _shown(service: Service, now: int) -> Mapping[str, Any]:
+    return {**as_shown(service), "beatAge": max(0, now - service.last_heartbeat) / 1000}
+
+
+async def _register(
+    tools: Tools, kind: ServiceKind, said: OrchestratorSaid, orchestrator_id: str | None = None
+) -> Registered:
+    try:
+        url = checked_address(said.url.strip())
+    except Invalid as error:
+        raise Invalid(error.message, hint=error.hint, field="url") from None
+    incarnation, name = said.incarnation or None, said.name or None
+    return Registered(
+        id=await tools.registrar.register(
+            kind, url, incarnation=incarnation, name=name, orchestrator_id=orchestrator_id or None
+        )
+    )
+
+
+async def _beat(tools: Tools, kind: ServiceKind, service_id: str) -> Registered:
+    await tools.registrar.beat(kind, _checked(kind, service_id))
+    return Registered(id=service_id)
+
+
+async def _report(
+    tools: Tools, kind: ServiceKind, service_id: str, said: StatusSaid | str | None, asked: str | None
+) -> Registered:
+    text = said.status if isinstance(said, StatusSaid) else said if said is not None else asked
+    if text is None:
+        raise UnknownStatus("There is no status.", hint='Send {"status": "Running"}.', field="status")
+    await tools.registrar.report(kind, _checked(kind, service_id), read_status(kind, text))
+    return Registered(id=service_id)
+
+
+async def _leave(tools: Tools, kind: ServiceKind, service_id: str) -> Registered:
+    await tools.registrar.leave(kind, _checked(kind, service_id))
+    return Registered(id=service_id)
+
+
+def _checked(kind: ServiceKind, service_id: str) -> str:
+    """An id as we give them; any other is nobody's, and need not be looked for."""
+    if _ID.fullmatch(service_id) is None:
+        raise NotFound(kind, ascii(service_id[:64]))
+    return service_id

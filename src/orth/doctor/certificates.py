@@ -1,0 +1,107 @@
+"""Certificates: files that are configured, and those that https addresses show."""
+
+import socket
+import ssl
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from orth.doctor.asking import PATIENCE
+from orth.doctor.case import Case
+from orth.doctor.validity import NoCertificate, Validity, validity
+from orth.doctor.verdicts import Verdict, bad, ok, warn
+
+_DAY = 86_400_000
+_SOON = 30 * _DAY
+_END = "-----END CERTIFICATE-----"
+
+
+def configured_certificates(case: Case) -> list[str]:
+    """https addresses and files with certificates; one that is empty says that there is none."""
+    settings = case.settings
+    urls = (*case.answerers, settings.coordinator.url, settings.executor.address, settings.console.base_url)
+    named = [url for url in urls if url and url.startswith("https:")]
+    named += [str(file) for file in (settings.alarms.ca_file,) if file]
+    return list(dict.fromkeys(named)) or [""]
+
+
+def look_at_certificate(case: Case, subject: str) -> list[Verdict]:
+    if not subject:
+        return [ok("No https address and no certificate is configured.")]
+    if subject.startswith("https:"):
+        return [_of_address(subject, case.clock.now())]
+    return _of_file(Path(subject), case.clock.now())
+
+
+def _of_file(file: Path, now: int) -> list[Verdict]:
+    try:
+        text = file.read_text("ascii")
+    except OSError as error:
+        return [bad(f"{file} cannot be read: {error.strerror}.", "Correct the path, or who may read it.")]
+    except UnicodeDecodeError:
+        text = ""
+    blocks = [f"{block}{_END}" for block in text.split(_END)[:-1]]
+    if not blocks:
+        return [bad(f"{file} holds no certificate.", "It must be PEM: text with BEGIN CERTIFICATE.")]
+    try:
+        found = [validity(ssl.PEM_cert_to_DER_cert(block[block.find("-----BEGIN") :])) for block in blocks]
+    except (NoCertificate, ValueError):
+        return [bad(f"{file} holds a certificate that cannot be read.", "Write it anew, in PEM.")]
+    return [judge_validity(str(file), min(found, key=lambda one: one.ends), now)]
+
+
+def _of_address(url: str, now: int) -> Verdict:
+    try:
+        return judge_validity(url, validity(_shown(url, trusting=False)), now)
+    except ssl.SSLCertVerificationError as refused:
+        return _refused(url, refused.verify_message, now)
+    except ssl.SSLError as error:
+        return bad(
+            f"{url}: no TLS there ({error.reason or 'it breaks off'}).", "Is it http:? Look at who listens there."
+        )
+    except (OSError, NoCertificate, ValueError) as error:
+        return warn(f"{url}: not looked at: {error.__class__.__name__}.", "See the check registry.")
+
+
+def _refused(url: str, reason: str, now: int) -> Verdict:
+    """A certificate that this machine does not accept: first whether its time is over."""
+    try:
+        verdict = judge_validity(url, validity(_shown(url, trusting=True)), now)
+    except (OSError, NoCertificate, ValueError):
+        verdict = ok("")
+    if verdict.state == "bad":
+        return verdict
+    return bad(
+        f"{url}: its certificate is not accepted: {reason}.",
+        "Trust its authority (SSL_CERT_FILE names a file of them), or give it one for this name.",
+    )
+
+
+def judge_validity(subject: str, found: Validity, now: int) -> Verdict:
+    if now >= found.ends:
+        return bad(f"{subject}: the certificate ended {_days(now - found.ends)} ago.", "Renew it.")
+    if now < found.begins:
+        step = "Look at the clock of this machine, or wait."
+        return bad(f"{subject}: the certificate is good only in {_days(found.begins - now)}.", step)
+    if found.ends - now < _SOON:
+        return warn(f"{subject}: the certificate ends in {_days(found.ends - now)}.", "Renew it.")
+    return ok(f"{subject}: the certificate is good for {_days(found.ends - now)}.")
+
+
+def _days(span: int) -> str:
+    days = span // _DAY
+    return f"{days} days" if days != 1 else "1 day"
+
+
+def _shown(url: str, *, trusting: bool) -> bytes:
+    """The certificate an address shows; unless ``trusting``, only one that this machine accepts."""
+    parts = urlsplit(url)
+    context = ssl.create_default_context()
+    if trusting:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    host = parts.hostname or ""
+    with (
+        socket.create_connection((host, parts.port or 443), timeout=PATIENCE) as line,
+        context.wrap_socket(line, server_hostname=host) as secured,
+    ):
+        return secured.getpeercert(binary_form=True) or b""

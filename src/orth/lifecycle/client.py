@@ -1,0 +1,195 @@
+"""The Registry API as its clients call it: synchronous, each call bounded.
+
+A call that does not succeed raises ``RegistryTrouble`` with its cause; what follows from that is decided elsewhere.
+Several addresses are equal, as coordinators are: a call goes to the one that answered last and, if nobody is there or
+it is overloaded, to the next. An answer that says no is an answer.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from urllib3.exceptions import HTTPError, NewConnectionError
+from urllib3.exceptions import TimeoutError as HttpTimeout
+
+from orth.clock import Clock
+from orth.domain.services import ServiceKind, ServiceStatus
+from orth.errors import OrthError
+from orth.lifecycle.facts import Cause
+from orth.wire.bounded_http import BoundedHttp, Overdue
+from orth.wire.dialects import Dialect, auth_headers
+
+_PATHS = {ServiceKind.ORCHESTRATOR: "/api/orchestrators", ServiceKind.AGENT: "/api/agents"}
+_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+_OVERLOADED = (
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+)
+_ELSEWHERE = (Cause.NETWORK, Cause.TIMEOUT, Cause.UNAVAILABLE)
+_HOSTS = 16
+_CONNECTIONS = 2
+_SHOWN = 200
+
+
+class RegistryTrouble(OrthError):
+    """A call to the registry that did not succeed."""
+
+    status = 503
+    kind = "registry-trouble"
+
+    def __init__(self, cause: Cause, reason: str) -> None:
+        super().__init__(reason)
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What a process says of itself."""
+
+    kind: ServiceKind
+    url: str
+    incarnation: str
+    name: str
+    orchestrator_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Orchestrator:
+    """A coordinator, as the registry lists it."""
+
+    id: str
+    url: str
+    status: str
+
+
+class RegistryApi:
+    """The way to the registry. Safe to share between threads."""
+
+    def __init__(
+        self, addresses: Sequence[str], token: str, *, timeout: float, clock: Clock, app_name: str = ""
+    ) -> None:
+        self.timeout = timeout
+        self._addresses: tuple[str, ...] = ()
+        self._last_good = ""
+        self._clock = clock
+        self._http = BoundedHttp(clock, hosts=_HOSTS, connections=_CONNECTIONS)
+        self._headers = {
+            **auth_headers(token, Dialect.ORTH, app_name),
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+        }
+        self.use(addresses)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return self._addresses
+
+    def use(self, addresses: Sequence[str]) -> None:
+        """From now on, these; none is no registry."""
+        self._addresses = tuple(address.rstrip("/") for address in addresses)
+        if self._last_good not in self._addresses:
+            self._last_good = self._addresses[0] if self._addresses else ""
+
+    def register(self, me: Registration) -> str:
+        """The id under which the registry knows ``me`` from now on."""
+        said = {"url": me.url, "incarnation": me.incarnation, "name": me.name}
+        if me.orchestrator_id is not None:
+            said["orchestratorId"] = me.orchestrator_id
+        answer = self._ask("POST", f"{_PATHS[me.kind]}/register", said)
+        given = answer.get("id") if isinstance(answer, dict) else None
+        if not isinstance(given, str) or not _ID.fullmatch(given):
+            raise RegistryTrouble(Cause.MALFORMED, f"{self._last_good} gave no id: {_shown(answer)}")
+        return given
+
+    def beat(self, kind: ServiceKind, service_id: str) -> None:
+        self._ask("POST", f"{_PATHS[kind]}/{service_id}/heartbeat")
+
+    def set_status(
+        self, kind: ServiceKind, service_id: str, status: ServiceStatus, *, timeout: float | None = None
+    ) -> None:
+        self._ask("POST", f"{_PATHS[kind]}/{service_id}/status", {"status": status.value}, timeout=timeout)
+
+    def unregister(self, kind: ServiceKind, service_id: str, *, timeout: float) -> None:
+        self._ask("POST", f"{_PATHS[kind]}/{service_id}/unregister", timeout=timeout)
+
+    def orchestrators(self) -> list[Orchestrator]:
+        """Every coordinator the registry lists; entries without the form of one are left out."""
+        answer = self._ask("GET", _PATHS[ServiceKind.ORCHESTRATOR])
+        if not isinstance(answer, list):
+            raise RegistryTrouble(Cause.MALFORMED, f"{self._last_good} gave no list: {_shown(answer)}")
+        return [
+            Orchestrator(one["id"], one["url"], one["status"])
+            for one in answer
+            if isinstance(one, dict) and all(isinstance(one.get(key), str) for key in ("id", "url", "status"))
+        ]
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _ask(self, method: str, path: str, said: object = None, *, timeout: float | None = None) -> Any:
+        """The JSON of the answer, or None where it is empty. Any: the form is checked by whoever asked."""
+        addresses = sorted(self._addresses, key=lambda address: address != self._last_good)
+        trouble = RegistryTrouble(Cause.CONFIGURATION, "there is no address of a registry")
+        for address in addresses:
+            try:
+                answer = self._exchange(method, address + path, said, timeout or self.timeout)
+            except RegistryTrouble as failed:
+                trouble = failed
+                if failed.cause not in _ELSEWHERE:
+                    break
+                continue
+            self._last_good = address
+            return answer
+        raise trouble
+
+    def _exchange(self, method: str, url: str, said: object, timeout: float) -> Any:  # Any: as above
+        body = None if said is None else json.dumps(said).encode()
+        headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
+        began = self._clock.monotonic()
+        try:
+            status, answer = self._http.exchange(method, url, headers=headers, timeout=timeout, body=body)
+        except HTTPError as error:
+            overdue = self._clock.monotonic() - began >= timeout
+            raise _no_answer(url, error, timeout, overdue=overdue) from None
+        if status >= HTTPStatus.MULTIPLE_CHOICES:
+            raise RegistryTrouble(_cause_of(status), f"{url} answered {status}{_problem(answer)}")
+        if not answer.strip():
+            return None
+        try:
+            return json.loads(answer)
+        except ValueError:
+            raise RegistryTrouble(Cause.MALFORMED, f"{url} answered no JSON: {_shown(answer)}") from None
+
+
+def _no_answer(url: str, error: HTTPError, timeout: float, *, overdue: bool) -> RegistryTrouble:
+    # A refused connection is a kind of timeout to urllib3, not to people.
+    timed_out = overdue or (isinstance(error, HttpTimeout | Overdue) and not isinstance(error, NewConnectionError))
+    if timed_out:
+        return RegistryTrouble(Cause.TIMEOUT, f"no answer from {url} within {timeout:g} s")
+    return RegistryTrouble(Cause.NETWORK, f"{url}: {error}")
+
+
+def _cause_of(status: int) -> Cause:
+    if status == HTTPStatus.NOT_FOUND:
+        return Cause.NOT_FOUND
+    return Cause.UNAVAILABLE if status in _OVERLOADED else Cause.REFUSED
+
+
+def _problem(answer: bytes) -> str:
+    """What the answer says went wrong, if it says so in our way."""
+    try:
+        problem = json.loads(answer)
+    except ValueError:
+        return ""
+    detail = problem.get("detail") if isinstance(problem, dict) else None
+    return f": {detail[:_SHOWN]}" if isinstance(detail, str) and detail else ""
+
+
+def _shown(answer: object) -> str:
+    text = answer.decode(errors="replace") if isinstance(answer, bytes) else json.dumps(answer)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
