@@ -37,7 +37,7 @@ lint: $(VENV)/.development ## Check style, types and who imports whom
 	@$(BIN)/mypy --no-error-summary
 	@report=$$($(BIN)/lint-imports --no-logo) || { echo "$$report"; exit 1; }
 
-servers: $(VENV)/.python ## Install what tests start (PostgreSQL, MariaDB, Redis, Node.js, PHP), where missing and permitted
+servers: $(VENV)/.python ## Install what tests start (PostgreSQL, MariaDB, Redis, Node.js, PHP, tmux), where missing and permitted
 	@tools/system_packages.sh $(BIN)/python
 
 bench: $(VENV)/.development ## Run the benchmarks

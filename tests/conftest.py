@@ -12,6 +12,7 @@ from typing import NoReturn, Protocol, TypeVar
 
 import pytest
 
+from orth.collecting import set_start_aside
 from tests.servers import processes
 from tests.servers.binaries import MissingProgramError, find_program
 from tests.servers.mariadb import MariaDBServer
@@ -26,6 +27,11 @@ class StartServer(Protocol):
     """The type of the fixture ``start_server``."""
 
     def __call__(self, kind: type[S], *, durable: bool = False) -> S: ...
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests never go away: the garbage collector need not look through them again and again."""
+    set_start_aside()
 
 
 def _new(kind: type[S], *, durable: bool = False) -> S:

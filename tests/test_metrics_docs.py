@@ -113,4 +113,5 @@ def test_what_has_to_be_watched_has_an_alert() -> None:
         "orth_executor_outbox_results",
         "orth_store_up",
         "orth_misfires_total",
+        "orth_lifecycle_registration_failures_total",
     }

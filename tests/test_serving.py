@@ -1,14 +1,18 @@
 import asyncio
 import os
+import pty
 import signal
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from orth.errors import CannotStart
-from orth.serving import asked_to_stop, bound, loop_factory
+from orth.serving import asked_to_stop, bound, loop_factory, reload_on_hangup
 from orth.settings import Address
 from tests.forks import INTERRUPTED, ended_by, forked
+from tests.servers.processes import wait_until
 
 Factory = Callable[[], asyncio.AbstractEventLoop] | None
 
@@ -32,6 +36,64 @@ def test_a_signal_asks_for_a_stop_and_one_to_a_forked_child_does_not(
 
     with asyncio.Runner(loop_factory=factory) as runner:
         assert runner.run(signalled()) == (ended, False)
+
+
+@pytest.mark.parametrize("factory", [None, loop_factory()], ids=["asyncio", "the loop we use"])
+def test_a_hangup_means_reload_and_one_to_a_forked_child_ends_the_child(factory: Factory) -> None:
+    async def hung_up() -> tuple[int, list[str], bool]:
+        stopping, asked = asked_to_stop(), asyncio.Event()
+        heard: list[str] = []
+
+        def reload() -> None:
+            heard.append("reload")
+            asked.set()
+
+        reload_on_hangup(reload, stopping)
+        with forked() as child:
+            os.kill(child, signal.SIGHUP)
+            code = ended_by(child)
+        await asyncio.sleep(0.05)  # what the child had written would be read in the very next turn
+        assert heard == []
+        os.kill(os.getpid(), signal.SIGHUP)
+        async with asyncio.timeout(10):
+            await asked.wait()
+        return code, heard, stopping.is_set()
+
+    with asyncio.Runner(loop_factory=factory) as runner:
+        assert runner.run(hung_up()) == (-signal.SIGHUP, ["reload"], False)
+
+
+IN_A_TERMINAL = """
+import asyncio, signal, sys
+from orth.serving import asked_to_stop, reload_on_hangup
+if sys.argv[1] == "nohup":
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+def say(word):
+    with open(sys.argv[2], "a") as out:
+        out.write(word + " ")
+async def main():
+    stopping = asked_to_stop()
+    reload_on_hangup(lambda: say("reload"), stopping)
+    say("ready")
+    await stopping.wait()
+    say("stopped")
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(("way", "said"), [("plain", "stopped"), ("nohup", "reload")])
+def test_a_terminal_that_is_closed_still_stops_what_was_started_in_it(tmp_path: Path, way: str, said: str) -> None:
+    out = tmp_path / "said"
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", IN_A_TERMINAL, way, str(out)])
+    try:
+        wait_until(lambda: out.exists() and out.read_text() == "ready ", "it is ready")
+        os.close(terminal)
+        wait_until(lambda: out.read_text() == f"ready {said} ", said)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_a_handler_that_the_program_has_put_there_since_is_its_own() -> None:

@@ -10,9 +10,11 @@ import errno
 import os
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import uvicorn
 
@@ -21,7 +23,7 @@ from orth.errors import CannotStart
 from orth.events import Events
 from orth.forked import let_go_in_child
 from orth.http_guard import GuardedHttp
-from orth.settings import Address
+from orth.settings import Address, Settings
 
 _BACKLOG = 2048
 CONNECTIONS = 10_000
@@ -71,6 +73,26 @@ def _listening(family: int, listen: Address) -> socket.socket:
     return listening
 
 
+class Tls(NamedTuple):
+    """The files a server speaks TLS with."""
+
+    certificate: Path
+    key: Path
+
+
+def tls_of(settings: Settings) -> Tls | None:
+    """The files, tried, if https is to be served."""
+    certificate, key = settings.security.tls_certificate, settings.security.tls_key
+    if certificate is None or key is None:
+        return None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except OSError as error:
+        hint = "Correct security.tls_certificate and security.tls_key."
+        raise CannotStart(f"No TLS with {certificate} and {key}: {error.strerror or error}.", hint=hint) from None
+    return Tls(certificate, key)
+
+
 class Config(uvicorn.Config):
     """With the bound on connections, which each of them finds here."""
 
@@ -113,6 +135,7 @@ class Server(uvicorn.Server):
         events: Events | None = None,
         embedded: bool = False,
         websockets: bool = True,
+        tls: Tls | None = None,
     ) -> None:
         """At most ``connections`` at once, and no more than the descriptors allow; ``events`` hears of those closed."""
         config = (GuestConfig if embedded else Config)(
@@ -130,6 +153,8 @@ class Server(uvicorn.Server):
             backlog=affordable_backlog(_BACKLOG),
             timeout_keep_alive=keep_alive,
             timeout_graceful_shutdown=_LAST_ANSWERS,
+            ssl_certfile=None if tls is None else str(tls.certificate),
+            ssl_keyfile=None if tls is None else str(tls.key),
         )
         config.connections = Connections(connections, events)
         super().__init__(config)

@@ -1,10 +1,15 @@
-"""What ``orth up`` starts, decided before anything is."""
+"""Ports, host names, and who waits for whom: decided before anything is started."""
 
 import socket
-from pathlib import Path
 
-from orth.apphost.resources import Ports, topology
-from orth.settings import Settings
+import pytest
+
+from orth.apphost.resources import Kind, Ports, Resource, Topology, host_line, leads_here
+from orth.errors import CannotStart
+
+
+def resource(name: str, *after: str) -> Resource:
+    return Resource(name, Kind.COORDINATOR, ("true",), {}, "http://127.0.0.1:1", 1, after)
 
 
 def test_a_taken_port_is_passed_over_and_said() -> None:
@@ -18,12 +23,25 @@ def test_a_taken_port_is_passed_over_and_said() -> None:
         assert len(ports.moved) == 1, "a port given to one of ours is no news"
 
 
-def test_port_zero_is_any_free_port(tmp_path: Path) -> None:
-    settings = Settings.model_validate({"coordinator": {"listen": "127.0.0.1:0"}, "apphost": {"coordinators": 2}})
-    plan = topology(settings, tmp_path, "jobs", "secret")
-    ports = {one.url.rpartition(":")[2] for one in (*plan.coordinators, *plan.executors)}
-    assert len(ports) == 4
-    assert "0" not in ports
-    known = plan.executors[0].environment["ORTH_EXECUTOR__COORDINATORS"].split(",")
-    assert known == [one.url for one in plan.coordinators]
-    assert all("secret" not in " ".join(one.command) for one in plan.coordinators), "passwords are not arguments"
+def test_waves_begin_with_those_that_wait_for_nobody() -> None:
+    made = Topology("t", (resource("b", "a"), resource("a"), resource("c", "a", "b"), resource("d", "a")))
+    assert made.waves() == [["a"], ["b", "d"], ["c"]]
+
+
+def test_those_that_wait_for_each_other_are_refused() -> None:
+    made = Topology("t", (resource("a", "b"), resource("b", "a"), resource("c")))
+    with pytest.raises(CannotStart, match="a, b wait for each other"):
+        made.waves()
+
+
+def test_executors_and_coordinators_say_in_different_places_that_they_are_ready() -> None:
+    coordinator = resource("c")
+    agent = Resource("a", Kind.AGENT, ("true",), {}, "http://127.0.0.1:2", 2)
+    assert (coordinator.health, agent.health) == ("http://127.0.0.1:1/health/ready", "http://127.0.0.1:2/health")
+    assert agent.address == "127.0.0.1:2"
+
+
+def test_names_that_do_not_lead_here_are_known() -> None:
+    assert leads_here("localhost")
+    assert not leads_here("nobody.invalid")
+    assert host_line(["a.example.test"]) == ("127.0.0.1 a.example.test",)

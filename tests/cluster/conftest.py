@@ -7,15 +7,15 @@ import pytest
 
 from orth.clock import SystemClock
 from orth.store.database import Database, open_database
-from orth.store.migrating import upgrade
 from orth.testing import ManualClock
+from orth.testing.stores import prepare_store
 from tests.cluster.ownership_site import Site
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Database]:
     url = f"sqlite:///{tmp_path / 'orth.db'}"
-    upgrade(url)
+    prepare_store(url)
     with open_database(url, size=2) as database:
         yield database
 

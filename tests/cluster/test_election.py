@@ -12,8 +12,8 @@ from orth.errors import TermEnded
 from orth.events import Events, LoopFailed
 from orth.loop import Loop
 from orth.store.database import Connection, Database, open_database
-from orth.store.migrating import upgrade
 from orth.testing import ManualClock, Recorder
+from orth.testing.stores import prepare_store
 
 LEASE, RENEW = timedelta(seconds=30), timedelta(seconds=10)
 
@@ -21,7 +21,7 @@ LEASE, RENEW = timedelta(seconds=30), timedelta(seconds=10)
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Database]:
     url = f"sqlite:///{tmp_path / 'orth.db'}"
-    upgrade(url)
+    prepare_store(url)
     with open_database(url, size=2) as database:
         yield database
 

@@ -15,9 +15,9 @@ from orth.cluster.facts import NodeAsked, NodeDied, NodeDraining, NodeJoined, No
 from orth.cluster.membership import HeartbeatEar, Membership, Rhythm, Voice
 from orth.events import Events
 from orth.store.database import Database, open_database
-from orth.store.migrating import upgrade
 from orth.store.nodes import Load, NodeState, Role, Wish, ask_node, find_node, list_nodes
 from orth.testing import ManualClock, Recorder
+from orth.testing.stores import prepare_store
 
 RHYTHM = Rhythm(timedelta(seconds=10), timedelta(seconds=30))
 TOPIC = "orchestrix.coordinator.heartbeat"
@@ -26,7 +26,7 @@ TOPIC = "orchestrix.coordinator.heartbeat"
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Database]:
     url = f"sqlite:///{tmp_path / 'orth.db'}"
-    upgrade(url)
+    prepare_store(url)
     with open_database(url, size=2) as database:
         yield database
 

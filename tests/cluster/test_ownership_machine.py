@@ -25,10 +25,10 @@ from orth.cluster.notices import Reason
 from orth.domain.executions import OPEN_PHASES
 from orth.store.database import Database, open_database
 from orth.store.engines import is_sqlite
-from orth.store.migrating import upgrade
 from orth.store.ownership import Holding, Owner, abandon, keep, orphan, orphan_unowned, release_orphans, unowned
 from orth.store.tables import executions, ownership
 from orth.testing import ManualClock
+from orth.testing.stores import prepare_store
 from tests.cluster.ownership_site import Node, Site, assignments
 from tests.store.builders import NOW
 
@@ -326,7 +326,7 @@ def machine_db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Datab
     url = f"sqlite:///{tmp_path / 'orth.db'}"
     if request.param == "postgresql":
         url = request.getfixturevalue("postgres_url")
-    upgrade(url)
+    prepare_store(url)
     with open_database(url, size=4) as db:
         if is_sqlite(db.url):
             with db.engine.connect() as connection:

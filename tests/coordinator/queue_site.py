@@ -26,8 +26,8 @@ from orth.settings.sections import ClusterSection, CoordinatorSection
 from orth.store.database import Database, open_database
 from orth.store.executions import find_execution
 from orth.store.groups import list_groups
-from orth.store.migrating import upgrade
 from orth.testing.recorder import Recorder
+from orth.testing.stores import prepare_store
 from orth.wire.channel_messages import Dispatch, LogLines, Standing, StatusReport, WorkerBeat
 from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.messages import CallbackItem
@@ -89,7 +89,7 @@ class QueueSite:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def __aenter__(self) -> Self:
-        upgrade(self.url)
+        prepare_store(self.url)
         self._link = await ExecutorCalls(timeout=1.0).__aenter__()
         for _ in range(self._count):
             self.start()

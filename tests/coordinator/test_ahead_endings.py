@@ -15,7 +15,7 @@ from orth.store.database import Connection, Database, open_database
 from orth.store.dispatching import take_ahead
 from orth.store.executions import Ending
 from orth.store.jobs import get_job
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from tests.coordinator.ending_site import read_rows, set_up
 from tests.store.builders import NOW
 
@@ -45,7 +45,7 @@ async def _refuse_and_lose(db: Database, office: Office, letters: list[Letter]) 
 
 
 async def test_the_next_attempt_at_what_was_sent_ahead_waits_for_the_fire(sqlite_url: str) -> None:
-    upgrade(sqlite_url)
+    prepare_store(sqlite_url)
     with open_database(sqlite_url) as db:
         _job_id, office, letters = await db.tx(_send_ahead)
         await _refuse_and_lose(db, office, letters)
@@ -55,7 +55,7 @@ async def test_the_next_attempt_at_what_was_sent_ahead_waits_for_the_fire(sqlite
 
 
 async def test_what_was_recalled_in_time_is_not_tried_again_however_it_ends(sqlite_url: str) -> None:
-    upgrade(sqlite_url)
+    prepare_store(sqlite_url)
     with open_database(sqlite_url) as db:
         job_id, office, letters = await db.tx(_send_ahead)
         await db.tx(stop_job, job_id, NOW + 1)

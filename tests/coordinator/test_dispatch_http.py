@@ -31,9 +31,9 @@ from orth.store.execution_lists import list_executions
 from orth.store.executions import find_execution
 from orth.store.groups import create_group
 from orth.store.jobs import create_job, get_job
-from orth.store.migrating import upgrade
 from orth.store.registry import Beat, record_beats
 from orth.testing import Recorder
+from orth.testing.stores import prepare_store
 from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.messages import BATCH_LIMIT, BODY_LIMIT
 from tests.store.builders import until
@@ -156,7 +156,7 @@ def _changed(job: Job, fields: dict[str, object]) -> Job:
 @asynccontextmanager
 async def running(folder: Path, **changes: object) -> AsyncIterator[Site]:
     url = f"sqlite:///{folder / 'orth.db'}"
-    upgrade(url)
+    prepare_store(url)
     defaults = Settings()
     settings = defaults.model_copy(update={"coordinator": defaults.coordinator.model_copy(update=changes)})
     recorder = Recorder()

@@ -43,9 +43,9 @@ from orth.store.database import Database, open_database
 from orth.store.dispatching import record_accepted, take_ahead, take_due
 from orth.store.engines import is_sqlite
 from orth.store.executions import Ending
-from orth.store.migrating import upgrade
 from orth.store.statistics import fold
 from orth.testing import ManualClock
+from orth.testing.stores import prepare_store
 from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.messages import CallbackItem
 from tests.coordinator.ending_model import Kind, Model, Told
@@ -341,7 +341,7 @@ def _claim(connection: Connection, office: Office, limit: int, now: int) -> Sett
 
 @pytest.mark.timeout(3600 if LONG else 180)
 def test_every_execution_ends_once_and_what_follows_follows_once(store_url: str) -> None:
-    upgrade(store_url)
+    prepare_store(store_url)
     clock = ManualClock()
     with open_database(store_url, size=4) as db:
         if is_sqlite(db.url):

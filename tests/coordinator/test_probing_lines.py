@@ -15,9 +15,9 @@ from orth.coordinator.roster import Roster
 from orth.domain.nodes import Reachability
 from orth.events import Events
 from orth.store.database import Database, open_database
-from orth.store.migrating import upgrade
 from orth.store.registry import Beat, list_executors, record_beats
 from orth.testing import Recorder
+from orth.testing.stores import prepare_store
 from orth.wire.executor_calls import ExecutorCalls
 from tests.wire.peers import Behaviour, Exchange, Peer
 
@@ -49,7 +49,7 @@ class Bench:
 @asynccontextmanager
 async def bench(folder: Path, limit: int = 10) -> AsyncIterator[Bench]:
     url = f"sqlite:///{folder}/orth.db"
-    upgrade(url)
+    prepare_store(url)
     with open_database(url) as db:
         async with ExecutorCalls(timeout=1.0) as link:
             here = Bench(db, link, limit)

@@ -38,6 +38,7 @@ class Place(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
     server: Place
 
     def do_GET(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from tests.importing.installations import Installation
 from tests.servers.mariadb import MariaDBServer
 
@@ -29,12 +29,12 @@ def install(mariadb_server: MariaDBServer) -> Iterator[Install]:
 @pytest.fixture
 def store(store_url: str) -> str:
     """An empty Orth store of each kind."""
-    upgrade(store_url)
+    prepare_store(store_url)
     return store_url
 
 
 @pytest.fixture
 def sqlite_store(sqlite_url: str) -> str:
     """An empty Orth store, where its kind does not matter."""
-    upgrade(sqlite_url)
+    prepare_store(sqlite_url)
     return sqlite_url

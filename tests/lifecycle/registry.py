@@ -35,7 +35,7 @@ class ScriptedRegistry:
     """Answers what is in ``script`` first, request by request, and properly after that; ``always`` overrides both."""
 
     port: int = field(default_factory=free_port)
-    token: str = "token-of-this-test"  # noqa: S105  # nothing to protect
+    token: str = "token-of-this-test"  # nothing to protect
     script: list[Answer] = field(default_factory=list)
     always: dict[str, Answer] = field(default_factory=dict)
     """By verb."""

@@ -73,6 +73,7 @@ def test_all_verbs_of_a_registry_that_works() -> None:
         (b'{"id": "../../other"}', Cause.MALFORMED),
         (b'{"id": "' + b"a" * 65 + b'"}', Cause.MALFORMED),
         (b"\xff\xfe", Cause.MALFORMED),
+        (b"[" * 100_000, Cause.MALFORMED),
         (RESET, Cause.NETWORK),
         (HANG, Cause.TIMEOUT),
     ],
@@ -94,14 +95,29 @@ def test_an_answer_that_drips_is_given_up_in_time() -> None:
         assert time.monotonic() - began < 3
 
 
-def test_without_an_address_nothing_is_called() -> None:
+def test_without_an_address_or_with_a_token_that_cannot_be_sent_nothing_is_called() -> None:
     assert cause_of(api()) is Cause.CONFIGURATION
+    with ScriptedRegistry() as registry:
+        assert cause_of(api(registry.url, token="two\nlines")) is Cause.CONFIGURATION
+        assert registry.asked == []
+
+
+@pytest.mark.parametrize("address", ["http://a b:5060", "http://..:1", f"http://{'a' * 70}.x:1", "http://[::1"])
+def test_an_address_that_cannot_be_called_is_a_failure_like_any_other(address: str) -> None:
+    assert cause_of(api(address)) is Cause.NETWORK
+
+
+def test_a_password_in_the_address_is_not_shown() -> None:
+    with pytest.raises(RegistryTrouble) as caught:
+        api(f"http://me:hunter2@127.0.0.1:{free_port()}").register(ME)
+    assert "hunter2" not in str(caught.value)
 
 
 def test_the_reason_says_where_and_what_the_registry_said() -> None:
-    with ScriptedRegistry(always={"register": (503, b'{"detail": "The database is away."}')}) as registry:
-        with pytest.raises(RegistryTrouble, match=r"/api/agents/register answered 503: The database is away\."):
-            api(registry.url).register(ME)
+    away = (503, b'{"detail": "The database is away."}')
+    said = r"/api/agents/register answered 503: The database is away\."
+    with ScriptedRegistry(always={"register": away}) as registry, pytest.raises(RegistryTrouble, match=said):
+        api(registry.url).register(ME)
 
 
 def test_a_token_that_is_not_known_is_refused_and_never_shown() -> None:

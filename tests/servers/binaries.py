@@ -17,6 +17,8 @@ PROGRAMS = {
     "redis-server": "redis-server",
     "node": "nodejs",
     "php": "php-cli",
+    "tmux": "tmux",
+    "openssl": "openssl",
 }
 """Each program with the Debian package that brings it."""
 

@@ -117,9 +117,9 @@ def test_an_executor_without_a_file_or_an_app(tmp_path: Path) -> None:
     assert "Executor" in line
 
 
-def test_a_choice_this_version_does_not_have(tmp_path: Path) -> None:
-    line = one_line(orth("server", "--roles", "console", "--listen", "127.0.0.1:0", cwd=tmp_path))
-    assert "Leave --roles out" in line
+def test_a_role_there_is_not(tmp_path: Path) -> None:
+    line = one_line(orth("server", "--roles", "cook", "--listen", "127.0.0.1:0", cwd=tmp_path))
+    assert "'coordinator', 'registry' or 'console'" in line
     assert not (tmp_path / ".orth").exists()
 
 

@@ -1,9 +1,11 @@
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from itertools import islice
 
 import pytest
-from websockets.sync.server import ServerConnection
+from websockets.utils import accept_key
 
 from orth.errors import Unavailable
 from orth.wire import live_calls
@@ -91,20 +93,33 @@ def test_nobody_there(free_port: int) -> None:
             pass
 
 
+def greeted_and_left_alone(listening: socket.socket, over: threading.Event) -> None:
+    """A handshake and one event; after that nothing is read or answered, as by a machine that is gone."""
+    with listening.accept()[0] as line:
+        head = line.recv(65_536).decode()
+        key = head.partition("Sec-WebSocket-Key: ")[2].partition("\r\n")[0]
+        words = (
+            "HTTP/1.1 101 OK",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            f"Sec-WebSocket-Accept: {accept_key(key)}",
+        )
+        text = event(1).encode()
+        line.sendall("\r\n".join((*words, "", "")).encode() + b"\x81\x7e" + len(text).to_bytes(2) + text)
+        over.wait(30)
+
+
 def test_a_line_that_is_dead_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_calls, "_QUIET", 0.05)
     monkeypatch.setattr(live_calls, "_PONG_WITHIN", 0.2)
-    quiet = []
-
-    def deaf(connection: ServerConnection) -> None:
-        """Its machine answers nothing any more."""
-        connection.send(event(1))
-        connection.pong = lambda *_: None  # type: ignore[method-assign]
-        connection.protocol.send_pong = lambda *_: None  # type: ignore[method-assign]
-        quiet.append(connection)
-        connection.recv()
-
-    with LiveServer(deaf).running() as server, pytest.raises(Unavailable, match="silent"):
-        with live_line(server.url, headers={}) as line:
-            list(line.messages())
-    assert quiet
+    over = threading.Event()
+    found: list[int] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=greeted_and_left_alone, args=(listening, over), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(Unavailable, match="silent"), live_line(url, headers={}) as line:
+            found.extend(message.seq for message in line.messages())
+        over.set()
+        thread.join(5)
+    assert found == [1]

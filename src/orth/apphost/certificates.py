@@ -8,6 +8,7 @@ topology and for 127.0.0.1; it is made anew when a name is missing or when it en
 import json
 import os
 import shutil
+import ssl
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,7 +53,7 @@ class _Authority:
         self._openssl = openssl
         self._folder = folder
         self._ca, self._ca_key = folder / "ca.pem", folder / "ca-key.pem"
-        self._files = Certificates(self._ca, folder / "server.pem", folder / "server-key.pem")
+        self._files = Certificates(self._ca, folder / "trusted.pem", folder / "server.pem", folder / "server-key.pem")
 
     def certificates(self, names: Sequence[str]) -> Certificates:
         before = os.umask(0o077)
@@ -62,6 +63,7 @@ class _Authority:
                 self._make_ca()
             if not self._is_good(names):
                 self._make_certificate(names)
+            self._files.trusted.write_text(self._ca.read_text() + _of_the_system())
         except OSError as error:
             raise CannotStart(f"The certificates in {self._folder} cannot be made: {error}.") from None
         finally:
@@ -114,3 +116,12 @@ class _Authority:
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise CannotStart(f"openssl {arguments[0]} failed: {last}.")
+
+
+def _of_the_system() -> str:
+    """The authorities that would be trusted otherwise: jobs call other places as well."""
+    file = os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
+    try:
+        return Path(file).read_text() if file else ""
+    except (OSError, UnicodeDecodeError):
+        return ""

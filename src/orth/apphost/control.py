@@ -68,7 +68,7 @@ class Control:
         try:
             if len(self._clients) <= _MOST_CLIENTS:
                 request = json.loads(await reader.readline())
-                async for answer in self._answers(request):
+                async for answer in self._answers(request if isinstance(request, dict) else {}):
                     writer.write(json.dumps(answer).encode() + b"\n")
                     if writer.transport.get_write_buffer_size() > _UNREAD:
                         return

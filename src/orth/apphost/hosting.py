@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,22 +134,31 @@ class Host:
         return 1 if self._now.is_set() else code
 
     async def _come_up(self) -> int:
-        began = self._clock.monotonic()
-        await self._until(lambda: self.keeping.all_ready or self._gives_up or self._stop.is_set())
+        began, made = self._clock.monotonic(), Made(())
+        workers = [one for one in self.keeping.keepers.values() if one.resource.kind in (Kind.COORDINATOR, Kind.AGENT)]
+        if await self._ready(workers):
+            try:
+                made = await self._first_jobs()
+            except OrthError as error:
+                self.tell("up", str(error))
+                if not self._manner.screen:
+                    return 1
+        if await self._ready(self.keeping.keepers.values()):
+            self._phase = "running"
+            self._welcome(made, self._clock.monotonic() - began)
         if self._gives_up:
             for sentence in self.keeping.troubles:
                 self.tell("up", sentence)
             return 1
-        if self._stop.is_set():
-            return 0
-        try:
-            made = await self._first_jobs()
-        except OrthError as error:
-            self.tell("up", str(error))
-            return 0 if self._manner.screen else 1
-        self._phase = "running"
-        self._welcome(made, self._clock.monotonic() - began)
         return 0
+
+    async def _ready(self, keepers: Iterable[Keeper]) -> bool:
+        """Wait until all of them were ready; False if that is given up, or everything is to stop."""
+        awaited = [*keepers]
+        await self._until(
+            lambda: all(one.was_ready for one in awaited) or self._gives_up or self._stop.is_set(),
+        )
+        return not self._gives_up and not self._stop.is_set()
 
     @property
     def _gives_up(self) -> bool:

@@ -56,9 +56,10 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Files for TLS: of the authority, and of what it vouches for."""
+    """Files for TLS: of the authority, of all that are trusted, and of what it vouches for."""
 
     ca: Path
+    trusted: Path
     certificate: Path
     key: Path
 
@@ -109,10 +110,9 @@ def from_settings(settings: Settings, target: str) -> Layout:
     registry = [host.registry(port=own.registry_port)] if own.registry else []
     first = settings.coordinator.listen.port if own.coordinator_port is None else own.coordinator_port
     coordinators = host.coordinators(own.coordinators, port=first).after(*registry)
+    agents = [host.agents(own.executors, modules=[target], port=own.executor_port).after(coordinators)]
     if own.console:
-        host.console(port=own.console_port).after(*(registry or [coordinators]))
-    if own.executors:
-        host.agents(own.executors, modules=[target], port=own.executor_port).after(coordinators)
+        host.console(port=own.console_port).after(*agents)  # last: what is to be seen there comes first
     return host
 
 
@@ -179,7 +179,7 @@ class _Planning:
             found |= {
                 "ORTH_SECURITY__TLS_CERTIFICATE": str(files.certificate),
                 "ORTH_SECURITY__TLS_KEY": str(files.key),
-                "ORTH_SECURITY__TLS_CA": str(files.ca),
+                "SSL_CERT_FILE": str(files.trusted),
             }
         return found
 

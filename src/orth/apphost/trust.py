@@ -10,8 +10,9 @@ class Web:
     """One pool of connections; ``ca_file`` is whom it trusts when addresses begin with https."""
 
     def __init__(self, ca_file: str | None) -> None:
-        trusted = {"ca_certs": ca_file} if ca_file else {}
-        self.pool = urllib3.PoolManager(retries=False, maxsize=_AT_ONCE, **trusted)
+        self.pool = urllib3.PoolManager(retries=False, maxsize=_AT_ONCE)
+        if ca_file is not None:
+            self.pool.connection_pool_kw["ca_certs"] = ca_file
 
     def answers(self, url: str) -> bool:
         """Whether somebody answers 200 there."""

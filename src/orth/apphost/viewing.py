@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 _LONGEST_FILTER = 80
-_ESCAPE_KEYS = {b"[A": "up", b"OA": "up", b"[B": "down", b"OB": "down", b"[5~": "page-up", b"[6~": "page-down"}
+_ESCAPE_KEYS = {b"[A": "up", b"OA": "up", b"[B": "down", b"OB": "down"}
 _BYTES = {0x0D: "enter", 0x0A: "enter", 0x7F: "backspace", 0x08: "backspace", 0x0C: "redraw"}
 
 
@@ -132,7 +132,10 @@ class Keyboard:
         if len(data) < length:
             self._rest = data
             return None, b""
-        return data[:length].decode(errors="ignore") or None, data[length:]
+        try:
+            return data[:length].decode(), data[length:]
+        except UnicodeDecodeError:
+            return None, data[1:]
 
     def _after_escape(self, data: bytes) -> tuple[str | None, bytes]:
         if len(data) == 1 or data[1] not in b"[O":

@@ -46,7 +46,7 @@ from orth.lifecycle.attendance import Attendance
 from orth.lifecycle.client import Registration
 from orth.lifecycle.facts import RegistryApiStarted
 from orth.loop import Loop, run_loops
-from orth.serving import Server, asked_to_stop, bound, loop_factory, reload_on_hangup
+from orth.serving import Server, asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
 from orth.settings import Address, Settings
 from orth.store.database import Database, open_database
 from orth.store.engines import is_sqlite
@@ -207,8 +207,8 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
             given = replace(given, channels=channels, names=Names(settings.channels.prefix))
             life = LifeLock(db.url, node.incarnation) if coordinates and not is_sqlite(db.url) else None
             coordinator = Coordinator(replace(given, url=_url(settings, listening), life=life))
-            host, port = listening.getsockname()[:2]
-            events.emit(CoordinatorReady(node.id, f"http://{host}:{port}", db.url.render_as_string()))
+            here = f"{settings.security.scheme}://{Address(*listening.getsockname()[:2])}"
+            events.emit(CoordinatorReady(node.id, here, db.url.render_as_string()))
             if "registry" in settings.coordinator.roles:
                 events.emit(RegistryApiStarted(coordinator.given.url))
             if coordinates:
@@ -227,6 +227,7 @@ def _server(coordinator: Coordinator) -> Server:
         keep_alive=_KEEP_ALIVE,
         connections=coordinator.given.settings.coordinator.connections,
         events=coordinator.given.events,
+        tls=tls_of(coordinator.given.settings),
     )
 
 
@@ -270,6 +271,8 @@ def _attendance(given: Surroundings, listening: socket.socket) -> Attendance:
     port = listening.getsockname()[1]
     listen = given.settings.coordinator.listen
     here = f"http://{Address('127.0.0.1' if listen.is_every_interface else listen.host, port)}"
+    if given.settings.security.scheme == "https":
+        here = given.url  # a certificate is for names
     return Attendance(
         given.settings,
         Registration(ServiceKind.ORCHESTRATOR, given.url, given.node.incarnation, given.node.id),
@@ -355,7 +358,7 @@ def _url(settings: Settings, listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
     if settings.coordinator.listen.is_every_interface:
         host = socket.gethostname()
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{settings.security.scheme}://{Address(host, port)}"
 
 
 def _locks(db: Database, node: Node) -> AliveLocks | None:

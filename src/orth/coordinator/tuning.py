@@ -58,7 +58,7 @@ def alarm_rules(settings: Settings, node_id: str, *, mail: bool) -> Rules:
         enabled=own.enabled,
         timing=Timing(quiet=_ms(own.quiet), gather=_ms(own.gather), repeat=_ms(own.repeat)),
         mail=mail,
-        base_url=settings.console.base_url or f"http://{listen}",
+        base_url=settings.console.base_url or f"{settings.security.scheme}://{listen}",
         node_id=node_id,
         lease=_ms(own.timeout) + _ALARM_LEASE,
     )

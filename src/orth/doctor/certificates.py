@@ -20,7 +20,7 @@ def configured_certificates(case: Case) -> list[str]:
     settings = case.settings
     urls = (*case.answerers, settings.coordinator.url, settings.executor.address, settings.console.base_url)
     named = [url for url in urls if url and url.startswith("https:")]
-    named += [str(file) for file in (settings.alarms.ca_file,) if file]
+    named += [str(file) for file in (settings.alarms.ca_file, settings.security.tls_certificate) if file]
     return list(dict.fromkeys(named)) or [""]
 
 

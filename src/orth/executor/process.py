@@ -26,7 +26,7 @@ from orth.executor.settings import ExecutorSettings, base_url
 from orth.lifecycle.attendance import AgentSide, Attendance
 from orth.lifecycle.client import Registration
 from orth.loop import run_loops
-from orth.serving import Server, asked_to_stop, bound, loop_factory, reload_on_hangup
+from orth.serving import Server, Tls, asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
 from orth.settings import Settings
 from orth.wire.coordinator_calls import CoordinatorCalls
 
@@ -60,6 +60,7 @@ class Prepared:
     listening: socket.socket
     attendance: Attendance
     """How it is known to the registry."""
+    tls: Tls | None
 
 
 @contextmanager
@@ -68,7 +69,8 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
     own = ExecutorSettings.of(settings, handlers.app_name)
     with bound(settings.executor.listen) as listening:
         port = listening.getsockname()[1]
-        address = settings.executor.address or base_url(settings.executor.listen, port, own.coordinators[0])
+        scheme, tls = settings.security.scheme, tls_of(settings)
+        address = settings.executor.address or base_url(settings.executor.listen, port, own.coordinators[0], scheme)
         incarnation, clock, events = uuid.uuid4().hex, SystemClock(), Events(to_log)
         try:
             link = CoordinatorCalls(own.coordinators, own.access_token, own.call_timeout, app_name=own.app_name)
@@ -82,7 +84,7 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
             raise CannotStart(f"The executor cannot announce itself: {error}") from None
         attendance = _attendance(settings, runtime, link)
         try:
-            yield Prepared(runtime, listening, attendance)
+            yield Prepared(runtime, listening, attendance, tls)
         finally:
             attendance.close()
             runtime.close()
@@ -123,6 +125,7 @@ async def serve_until(stopping: asyncio.Event, ready: Prepared, *, embedded: boo
         events=runtime.events,
         embedded=embedded,
         websockets=False,
+        tls=ready.tls,
     )
     runtime.start()
     async with asyncio.TaskGroup() as group:

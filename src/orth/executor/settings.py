@@ -126,10 +126,10 @@ def _no_token(path: Path) -> str:
     )
 
 
-def base_url(listen: Address, port: int, coordinator: str) -> str:
+def base_url(listen: Address, port: int, coordinator: str, scheme: str = "http") -> str:
     """Under which URL coordinators reach a process that listens there, on ``port``."""
     host = _outward_host(coordinator) if listen.is_every_interface else listen.host
-    return f"http://{Address(host, port)}"
+    return f"{scheme}://{Address(host, port)}"
 
 
 def _outward_host(coordinator: str) -> str:

@@ -17,10 +17,13 @@ from urllib3.exceptions import TimeoutError as HttpTimeout
 
 from orth.clock import Clock
 from orth.domain.services import ServiceKind, ServiceStatus
-from orth.errors import OrthError
+from orth.errors import Invalid, InvalidMessage, OrthError, TooLarge
 from orth.lifecycle.facts import Cause
+from orth.settings.values import hide_passwords
 from orth.wire.bounded_http import BoundedHttp, Overdue
 from orth.wire.dialects import Dialect, auth_headers
+from orth.wire.messages import BODY_LIMIT
+from orth.wire.strict_json import read_json
 
 _PATHS = {ServiceKind.ORCHESTRATOR: "/api/orchestrators", ServiceKind.AGENT: "/api/agents"}
 _ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
@@ -34,6 +37,7 @@ _ELSEWHERE = (Cause.NETWORK, Cause.TIMEOUT, Cause.UNAVAILABLE)
 _HOSTS = 16
 _CONNECTIONS = 2
 _SHOWN = 200
+_NAME_LIMIT = 64
 
 
 class RegistryTrouble(OrthError):
@@ -43,7 +47,7 @@ class RegistryTrouble(OrthError):
     kind = "registry-trouble"
 
     def __init__(self, cause: Cause, reason: str) -> None:
-        super().__init__(reason)
+        super().__init__(hide_passwords(reason))
         self.cause = cause
 
 
@@ -70,19 +74,18 @@ class Orchestrator:
 class RegistryApi:
     """The way to the registry. Safe to share between threads."""
 
-    def __init__(
-        self, addresses: Sequence[str], token: str, *, timeout: float, clock: Clock, app_name: str = ""
-    ) -> None:
+    def __init__(self, addresses: Sequence[str], token: str, *, timeout: float, clock: Clock) -> None:
         self.timeout = timeout
         self._addresses: tuple[str, ...] = ()
         self._last_good = ""
         self._clock = clock
         self._http = BoundedHttp(clock, hosts=_HOSTS, connections=_CONNECTIONS)
-        self._headers = {
-            **auth_headers(token, Dialect.ORTH, app_name),
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-        }
+        self._headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        self._token_flaw = ""
+        try:
+            self._headers |= auth_headers(token, Dialect.ORTH)
+        except Invalid as flaw:  # a coordinator works with such a token; no executor and no registry would
+            self._token_flaw = str(flaw)
         self.use(addresses)
 
     @property
@@ -97,7 +100,7 @@ class RegistryApi:
 
     def register(self, me: Registration) -> str:
         """The id under which the registry knows ``me`` from now on."""
-        said = {"url": me.url, "incarnation": me.incarnation, "name": me.name}
+        said = {"url": me.url, "incarnation": me.incarnation, "name": me.name[:_NAME_LIMIT]}
         if me.orchestrator_id is not None:
             said["orchestratorId"] = me.orchestrator_id
         answer = self._ask("POST", f"{_PATHS[me.kind]}/register", said)
@@ -134,7 +137,9 @@ class RegistryApi:
     def _ask(self, method: str, path: str, said: object = None, *, timeout: float | None = None) -> Any:
         """The JSON of the answer, or None where it is empty. Any: the form is checked by whoever asked."""
         addresses = sorted(self._addresses, key=lambda address: address != self._last_good)
-        trouble = RegistryTrouble(Cause.CONFIGURATION, "there is no address of a registry")
+        trouble = RegistryTrouble(Cause.CONFIGURATION, self._token_flaw or "there is no address of a registry")
+        if self._token_flaw:
+            raise trouble
         for address in addresses:
             try:
                 answer = self._exchange(method, address + path, said, timeout or self.timeout)
@@ -161,8 +166,8 @@ class RegistryApi:
         if not answer.strip():
             return None
         try:
-            return json.loads(answer)
-        except ValueError:
+            return read_json(answer, BODY_LIMIT)
+        except (InvalidMessage, TooLarge):
             raise RegistryTrouble(Cause.MALFORMED, f"{url} answered no JSON: {_shown(answer)}") from None
 
 
@@ -183,8 +188,8 @@ def _cause_of(status: int) -> Cause:
 def _problem(answer: bytes) -> str:
     """What the answer says went wrong, if it says so in our way."""
     try:
-        problem = json.loads(answer)
-    except ValueError:
+        problem = read_json(answer, BODY_LIMIT)
+    except (InvalidMessage, TooLarge):
         return ""
     detail = problem.get("detail") if isinstance(problem, dict) else None
     return f": {detail[:_SHOWN]}" if isinstance(detail, str) and detail else ""

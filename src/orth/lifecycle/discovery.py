@@ -25,6 +25,8 @@ from orth.wire.messages import checked_address
 
 LEARNT = 32
 """Coordinators that are kept in mind, at most."""
+_RARELY = 300.0
+"""Seconds to the next question of an executor that only wants to know to whom it belongs."""
 _SOON = 5.0
 """Seconds to the next question while nobody runs: an executor may have started before its coordinators."""
 
@@ -82,7 +84,7 @@ class Discovery(Loop):
         if mine is None:
             return min(_SOON, self._rules.discover)
         self.tell(mine)
-        return self._rules.discover
+        return self._rules.discover if self._rules.learns else max(_RARELY, self._rules.discover)
 
     def orchestrator_id(self, api: RegistryApi) -> str | None:
         """The orchestrator this executor talks to; asks the registry, and waits for the answer."""

@@ -119,7 +119,8 @@ class Presence(Loop):
         self.stop()
         try:
             async with asyncio.timeout(GOODBYE), self._speaking:
-                await self._say_goodbye()
+                with suppress(Abandoned):
+                    await self._say_goodbye()
         except TimeoutError:
             self.events.emit(facts.NotUnregistered(f"no answer within {GOODBYE:g} s"))
         finally:

@@ -106,6 +106,13 @@ def _address_is_known(settings: Sections) -> str | None:
     return f"executor.listen is {executor.listen}, so coordinators are told a guessed address: set executor.address"
 
 
+def _key_has_certificate(settings: Sections) -> str | None:
+    security = settings.security
+    if (security.tls_certificate is None) == (security.tls_key is None):
+        return None
+    return "security.tls_certificate and security.tls_key belong together: set both, or none"
+
+
 def _token_is_long(settings: Sections) -> str | None:
     token = settings.security.access_token
     if token is None or len(token.get_secret_value()) >= _SHORTEST_GOOD_TOKEN:
@@ -123,6 +130,7 @@ RULES = (
     _at_least("coordinator.catch_up_age", "coordinator.misfire_threshold", "no missed fire would ever be made up for"),
     Rule(("cluster.handoff_hard_timeout", "cluster.handoff_tries", "cluster.handoff_ack_timeout"), _handoffs_fit),
     Rule(("cluster.lease_provider", "channels.url"), _lease_has_redis),
+    Rule(("security.tls_certificate", "security.tls_key"), _key_has_certificate),
     _needs_token("coordinator.listen"),
     _needs_token("executor.listen", only_for="push"),
     _at_least(

@@ -375,6 +375,17 @@ class SecuritySection(Section):
     )
     access_token_ttl: Duration = _setting(timedelta(hours=1), "How long a sign-in is good without being refreshed.")
     refresh_token_ttl: Duration = _setting(timedelta(days=7), "How long it can be refreshed.")
+    tls_certificate: OptionalFolder = _setting(
+        None,
+        "Certificate, with what leads to its authority, in a PEM file: coordinators and executors then serve https. "
+        "Others are checked against the authorities of the system, or those in the file SSL_CERT_FILE names.",
+    )
+    tls_key: OptionalFolder = _setting(None, "Private key of the certificate, in a PEM file.")
+
+    @property
+    def scheme(self) -> str:
+        """How addresses begin under which this process is reached."""
+        return "http" if self.tls_certificate is None else "https"
 
 
 class AlarmsSection(Section):
@@ -424,9 +435,9 @@ class ApphostSection(Section):
     executors: CountFromZero = _setting(3, "Executors it starts: agent-1, agent-2 and so on.", option="--executors")
     coordinators: Count = _setting(2, "Coordinators it starts.", option="--coordinators")
     registry: Switch = _setting(
-        False, "Whether it starts a process for the Registry API alone. If not, the coordinators are the registry."
+        True, "Whether it starts a process for the Registry API alone. If not, the coordinators are the registry."
     )
-    console: Switch = _setting(False, "Whether it starts a process for the console alone.")
+    console: Switch = _setting(True, "Whether it starts a process for the console alone.")
     demo: Switch = _setting(
         True, "Whether its executors run the demo jobs where there is no jobs.py.", option="--demo"
     )
@@ -438,7 +449,7 @@ class ApphostSection(Section):
     executor_port: Port = _setting(5090, "Port of the first executor; the others follow.")
     dashboard_port: OptionalPort = _setting(None, "Port that leads a browser on to the console. Unset: none.")
     suffix: OptionalHost = _setting(
-        None, "Domain of host names for what it starts; they are used where they lead to this machine. Unset: 127.0.0.1."
+        None, "Domain of host names for what it starts, used where they lead to this machine. Unset: 127.0.0.1."
     )
     registry_host: Host = _setting("apphost", "Host name of the registry, before the domain.")
     coordinator_host: Host = _setting("orchestrator", "Host name of the coordinators; their ports tell them apart.")

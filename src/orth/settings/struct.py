@@ -1,6 +1,7 @@
 """The settings a process runs with: the sections, and where each value came from."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import PrivateAttr
@@ -13,13 +14,20 @@ from orth.settings.sections import Sections
 DEFAULT = "default"
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How settings were read; settings that say the same are equal, wherever they come from."""
+
+    read: "Callable[[], Settings] | None" = field(default=None, compare=False)
+
+
 class Settings(Sections):
     """All settings, frozen. Made by ``load_settings``; ``Settings()`` is the defaults."""
 
     _origins: Mapping[str, str] = PrivateAttr(default_factory=dict)
     _notes: tuple[str, ...] = PrivateAttr(default=())
     _file: Path | None = PrivateAttr(default=None)
-    _again: "Callable[[], Settings] | None" = PrivateAttr(default=None)
+    _source: Source = PrivateAttr(default=Source())
 
     @classmethod
     def from_layers(
@@ -46,11 +54,11 @@ class Settings(Sections):
 
     def read_again(self) -> "Settings":
         """What the same layers say now; ``BadSettings`` when they cannot be used. Settings made otherwise stay."""
-        return self if self._again is None else self._again()
+        return self if self._source.read is None else self._source.read()
 
     def remember(self, again: "Callable[[], Settings]") -> "Settings":
         """These settings, which know how they were read."""
-        self._again = again
+        self._source = Source(again)
         return self
 
     def check(self) -> Check:

@@ -28,10 +28,10 @@ from orth.store.execution_lists import list_executions
 from orth.store.executions import find_execution
 from orth.store.groups import list_groups
 from orth.store.jobs import get_job
-from orth.store.migrating import upgrade
 from orth.testing.clocks import ManualClock
 from orth.testing.network import CoordinatorLine, ExecutorEnd, Line, Network
 from orth.testing.recorder import Recorder
+from orth.testing.stores import prepare_store
 
 TOKEN = "token-of-this-cluster"  # noqa: S105  # there is no network to protect
 _HANDLERS_MAY_TAKE = 20.0
@@ -72,7 +72,7 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         self.network = Network()
-        upgrade(self.store_url)
+        prepare_store(self.store_url)
         for _ in range(self._counts[0]):
             self.add_coordinator()
         for _ in range(self._counts[1]):

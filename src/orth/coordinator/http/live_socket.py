@@ -196,9 +196,6 @@ def _refuse_tokens_in_query(websocket: WebSocket) -> None:
 
 def _shown(websocket: WebSocket) -> str | None:
     """The credential that came with the request, if there is one."""
-    scheme, _, token = websocket.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and token.strip():
-        return token.strip()
     offered: Sequence[str] = websocket.scope.get("subprotocols", [])
     by_subprotocol = next((one.removeprefix(_BEARER) for one in offered if one.startswith(_BEARER)), None)
     return token_from(websocket.headers) or by_subprotocol

@@ -24,7 +24,7 @@ from orth.domain.services import Failing, Service, ServiceKind, ServiceStatus, U
 from orth.errors import Invalid, NotFound, TooLarge, Unauthenticated
 from orth.store.service_events import as_shown
 from orth.store.services import list_services
-from orth.wire.dialects import token_from
+from orth.wire.dialects import TOKEN_HEADERS, token_from
 from orth.wire.messages import ADDRESS_LIMIT, checked_address
 
 BODY_LIMIT = 16 * 1024
@@ -37,16 +37,14 @@ EXECUTORS = "executors"
 async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> str:
     """Who calls, or 401. A credential that was shown has to be good."""
     token = token_from(request.headers)
-    if token is None and shown is not None and shows_access_token(tools, shown.credentials):
-        token = shown.credentials.strip()
-    if token is None:
-        return (await signed_in(tools, shown, request)).username
-    if not shows_access_token(tools, token):
+    if token is not None and shows_access_token(tools, token):
+        known_caller(request.scope)
+        return EXECUTORS
+    if any(name in request.headers for name in TOKEN_HEADERS):
         raise Unauthenticated(
             "The access token is missing or wrong.", hint="Set ORTH_SECURITY__ACCESS_TOKEN to the cluster's."
         )
-    known_caller(request.scope)
-    return EXECUTORS
+    return (await signed_in(tools, shown, request)).username
 
 
 def shows_access_token(tools: Tools, text: str) -> bool:

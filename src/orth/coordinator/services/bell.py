@@ -64,4 +64,5 @@ class BellEar(Hearing):
         return await super().turn()
 
     async def heard(self, messages: Sequence[Heard]) -> None:
-        self._feed.wake()
+        if messages:
+            self._feed.wake()

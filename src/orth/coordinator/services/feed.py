@@ -29,7 +29,6 @@ from orth.store.services import list_services
 SWEEP_EVERY = 1.0
 _READ_AT_ONCE = 500
 _IDLE = 3600.0
-_SNAPSHOT_GOOD_FOR = 1.0
 _STORE_AGAIN = 1.0
 
 
@@ -57,7 +56,8 @@ class Listener:
 class _Snapshot:
     seq: int
     text: str
-    made_at: float
+    number: int
+    """Of the snapshots that were begun here."""
 
 
 class Feed(Loop):
@@ -72,6 +72,7 @@ class Feed(Loop):
         self._floor = self._position = 0
         """Events with numbers above the one and up to the other are kept."""
         self._snapshot: _Snapshot | None = None
+        self._begun = 0
         self._taking = asyncio.Lock()
         self._longest_pause = _STORE_AGAIN
         self.first_came: list[Callable[[], None]] = []
@@ -171,21 +172,23 @@ class Feed(Loop):
     # --- snapshots
 
     async def _snapshot_for(self, listener: Listener) -> str:
-        """Everybody who is there. Those who ask at about the same time get the same."""
+        """Everybody who is there. Those who ask at about the same time get the same: one that was begun after that."""
+        asked = self._begun
         async with self._taking:
-            kept, now = self._snapshot, self.clock.monotonic()
-            if kept is None or now - kept.made_at >= _SNAPSHOT_GOOD_FOR or kept.seq < listener.position:
+            kept = self._snapshot
+            if kept is None or kept.number <= asked:
                 kept = self._snapshot = await self._take_snapshot()
         listener.wants_snapshot = listener.live = False
         listener.position = kept.seq
         return kept.text
 
     async def _take_snapshot(self) -> _Snapshot:
+        self._begun = number = self._begun + 1
         found, seq = await self._db.read(list_services)
         lists = {f"{kind}s": [as_shown(one) for one in found if one.kind is kind] for kind in ServiceKind}
         message = {"type": "snapshot", "data": lists, "seq": seq, "at": iso(self.clock.now())}
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-        return _Snapshot(seq, text, self.clock.monotonic())
+        return _Snapshot(seq, text, number)
 
 
 def written(event: ServiceEvent) -> str:

@@ -61,7 +61,7 @@ class Health(Loop):
         self._left: deque[Service] = deque()
         """Who is still to be asked in this round."""
         self._next_round = clock.monotonic()
-        self._failures: dict[str, int] = {}
+        self._bad_answers: dict[str, int] = {}
         """Bad answers in a row."""
         duty.election.led.append(self)
 
@@ -78,21 +78,21 @@ class Health(Loop):
 
     async def _begin(self) -> None:
         if not await self._duty.is_ours():
-            self._failures.clear()
+            self._bad_answers.clear()
             return
         found, _seq = await self._db.read(list_services)
         asked = [one for one in found if _can_be_asked(one)]
-        self._failures = {one.id: self._failures.get(one.id, 0) for one in asked}
+        self._bad_answers = {one.id: self._bad_answers.get(one.id, 0) for one in asked}
         self._left.extend(asked)
 
     async def _note(self, asked: list[Service], answers: list[str | None]) -> None:
         well: dict[str, bool] = {}
         for one, trouble in zip(asked, answers, strict=True):
-            self._failures[one.id] = 0 if trouble is None else self._failures.get(one.id, 0) + 1
+            self._bad_answers[one.id] = 0 if trouble is None else self._bad_answers.get(one.id, 0) + 1
             failing = one.standing.failing is Failing.HEALTH
             if trouble is None and failing:
                 well[one.id] = True
-            elif self._failures[one.id] >= self._rounds.failures and not failing:
+            elif self._bad_answers[one.id] >= self._rounds.failures and not failing:
                 well[one.id] = False
         if well:
             await self._write(well)

@@ -1,0 +1,119 @@
+"""Processes with one role each, on one store: a coordinator, a registry and a console, as a user would start them."""
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+from orth.store.migrating import upgrade
+from tests.servers.processes import free_port
+from tests.walk.processes import HTTP, TOKEN, Api, Site, eventually
+
+
+class Place:
+    """One process, and how it is called."""
+
+    def __init__(self, site: Site, name: str, **settings: str) -> None:
+        self.site, self.name, self.settings = site, name, settings
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        self.process = self.site.coordinator(self.name, port=self.port, **self.settings)
+
+    def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        answer = HTTP.request(method, self.url + path, json=body, headers={"ORTH-ACCESS-TOKEN": TOKEN})
+        return answer.status, json.loads(answer.data)
+
+    @contextmanager
+    def listening(self, since: int | None = None) -> Iterator[ClientConnection]:
+        query = "" if since is None else f"?since={since}"
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        with connect(f"ws://127.0.0.1:{self.port}/ws{query}", additional_headers=headers, proxy=None) as line:
+            yield line
+
+
+def next_of(line: ClientConnection, service_id: str) -> dict[str, Any]:
+    """What is told next of one service; others come and go as they like."""
+    while True:
+        message: dict[str, Any] = json.loads(line.recv(timeout=20))
+        if message["data"].get("id") == service_id:
+            return message
+
+
+def roles(*names: str) -> dict[str, str]:
+    return {"ORTH_COORDINATOR__ROLES": ",".join(names)}
+
+
+@pytest.fixture
+def places(store_url: str, tmp_path: Path) -> Iterator[tuple[Place, Place, Place]]:
+    upgrade(store_url)
+    with Site(tmp_path, store_url, ORTH_CHANNELS__URL="database://") as site:
+        yield (
+            Place(site, "node"),
+            Place(site, "registry", **roles("registry")),
+            Place(site, "console", **roles("console")),
+        )
+
+
+def test_what_one_is_told_all_know_and_tell(places: tuple[Place, Place, Place]) -> None:
+    _node, registry, _console = places
+    status, registered = registry.call("POST", "/api/agents/register", {"url": "http://127.0.0.1:9", "name": "a"})
+    assert status == 200
+    path, service_id = f"/api/agents/{registered['id']}", registered["id"]
+    for place in places:
+        with place.listening(since=0) as line:
+            assert next_of(line, service_id)["type"] == "agent_registered"
+    statuses = ["Idle", "Busy", "Stopping"]
+    for place, status_said in zip(places, statuses, strict=True):
+        with places[0].listening() as first, places[1].listening() as second, places[2].listening() as third:
+            assert place.call("POST", f"{path}/status", {"status": status_said})[0] == 200
+            told = [next_of(line, service_id) for line in (first, second, third)]
+        assert [one["data"]["status"] for one in told] == [status_said] * 3
+        assert len({one["seq"] for one in told}) == 1
+    assert registry.call("GET", "/api/v1/jobs")[0] == 404, "it is a registry and nothing else"
+    assert registry.call("POST", "/api/registry", {})[0] == 404
+
+
+def test_a_registry_that_is_killed_forgets_nobody(places: tuple[Place, Place, Place]) -> None:
+    _node, registry, _console = places
+    service_id = registry.call("POST", "/api/agents/register", {"url": "http://127.0.0.1:9"})[1]["id"]
+    with registry.listening() as line:
+        registry.call("POST", f"/api/agents/{service_id}/status", "idle")
+        seen = next_of(line, service_id)["seq"]
+    assert registry.process.end(signal.SIGKILL) == -signal.SIGKILL
+    assert places[0].call("POST", f"/api/agents/{service_id}/status", "busy")[0] == 200
+    registry.start()
+    assert registry.call("POST", f"/api/agents/{service_id}/heartbeat")[0] == 200
+    with registry.listening(since=seen) as line:
+        missed = next_of(line, service_id)
+    assert (missed["data"]["status"], missed["seq"] > seen) == ("Busy", True)
+
+
+def test_a_console_shows_and_triggers_what_the_coordinator_does(tmp_path: Path) -> None:
+    with Site(tmp_path, ORTH_CHANNELS__URL="database://") as site:
+        node, console = Place(site, "node"), Place(site, "console", **roles("console"))
+        api = Api(console.url)
+        eventually(lambda: api.call("GET", "/api/v1/cluster")["leader"] == "node", what="a leader to be shown")
+        shown = api.call("GET", "/api/v1/cluster")
+        assert [(one["id"], one["state"]) for one in shown["nodes"]] == [("node", "active")]
+        assert shown["answered_by"] == "console"
+        group = api.call("POST", "/api/v1/groups", {"app_name": "demo"})["id"]
+        job = api.call("POST", "/api/v1/jobs", {"job_group": group, "job_desc": "d", "executor_handler": "h"})["id"]
+        [execution] = api.call("POST", f"/api/v1/jobs/{job}/trigger", {})["execution_ids"]
+        ended = eventually(
+            lambda: next(
+                (one for one in Api(node.url).items("/api/v1/executions") if one["status"] == "trigger_failed"), None
+            ),
+            what="the coordinator to find nobody for it",
+        )
+        assert ended["id"] == execution
+        assert console.call("POST", "/api/callback", [])[0] in (404, 405)
+        assert console.process.end() == 0
+        assert node.process.end() == 0

@@ -1,0 +1,104 @@
+"""``orth up --detach`` and those who look after it: ``ps``, ``logs``, ``down``."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import environment, orth
+from tests.servers.processes import alive
+from tests.walk.processes import eventually
+from tests.walk.terminals import family, left_of
+
+SMALL = ("--port", "0", "--coordinators", "1", "--executors", "1")
+
+
+def standing(folder: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((folder / ".orth" / "up.json").read_text())
+    return found
+
+
+@pytest.fixture
+def detached(tmp_path: Path) -> Iterator[Path]:
+    """A folder with an ``orth up`` in the background; it is ended in any case."""
+    made = orth("up", "--detach", *SMALL, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    pid = int(str(standing(tmp_path)["pid"]))
+    assert "agent-1" in made.stdout
+    yield tmp_path
+    if alive(pid):
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: not alive(pid), what="the end of the background process")
+
+
+def test_its_life(detached: Path) -> None:
+    pid = int(str(standing(detached)["pid"]))
+    processes = family(pid)
+
+    shown = orth("ps", cwd=detached)
+    assert shown.returncode == 0
+    assert [line.split()[0] for line in shown.stdout.splitlines()] == [
+        "RESOURCE", "registry", "coordinator-1", "agent-1", "console",
+    ]  # fmt: skip
+    rows = json.loads(orth("ps", "-o", "json", cwd=detached).stdout)
+    assert {row["name"]: row["pid"] for row in rows} == standing(detached)["pids"]
+
+    again = orth("up", *SMALL, cwd=detached)
+    assert again.returncode == 0
+    assert "runs here already" in again.stdout
+    assert int(str(standing(detached)["pid"])) == pid
+
+    lines = orth("logs", "coordinator-1", cwd=detached).stdout
+    assert "coordinator-1 serves on" in lines
+    assert "agent-1" not in {line.split(" ")[0] for line in lines.splitlines()}
+    assert orth("logs", "nobody", cwd=detached).returncode == 3
+
+    with subprocess.Popen(
+        [sys.executable, "-m", "orth", "logs", "-f", "--tail", "0"],
+        cwd=detached,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as following:
+        assert following.stdout is not None
+        assert any("Success 200/200" in line for line in following.stdout)
+        ended = orth("down", cwd=detached)
+        assert (ended.returncode, ended.stdout) == (0, "all stopped\n")
+        assert following.wait(20) == 0, "it ends with what it follows"
+    assert left_of(processes) == []
+    assert orth("ps", cwd=detached).returncode == 3
+    assert orth("down", cwd=detached).returncode == 3
+    assert "all stopped" in orth("logs", "up", cwd=detached).stdout, "lines stay"
+
+
+def test_it_is_ended_at_once(detached: Path) -> None:
+    processes = family(int(str(standing(detached)["pid"])))
+    assert orth("down", "--now", cwd=detached).returncode == 0
+    assert left_of(processes) == []
+
+
+def test_a_killed_one_leaves_nothing_and_the_folder_is_free(detached: Path) -> None:
+    pid = int(str(standing(detached)["pid"]))
+    processes = family(pid)
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: left_of(processes) == [], within=5, what="the end of its processes")
+    assert orth("ps", cwd=detached).returncode == 3
+
+
+def test_one_that_does_not_come_up_is_told(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text("import a_module_that_is_not_there\n")
+    failed = orth("up", "--detach", *SMALL, cwd=tmp_path)
+    assert failed.returncode == 1
+    assert "a_module_that_is_not_there" in failed.stderr
+    assert orth("ps", cwd=tmp_path).returncode == 3
+
+
+def test_wrong_settings_are_told(tmp_path: Path) -> None:
+    wrong = orth("up", "--detach", "--ephemeral", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "--ephemeral" in wrong.stderr
