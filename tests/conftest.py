@@ -22,6 +22,9 @@ from tests.servers.server import Server
 
 S = TypeVar("S", bound=Server)
 
+# Tests start hundreds of processes: they share what Python has compiled, whatever the shell says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 class StartServer(Protocol):
     """The type of the fixture ``start_server``."""

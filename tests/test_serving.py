@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from orth.errors import CannotStart
-from orth.serving import asked_to_stop, bound, loop_factory, reload_on_hangup
-from orth.settings import Address
+from orth.serving import asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
+from orth.settings import Address, Settings
 from tests.forks import INTERRUPTED, ended_by, forked
 from tests.servers.processes import wait_until
 
@@ -116,3 +116,12 @@ def test_a_forked_child_does_not_hold_the_port(free_port: int) -> None:
         listening.close()
         with bound(here) as again:
             assert again.getsockname()[1] == free_port
+
+
+def test_files_for_tls_that_cannot_be_used_are_told_before_the_start(tmp_path: Path) -> None:
+    (tmp_path / "cert.pem").write_text("no certificate")
+    for certificate in (tmp_path / "missing.pem", tmp_path / "cert.pem"):
+        security = {"tls_certificate": certificate, "tls_key": tmp_path / "cert.pem"}
+        with pytest.raises(CannotStart, match=r"No TLS with .*Correct security\.tls_certificate"):
+            tls_of(Settings.model_validate({"security": security}))
+    assert tls_of(Settings()) is None

@@ -10,10 +10,23 @@ Only processes of our own do so; an executor inside somebody else's program leav
 """
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _NEW_OBJECTS = 10_000
 _YOUNG_ROUNDS = 20
 _MIDDLE_ROUNDS = 20
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Import without the collector, which would look a hundred times through what never goes away, and set it aside."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def set_start_aside() -> None:

@@ -55,7 +55,8 @@ def test_everybody_is_told_where_the_others_are(tmp_path: Path) -> None:
         assert one.environment["ORTH_CHANNELS__URL"] == "database://", "several processes share one file"
         assert "secret" not in " ".join(one.command), "passwords are not arguments"
     assert registry.environment["ORTH_COORDINATOR__ROLES"] == "registry"
-    assert "ORTH_COORDINATOR__ROLES" not in coordinators[0].environment
+    assert coordinators[0].environment["ORTH_COORDINATOR__ROLES"] == "all"
+    assert coordinators[0].environment["ORTH_COORDINATOR__URL"] == coordinators[0].url, "whatever a file says"
     assert "secret" not in agent.environment.values(), "executors have no business with it"
 
 
@@ -89,12 +90,22 @@ def test_host_names_are_used_where_they_lead_here(tmp_path: Path) -> None:
         )
 
 
+def test_the_port_of_the_dashboard_moves_too_and_has_a_name(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        made = planned(tmp_path, dashboard_port=port, suffix="invalid")
+    assert made.dashboard_port is not None
+    assert made.dashboard_port > port
+    assert any("so dashboard uses" in sentence for sentence in made.moved)
+    assert made.hosts[-1] == "127.0.0.1 dashboard.invalid"
+
+
 def test_with_certificates_all_addresses_are_https(tmp_path: Path) -> None:
     files = Certificates(tmp_path / "ca", tmp_path / "trusted", tmp_path / "cert", tmp_path / "key")
     given = ground(tmp_path, files)
     made = plan(from_settings(given.settings, "jobs.py"), given)
     assert all(one.url.startswith("https://127.0.0.1:") for one in made.resources)
-    assert made.ca_file == str(files.ca)
+    assert made.ca_file == str(files.trusted)
     agent = made.of(Kind.AGENT)[0]
     assert agent.environment["ORTH_EXECUTOR__ADDRESS"] == agent.url
     assert agent.environment["ORTH_SECURITY__TLS_KEY"] == str(files.key)

@@ -16,7 +16,7 @@ from orth.clock import SystemClock
 from orth.events import Events
 from orth.store.all_tables import metadata
 from orth.store.database import Database, open_database
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 
 KINDS = ("memory", "sqlite", "postgresql", "mariadb", "redis")
 ON_DATABASES = ("sqlite", "postgresql", "mariadb")
@@ -62,7 +62,7 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     else:
         server = {"postgresql": "postgres_server", "mariadb": "mariadb_server"}[kind]
         url = request.getfixturevalue(server).create_database()
-    upgrade(url)
+    prepare_store(url)
     return kind, url
 
 

@@ -17,7 +17,7 @@ from orth.events import Events
 from orth.loop import run_loops
 from orth.store.database import Database, open_database
 from orth.store.leases import find_lease
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from orth.testing import Recorder
 from tests.store.builders import until
 
@@ -31,7 +31,7 @@ on_servers = pytest.mark.parametrize("store_url", ["postgresql", "mariadb"], ind
 @pytest.fixture
 def pool(store_url: str) -> Iterator[Database]:
     """A store whose few connections are easily kept busy, and for long."""
-    upgrade(store_url)
+    prepare_store(store_url)
     with open_database(store_url, size=SIZE, patience=30.0) as database:
         yield database
 
@@ -80,7 +80,7 @@ async def test_a_busy_pool_costs_neither_the_leadership_nor_the_beat(pool: Datab
 
 
 async def test_on_sqlite_what_is_urgent_comes_next(sqlite_url: str) -> None:
-    upgrade(sqlite_url)
+    prepare_store(sqlite_url)
     done: list[str] = []
     with open_database(sqlite_url, size=1) as db:
         entered, gate = asyncio.Event(), asyncio.Event()

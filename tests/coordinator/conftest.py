@@ -2,7 +2,7 @@
 
 import pytest
 
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from tests.store.builders import KINDS
 
 
@@ -14,5 +14,5 @@ def race_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     else:
         server = {"postgresql": "postgres_server", "mariadb": "mariadb_server"}[request.param]
         url = request.getfixturevalue(server).create_database()
-    upgrade(url)
+    prepare_store(url)
     return url

@@ -4,12 +4,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from argon2 import PasswordHasher, extract_parameters
+from argon2.exceptions import VerifyMismatchError
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
-from orth.coordinator.signing import Claim, Signing, hash_password, password_fits
+from orth.coordinator.signing import Claim, Signing, hash_of_nothing, hash_password, password_fits
 from orth.errors import Unauthenticated
 from orth.testing import ManualClock
 from tests.coordinator.http.tokens import unsigned
@@ -128,3 +130,9 @@ def test_a_password_fits_its_hash_and_no_other() -> None:
     assert not password_fits("wrong", stored)
     assert not password_fits("right", None)
     assert not password_fits("right", "not a hash")
+
+
+def test_a_name_nobody_has_costs_what_a_wrong_password_costs() -> None:
+    assert extract_parameters(hash_of_nothing()) == extract_parameters(hash_password("right"))
+    with pytest.raises(VerifyMismatchError):  # computed and compared, not refused at sight
+        PasswordHasher().verify(hash_of_nothing(), "right")

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections import defaultdict
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from tests.walk.processes import HTTP, eventually
 
 _NUMBER = re.compile(r'"seq":(\d+)')
 _OPENED_AT_ONCE = 50
+_ASKS = b'{"type":"snapshot"}'
 
 
 class Audience:
@@ -94,6 +95,11 @@ class Sleeper:
         answer = self._line.recv(12)
         assert answer == b"HTTP/1.1 101", answer
 
+    def ask_snapshot(self) -> None:
+        """More than it will ever read: the quickest way to fill its line."""
+        with suppress(OSError):  # it was let go
+            self._line.sendall(b"\x81" + bytes([0x80 | len(_ASKS)]) + bytes(4) + _ASKS)  # masked with zeros
+
     def leave(self) -> None:
         self._line.close()
 
@@ -103,14 +109,19 @@ class Stage:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._agent = str(self._post("register", {"url": "http://127.0.0.1:9", "name": "on-stage"})["id"])
+        self._agent = self.register("on-stage")
         self._statuses = ("Idle", "Busy")
         self.changes: dict[int, float] = {}
         """When each change began, by the number of its event."""
 
+    def register(self, name: str) -> str:
+        """Another agent; its id. Its address is long, so that snapshots are."""
+        address = f"http://127.0.0.1:9/{name}/{'x' * 200}"
+        return str(self._post("register", {"url": address, "name": name})["id"])
+
     def change(self) -> int:
         """Change the status; the number of the event."""
-        began, before = time.time(), self.head()
+        before = self.head()
         status = self._statuses[len(self.changes) % 2]
         began = time.time()
         self._post(f"{self._agent}/status", {"status": status})

@@ -23,7 +23,7 @@ from orth.lifecycle.line import RegistryLine
 from orth.lifecycle.presence import Presence
 from orth.lifecycle.settings import LifecycleSettings
 from orth.loop import run_loops
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from orth.wire.live_calls import follow, live_line
 from tests.servers.processes import free_port
 from tests.walk.processes import HTTP, TOKEN, Process, Site, eventually
@@ -153,7 +153,7 @@ class Town:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            upgrade(self._store_url)
+            prepare_store(self._store_url)
             stack.enter_context(self.site)
             self.registry = self.start("registry", ready=False, ORTH_COORDINATOR__ROLES="registry")
             for name in NODES:

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from orth.store.database import open_database
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from orth.store.tables import executions
 from tests.receivers import WebhookReceiver
 from tests.walk.processes import Site, eventually
@@ -38,7 +38,7 @@ def alarm_status(url: str, execution_id: int) -> int:
 
 
 def test_a_message_whose_sender_died_is_sent_again_under_the_same_id(url: str, tmp_path: Path) -> None:
-    upgrade(url)
+    prepare_store(url)
     with WebhookReceiver() as receiver, Site(tmp_path, url, NOTES=str(tmp_path / "notes"), **SETTINGS) as site:
         first = site.coordinator(ORTH_FAILPOINTS="alarms.sent=kill")
         site.executor(JOBS)

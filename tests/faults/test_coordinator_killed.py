@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from orth.failpoints import POINTS
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from tests.walk.processes import Api, Site, eventually
 
 JOBS = Path(__file__).parents[1] / "walk" / "noting_jobs.py"
@@ -42,7 +42,7 @@ def test_so_it_is_on_postgresql(point: str, postgres_url: str, tmp_path: Path) -
 
 
 def kill_and_go_on(point: str, url: str, tmp_path: Path) -> None:
-    upgrade(url)
+    prepare_store(url)
     notes = tmp_path / "notes"
     with Site(tmp_path, url, NOTES=str(notes)) as site:
         first = site.coordinator(ORTH_FAILPOINTS=f"{point}=kill@3")

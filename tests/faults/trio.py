@@ -21,7 +21,7 @@ from orth.coordinator.defining import define, define_group, start_job, stop_job
 from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, ScheduleType
 from orth.store.database import open_database
 from orth.store.groups import find_group
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from orth.store.tables import executions, fires
 from tests.servers.processes import free_port
 from tests.walk.processes import Api, Process, Site, eventually
@@ -45,7 +45,7 @@ class Trio:
         self.stopped_at = 0
 
     def __enter__(self) -> "Trio":
-        upgrade(self.url)
+        prepare_store(self.url)
         self.site.__enter__()
         try:
             self.start(*NAMES)

@@ -10,7 +10,7 @@ import pytest
 
 from orth.store.all_tables import metadata
 from orth.store.database import Database, open_database
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from tests.store.builders import KINDS
 
 
@@ -22,7 +22,7 @@ def schema_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     else:
         server = {"postgresql": "postgres_server", "mariadb": "mariadb_server"}[request.param]
         url = request.getfixturevalue(server).create_database()
-    upgrade(url)
+    prepare_store(url)
     return url
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from tests.conftest import StartServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.processes import free_port
@@ -262,7 +262,7 @@ class Outage:
 def every_second(start_server: StartServer, folder: Path, **settings: str) -> Iterator[Outage]:
     server = start_server(PostgresServer, durable=True)
     url = server.create_database()
-    upgrade(url)
+    prepare_store(url)
     with Site(folder, url, NOTES=str(folder / "notes"), **IMPATIENT, **SOON_DEAD, **settings) as site:
         coordinator, port = site.coordinator(), free_port()
         site.executor(JOBS, port=port)

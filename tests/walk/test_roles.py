@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from orth.store.migrating import upgrade
@@ -51,49 +50,28 @@ def roles(*names: str) -> dict[str, str]:
     return {"ORTH_COORDINATOR__ROLES": ",".join(names)}
 
 
-@pytest.fixture
-def places(store_url: str, tmp_path: Path) -> Iterator[tuple[Place, Place, Place]]:
+def test_what_one_is_told_all_know_and_nobody_forgets(store_url: str, tmp_path: Path) -> None:
     upgrade(store_url)
     with Site(tmp_path, store_url, ORTH_CHANNELS__URL="database://") as site:
-        yield (
-            Place(site, "node"),
-            Place(site, "registry", **roles("registry")),
-            Place(site, "console", **roles("console")),
-        )
+        node, registry = Place(site, "node"), Place(site, "registry", **roles("registry"))
+        status, registered = registry.call("POST", "/api/agents/register", {"url": "http://127.0.0.1:9", "name": "a"})
+        assert status == 200
+        path, service_id = f"/api/agents/{registered['id']}", registered["id"]
+        for place, said in ((node, "Idle"), (registry, "Busy")):
+            with node.listening() as first, registry.listening() as second:
+                assert place.call("POST", f"{path}/status", {"status": said})[0] == 200
+                told = [next_of(line, service_id) for line in (first, second)]
+            assert [one["data"]["status"] for one in told] == [said] * 2
+            assert told[0] == told[1]
+        assert registry.call("GET", "/api/v1/jobs")[0] == 404, "it is a registry and nothing else"
+        assert registry.call("POST", "/api/registry", {})[0] == 404
 
-
-def test_what_one_is_told_all_know_and_tell(places: tuple[Place, Place, Place]) -> None:
-    _node, registry, _console = places
-    status, registered = registry.call("POST", "/api/agents/register", {"url": "http://127.0.0.1:9", "name": "a"})
-    assert status == 200
-    path, service_id = f"/api/agents/{registered['id']}", registered["id"]
-    for place in places:
-        with place.listening(since=0) as line:
-            assert next_of(line, service_id)["type"] == "agent_registered"
-    statuses = ["Idle", "Busy", "Stopping"]
-    for place, status_said in zip(places, statuses, strict=True):
-        with places[0].listening() as first, places[1].listening() as second, places[2].listening() as third:
-            assert place.call("POST", f"{path}/status", {"status": status_said})[0] == 200
-            told = [next_of(line, service_id) for line in (first, second, third)]
-        assert [one["data"]["status"] for one in told] == [status_said] * 3
-        assert len({one["seq"] for one in told}) == 1
-    assert registry.call("GET", "/api/v1/jobs")[0] == 404, "it is a registry and nothing else"
-    assert registry.call("POST", "/api/registry", {})[0] == 404
-
-
-def test_a_registry_that_is_killed_forgets_nobody(places: tuple[Place, Place, Place]) -> None:
-    _node, registry, _console = places
-    service_id = registry.call("POST", "/api/agents/register", {"url": "http://127.0.0.1:9"})[1]["id"]
-    with registry.listening() as line:
-        registry.call("POST", f"/api/agents/{service_id}/status", "idle")
-        seen = next_of(line, service_id)["seq"]
-    assert registry.process.end(signal.SIGKILL) == -signal.SIGKILL
-    assert places[0].call("POST", f"/api/agents/{service_id}/status", "busy")[0] == 200
-    registry.start()
-    assert registry.call("POST", f"/api/agents/{service_id}/heartbeat")[0] == 200
-    with registry.listening(since=seen) as line:
-        missed = next_of(line, service_id)
-    assert (missed["data"]["status"], missed["seq"] > seen) == ("Busy", True)
+        assert registry.process.end(signal.SIGKILL) == -signal.SIGKILL
+        assert node.call("POST", f"{path}/status", "stopping")[0] == 200
+        registry.start()
+        assert registry.call("POST", f"{path}/heartbeat")[0] == 200
+        with registry.listening(since=told[0]["seq"]) as line:
+            assert next_of(line, service_id)["data"]["status"] == "Stopping"
 
 
 def test_a_console_shows_and_triggers_what_the_coordinator_does(tmp_path: Path) -> None:

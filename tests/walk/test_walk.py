@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from tests.walk.processes import HTTP, PASSWORD, Site, eventually
 
 JOBS = Path(__file__).parent / "noting_jobs.py"
@@ -30,7 +30,7 @@ def job_of(site: Site, handler: str, **fields: object) -> int:
 
 
 def test_a_scheduled_job_succeeds_on_every_database(store_url: str, tmp_path: Path, notes: Path) -> None:
-    upgrade(store_url)
+    prepare_store(store_url)
     with site_of(tmp_path, notes, store_url) as site:
         coordinator = site.coordinator()
         executor = site.executor(JOBS)
@@ -92,7 +92,7 @@ def test_a_stopping_executor_finishes_what_runs_and_reports_it(tmp_path: Path, n
 
 
 def test_a_clean_stop_hands_over_within_a_second(postgres_url: str, tmp_path: Path, notes: Path) -> None:
-    upgrade(postgres_url)
+    prepare_store(postgres_url)
     long_lease = {"ORTH_CLUSTER__LEASE": "30s", "ORTH_CLUSTER__LEASE_RENEW": "300ms"}
     with site_of(tmp_path, notes, postgres_url, **long_lease) as site:
         first = site.coordinator("node-1")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from orth.apphost.resources import LOOPBACK
-from orth.apphost.topologies import Certificates, Layout, host_name
+from orth.apphost.topologies import DASHBOARD, Certificates, Layout, host_name
 from orth.errors import CannotStart
 from orth.settings import Settings
 
@@ -22,7 +22,6 @@ _FOLDER = "tls"
 _CA_DAYS, _DAYS = "3650", "397"
 _A_MONTH = str(30 * 24 * 3600)
 _KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-_DASHBOARD = "dashboard"
 
 
 def development_certificates(layout: Layout, settings: Settings, folder: Path) -> Certificates:
@@ -42,7 +41,7 @@ def names_of(layout: Layout, settings: Settings) -> list[str]:
     if settings.apphost.suffix is not None:
         for part in layout.parts:
             names |= dict.fromkeys(host_name(settings, part.kind, number) for number in range(1, part.count + 1))
-        names[f"{_DASHBOARD}.{settings.apphost.suffix}"] = None
+        names[f"{DASHBOARD}.{settings.apphost.suffix}"] = None
     return [*names]
 
 

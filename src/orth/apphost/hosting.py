@@ -70,6 +70,7 @@ class Host:
         self._lines, self._file = LastLines(), LogFile(place.folder)
         self._width = max(len(one.name) for one in topology.resources)
         self._phase = "starting"
+        self._unheard = False
         self._stop, self._now = asyncio.Event(), asyncio.Event()
         self._standing: Standing | None = None
         events = Events(lambda event: self.tell("up", str(event)))
@@ -167,6 +168,7 @@ class Host:
     async def _go_down(self) -> None:
         """Wave by wave, the last started first, so that last results still find a coordinator."""
         self._phase = "stopping"
+        self.keeping.hold_back()
         if any(not keeper.is_down for keeper in self.keeping.keepers.values()):
             self.tell("up", "stopping; Ctrl+C again to stop at once")
         for wave in reversed(self._topology.waves()):
@@ -239,7 +241,7 @@ class Host:
         line = Line.of(name, text)
         self._lines.add(line)
         self._file.add(line)
-        if self._manner.screen or self._manner.quiet:
+        if self._manner.screen or self._manner.quiet or self._unheard:
             return
         shown = line.plain(self._width)
         if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
@@ -247,8 +249,12 @@ class Host:
             colour = _COLOURS[names.index(name) % len(_COLOURS)] if name in names else 1
             head, bar, text = shown.partition("|")
             shown = f"\x1b[{colour}m{head}{bar}\x1b[0m{text}"
-        sys.stdout.write(shown + "\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(shown + "\n")
+            sys.stdout.flush()
+        except OSError:  # whoever read this has left
+            self._unheard = True
+            self.go_down(False)
 
     def _welcome(self, made: Made, took: float) -> None:
         api, folder = self._topology.of(Kind.COORDINATOR)[0].url, self._place.folder

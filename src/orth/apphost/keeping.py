@@ -174,10 +174,6 @@ class Keeping(Loop):
         return _PAUSE_WHILE_STARTING if starting else _PAUSE
 
     @property
-    def all_ready(self) -> bool:
-        return all(keeper.was_ready for keeper in self.keepers.values())
-
-    @property
     def troubles(self) -> list[str]:
         return [keeper.trouble for keeper in self.keepers.values() if keeper.trouble]
 

@@ -83,9 +83,6 @@ class LastLines:
         missing = max(0, self.count - number)
         return list(self._lines)[-missing:] if missing else []
 
-    def clear(self) -> None:
-        self._lines.clear()
-
     def __iter__(self) -> Iterator[Line]:
         return iter(self._lines)
 

@@ -2,8 +2,8 @@
 
 import errno
 import socket
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from orth.errors import CannotStart
@@ -58,8 +58,6 @@ class Topology:
     ca_file: str | None = None
     """The certificates its addresses are checked against, if they speak TLS."""
     dashboard_port: int | None = None
-    target: str = field(default="", kw_only=True)
-    """What the executors run, for the welcome."""
 
     def of(self, kind: Kind) -> tuple[Resource, ...]:
         return tuple(one for one in self.resources if one.kind is kind)
@@ -107,10 +105,6 @@ class Ports:
                 self._given.add(port)
                 return port
         raise CannotStart(f"No port from {wanted} on is free for {name}.", hint="Choose another with --port.")
-
-    def row(self, first: int, count: int, name: Callable[[int], str]) -> list[int]:
-        """Ports for ``count`` of a kind, one after the other."""
-        return [self.near(first and first + number - 1, name(number)) for number in range(1, count + 1)]
 
 
 def host_line(names: Sequence[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import sys
 import termios
 import tty
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -44,6 +45,9 @@ class Screen:
     def __enter__(self) -> "Screen":
         self._before = termios.tcgetattr(self._in)
         tty.setcbreak(self._in, termios.TCSADRAIN)
+        ours = termios.tcgetattr(self._in)
+        ours[6][termios.VSUSP] = b"\x00"  # Ctrl+Z would leave a frozen picture, and nobody who keeps the processes
+        termios.tcsetattr(self._in, termios.TCSADRAIN, ours)
         self._write(_ENTER)
         asyncio.get_running_loop().add_reader(self._in, self._read)
         return self
@@ -53,7 +57,8 @@ class Screen:
     ) -> None:
         asyncio.get_running_loop().remove_reader(self._in)
         self._write(_LEAVE)
-        termios.tcsetattr(self._in, termios.TCSADRAIN, self._before)
+        with suppress(termios.error):  # the terminal is gone
+            termios.tcsetattr(self._in, termios.TCSADRAIN, self._before)
 
     @property
     def size(self) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from orth.errors import CannotStart
 from orth.settings import Settings
 
 DEMO = "orth.apphost.demo"
+DASHBOARD = "dashboard"
 _ORTH = (sys.executable, "-m", "orth")
 _MORE_PATIENCE = 5.0
 
@@ -136,6 +137,7 @@ class _Planning:
             for number, name in enumerate(part.names(), 1):
                 port = self._ports.near(part.port and part.port + number - 1, name)
                 self._places[name] = (self._url(part.kind, number, port), port)
+        self._dashboard_port = self._dashboard()
 
     def topology(self) -> Topology:
         certificates = self._ground.certificates
@@ -144,19 +146,24 @@ class _Planning:
             tuple(self._resource(part, name) for part in self._host.parts for name in part.names()),
             tuple(self._ports.moved),
             host_line([*self._unknown_hosts]),
-            None if certificates is None else str(certificates.ca),
-            self._ground.settings.apphost.dashboard_port,
-            target=", ".join(sorted({part.target for part in self._host.of(Kind.AGENT)})),
+            None if certificates is None else str(certificates.trusted),
+            self._dashboard_port,
         )
-        order = [name for wave in found.waves() for name in wave]  # also refuses circles
-        assert len(order) == len(found.resources)
+        found.waves()  # refuses circles
         return found
+
+    def _dashboard(self) -> int | None:
+        own = self._ground.settings.apphost
+        if own.dashboard_port is None:
+            return None
+        name = f"{DASHBOARD}.{own.suffix}"
+        if own.suffix is not None and not leads_here(name):
+            self._unknown_hosts[name] = None
+        return self._ports.near(own.dashboard_port, DASHBOARD)
 
     def _resource(self, part: Part, name: str) -> Resource:
         url, port = self._places[name]
-        environment = {**self._shared(), **self._own(part, name, port), **part.variables}
-        if self._ground.certificates is not None or LOOPBACK not in url:
-            environment["ORTH_EXECUTOR__ADDRESS" if part.kind is Kind.AGENT else "ORTH_COORDINATOR__URL"] = url
+        environment = {**self._shared(), **self._own(part, name), **part.variables}
         command = (*_ORTH, "executor", part.target) if part.kind is Kind.AGENT else (*_ORTH, "server")
         after = tuple(other for awaited in part.awaited for other in awaited.names())
         return Resource(name, part.kind, command, environment, url, port, after, self._patience(part.kind))
@@ -183,26 +190,28 @@ class _Planning:
             }
         return found
 
-    def _own(self, part: Part, name: str, port: int) -> dict[str, str]:
+    def _own(self, part: Part, name: str) -> dict[str, str]:
+        url, port = self._places[name]
         ground, listen = self._ground, f"{LOOPBACK}:{port}"
         if part.kind is Kind.AGENT:
             coordinators = [self._places[one][0] for part in self._host.of(Kind.COORDINATOR) for one in part.names()]
             return {
                 "ORTH_EXECUTOR__LISTEN": listen,
+                "ORTH_EXECUTOR__ADDRESS": url,
                 "ORTH_EXECUTOR__DATA_DIR": str(ground.folder / name),
                 "ORTH_EXECUTOR__COORDINATORS": ",".join(coordinators),
             }
-        roles = {Kind.REGISTRY: "registry", Kind.CONSOLE: "console"}.get(part.kind)
         return {
             "ORTH_COORDINATOR__LISTEN": listen,
+            "ORTH_COORDINATOR__URL": url,
+            "ORTH_COORDINATOR__ROLES": {Kind.COORDINATOR: "all"}.get(part.kind, part.kind.value),
             "ORTH_COORDINATOR__NODE_ID": name,
             "ORTH_SECURITY__ADMIN_PASSWORD": ground.admin_password,
-            **({"ORTH_COORDINATOR__ROLES": roles} if roles else {}),
         }
 
     def _url(self, kind: Kind, number: int, port: int) -> str:
         own = self._ground.settings.apphost
-        scheme = "http" if self._ground.certificates is None else "https"
+        scheme = self._ground.settings.security.scheme if self._ground.certificates is None else "https"
         host = LOOPBACK
         if own.suffix is not None:
             host = host_name(self._ground.settings, kind, number)

@@ -7,6 +7,7 @@ import click
 
 from orth.cli.options import process_options
 from orth.cli.starting import arm_failpoints, start_process
+from orth.collecting import importing
 
 RELOADS = ("drain", "hard")
 
@@ -64,7 +65,8 @@ def executor(
     if reload is not None:
         sys.exit(_keep_reloading(target, hard=reload == "hard"))
     arm_failpoints()
-    from orth.executor.process import run_executor
+    with importing():
+        from orth.executor.process import run_executor
 
     sys.exit(run_executor(target, settings))
 

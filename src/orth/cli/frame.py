@@ -22,8 +22,8 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "up": Subcommand("orth.cli.up", "Start registry, coordinators, console and executors on this machine."),
     "ps": Subcommand("orth.cli.ps", "Show what `orth up` runs here."),
-    "logs": Subcommand("orth.cli.logs", "Show the lines of what `orth up` runs here."),
-    "down": Subcommand("orth.cli.down", "Stop what `orth up` runs here."),
+    "logs": Subcommand("orth.cli.logs", "Show the lines of all processes of `orth up`, or of one."),
+    "down": Subcommand("orth.cli.down", "Stop what `orth up` runs here, in good order."),
     "server": Subcommand("orth.cli.server", "Run a coordinator."),
     "executor": Subcommand("orth.cli.executor", "Run an executor for the jobs of a file or module."),
     "run": Subcommand("orth.cli.run", "Carry out one handler here, without a coordinator."),

@@ -7,6 +7,7 @@ import click
 
 from orth.cli.options import coordinator_dir_option, process_options, store_option
 from orth.cli.starting import arm_failpoints, needing_extra, start_process
+from orth.collecting import importing
 
 
 @click.command()
@@ -41,6 +42,6 @@ def server(
     }
     settings = start_process(options, config=config, log_level=log_level)
     arm_failpoints()
-    with needing_extra("server"):
+    with needing_extra("server"), importing():
         from orth.coordinator.node import serve
     sys.exit(serve(settings))

@@ -45,6 +45,7 @@ from orth.events import Events, to_log
 from orth.lifecycle.attendance import Attendance
 from orth.lifecycle.client import Registration
 from orth.lifecycle.facts import RegistryApiStarted
+from orth.lifecycle.reloading import Reloading
 from orth.loop import Loop, run_loops
 from orth.serving import Server, asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
 from orth.settings import Address, Settings
@@ -233,12 +234,16 @@ def _server(coordinator: Coordinator) -> Server:
 
 async def _run_beside(coordinator: Coordinator, listening: socket.socket) -> None:
     """Serve beside the coordinators until a signal: there is nothing to hand over."""
+    given = coordinator.given
     server = _server(coordinator)
     stopping = asked_to_stop()
+    reloading = Reloading(given.settings, lambda _changed: None, given.clock, given.events)
+    reload_on_hangup(reloading.ask, stopping)
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve(sockets=[listening]), name="http")
-        group.create_task(run_loops(*coordinator.loops), name="loops")
+        group.create_task(run_loops(*coordinator.loops, reloading), name="loops")
         await stopping.wait()
+        reloading.stop()
         coordinator.stop_loops()
         await coordinator.leave()
         server.should_exit = True

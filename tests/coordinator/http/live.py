@@ -31,7 +31,7 @@ from orth.settings.sections import CoordinatorSection
 from orth.store.all_tables import metadata
 from orth.store.database import Database, open_database
 from orth.store.dispatching import Assignment, assign_executions, record_accepted
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from orth.store.users import add_user
 from orth.testing import ManualClock
 from orth.wire.executor_calls import ExecutorCalls
@@ -259,7 +259,7 @@ class Site:
 def prepared_database(file: Path) -> Path:
     """A database with the schema and the administrator, to be copied: making it costs a migration and a slow hash."""
     url = f"sqlite:///{file}"
-    upgrade(url)
+    prepare_store(url)
     with open_database(url) as db, db.engine.begin() as connection:
         add_user(connection, "admin", hash_password(PASSWORD), "admin", 0)
     with closing(sqlite3.connect(file)) as connection:

@@ -24,7 +24,7 @@ from orth.events import Events
 from orth.serving import Server
 from orth.settings import Settings
 from orth.store.database import open_database
-from orth.store.migrating import upgrade
+from orth.testing.stores import prepare_store
 from orth.wire.channel_calls import ChannelCalls
 from orth.wire.coordinator_calls import CoordinatorCalls
 from orth.wire.executor_calls import ExecutorCalls
@@ -48,7 +48,7 @@ class Door:
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Door]:
     url = f"sqlite:///{folder / 'orth.db'}"
-    upgrade(url)
+    prepare_store(url)
     channels = MemoryChannels(SystemClock())
     listening = socket.create_server(("127.0.0.1", 0))
     with open_database(url) as db:

@@ -65,6 +65,14 @@ class _Session:
     token: str
 
 
+@dataclass(slots=True)
+class _Visit:
+    """Somebody who has come; without a session until it has said who it is."""
+
+    session: _Session | None
+    listener: Listener | None
+
+
 @router.get("/ws", include_in_schema=False)
 async def no_socket(_request: Request) -> Response:
     """Somebody who did not ask for a WebSocket."""
@@ -84,24 +92,40 @@ async def live(websocket: WebSocket, since: Annotated[int | None, Query(ge=0, le
     except OrthError as error:
         await websocket.send_denial_response(problem_of(error))
         return
+    visit = _Visit(session, None)
+    try:
+        await _receive(websocket, tools, visit, since)
+    finally:
+        if visit.listener is not None:
+            tools.feed.leave(visit.listener)
+        tools.places.give_back(known=visit.session is not None)
+
+
+async def _receive(websocket: WebSocket, tools: Tools, visit: _Visit, since: int | None) -> None:
+    """Let somebody in, and stay until it goes."""
+    try:
+        if visit.session is not None:  # before it hears that it is in: it is told whatever happens after that
+            visit.listener = await tools.feed.join(since)
+    except OrthError as error:
+        await websocket.send_denial_response(problem_of(error))
+        return
     try:
         await websocket.accept(subprotocol=_agreed(websocket.scope.get("subprotocols", [])))
-        if session is None:
-            session = await _introduced(websocket, tools)
+        if visit.session is None:
+            visit.session = await _introduced(websocket, tools)
             tools.places.introduced()
-        await _serve(websocket, tools, session, since)
+            visit.listener = await tools.feed.join(since)
+        assert visit.listener is not None, "whoever has a session listens"
+        await _serve(websocket, tools, visit.session, visit.listener)
     except _Over as over:
         await _close(websocket, over.code, over.reason)
     except OrthError as error:
         await _close(websocket, _TRY_AGAIN, told(error))
     except WebSocketDisconnect:
         return
-    finally:
-        tools.places.give_back(known=session is not None)
 
 
-async def _serve(websocket: WebSocket, tools: Tools, session: _Session, since: int | None) -> None:
-    listener = await tools.feed.join(since)
+async def _serve(websocket: WebSocket, tools: Tools, session: _Session, listener: Listener) -> None:
     try:
         await _until_over(
             _sending(websocket, tools, listener),
@@ -114,8 +138,6 @@ async def _serve(websocket: WebSocket, tools: Tools, session: _Session, since: i
         if over.drop is Drop.SLOW:
             break_off(websocket.scope, over.code, over.reason)
         raise
-    finally:
-        tools.feed.leave(listener)
 
 
 async def _close(websocket: WebSocket, code: int, reason: str) -> None:
