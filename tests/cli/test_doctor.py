@@ -91,6 +91,11 @@ def test_a_settings_file_that_is_wrong_gets_a_verdict(run: Run, tmp_path: Path, 
 
 def test_a_server_or_a_file_of_sign_ins_that_is_wrong_gets_a_verdict(run: Run, tmp_path: Path) -> None:
     assert "is not a server" in run("doctor", "--server", "5080").output
+    for address in ("http://127.0.0.1:99999", "http://[::1", "http://", "http://a b:1", "https://*.example.invalid"):
+        result = run("doctor", "--server", address)
+        assert result.exit_code == 1, address
+        assert "the check itself failed" not in result.output, result.output
+        assert "Traceback" not in result.output
     home = tmp_path / "home"
     home.mkdir()
     (home / "sign-ins.json").write_text("{}")

@@ -17,8 +17,8 @@ from orth.events import Events
 from orth.loop import run_loops
 from orth.store.database import Database, open_database
 from orth.store.leases import find_lease
-from orth.testing.stores import prepare_store
 from orth.testing import Recorder
+from orth.testing.stores import prepare_store
 from tests.store.builders import until
 
 SIZE = 2

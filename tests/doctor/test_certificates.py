@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orth.doctor import State
+from orth.doctor import State, Verdict
 from orth.doctor.certificates import configured_certificates, judge_validity, look_at_certificate
 from orth.doctor.validity import NoCertificate, Validity, validity
 from orth.testing import ManualClock
@@ -97,6 +97,33 @@ def test_files(tmp_path: Path, made: Callable[..., tuple[Path, Path]]) -> None:
     bent = tmp_path / "bent.pem"
     bent.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     assert "cannot be read" in only(look_at_certificate(case_of(), str(bent)), State.BAD).what
+
+
+def test_the_certificate_a_process_serves_with_and_its_key(
+    tmp_path: Path, made: Callable[..., tuple[Path, Path]]
+) -> None:
+    cert, key = made(days=90)
+    _, other = made(days=90, name="other")
+
+    def looked(with_key: Path) -> list[Verdict]:
+        case = case_of({"security": {"tls_certificate": str(cert), "tls_key": str(with_key)}})
+        assert configured_certificates(case) == [str(cert)]
+        return look_at_certificate(case, str(cert))
+
+    key.chmod(0o600)
+    only(looked(key), State.OK)
+    key.chmod(0o644)
+    good, open_to_all = looked(key)
+    assert (good.state, open_to_all.state) == (State.OK, State.WARN)
+    assert "chmod 600" in open_to_all.next
+    for wrong, said in (
+        (other, "is not the private key"),
+        (tmp_path / "none", "cannot be read"),
+        (cert, "is not the private key"),
+    ):
+        *_, verdict = looked(wrong)
+        assert verdict.state is State.BAD
+        assert said in verdict.what
 
 
 def test_an_address_whose_certificate_is_trusted_or_not(

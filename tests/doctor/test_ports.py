@@ -2,6 +2,8 @@ import os
 import socket
 from pathlib import Path
 
+import pytest
+
 from orth.doctor import State
 from orth.doctor.listeners import who_listens
 from orth.doctor.ports import configured_ports, look_at_port
@@ -32,13 +34,13 @@ def test_a_port_that_orth_has_and_one_that_somebody_else_has() -> None:
         assert "--listen 127.0.0.1:PORT" in verdict.next
 
 
-def test_a_port_that_speaks_no_http() -> None:
+def test_a_port_that_speaks_no_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orth.doctor.asking.PATIENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0), backlog=5) as listening:
-        listening.settimeout(0.01)
-        port = listening.getsockname()[1]
-        found = who_listens(port)
-        assert found is not None
-        assert found.pid == os.getpid()
+        written = f"127.0.0.1:{listening.getsockname()[1]}"
+        verdict = only(look_at_port(case_of(), written), State.BAD)
+        assert f"by process {os.getpid()} (" in verdict.what
+        assert "something that speaks no HTTP" in verdict.what
 
 
 def test_addresses_that_are_not_of_this_machine() -> None:

@@ -21,9 +21,11 @@ def test_an_access_token_is_shown_as_executors_do() -> None:
 
 
 def test_no_access_token_at_all(tmp_path: Path) -> None:
-    case = case_of({"coordinator": {"data_dir": str(tmp_path)}})
+    addresses = ["http://127.0.0.1:1", "http://127.0.0.1:2"]
+    case = case_of({"coordinator": {"data_dir": str(tmp_path)}, "executor": {"coordinators": addresses}})
     verdict = only(look_at_access_token(case, "http://127.0.0.1:1"), State.BAD)
     assert "There is no access token" in verdict.what
+    assert look_at_access_token(case, "http://127.0.0.1:2") == [], "it is said once"
     (tmp_path / "access-token").write_text("made-by-a-coordinator\n")
     assert "not looked at" in only(look_at_access_token(case, "http://127.0.0.1:1"), State.WARN).what
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -41,9 +42,10 @@ class Rig:
             self.clock,
             events,
             identity="incarnation-1",
+            rules=self.rules,
+            configured=configured,
             changed=lambda: self.changes.append(self.link.address),
         )
-        self.discovery.use(self.rules, configured)
         self.discovery.tell = self.told.append
 
     def run(self, *numbers: int) -> None:
@@ -138,6 +140,8 @@ async def test_other_configured_coordinators_count_at_once(registry: ScriptedReg
     rig.discovery.use(rig.rules, ["http://10.8.8.8:5080"])
     assert rig.known() == [*nodes(1), "http://10.8.8.8:5080"]
     assert rig.link.address == nodes(1)[0], "where it worked it stays"
+    rig.discovery.use(replace(rig.rules, learns=False), ["http://10.8.8.8:5080"])
+    assert rig.known() == ["http://10.8.8.8:5080"], "without a registry the configured ones are all there is"
 
 
 def test_executors_spread_over_the_coordinators_and_few_move_when_one_comes() -> None:

@@ -35,6 +35,7 @@ def test_the_defaults_have_neither_problems_nor_warnings() -> None:
             "registry.dead_after (1m30s) must be at least 2 × executor.heartbeat (46s)",
         ),
         ({"security__access_token_ttl": "8d"}, "security.refresh_token_ttl (7d) must be at least"),
+        ({"security__tls_key": "key.pem"}, "security.tls_certificate and security.tls_key belong together"),
         ({"coordinator__unknown_bound": "2s"}, "coordinator.unknown_bound (2s) must be at least"),
         ({"coordinator__catch_up_age": "4s"}, "coordinator.catch_up_age (4s) must be at least"),
         ({"cluster__handoff_tries": 13}, "cluster.handoff_hard_timeout (1m) must be at least"),

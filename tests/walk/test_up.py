@@ -77,6 +77,7 @@ def processor_time(pid: int) -> float:
 
 
 SMALL = ("--executors", "1", "--coordinators", "1")
+LEAN = {"ORTH_APPHOST__REGISTRY": "false", "ORTH_APPHOST__CONSOLE": "false"}
 
 
 def test_up_shows_a_success_and_stops_cleanly(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_up_again_keeps_state_and_says_what_moved(tmp_path: Path) -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port)):
         for _ in range(2):
-            with up(tmp_path, "--executors", "1", "--port", str(port)) as running:
+            with up(tmp_path, "--executors", "1", "--port", str(port), **LEAN) as running:
                 eventually(running.is_ready, what="ready")
                 running.popen.send_signal(signal.SIGTERM)
                 assert running.popen.wait(30) == 0
@@ -116,7 +117,7 @@ def test_up_again_keeps_state_and_says_what_moved(tmp_path: Path) -> None:
 
 
 def test_a_crashed_process_is_started_again(tmp_path: Path) -> None:
-    with up(tmp_path, *SMALL) as running:
+    with up(tmp_path, *SMALL, **LEAN) as running:
         eventually(running.is_ready, what="ready")
         victim = running.pid_of("agent-1")
         os.kill(victim, signal.SIGKILL)
@@ -130,7 +131,7 @@ def test_a_crashed_process_is_started_again(tmp_path: Path) -> None:
 
 def test_one_that_does_not_get_ready_makes_the_exit_code_non_zero(tmp_path: Path) -> None:
     (tmp_path / "jobs.py").write_text("import a_module_that_is_not_there\n")
-    with up(tmp_path, *SMALL) as running:
+    with up(tmp_path, *SMALL, **LEAN) as running:
         assert running.popen.wait(60) == 1
         assert "agent-1 ended with exit code 1 before it was ready." in running.text()
         assert "a_module_that_is_not_there" in running.text()
@@ -139,7 +140,7 @@ def test_one_that_does_not_get_ready_makes_the_exit_code_non_zero(tmp_path: Path
 
 
 def test_nothing_is_kept_of_an_ephemeral_one(tmp_path: Path) -> None:
-    with up(tmp_path, *SMALL, "--ephemeral") as running:
+    with up(tmp_path, *SMALL, "--ephemeral", **LEAN) as running:
         eventually(running.is_ready, what="ready")
         found = re.search(r"state in (/\S+)", running.text())
         assert found is not None
@@ -160,7 +161,7 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
         '    print("sleeping", flush=True)\n'
         "    time.sleep(300)\n"
     )
-    with up(tmp_path, *SMALL) as running:
+    with up(tmp_path, *SMALL, **LEAN) as running:
         eventually(lambda: "sleep" in running.text() and "started: sleep" in running.text(), what="a sleeper")
         children = children_of(running.popen.pid)
         running.popen.send_signal(signal.SIGINT)
@@ -173,7 +174,7 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
 
 
 def test_a_killed_up_leaves_nothing_behind(tmp_path: Path) -> None:
-    with up(tmp_path, *SMALL) as running:
+    with up(tmp_path, *SMALL, **LEAN) as running:
         eventually(running.is_ready, what="ready")
         children = children_of(running.popen.pid)
         assert len(children) >= 2
@@ -198,7 +199,7 @@ def test_own_jobs_are_used_when_there_are_some(tmp_path: Path) -> None:
         "def greet():\n"
         '    print("hello")\n'
     )
-    with up(tmp_path, *SMALL) as running:
+    with up(tmp_path, *SMALL, **LEAN) as running:
         eventually(lambda: re.search(r"greet  #\d+  Success 200/200", running.text()), what="a success of greet")
         assert "created job greet" in running.text()
 

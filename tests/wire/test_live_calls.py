@@ -88,7 +88,7 @@ def test_the_number_of_the_newest_event() -> None:
 
 
 def test_nobody_there(free_port: int) -> None:
-    for url in (f"http://127.0.0.1:{free_port}", "http://no-such-host.invalid:1"):
+    for url in (f"http://127.0.0.1:{free_port}", "http://no-such-host.invalid:1", "http://h:99999"):
         with pytest.raises(Unavailable), live_line(url, headers={}):
             pass
 

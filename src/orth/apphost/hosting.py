@@ -135,18 +135,19 @@ class Host:
         return 1 if self._now.is_set() else code
 
     async def _come_up(self) -> int:
-        began, made = self._clock.monotonic(), Made(())
+        began = self._clock.monotonic()
         workers = [one for one in self.keeping.keepers.values() if one.resource.kind in (Kind.COORDINATOR, Kind.AGENT)]
         if await self._ready(workers):
             try:
-                made = await self._first_jobs()
+                for name, schedule in (await self._first_jobs()).jobs:
+                    self.tell("up", f"created job {name} ({schedule})")
             except OrthError as error:
                 self.tell("up", str(error))
                 if not self._manner.screen:
                     return 1
         if await self._ready(self.keeping.keepers.values()):
             self._phase = "running"
-            self._welcome(made, self._clock.monotonic() - began)
+            self._welcome(self._clock.monotonic() - began)
         if self._gives_up:
             for sentence in self.keeping.troubles:
                 self.tell("up", sentence)
@@ -256,14 +257,12 @@ class Host:
             self._unheard = True
             self.go_down(False)
 
-    def _welcome(self, made: Made, took: float) -> None:
+    def _welcome(self, took: float) -> None:
         api, folder = self._topology.of(Kind.COORDINATOR)[0].url, self._place.folder
         self.tell("up", f"ready after {took:.1f} s: API at {api}, state in {folder}")
         if self._topology.of(Kind.CONSOLE):
             self.tell("up", f"console at {self._topology.console_url}")
         self.tell("up", f"sign in as admin; the password is in {self._manner.password_file}")
-        for name, schedule in made.jobs:
-            self.tell("up", f"created job {name} ({schedule})")
 
     def _hosts_advice(self) -> list[str]:
         hosts = self._topology.hosts

@@ -56,7 +56,7 @@ class ApiChoice:
         chosen = self.server or os.environ.get("ORTH_SERVER")
         if chosen is None:
             chosen = settings_of({}, self.config).executor.coordinators[0]
-        if not chosen.startswith(("http://", "https://")):
+        if not _is_server(chosen):
             raise Invalid(f"{chosen} is not a server.", hint="It looks like http://127.0.0.1:5080.")
         return chosen.rstrip("/")
 
@@ -83,6 +83,16 @@ def api_options(command: _F) -> _F:
         return command(*arguments, api=ApiChoice(server, config), **named)
 
     return with_api  # type: ignore[return-value]  # click passes by name; the wrapped command takes one more
+
+
+def _is_server(url: str) -> bool:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:  # a port that is none, brackets that do not close
+        return False
 
 
 class ApiClient(AbstractContextManager["ApiClient"]):

@@ -16,7 +16,9 @@ from orth.collecting import importing
 @click.option("--channels", metavar="URL", help="memory://; others are not available in this version.")
 @click.option("--node-id", metavar="ID", help="Its name in the cluster.")
 @coordinator_dir_option
-@click.option("--roles", metavar="ROLE,…", help="all; or registry (only the Registry API), console (only what people use).")
+@click.option(
+    "--roles", metavar="ROLE,…", help="all; or registry (only the Registry API), console (only what people use)."
+)
 @process_options
 def server(
     listen: str | None,

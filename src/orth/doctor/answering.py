@@ -98,12 +98,10 @@ def _of_list(url: str, answer: Answer) -> Verdict:
 
 def nobody(url: str, silent: NoAnswer) -> Verdict:
     """A verdict on an address at which nobody answers."""
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
     steps = {
-        Silence.NAME: f"Correct the name, or add it to the hosts file: 127.0.0.1 {parts.hostname}.",
+        Silence.NAME: f"Correct the name, or add it to the hosts file: 127.0.0.1 {urlsplit(url).hostname}.",
         Silence.REFUSED: "Start it (orth up, or orth server), or correct registry.url and executor.coordinators.",
-        Silence.TIMEOUT: f"Look for a firewall that drops port {port}, and whether the process stands still.",
+        Silence.TIMEOUT: "Look for a firewall that drops that port, and whether the process stands still.",
         Silence.UNREACHABLE: "Look at the network and its routes between the two machines.",
         Silence.CERTIFICATE: "Look at the check certificates.",
         Silence.PLAIN: f"Write {url.replace('https:', 'http:', 1)}.",

@@ -13,6 +13,9 @@ from orth.doctor.verdicts import Verdict, bad, ok, warn
 _DAY = 86_400_000
 _SOON = 30 * _DAY
 _END = "-----END CERTIFICATE-----"
+_OTHERS_READ = 0o004
+_NO_PASSWORD = b"-"
+"""Rather than being asked for one on the terminal."""
 
 
 def configured_certificates(case: Case) -> list[str]:
@@ -29,7 +32,25 @@ def look_at_certificate(case: Case, subject: str) -> list[Verdict]:
         return [ok("No https address and no certificate is configured.")]
     if subject.startswith("https:"):
         return [_of_address(subject, case.clock.now())]
-    return _of_file(Path(subject), case.clock.now())
+    verdicts = _of_file(Path(subject), case.clock.now())
+    security = case.settings.security
+    if subject == str(security.tls_certificate) and verdicts[0].state != "bad":
+        verdicts += _of_key(subject, security.tls_key)
+    return verdicts
+
+
+def _of_key(certificate: str, key: Path | None) -> list[Verdict]:
+    """Whether the private key is there, fits, and is a secret."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=_NO_PASSWORD)
+    except ssl.SSLError:
+        step = "security.tls_key names the PEM file of that key, without a password."
+        return [bad(f"{key or certificate} is not the private key of {certificate}.", step)]
+    except OSError as error:
+        return [bad(f"{key} cannot be read: {error.strerror}.", "Correct security.tls_key, or who may read it.")]
+    if key is not None and key.stat().st_mode & _OTHERS_READ:
+        return [warn(f"{key} can be read by everybody on this machine.", f"Run: chmod 600 {key}")]
+    return []
 
 
 def _of_file(file: Path, now: int) -> list[Verdict]:

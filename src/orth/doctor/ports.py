@@ -4,13 +4,14 @@ import errno
 import socket
 
 from orth.doctor.answering import who_answers
-from orth.doctor.asking import NoAnswer
+from orth.doctor.asking import NoAnswer, Silence
 from orth.doctor.case import Case
 from orth.doctor.listeners import who_listens
 from orth.doctor.verdicts import Verdict, bad, ok, warn
 from orth.settings import Address
 
 _OURS = ("a coordinator", "an executor")
+_UNTRUSTED = "somebody unknown"
 
 
 def configured_ports(case: Case) -> list[str]:
@@ -59,6 +60,8 @@ def _taken(listen: Address) -> Verdict:
     who = _who(listen)
     if who in _OURS:
         return ok(f"{listen} is taken {by}: {who} of Orth answers there.")
+    if who == _UNTRUSTED:
+        return warn(f"{listen} is taken {by}, whose certificate is not accepted here.", "See the check certificates.")
     return bad(
         f"{listen} is taken {by}: {who} answers there.",
         f"End that process, or choose another port with --listen {listen.host}:PORT.",
@@ -70,6 +73,7 @@ def _who(listen: Address) -> str:
     for scheme in ("http", "https"):
         try:
             return who_answers(f"{scheme}://{Address(host, listen.port)}")
-        except NoAnswer:
-            continue
+        except NoAnswer as silent:
+            if silent.silence is Silence.CERTIFICATE:
+                return _UNTRUSTED
     return "something that speaks no HTTP"

@@ -47,8 +47,16 @@ class Attendance:
         if agent is None:
             self.presence = Presence(line, me, rules, clock, events)
         else:
-            self.discovery = Discovery(line, agent.link, clock, events, identity=me.incarnation, changed=agent.changed)
-            self.discovery.use(rules, chosen_coordinators(settings))
+            self.discovery = Discovery(
+                line,
+                agent.link,
+                clock,
+                events,
+                identity=me.incarnation,
+                rules=rules,
+                configured=chosen_coordinators(settings),
+                changed=agent.changed,
+            )
             belongs_to = self.discovery.orchestrator_id
             self.presence = Presence(line, me, rules, clock, events, busy=agent.busy, belongs_to=belongs_to)
             self.discovery.tell = self.presence.belongs_elsewhere

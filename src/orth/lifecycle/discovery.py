@@ -51,16 +51,19 @@ class Discovery(Loop):
         events: Events,
         *,
         identity: str,
+        rules: LifecycleSettings,
+        configured: Sequence[str],
         changed: Callable[[], None],
     ) -> None:
+        """``configured`` are the coordinators the link has already, to fall back on."""
         super().__init__(clock, events)
         self._line = line
         self._link = link
         self._identity = identity
         self._changed = changed
-        self._configured: tuple[str, ...] = ()
+        self._configured = tuple(configured)
         self._learnt: tuple[str, ...] = ()
-        self._rules = LifecycleSettings()
+        self._rules = rules
         self._failing = False
         self.tell: Callable[[str], None] = lambda _id: None
         """Told the id of the orchestrator this executor talks to."""
@@ -91,13 +94,12 @@ class Discovery(Loop):
         return orchestrator_of(api.orchestrators(), self._link.address)
 
     def use(self, rules: LifecycleSettings, configured: Sequence[str]) -> None:
-        """Go by these settings, with these coordinators as a fallback."""
-        self._rules = rules
-        if tuple(configured) != self._configured:
-            first = not self._configured
-            self._configured = tuple(configured)
-            if not first:
-                self._pass_on(self._learnt if rules.learns else ())
+        """Go by other settings, with these coordinators as a fallback."""
+        kept = self._learnt if rules.learns else ()
+        changed = tuple(configured) != self._configured or kept != self._learnt
+        self._rules, self._configured = rules, tuple(configured)
+        if changed:
+            self._pass_on(kept)
         self.wake()
 
     def _learn(self, addresses: Sequence[str]) -> None:

@@ -109,7 +109,7 @@ def _dialled(url: str, patience: float) -> socket.socket:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         return socket.create_connection((parts.hostname or "", port), timeout=patience)
-    except (OSError, UnicodeError) as error:
+    except (OSError, ValueError) as error:  # nobody there; or no address: a port that is none, a name that is none
         raise Unavailable(f"{url} cannot be reached: {getattr(error, 'strerror', None) or error}.") from None
 
 
