@@ -438,9 +438,7 @@ class ApphostSection(Section):
         True, "Whether it starts a process for the Registry API alone. If not, the coordinators are the registry."
     )
     console: Switch = _setting(True, "Whether it starts a process for the console alone.")
-    demo: Switch = _setting(
-        True, "Whether its executors run the demo jobs where there is no jobs.py.", option="--demo"
-    )
+    demo: Switch = _setting(True, "Whether its executors run the demo jobs where there is no jobs.py.", option="--demo")
     registry_port: Port = _setting(5060, "Port of the registry; of this and the following, 0 is any free one.")
     console_port: Port = _setting(5070, "Port of the console, which also serves the API: browsers refuse port 5060.")
     coordinator_port: OptionalPort = _setting(

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from orth.coordinator.signing import Claim
 from orth.settings import Settings
 from orth.settings.sections import ConsoleSection, RegistrySection
+from orth.store.users import add_user
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 
 ORCHESTRATORS, AGENTS = "/api/orchestrators", "/api/agents"
@@ -152,9 +154,22 @@ def test_the_access_token_is_good_in_every_header(site: Site, headers: dict[str,
     register(Caller(site.url, headers))
 
 
-def test_people_may_read_and_write_as_well(admin: Caller) -> None:
+def test_an_administrator_may_speak_for_a_service(admin: Caller) -> None:
     register(admin)
     assert len(listed(admin)) == 1
+
+
+@pytest.mark.parametrize("kind", [ORCHESTRATORS, AGENTS])
+def test_other_people_may_only_look(site: Site, service: Caller, kind: str) -> None:
+    """Executors would send the access token to whatever orchestrator somebody made up."""
+    known = register(service, kind)
+    site.tx(add_user, "reader", "", "editor", site.clock.now())
+    reader = site.bearer(site.signing.token(Claim("reader", 1), "access"))
+    assert [one["id"] for one in listed(reader, kind)] == [known]
+    reader.post(f"{kind}/register", {"url": "http://10.6.6.6:5080"}).problem(403)
+    for what in ("heartbeat", "unregister", "status?status=Stopped"):
+        reader.post(f"{kind}/{known}/{what}").problem(403)
+    assert [one["id"] for one in listed(reader, kind)] == [known]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 Any coordinator answers for all of them. Members are in camel case and statuses are words, as services of other makes
 expect them. Who is not known is answered 404, so that it registers again at once.
 
-Services show the cluster's access token, people their session; without either nothing is told.
+Services show the cluster's access token, people their session; without either nothing is told. Of people only an
+administrator may speak for a service: executors send the access token to every orchestrator that is listed.
 """
 
 import hmac
@@ -21,7 +22,7 @@ from orth.coordinator.http.auth import BearerHere, ToolsHere, signed_in
 from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import Tools
 from orth.domain.services import Failing, Service, ServiceKind, ServiceStatus, UnknownStatus, read_status
-from orth.errors import Invalid, NotFound, TooLarge, Unauthenticated
+from orth.errors import Forbidden, Invalid, NotFound, TooLarge, Unauthenticated
 from orth.store.service_events import as_shown
 from orth.store.services import list_services
 from orth.wire.dialects import TOKEN_HEADERS, token_from
@@ -30,6 +31,7 @@ from orth.wire.messages import ADDRESS_LIMIT, checked_address
 BODY_LIMIT = 16 * 1024
 SEQ_HEADER = "ORTH-SEQ"
 _ID = re.compile(r"[0-9a-f]{32}")
+ADMINISTRATOR = "admin"
 EXECUTORS = "executors"
 """Whoever shows the access token: it is the same for all of them."""
 
@@ -44,7 +46,13 @@ async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> s
         raise Unauthenticated(
             "The access token is missing or wrong.", hint="Set ORTH_SECURITY__ACCESS_TOKEN to the cluster's."
         )
-    return (await signed_in(tools, shown, request)).username
+    caller = await signed_in(tools, shown, request)
+    if request.method != "GET" and caller.role != ADMINISTRATOR:
+        raise Forbidden(
+            "Only services themselves and administrators may say who is there.",
+            hint="Sign in as an administrator, or show the cluster's access token.",
+        )
+    return caller.username
 
 
 def shows_access_token(tools: Tools, text: str) -> bool:
