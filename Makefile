@@ -44,7 +44,7 @@ bench: $(VENV)/.development ## Run the benchmarks
 	@if [ -f bench/__main__.py ]; then $(BIN)/python -m bench $(ARGS); else echo "There are no benchmarks yet."; fi
 
 faults: $(VENV)/.development servers ## Run the fault tests in their long form
-	@if [ -d tests/faults ]; then ORTH_TEST_FAULTS=long $(PYTEST) --timeout 3600 tests/faults tests/coordinator/test_ending_machine.py $(ARGS); \
+	@if [ -d tests/faults ]; then ORTH_TEST_FAULTS=long $(PYTEST) --timeout 3600 tests/faults tests/coordinator/test_ending_machine.py tests/coordinator/test_planning_ahead_model.py $(ARGS); \
 	else echo "There are no fault tests yet."; fi
 
 ifneq ($(wildcard console/package.json),)

@@ -15,8 +15,8 @@ from orth.testing import Cluster
 REPOSITORY = Path(__file__).parents[1]
 PAGE = REPOSITORY / "docs/metrics.md"
 ALERTS = REPOSITORY / "deploy/prometheus/orth-alerts.yml"
-OPEN_LABELS = ("version", "incarnation")
-"""One value for each process."""
+OPEN_LABELS = ("version", "incarnation", "queue")
+"""One value for each process, and the names of a bounded number of queues."""
 NAME = re.compile(r"\borth_\w+")
 
 
@@ -114,4 +114,7 @@ def test_what_has_to_be_watched_has_an_alert() -> None:
         "orth_store_up",
         "orth_misfires_total",
         "orth_lifecycle_registration_failures_total",
+        "orth_channel_waiting",
+        "orth_queue_dead_letters_total",
+        "orth_channel_errors_total",
     }

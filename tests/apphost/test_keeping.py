@@ -15,10 +15,11 @@ from orth.events import Events
 from orth.testing import ManualClock
 from tests.servers.processes import alive
 
-STAYS = "import time; print('hello', flush=True); time.sleep(600)"
+STAYS = "import os, time; os.read(int(os.environ['ORTH_UP_GATE']), 1); print('hello', flush=True); time.sleep(600)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {STAYS}"
 LEAVES = f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); {STAYS}"
-WITH_CHILD = f"import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', {STAYS!r}]); print(p.pid); p.wait()"
+SLEEPS = "import time; time.sleep(600)"
+WITH_CHILD = f"import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', {SLEEPS!r}]); print(p.pid); p.wait()"
 
 
 def resource(name: str, code: str, *after: str) -> Resource:
@@ -78,8 +79,10 @@ async def test_each_waits_until_those_before_it_are_ready(stands: list[Stand]) -
     stands.append(stand)
     await stand.keeping.turn()
     assert (stand["a"].state, stand["b"].state) == (State.STARTING, State.WAITING)
-    await stand.keeping.turn()
+    await stand.turned_until(lambda: ("a", "hello") in stand.told)
     assert stand["b"].state is State.WAITING
+    assert stand["b"].child is not None, "it loads meanwhile"
+    assert ("b", "hello") not in stand.told, "and does nothing yet"
     await stand.running("a")
     assert not stand["b"].was_ready
     await stand.running("b")

@@ -9,7 +9,7 @@ import pytest
 
 from orth.channels.interface import START, BoxFull, Channels, ChannelsUnavailable, Entry, Message
 from orth.channels.limits import Limits
-from orth.errors import Invalid, TooLarge
+from orth.errors import Invalid, InvalidMessage, TooLarge
 from tests.channels.conftest import Site
 
 STATUS, LOGS = "orchestrix.job.7.status.1001", "orchestrix.job.7.logs.1001"
@@ -43,6 +43,30 @@ async def test_reading_goes_on_from_a_position(channels: Channels, other: Channe
     assert await channels.read({STATUS: last}, limit=10) == {}
     await other.post({STATUS: messages(1, first=6)})
     assert await contents(channels, STATUS, last) == [6]
+
+
+@pytest.mark.parametrize("box", [STATUS, LOGS], ids=["there", "not there"])
+async def test_what_is_no_position_is_refused_and_the_backend_is_not_blamed(channels: Channels, box: str) -> None:
+    await channels.post({STATUS: messages(1)})
+    (entry,) = (await channels.read({STATUS: START}, limit=1))[STATUS]
+    for garbage in (
+        "x",
+        "-1",
+        "1.5",
+        "$",
+        "+",
+        "0-0-0",
+        "1-",
+        "9" * 30,
+        f"{'9' * 20}-0",
+        "٣",
+        "a b",
+        entry.position + "\n",
+    ):
+        with pytest.raises(InvalidMessage, match="is not a position in a box") as refused:
+            await channels.read({STATUS: START, box: garbage}, limit=1)
+        assert refused.value.status == 400
+    assert await contents(channels, STATUS) == [1]
 
 
 async def test_many_boxes_at_once_each_from_its_own_position(channels: Channels, other: Channels) -> None:

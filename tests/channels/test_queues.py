@@ -162,6 +162,7 @@ async def test_a_message_that_ends_whoever_takes_it_is_given_up(channels: Channe
     for _ in range(3):
         assert len(await take(channels, "c", limit=2)) == 2
         assert await channels.give_back(Q, "c", to_dead_after=3) == 2
+    assert channels.buried == 2
     assert await channels.dead_letters(Q, 10) == [{"n": 2}, {"n": 1}]
     assert await channels.dead_letters(Q, 1) == [{"n": 2}]
     assert await channels.dead_letters(URGENT, 10) == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from orth.channels.names import Names
 from orth.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +23,29 @@ COMPONENTS = (
     "OrphanJobDetector",
     "IJobOwnershipStore",
 )
+
+
+PUBLIC = {
+    "orchestrix.job.dispatch.{queue}": Names().dispatch("{app}.{queue}"),
+    "orchestrix.job.cancel": Names().cancel,
+    "orchestrix.job.assigned": Names().assigned,
+    "orchestrix.job.{jobId}.status": Names().status(7, 1001),
+    "orchestrix.job.{jobId}.logs": Names().logs(7, 1001),
+    "orchestrix.job.handoff": Names().handoff,
+    "orchestrix.job.handoff.ack.{nodeId}": Names().handoff_ack("{nodeId}"),
+    "orchestrix.worker.heartbeat": Names().worker_heartbeat,
+    "orchestrix.coordinator.heartbeat": Names().coordinator_heartbeat,
+}
+"""The names of the architecture, and what is called so here."""
+
+
+def test_every_public_name_is_mapped_to_the_one_in_use() -> None:
+    rows = re.findall(r"^\| (?:`(orchestrix[^`]+)`|none) \| `(orchestrix[^`]+)` \| [^|]+ \|$", PAGE, re.MULTILINE)
+    here = {public: ours.replace("{jobId}", "7").replace("{executionId}", "1001") for public, ours in rows if public}
+    assert here == PUBLIC
+    own = {ours for public, ours in rows if not public}
+    assert own == {Names().acknowledged("{incarnation}"), Names().service_events}
+    assert all(ours.replace("{app}.", "").startswith(public) for public, ours in rows)
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -20,6 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from sqlalchemy import Connection, select
 
 from orth.channels.interface import Message
+from orth.cluster.drain import Drain, Taking
 from orth.cluster.handoff import HandingOver, Rules
 from orth.cluster.notices import Reason
 from orth.domain.executions import OPEN_PHASES
@@ -97,6 +98,7 @@ class Ownership(RuleBasedStateMachine):
         site.channels, site.company = self.site.channels, self.site.company
         node = Node(site, name, Owner(name, f"life-{self.lives}"), self.site.channels)
         node.handing = HandingOver(node.station, AT_ONCE)
+        node.drain = Drain(node.station, Taking(node.competing, node.tending, node.assigning), AT_ONCE)
         self.site.company.alive[name] = node.owner.incarnation
         return node
 
@@ -176,6 +178,24 @@ class Ownership(RuleBasedStateMachine):
             await asyncio.gather(self.live(giver, partial(_hand_over, leaves=True), moment), takes)
 
         self.do(both())
+
+    @rule(giver=WHO, taker=WHO, moment=MOMENTS)
+    def two_leave_at_once(self, giver: int, taker: int, moment: tuple[int, bool] | None) -> None:
+        """One hands over while the other, which takes that, leaves too; the latter may die of it."""
+        if giver == taker:
+            return
+
+        async def both() -> None:
+            leaves = self.live(taker, _compete_and_leave, moment)
+            await asyncio.gather(self.live(giver, partial(_hand_over, leaves=True), None), leaves)
+
+        process = self.processes[taker]
+        self.do(both())
+        if self.processes[taker] is process:  # it was not killed: what it took it has given on, or away
+            rows, still = self.do(self.db.tx(_all_rows)), self.do(self.db.tx(_open_ids))
+            kept = [rows[one] for one in still if one in rows and rows[one].incarnation == process.owner.incarnation]
+            assert {row.state for row in kept} <= {Holding.ORPHAN_PENDING}, "it left with executions of its own"
+            self.processes[taker] = self.born(taker)
 
     @rule(first=WHO, second=WHO)
     def two_at_once(self, first: int, second: int) -> None:
@@ -300,6 +320,15 @@ async def _hand_over(node: Node, *, leaves: bool) -> None:
     seen = node.station.holdings.written()
     reason = Reason.SHUTDOWN if leaves else Reason.REBALANCE
     await node.handing.hand_over(seen, reason, abandon if leaves else keep, 1e12)
+
+
+async def _compete_and_leave(node: Node) -> None:
+    competing = asyncio.create_task(_compete_often(node))
+    await asyncio.sleep(0)
+    try:
+        await node.drain.run()
+    finally:
+        await competing
 
 
 async def _compete_often(node: Node) -> None:

@@ -1,6 +1,10 @@
-"""Whatever is done to a job and to the leader while fires are planned ahead: none is early, each has one truth."""
+"""Whatever is done to a job and to the leader while fires are planned ahead: none is early, each has one truth.
+
+``make faults`` tells more stories of it than ``make test``.
+"""
 
 import asyncio
+import os
 import tempfile
 import threading
 from collections import Counter
@@ -26,6 +30,7 @@ from orth.store.fires import list_fires
 from orth.store.jobs import get_job
 from orth.testing import Cluster
 
+EXAMPLES = 25 if os.environ.get("ORTH_TEST_FAULTS") == "long" else 3
 LEASE = Settings.model_validate({"cluster": {"lease": timedelta(seconds=3), "lease_renew": timedelta(seconds=1)}})
 RECALLED = {reasons.JOB_STOPPED, reasons.JOB_CHANGED}
 
@@ -129,7 +134,7 @@ def note_into(calls: list[tuple[int, int]], clusters: list[Cluster]) -> Handlers
 
 @pytest.mark.parametrize("ahead", [0.0, 0.05, 1.0, 5.0])
 @settings(
-    max_examples=5,
+    max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # an example takes a second: too long to make it smaller

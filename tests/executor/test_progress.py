@@ -1,4 +1,5 @@
 import itertools
+import math
 from decimal import Decimal
 from fractions import Fraction
 
@@ -95,3 +96,23 @@ def test_what_is_no_number_is_refused_with_what_is_expected(value: object) -> No
 
 def test_numbers_of_every_kind_are_taken() -> None:
     assert [as_number(value, "done") for value in (3, 0.5, Decimal("2.5"), Fraction(1, 4))] == [3, 0.5, 2.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (Progress(2, 8, "rows", 1.5), {"done": 2, "total": 8, "message": "rows", "eta": 1.5}),
+        (Progress(2), {"done": 2, "total": None, "message": "", "eta": None}),
+        (Progress(2, math.inf, "rows", math.nan), {"done": 2, "total": None, "message": "rows", "eta": None}),
+        (Progress(math.nan, 8), None),
+    ],
+)
+def test_coordinators_are_told_what_can_be_written(value: Progress, told: dict[str, object] | None) -> None:
+    said = value.told()
+    assert told == (None if said is None else said.model_dump())
+
+
+def test_a_long_message_is_cut_for_coordinators() -> None:
+    said = Progress(1, message="x" * 5_000).told()
+    assert said is not None
+    assert len(said.message) == 1_000

@@ -48,6 +48,7 @@ async def test_it_announces_what_it_is(app: Handlers, rig: MakeRig) -> None:
         "not-before",
         "app-name",
         "ticks",
+        "progress",
     )
     [handler] = request.orth.handlers
     assert (handler.name, handler.description, handler.schedule) == ("hello", "Greet.", "0/5 * * * * ?")

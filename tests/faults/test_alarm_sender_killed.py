@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import select
 
 from orth.store.database import open_database
-from orth.testing.stores import prepare_store
 from orth.store.tables import executions
+from orth.testing.stores import prepare_store
 from tests.receivers import WebhookReceiver
 from tests.walk.processes import Site, eventually
 

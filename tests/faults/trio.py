@@ -21,8 +21,8 @@ from orth.coordinator.defining import define, define_group, start_job, stop_job
 from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, ScheduleType
 from orth.store.database import open_database
 from orth.store.groups import find_group
-from orth.testing.stores import prepare_store
 from orth.store.tables import executions, fires
+from orth.testing.stores import prepare_store
 from tests.servers.processes import free_port
 from tests.walk.processes import Api, Process, Site, eventually
 

@@ -1,5 +1,6 @@
 """Services and their events, on every database."""
 
+import asyncio
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -270,21 +271,22 @@ def test_a_reader_that_goes_on_from_what_it_saw_misses_nothing(db: Database, pee
             else:
                 raise AssertionError("a registration was never carried out")
 
-    def read() -> None:
+    async def read() -> None:
         while True:
             last_look = over.is_set()
-            with peer.engine.begin() as connection:
-                page = events_after(connection, seen[-1].seq if seen else 0, 7)
+            page = await peer.read(events_after, seen[-1].seq if seen else 0, 7)
             assert page.complete
             seen.extend(page.events)
             if last_look and not page.events:
                 return
 
     with ThreadPoolExecutor(writers + 1) as threads:
-        reading = threads.submit(read)
-        for done in [threads.submit(write, number) for number in range(writers)]:
-            done.result()
-        over.set()
+        reading = threads.submit(asyncio.run, read())
+        try:
+            for done in [threads.submit(write, number) for number in range(writers)]:
+                done.result()
+        finally:
+            over.set()  # or the reader would look for ever
         reading.result()
     with db.engine.begin() as connection:
         everybody = set(connection.scalars(select(services.c.id)))

@@ -39,3 +39,17 @@ def slow(ctx: JobContext, seconds: float = 5.0) -> str:
     _note(ctx)
     time.sleep(seconds)
     return "took a while"
+
+
+@app.job("halfway")
+def halfway(ctx: JobContext, seconds: float = 60.0) -> str:
+    """Say how far it is, and take a while."""
+    for done in range(2):
+        ctx.progress(done, 4, "rows")
+    ctx.progress(2, 4, "rows")
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        ctx.checkpoint()
+        time.sleep(0.05)
+        ctx.progress(2, 4, "rows")
+    return "got there"

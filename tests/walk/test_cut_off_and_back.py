@@ -161,6 +161,12 @@ def test_what_ends_while_its_executor_is_cut_off_is_stored_once_and_run_nowhere_
         assert times_finished(there.coordinator) == Counter(everything)
 
 
+GONE_OR_SILENT = (
+    "Result lost: the executor has left the registry.",
+    "Result lost: the executor neither answers nor beats.",
+)
+
+
 def test_a_result_that_comes_after_the_loss_was_declared_is_written_down_and_not_applied(tmp_path: Path) -> None:
     with cut_off_executor(tmp_path, **SOON_DEAD, ORTH_COORDINATOR__LOST_AFTER="1s") as there:
         api = there.site.api()
@@ -175,8 +181,10 @@ def test_a_result_that_comes_after_the_loss_was_declared_is_written_down_and_not
         there.let_handlers_go_on()
         lost = ended(api, first)
         assert (lost["status"], lost["reason_code"]) == ("failed", "result_lost")
-        assert lost["handle_msg"] == "Result lost: the executor has left the registry."
-        assert f"executor {there.inwards.url} left walk-tests" in there.coordinator.text()
+        # Which of the two is noticed first depends on how busy the machine is; both are true.
+        assert lost["handle_msg"] in GONE_OR_SILENT
+        left = f"executor {there.inwards.url} left walk-tests"
+        eventually(lambda: left in there.coordinator.text(), what="its removal")
         (followed,) = eventually(lambda: api.items(f"/api/v1/executions?job_id={child}"), what="the child")
         ended(api, followed["id"])
         again, _ = api.items(f"/api/v1/executions?job_id={parent}")

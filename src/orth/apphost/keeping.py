@@ -1,5 +1,8 @@
 """Keeps the processes as they are wanted: starts them in order, notices their ends, starts crashed ones again.
 
+A process is started when those it waits for are on their way, and let go when they are ready: it loads meanwhile, which
+is most of its start.
+
 A crash is an end that nobody asked for, with an exit code other than 0. The pause before the next start is 1, 2, 4 …
 30 s, and 1 s again once the process had been ready for a minute. One that ends with 0 by itself was asked to by
 somebody else (a drain through the API) and stays down.
@@ -37,9 +40,6 @@ class State(StrEnum):
     CRASHED = "Crashed"
 
 
-DOWN = (State.STOPPED, State.CRASHED, State.WAITING)
-
-
 def pause_after(crashes: int) -> float:
     """Seconds before the start that follows this many crashes in a row."""
     return min(_LONGEST_PAUSE, 2.0 ** min(crashes - 1, 10))
@@ -67,12 +67,19 @@ class Keeper:
 
     @property
     def is_down(self) -> bool:
-        return self.state in DOWN
+        return self.child is None
 
     def note_started(self, child: Child) -> None:
+        """It loads, and waits for its turn."""
+        self.child, self.state = child, State.WAITING
+        self.ready_at, self._kill_at = None, None
+
+    def go(self) -> None:
+        """It is its turn."""
+        assert self.child is not None
+        self.child.go()
         self.restarts += 0 if self.began_at is None else 1
-        self.child, self.state = child, State.STARTING
-        self.began_at, self.ready_at, self._kill_at = self._clock.monotonic(), None, None
+        self.state, self.began_at = State.STARTING, self._clock.monotonic()
 
     def note_ready(self) -> None:
         if self.state is State.STARTING:
@@ -164,8 +171,10 @@ class Keeping(Loop):
         for keeper in self.keepers.values():
             if keeper.child is not None and keeper.child.code is not None:
                 self._note_end(keeper, keeper.child.code)
-            if keeper.is_due or (keeper.state is State.WAITING and self._may_start(keeper)):
+            if keeper.is_down and (keeper.is_due or (keeper.state is State.WAITING and self._may_load(keeper))):
                 await self._start(keeper)
+            if keeper.state is State.WAITING and keeper.child is not None and self._may_go(keeper):
+                keeper.go()
             if keeper.is_overdue:
                 keeper.kill()
         starting = [one for one in self.keepers.values() if one.state is State.STARTING]
@@ -183,8 +192,12 @@ class Keeping(Loop):
             if keeper.is_down:
                 keeper.want_stop()
 
-    def _may_start(self, keeper: Keeper) -> bool:
-        return all(self.keepers[name].was_ready for name in keeper.resource.after if name in self.keepers)
+    def _may_load(self, keeper: Keeper) -> bool:
+        """Whether those it waits for have all had their turn."""
+        return all(self.keepers[name].began_at is not None for name in keeper.resource.after)
+
+    def _may_go(self, keeper: Keeper) -> bool:
+        return all(self.keepers[name].was_ready for name in keeper.resource.after)
 
     async def _start(self, keeper: Keeper) -> None:
         if keeper.began_at is not None:

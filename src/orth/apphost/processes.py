@@ -28,21 +28,28 @@ Tell = Callable[[str, str], None]
 class Child:
     """A started process."""
 
-    def __init__(self, process: asyncio.subprocess.Process, name: str, tell: Tell, ended: Callable[[], None]) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, name: str, gate: int, tell: Tell, ended: Callable[[], None]
+    ) -> None:
         self._process = process
         self._name = name
+        self._gate: int | None = gate
         self._watch = asyncio.create_task(self._watched(tell, ended))
 
     @classmethod
     async def start(
         cls, resource: Resource, environment: Mapping[str, str], tell: Tell, ended: Callable[[], None]
     ) -> "Child":
-        """Start it; ``ended`` is called when it has ended and all its lines were told."""
+        """Start it, up to the point where it waits for ``go``; ``ended`` is called when it has ended and all its lines
+        were told.
+        """
         assert threading.current_thread() is threading.main_thread(), "children die with the thread that makes them"
+        waiting, gate = os.pipe2(os.O_CLOEXEC)
         try:
             process = await asyncio.create_subprocess_exec(
                 *resource.command,
-                env={**environment, **resource.environment, "PYTHONUNBUFFERED": "1"},
+                env={**environment, **resource.environment, "PYTHONUNBUFFERED": "1", "ORTH_UP_GATE": str(waiting)},
+                pass_fds=(waiting,),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
@@ -51,8 +58,19 @@ class Child:
                 preexec_fn=_die_with(os.getpid()),
             )
         except OSError as error:
+            os.close(gate)
             raise CannotStart(f"{resource.name} cannot be started: {error}.") from None
-        return cls(process, resource.name, tell, ended)
+        finally:
+            os.close(waiting)
+        return cls(process, resource.name, gate, tell, ended)
+
+    def go(self) -> None:
+        """Let it do its work."""
+        if self._gate is not None:
+            gate, self._gate = self._gate, None
+            with suppress(BrokenPipeError):  # it has ended
+                os.write(gate, b"g")
+            os.close(gate)
 
     @property
     def pid(self) -> int:
@@ -81,6 +99,7 @@ class Child:
     async def _watched(self, tell: Tell, ended: Callable[[], None]) -> None:
         lines = asyncio.create_task(_tell_lines(self._process.stdout, self._name, tell))
         await self._process.wait()
+        self.go()  # closes the gate
         # What it started may hold the pipe open; its own last lines are there by now.
         await asyncio.wait([lines], timeout=_LAST_LINES_WITHIN)
         lines.cancel()

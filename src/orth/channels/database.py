@@ -64,6 +64,7 @@ class DatabaseChannels(Channels):
         self._posts: Gathering[Post, list[str]] = Gathering(db, self._append, waiting=_POSTS_WAITING)
         self._strays: deque[_Stray] = deque(maxlen=_STRAYS)
         self._unfinished: set[asyncio.Task[Any]] = set()
+        self._buried = 0
 
     # --- queues
 
@@ -155,6 +156,7 @@ class DatabaseChannels(Channels):
         payload = pack(unreadable(row.payload), 2 * len(row.payload) + self._limits.message)
         bury = channel_messages.bury_messages
         await self._tx(bury, row.queue, {row.id: payload}, self._limits.dead, self._clock.now())
+        self._buried += 1
 
     async def done(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
         check_names([queue])
@@ -181,6 +183,7 @@ class DatabaseChannels(Channels):
             return back, dead
 
         back, dead = await self._tx(give_back)
+        self._buried += dead
         self._audience.wake({queue: back})
         return back + dead
 
@@ -189,6 +192,10 @@ class DatabaseChannels(Channels):
 
     async def waiting(self, queue: str) -> int:
         return await self._read(channel_messages.count_waiting, queue)
+
+    @property
+    def buried(self) -> int:
+        return self._buried
 
     async def dead_letters(self, queue: str, limit: int) -> Sequence[Message]:
         payloads = await self._read(channel_messages.newest_dead, queue, limit)

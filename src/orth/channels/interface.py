@@ -100,6 +100,11 @@ class Channels(ABC):
     async def waiting(self, queue: str) -> int:
         """How many messages of a queue were not taken yet."""
 
+    @property
+    def buried(self) -> int:
+        """How many messages went to dead letters by this process's hand."""
+        return 0
+
     @abstractmethod
     async def dead_letters(self, queue: str, limit: int) -> Sequence[Message]:
         """The newest messages that were given up, newest first."""
@@ -124,7 +129,9 @@ class Channels(ABC):
 
     @abstractmethod
     async def read(self, after: Mapping[str, str], *, limit: int) -> dict[str, list[Entry]]:
-        """For each box what comes after a position (``START``: from the first), up to ``limit`` for each."""
+        """For each box what comes after a position (``START``: from the first), up to ``limit`` for each.
+        ``InvalidMessage`` when one of them is no position of this backend, whether or not there is such a box.
+        """
 
     @abstractmethod
     def news(self) -> AbstractAsyncContextManager[Listening]:

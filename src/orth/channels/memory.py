@@ -52,6 +52,7 @@ class MemoryChannels(Channels):
         self._queues: dict[str, _Queue] = {}
         self._boxes: dict[str, _Box] = {}
         self._last_id = 0
+        self._buried = 0
 
     # --- queues
 
@@ -109,6 +110,7 @@ class MemoryChannels(Channels):
         given = list(kept.taken.pop(consumer, {}).values())
         back = [one for one in given if one.deliveries < to_dead_after]
         kept.dead.extend((self._clock.monotonic(), one) for one in given if one.deliveries >= to_dead_after)
+        self._buried += len(given) - len(back)
         while len(kept.dead) > self._limits.dead:
             kept.dead.popleft()
         kept.waiting = deque(sorted([*back, *kept.waiting], key=lambda one: one.id))
@@ -121,6 +123,10 @@ class MemoryChannels(Channels):
 
     async def waiting(self, queue: str) -> int:
         return len(self._queues.get(queue, _Queue()).waiting)
+
+    @property
+    def buried(self) -> int:
+        return self._buried
 
     async def dead_letters(self, queue: str, limit: int) -> Sequence[Message]:
         newest = list(reversed(self._queues.get(queue, _Queue()).dead))[:limit]
@@ -157,11 +163,12 @@ class MemoryChannels(Channels):
 
     async def read(self, after: Mapping[str, str], *, limit: int) -> dict[str, list[Entry]]:
         found: dict[str, list[Entry]] = {}
-        for name, position in after.items():
+        places = {name: position_of(position) for name, position in after.items()}
+        for name, place in places.items():
             box = self._boxes.get(name)
             if box is None:
                 continue
-            first = bisect_right(box.entries, position_of(position), key=lambda kept: kept.id)
+            first = bisect_right(box.entries, place, key=lambda kept: kept.id)
             news = box.entries[first : first + limit]
             if news:
                 found[name] = [Entry(str(kept.id), kept.message()) for kept in news]

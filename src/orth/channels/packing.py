@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from orth.channels.interface import START, Message
 from orth.channels.limits import LONGEST_NAME
-from orth.errors import Invalid, TooLarge
+from orth.errors import Invalid, InvalidMessage, TooLarge
 
 RESERVED = "("
 _DIGITS = 18  # more would not fit the databases' numbers
@@ -66,5 +66,14 @@ def position_of(text: str) -> int:
     """A position as a number, 0 for the start."""
     number = 0 if text == START else as_number(text)
     if number is None:
-        raise Invalid(f"{text[:50]!r} is not a position in a box.")
+        raise no_position(text)
     return number
+
+
+def no_position(text: str) -> InvalidMessage:
+    """What whoever reads from there is told."""
+    return InvalidMessage(
+        f"{text[:50]!r} is not a position in a box.",
+        hint="Read on from the position of an entry, or from the start with an empty one.",
+        field="after",
+    )

@@ -11,6 +11,7 @@ A message leaves a queue when it is done and a box when it is removed, not befor
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
@@ -31,7 +32,7 @@ from orth.channels.interface import (
     Message,
 )
 from orth.channels.limits import Limits
-from orth.channels.packing import check_consumer, check_names, pack, unpack, unreadable
+from orth.channels.packing import check_consumer, check_names, no_position, pack, unpack, unreadable
 from orth.channels.redis_client import FAILURES, connect, database_of, disconnect
 from orth.channels.redis_hands import Hand, Hands
 from orth.channels.redis_listening import Line
@@ -43,6 +44,9 @@ _BLOCK = 0.5
 # After a group was lost while we waited for it. Redis says so at once, again and again, while it is being emptied.
 _GROUP_LOST_PAUSE = 0.1
 _AT_ONCE = 500
+
+_POSITION = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
+_LARGEST = 2**64 - 1
 
 _Taken = tuple[str, int, str]
 """Id, deliveries and text."""
@@ -72,6 +76,7 @@ class RedisChannels(Channels):
         self._settling = asyncio.Lock()
         self._background: set[asyncio.Task[None]] = set()
         self._scripts: dict[str, Callable[..., Any]] = {}
+        self._buried = 0
 
     # --- queues
 
@@ -115,8 +120,9 @@ class RedisChannels(Channels):
         total, count = 0, _AT_ONCE
         arguments = (consumer, to_dead_after, _AT_ONCE, self._limits.dead)
         while count == _AT_ONCE:
-            count = await self._run(scripts.GIVE_BACK, [queue, queue + scripts.DEAD], arguments)
+            count, buried = await self._run(scripts.GIVE_BACK, [queue, queue + scripts.DEAD], arguments)
             total += count
+            self._buried += buried
         self._hands.let_go((queue, consumer))
         return total
 
@@ -127,6 +133,10 @@ class RedisChannels(Channels):
     async def waiting(self, queue: str) -> int:
         count: int = (await self._run(scripts.HANDS, [queue]))[0]
         return count
+
+    @property
+    def buried(self) -> int:
+        return self._buried
 
     async def dead_letters(self, queue: str, limit: int) -> Sequence[Message]:
         with _reaching():
@@ -195,6 +205,7 @@ class RedisChannels(Channels):
                 if message is None:
                     spoilt = json.dumps(unreadable(text))
                     await self._run(scripts.BURY, [queue, queue + scripts.DEAD], [self._limits.dead, key, spoilt])
+                    self._buried += 1
                 else:
                     taken.setdefault(queue, []).append(Delivery(key, message, deliveries))
         for queue, some in taken.items():
@@ -236,11 +247,10 @@ class RedisChannels(Channels):
 
     async def read(self, after: Mapping[str, str], *, limit: int) -> dict[str, list[Entry]]:
         news: dict[str, list[Entry]] = {}
+        places = {box: _place(position) for box, position in after.items()}
         for some in _parts(list(after)):
             with _reaching():
-                found: Any = await self._client.xread(
-                    {box: "0-0" if after[box] == START else after[box] for box in some}, count=limit
-                )
+                found: Any = await self._client.xread({box: places[box] for box in some}, count=limit)
             for box, entries in found or ():
                 news[box] = [
                     Entry(key, message) for key, fields in entries if (message := _message(fields)) is not None
@@ -323,6 +333,15 @@ def _reaching() -> Iterator[None]:
 
 def _message(fields: Mapping[str, str]) -> Message | None:
     return unpack(fields.get("data", ""))
+
+
+def _place(position: str) -> str:
+    """A position as Redis takes it; anything else would be its own error, as if it were away."""
+    if position == START:
+        return "0-0"
+    if not _POSITION.fullmatch(position) or any(int(part) > _LARGEST for part in position.split("-")):
+        raise no_position(position)
+    return position
 
 
 def _parts(items: Sequence[str]) -> Iterator[Sequence[str]]:

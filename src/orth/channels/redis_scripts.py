@@ -129,11 +129,15 @@ GIVE_BACK = (
     _NAMES
     + """
 local pending = redis.pcall('XPENDING', KEYS[1], GROUP, '-', '+', ARGV[3], ARGV[1])
-if pending.err then return 0 end
+if pending.err then return {0, 0} end
+local buried = 0
 for _, one in ipairs(pending) do
   if one[4] >= tonumber(ARGV[2]) then
     local entry = redis.call('XRANGE', KEYS[1], one[1], one[1])[1]
-    if entry then redis.call('XADD', KEYS[2], 'MAXLEN', ARGV[4], '*', unpack(entry[2])) end
+    if entry then
+      redis.call('XADD', KEYS[2], 'MAXLEN', ARGV[4], '*', unpack(entry[2]))
+      buried = buried + 1
+    end
     redis.call('XACK', KEYS[1], GROUP, one[1])
     redis.call('XDEL', KEYS[1], one[1])
   elseif #redis.call('XCLAIM', KEYS[1], GROUP, BACK, 0, one[1], 'JUSTID') == 0 then
@@ -144,7 +148,7 @@ end
 if #redis.call('XPENDING', KEYS[1], GROUP, '-', '+', 1, ARGV[1]) == 0 then
   redis.call('XGROUP', 'DELCONSUMER', KEYS[1], GROUP, ARGV[1])
 end
-return #pending
+return {#pending, buried}
 """
 )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from orth.cli.options import process_options
-from orth.cli.starting import arm_failpoints, start_process
+from orth.cli.starting import arm_failpoints, start_process, wait_for_turn
 from orth.collecting import importing
 
 RELOADS = ("drain", "hard")
@@ -68,6 +68,7 @@ def executor(
     with importing():
         from orth.executor.process import run_executor
 
+    wait_for_turn()
     sys.exit(run_executor(target, settings))
 
 

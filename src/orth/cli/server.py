@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from orth.cli.options import coordinator_dir_option, process_options, store_option
-from orth.cli.starting import arm_failpoints, needing_extra, start_process
+from orth.cli.starting import arm_failpoints, needing_extra, start_process, wait_for_turn
 from orth.collecting import importing
 
 
@@ -46,4 +46,5 @@ def server(
     arm_failpoints()
     with needing_extra("server"), importing():
         from orth.coordinator.node import serve
+    wait_for_turn()
     sys.exit(serve(settings))

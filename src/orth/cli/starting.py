@@ -44,6 +44,17 @@ def arm_failpoints() -> None:
         raise BadSettings([f"ORTH_FAILPOINTS: {wrong}"]) from None
 
 
+def wait_for_turn() -> None:
+    """Go on when ``orth up`` says so: it lets processes load while those they wait for get ready. Anybody else's start
+    goes on at once; if ``orth up`` is gone, this process goes as well.
+    """
+    gate = os.environ.pop("ORTH_UP_GATE", None)
+    if gate is not None:
+        with os.fdopen(int(gate), "rb") as told:
+            if not told.read(1):
+                raise CannotStart("orth up has ended before it was this process's turn.")
+
+
 @contextmanager
 def needing_extra(extra: str) -> Iterator[None]:
     """Imports of an optional part: a package that is missing becomes advice instead of a traceback."""

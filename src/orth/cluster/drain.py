@@ -12,7 +12,7 @@ from orth.cluster.assigning import Assigning
 from orth.cluster.handoff import Handed, HandingOver, Rules, stay_until
 from orth.cluster.notices import Reason
 from orth.cluster.ownership import Competing, Tending
-from orth.cluster.ownership_facts import DrainBegan, DrainCutShort, DrainEnded
+from orth.cluster.ownership_facts import DrainBegan, DrainCutShort, DrainEnded, HandoffsSettled
 from orth.cluster.station import Station
 from orth.errors import OrthError
 from orth.store.ownership import abandon
@@ -26,10 +26,15 @@ class Taking:
     tending: Tending
     assigning: Assigning
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
+        """Take no more. What is being taken at this moment is ours when this returns, or will never be: a row that
+        becomes ours behind the back of the drain would be left to the orphan check.
+        """
         self.competing.takes_assignments = self.competing.takes_handoffs = False
         self.tending.adopts = False
         self.assigning.stays = False
+        await self.competing.settled()
+        await self.tending.settled()
 
 
 class Drain:
@@ -44,8 +49,8 @@ class Drain:
     async def run(self) -> None:
         """Return when this node owns nothing, or need not or must not wait any longer."""
         at, began = self._at, self._at.clock.monotonic()
-        self._taking.stop()
         try:
+            await self._taking.stop()
             handed = await self._hand_over_all(began)
         except OrthError as error:
             at.events.emit(DrainCutShort(at.owner.node_id, str(error)))
@@ -56,13 +61,15 @@ class Drain:
 
     async def _hand_over_all(self, began: float) -> Handed:
         at, hard = self._at, began + self._rules.hard
-        await self._taking.competing.write_down(began)
+        await self._taking.competing.write_down(at.clock.monotonic())
         seen = at.holdings.written()
         if not seen:
             return Handed(0, {})
         at.events.emit(DrainBegan(at.owner.node_id, len(seen)))
         if not at.peers.others() and not at.peers.awaited():
-            return Handed(0, {one: seen[one] for one in await at.db.tx(abandon, at.owner, seen, at.clock.now())})
+            left = {one: seen[one] for one in await at.db.tx(abandon, at.owner, seen, at.clock.now())}
+            at.events.emit(HandoffsSettled(at.owner.node_id, Reason.SHUTDOWN.value, 0, len(left), alone=True))
+            return Handed(0, left)
         handed = await self._handing.hand_over(seen, Reason.SHUTDOWN, abandon, hard)
         return await self._stay(handed, began)
 

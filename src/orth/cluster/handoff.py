@@ -94,7 +94,7 @@ class HandingOver:
         at.holdings.drop(one for one in seen if one not in offered)
         left = {one: seen[one] for one in offered}
         async with self._ear() as ear:
-            asked, asked_at = 0, clock.monotonic()
+            asked, asked_at, late = 0, clock.monotonic(), 0
             while left and clock.monotonic() < until:
                 step = next_step(self._rules, taken=False, asked=asked, waited=clock.monotonic() - asked_at)
                 if step is Step.GIVE_UP:
@@ -102,11 +102,13 @@ class HandingOver:
                 if step is Step.ASK_AGAIN:
                     await self._ask(left, reason)
                     asked, asked_at = asked + 1, clock.monotonic()
-                left = await self.still_left(left, ear)
+                before, left = len(left), await self.still_left(left, ear)
+                late += before - len(left) if asked > 1 else 0
         if left:
             await at.db.tx(otherwise, at.owner, left, clock.now())
-        at.events.emit(HandoffsSettled(at.owner.node_id, reason.value, len(offered) - len(left), len(left)))
-        return Handed(len(offered) - len(left), left)
+        taken, alone = len(offered) - len(left), not at.peers.others()
+        at.events.emit(HandoffsSettled(at.owner.node_id, reason.value, taken, len(left), late, alone))
+        return Handed(taken, left)
 
     async def still_left(self, left: Mapping[int, int], ear: Listening | None = None) -> dict[int, int]:
         """Wait a moment, or for an acknowledgement, and forget what others have by now or what has ended."""

@@ -43,6 +43,8 @@ class Handoff:
     job_id: int
     generation: int
     from_node: str
+    orphan: bool = False
+    """Whether nobody looks after it: the orphan check offers it."""
 
 
 def assigned(one: Assignment, now: int) -> Message:
@@ -78,7 +80,8 @@ def read_handoffs(messages: Iterable[Message]) -> list[Handoff]:
         execution_id, job_id = _id_of(message), _number(message, "jobId")
         generation = _number(message, "generation")
         if execution_id is not None and job_id is not None and generation is not None:
-            found.append(Handoff(execution_id, job_id, generation, str(message.get("fromNodeId") or "")))
+            orphan = message.get("reason") in (Reason.NODE_CRASH, Reason.ORPHAN)
+            found.append(Handoff(execution_id, job_id, generation, str(message.get("fromNodeId") or ""), orphan))
     return found
 
 

@@ -5,6 +5,7 @@ was offered and stayed so between two looks, and compares what is held with what
 lost costs seconds, and a coordinator that was frozen finds its generations gone and lets go.
 """
 
+import asyncio
 import random
 from collections.abc import Mapping, Sequence
 
@@ -35,6 +36,7 @@ class Competing(Loop):
         self._wait = wait
         self._longest_pause = _LONGEST_PAUSE
         self._at_hand: Mapping[str, Sequence[Delivery]] = {}
+        self._acting = asyncio.Lock()
         self.takes_assignments = True
         self.takes_handoffs = True
 
@@ -49,11 +51,17 @@ class Competing(Loop):
             self._at_hand = await self._at.channels.take(queues, self._at.consumer, limit=self._part(), wait=self._wait)
         if not self._at_hand:
             return 0.0 if queues and self._wait else 1.0
-        await self._act(self._at_hand)
+        async with self._acting:
+            await self._act(self._at_hand)
         for queue, deliveries in self._at_hand.items():
             await self._at.channels.done(queue, self._at.consumer, [one.id for one in deliveries])
         self._at_hand = {}
         return 0.0
+
+    async def settled(self) -> None:
+        """Return when what is being taken at this moment is known to be ours, or not."""
+        async with self._acting:
+            return
 
     async def write_down(self, followed_before: float) -> None:
         """Claim what is followed since then, as far as it is open; the rest has ended, or is another's."""
@@ -103,11 +111,13 @@ class Competing(Loop):
         mine = await self._at.db.tx(adopt, self._at.owner, seen, self.clock.now())
         self._at.holdings.own(mine)
         givers = {one.execution_id: one.from_node for one in handoffs}
+        orphans = {one.execution_id for one in handoffs if one.orphan}
         by_giver: dict[str, list[Owned]] = {}
         for one in mine:
             by_giver.setdefault(givers[one.execution_id], []).append(one)
         for giver, adopted in by_giver.items():
-            self.events.emit(ExecutionsAdopted(self._at.owner.node_id, giver or "nobody", len(adopted)))
+            unattended = sum(one.execution_id in orphans for one in adopted)
+            self.events.emit(ExecutionsAdopted(self._at.owner.node_id, giver or "nobody", len(adopted), unattended))
             await self._acknowledge(giver, adopted)
 
     async def _acknowledge(self, giver: str, adopted: Sequence[Owned]) -> None:
@@ -133,15 +143,22 @@ class Tending(Loop):
         self._looks: dict[tuple[int, int], int] = {}
         """How often an execution was seen to be free, by its generation."""
         self._compared_at: float | None = None
+        self._acting = asyncio.Lock()
         self.adopts = True
 
     async def turn(self) -> float:
         if not self._at.peers.joined():
             return _UNTIL_JOINED
-        await self._compare()
-        if self.adopts:
-            await self._adopt()
+        async with self._acting:
+            await self._compare()
+            if self.adopts:
+                await self._adopt()
         return _LOOK
+
+    async def settled(self) -> None:
+        """As for ``Competing``."""
+        async with self._acting:
+            return
 
     async def _compare(self) -> None:
         """Rows are right: what they do not say is dropped, what they say is followed, what has ended is removed."""
@@ -180,11 +197,12 @@ class Tending(Loop):
         seen = {one.execution_id: one.generation for one in chosen}
         mine = await self._at.db.tx(adopt, self._at.owner, seen, self.clock.now())
         self._at.holdings.own(mine)
-        givers = {one.execution_id: one.node_id or "nobody" for one in chosen}
-        for giver in sorted(set(givers.values())):
-            count = sum(givers[one.execution_id] == giver for one in mine)
-            if count:
-                self.events.emit(ExecutionsAdopted(self._at.owner.node_id, giver, count))
+        given = {one.execution_id: one for one in chosen}
+        for giver in sorted({one.node_id or "nobody" for one in chosen}):
+            adopted = [given[one.execution_id] for one in mine if (given[one.execution_id].node_id or "nobody") == giver]
+            orphans = sum(one.holding is Holding.ORPHAN_PENDING for one in adopted)
+            if adopted:
+                self.events.emit(ExecutionsAdopted(self._at.owner.node_id, giver, len(adopted), orphans))
 
     def _is_ours(self, one: Adoptable) -> bool:
         return one.holding is Holding.OFFERED and one.incarnation == self._at.owner.incarnation

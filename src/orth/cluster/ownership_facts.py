@@ -12,6 +12,8 @@ class ExecutionsAdopted(Event):
     node: str
     giver: str
     count: int
+    orphans: int = 0
+    """How many of them nobody looked after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,10 @@ class HandoffsSettled(Event):
     reason: str
     taken: int
     left: int
+    late: int = 0
+    """How many were taken only after the others were asked again: case B."""
+    alone: bool = False
+    """Whether nobody else is alive, so that what is left is case D and not C."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,15 @@ class ExecutionsOffered(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutionsTaken(Event):
+    """Executors have begun with what they took from queues, as its owner reads."""
+
+    level = logging.DEBUG
+    sentence = "{count} executions were taken from queues"
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class OfferImpossible(Event):
     """An execution does not go into a queue: its message is too large, or its name. It fails when its bound is over."""
 

@@ -23,6 +23,12 @@ from prometheus_client.registry import Collector
 from orth.cluster.election import Election
 from orth.cluster.facts import NodeDied, TermBegan, TermEndedHere
 from orth.cluster.fellows import Fellows
+from orth.coordinator.cluster_metrics import (
+    CLUSTER_TALLIES,
+    ClusterSources,
+    cluster_families,
+    cluster_increments,
+)
 from orth.coordinator.facts import (
     CircuitOpened,
     DispatchesAnswered,
@@ -40,6 +46,7 @@ from orth.coordinator.facts import (
     StrayResults,
 )
 from orth.coordinator.letters import Outcome
+from orth.coordinator.metric_forms import Tally, gauge, gauge_by
 from orth.coordinator.posting import Posting
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Registrations
@@ -76,15 +83,6 @@ LATENESS = "orth_fire_lateness_seconds"
 LATENESS_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """A counter as it is explained, with the values its label may have."""
-
-    meaning: str
-    label: str = ""
-    values: tuple[str, ...] = ("",)
-
-
 TALLIES = {
     "orth_terms_begun_total": Tally("Terms this coordinator began to lead."),
     "orth_terms_ended_total": Tally("Terms it no longer leads."),
@@ -110,6 +108,7 @@ TALLIES = {
     "orth_services_failed_total": Tally("Services found to have failed, by cause.", "cause", tuple(Failing)),
     "orth_services_beats_failed_total": Tally("Beats of services not taken, by cause.", "cause", tuple(BeatFailure)),
     "orth_live_dropped_total": Tally("Listeners that were let go, by cause.", "cause", tuple(Drop)),
+    **CLUSTER_TALLIES,
 }
 
 _STATES = {Liveness.ALIVE: "alive", Liveness.MISSED_30: "overdue", Liveness.MISSED_60: "overdue"}
@@ -131,6 +130,7 @@ class Sources:
     fellows: Fellows
     registrar: Registrar
     feed: Feed
+    cluster: ClusterSources
 
 
 class Metrics(Collector):
@@ -171,6 +171,7 @@ class Metrics(Collector):
         yield from self._looked_up()
         yield from self._looked_up_in_registry()
         yield from self._looked_up_of_services()
+        yield from cluster_families(self._sources.cluster)
         yield CounterMetricFamily(
             "orth_registry_beats_total", "Beats taken and stored.", self._sources.registrations.beats
         )
@@ -180,27 +181,27 @@ class Metrics(Collector):
     def _looked_up(self) -> Iterator[Metric]:
         sources, term = self._sources, self._sources.election.term
         standing = sources.posting.standing()
-        yield _by("orth_build_info", "Which program this is.", "version", {__version__: 1})
-        yield _gauge("orth_store_up", "Whether the database answered within a second.", int(self._found is not None))
-        yield _gauge("orth_leader", "Whether this coordinator leads.", int(term is not None))
-        yield _gauge("orth_epoch", "Number of the term it leads; 0 while it does not.", term.epoch if term else 0)
-        yield _by("orth_coordinators", "Coordinators, as this one sees them.", "state", _fellow_counts(sources.fellows))
-        yield _gauge("orth_dispatch_in_flight", "Requests to executors on their way.", sources.posting.in_flight)
+        yield gauge_by("orth_build_info", "Which program this is.", "version", {__version__: 1})
+        yield gauge("orth_store_up", "Whether the database answered within a second.", int(self._found is not None))
+        yield gauge("orth_leader", "Whether this coordinator leads.", int(term is not None))
+        yield gauge("orth_epoch", "Number of the term it leads; 0 while it does not.", term.epoch if term else 0)
+        yield gauge_by("orth_coordinators", "Coordinators, as this one sees them.", "state", _fellow_counts(sources.fellows))
+        yield gauge("orth_dispatch_in_flight", "Requests to executors on their way.", sources.posting.in_flight)
         held = sum(standing.held.values())
-        yield _gauge("orth_dispatch_held", "Executions addressed and not yet answered for.", held)
-        yield _gauge("orth_dispatch_circuits_open", "Executors that are left alone for a while.", len(standing.open))
+        yield gauge("orth_dispatch_held", "Executions addressed and not yet answered for.", held)
+        yield gauge("orth_dispatch_circuits_open", "Executors that are left alone for a while.", len(standing.open))
 
     def _looked_up_in_registry(self) -> Iterator[Metric]:
         sources = self._sources
         states = _liveness_counts(sources.roster, sources.settings)
-        yield _by("orth_registry_executors", "Executors in the registry, by what their beats say.", "state", states)
+        yield gauge_by("orth_registry_executors", "Executors in the registry, by what their beats say.", "state", states)
         empty = GaugeMetricFamily("orth_registry_groups_without_executors", "Groups that nobody can work for.")
         if self._found is not None:
             empty.add_metric([], self._found.empty_groups)
         yield empty
         sights = sources.reach.counts()
         reached = {state.value: sights[state] for state in Reachability if state is not Reachability.UNTRIED}
-        yield _by("orth_reach", "Addresses of executors, by what this coordinator finds there.", "state", reached)
+        yield gauge_by("orth_reach", "Addresses of executors, by what this coordinator finds there.", "state", reached)
 
     def _looked_up_of_services(self) -> Iterator[Metric]:
         known = GaugeMetricFamily(
@@ -213,7 +214,7 @@ class Metrics(Collector):
         yield known
         beats = self._sources.registrar.beats
         yield CounterMetricFamily("orth_services_beats_total", "Beats of services taken and stored.", beats)
-        yield _gauge(
+        yield gauge(
             "orth_live_listeners", "Listeners of services' events in this process.", self._sources.feed.listeners
         )
 
@@ -259,6 +260,8 @@ def _increments(event: Event) -> Iterator[tuple[str, str, int]]:
             yield "orth_results_stray_total", "", count
         case _ if (name := _ONE_EACH.get(type(event))) is not None:
             yield name, "", 1
+        case _:
+            yield from cluster_increments(event)
 
 
 _ONE_EACH: Mapping[type[Event], str] = {
@@ -332,14 +335,3 @@ def _as_metric(family: Family) -> Metric:
     for word, value in family.values.items():
         metric.add_metric([word] if family.label else [], value)
     return metric
-
-
-def _gauge(name: str, meaning: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, meaning, value)
-
-
-def _by(name: str, meaning: str, label: str, values: Mapping[str, float]) -> Metric:
-    family = GaugeMetricFamily(name, meaning, labels=[label])
-    for value, number in values.items():
-        family.add_metric([value], number)
-    return family

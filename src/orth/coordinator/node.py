@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from orth.channels.counting import CountedChannels
 from orth.channels.interface import Channels, ChannelsUnavailable
 from orth.channels.limits import Limits
 from orth.channels.names import Names
@@ -22,6 +23,7 @@ from orth.cluster.alone import AliveLocks
 from orth.cluster.election import Node
 from orth.cluster.lease_hint import LeaseHint
 from orth.collecting import set_start_aside
+from orth.coordinator.cluster_metrics import ClusterSources
 from orth.coordinator.company import Company
 from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
 from orth.coordinator.first_start import (
@@ -67,7 +69,8 @@ class Coordinator:
     """One node: its parts, its HTTP application, and the order in which it stops."""
 
     def __init__(self, given: Surroundings) -> None:
-        self.given = given
+        channels = None if given.channels is None else CountedChannels(given.channels)
+        given = self.given = replace(given, channels=channels)
         presence = self.presence = Presence(given, self._named)
         work = self.work = Work(given, presence)
         self.care = Care(given, presence, work)
@@ -87,6 +90,7 @@ class Coordinator:
                 self.company.membership.fellows,
                 self.services.registrar,
                 self.services.feed,
+                ClusterSources(self.company.owning.holdings, channels, self.queues.seen),
             )
         )
         given.events.listen(self.metrics)
@@ -134,6 +138,7 @@ class Coordinator:
                 reach=self.presence.reach,
                 link=given.link,
                 logs=self.records.logs,
+                progress=self.records.progress,
                 live_logs=self.records.live_logs,
                 searches=Searches(self.records.logs, given.clock),
                 signing=signing,

@@ -11,6 +11,7 @@ channels are back. Until then nothing more is claimed for queues.
 import asyncio
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from orth.channels.interface import BoxFull, Channels, Message
@@ -35,6 +36,23 @@ _LOOK_SOON = 0.1
 
 Place = tuple[str, int]
 """A queue, as it is called on the wire, and a priority."""
+
+
+@dataclass(frozen=True, slots=True)
+class InQueues:
+    """How many messages wait: for executors, by the queue's name, and for coordinators."""
+
+    dispatch: Mapping[str, int] = field(default_factory=dict)
+    assigned: int = 0
+    handoff: int = 0
+
+
+def by_queue(waiting: Mapping[Place, int]) -> dict[str, int]:
+    """What waits in each queue, whatever its priority."""
+    counts: Counter[str] = Counter()
+    for (queue, _priority), count in waiting.items():
+        counts[queue] += count
+    return counts
 
 
 class Offering:

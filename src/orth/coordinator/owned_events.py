@@ -24,7 +24,7 @@ from orth.channels.names import Names
 from orth.clock import Clock
 from orth.cluster.hearing import Hearing
 from orth.coordinator.callbacks import Callbacks
-from orth.coordinator.facts import AnswersUndelivered, MessageUnreadable
+from orth.coordinator.facts import AnswersUndelivered, ExecutionsTaken, MessageUnreadable
 from orth.coordinator.finishing import Finished, finish, tell
 from orth.coordinator.log_keeping import LogKeeping
 from orth.coordinator.logs.boxes import LogBoxes
@@ -64,6 +64,8 @@ class _Followed:
     read_at: float = 0.0
     begun: bool = False
     """Whether an executor had it: then no message of it waits in a queue."""
+    counted: bool = False
+    """Whether it was told that somebody took it, by us or by an earlier owner."""
     kept: bool = False
     """Whether its log is archived."""
     ended_at: float | None = None
@@ -137,7 +139,7 @@ class OwnedEvents(Hearing):
 
     def gained(self, owned: Sequence[Owned]) -> None:
         for one in owned:
-            self._followed.setdefault(one.execution_id, _Followed(one.job_id))
+            self._followed.setdefault(one.execution_id, _Followed(one.job_id, counted=one.generation > 1))
             self._over.pop(one.execution_id, None)
             self._news[one.execution_id] = None
         self.wake()
@@ -207,7 +209,7 @@ class OwnedEvents(Hearing):
         return self._names.status(self._followed[execution_id].job_id, execution_id)
 
     def _understood(self, found: Mapping[str, Sequence[Entry]]) -> _Words:
-        words = _Words()
+        words, taken = _Words(), 0
         for box, entries in found.items():
             one = self._execution_of(box)
             for entry in entries:
@@ -218,8 +220,12 @@ class OwnedEvents(Hearing):
                     self.events.emit(MessageUnreadable(box, str(error).partition("\n")[0]))
                     continue
                 if word.status is not Standing.WITHDRAWN:
-                    self._followed[one].begun = True
+                    followed = self._followed[one]
+                    taken += not followed.counted
+                    followed.begun = followed.counted = True
                     words.add(one, word)
+        if taken:
+            self.events.emit(ExecutionsTaken(taken))
         return words
 
     async def _apply(self, words: _Words) -> None:

@@ -31,7 +31,7 @@ from orth.cluster.hearing import Hearing
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import ExecutorJoined, ExecutorLeft, MessageUnreadable, OffersReclaimed, OffersRepeated
 from orth.coordinator.finishing import Finished, finish, tell
-from orth.coordinator.offering import Offering, Place
+from orth.coordinator.offering import InQueues, Offering, Place, by_queue
 from orth.coordinator.workers import Fate, Process, Workers, queues_of
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS
@@ -183,6 +183,7 @@ class Queueing(LeaderLoop):
         self._patience = patience
         self._wakes = wakes
         self._epoch: int | None = None
+        self._in_queues = InQueues()
         self._missing: dict[tuple[int, int], float] = {}
         """Offers that nothing speaks for, by execution and number, and since when."""
         self._in_hand: dict[tuple[Place, str], float] = {}
@@ -190,6 +191,11 @@ class Queueing(LeaderLoop):
         self._left_over: frozenset[int] = frozenset()
         self._stored: frozenset[str] = frozenset()
         self._stored_at = self._cleaned_at = float("-inf")
+
+    @property
+    def seen(self) -> InQueues:
+        """What the last look has found, while this node leads."""
+        return self._in_queues if self.election.term is not None else InQueues()
 
     async def lead(self, term: Term) -> float:
         if self._epoch != term.epoch:
@@ -243,6 +249,8 @@ class Queueing(LeaderLoop):
         seen.in_hand = {place for (place, _who), since in in_hand.items() if now - since < longest}
         self._in_hand = in_hand
         self._offering.seen_waiting(seen.waiting)
+        between = [await self._channels.waiting(one) for one in (self._names.assigned, self._names.handoff)]
+        self._in_queues = InQueues(by_queue(seen.waiting), *between)
         return seen
 
     def _places_of(self, alive: Iterable[Process]) -> set[Place]:

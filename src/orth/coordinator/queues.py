@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from orth.coordinator.http.channels import ChannelDoor
 from orth.coordinator.log_keeping import LogKeeping
+from orth.coordinator.offering import InQueues
 from orth.coordinator.owned_events import OwnedEvents
 from orth.coordinator.owning import Owning
 from orth.coordinator.queueing import Patience, Queueing, WorkerEar
@@ -28,6 +29,7 @@ class Queues:
         self._offering = work.offering
         self._offering.assign = owning.assigning.queued
         self.loops: Sequence[Loop] = ()
+        self.queueing: Queueing | None = None
         if given.channels is None or records.boxes is None:
             return
         to = (given.channels, given.names)
@@ -57,6 +59,10 @@ class Queues:
         owning.holdings.listen(self.owned_events)
         ear = WorkerEar(*to, self.workers, given.clock, given.events)
         self.loops = (ear, self.owned_events, self.queueing)
+
+    def seen(self) -> InQueues:
+        """What waits in queues, as the leader last saw it; nothing on another node."""
+        return InQueues() if self.queueing is None else self.queueing.seen
 
     async def leave(self) -> None:
         """Let go of those who listen through this node; its loops have ended."""

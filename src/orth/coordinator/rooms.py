@@ -32,6 +32,7 @@ from orth.coordinator.logs.reading import LogReading
 from orth.coordinator.lost import LostExecutions
 from orth.coordinator.offering import Offering
 from orth.coordinator.probing import Probing
+from orth.coordinator.progress import ProgressReading
 from orth.coordinator.purging import Purging
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Named, Registrations, RegistryMonitor
@@ -267,6 +268,7 @@ class Records:
             token=given.access_token,
             boxes=self.boxes,
         )
+        self.progress = ProgressReading(self.logs, given.channels, given.names)
         self.live_logs = LiveLogs(
             self.logs,
             clock,

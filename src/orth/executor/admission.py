@@ -40,6 +40,7 @@ from orth.wire.messages import (
     NEVER_HAD,
     IdleBeatRequest,
     KillRequest,
+    ProgressTold,
     Reply,
     RunAnswer,
     RunRequest,
@@ -136,6 +137,12 @@ class Admission:
     def is_open(self, log_id: int) -> bool:
         """Whether an execution runs or waits here, so that its log may grow."""
         return self._threads.is_open(log_id)
+
+    def progress_of(self, log_id: int) -> ProgressTold | None:
+        """How far an execution says it is, if it runs here and has said so."""
+        context = self._threads.tools.contexts.get(log_id)
+        newest = None if context is None else context.last_progress
+        return None if newest is None else newest.told()
 
     def _standing(self, request: RunRequest) -> str | None:
         standing = self._threads.standing(request.log_id, request.log_date_time)

@@ -4,14 +4,19 @@ A handler may report every row it copies. The newest value is always kept; it is
 observes) at most twice a second, and once more at the end, so that the last value is the true one.
 """
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from orth.clock import Clock
+from orth.domain.executions import cut
+from orth.wire.messages import ProgressTold
 
 SHORTEST_PAUSE = 0.5
 """Seconds between two values that are told."""
+_TOLD_TEXT = 1_000
+"""Characters of its message that coordinators are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,13 @@ class Progress:
         if self.total is None:
             return None
         return min(1.0, max(0.0, self.done / self.total)) if self.total > 0 else 1.0
+
+    def told(self) -> ProgressTold | None:
+        """As coordinators are told; None when ``done`` is no number that can be written."""
+        if not math.isfinite(self.done):
+            return None
+        total, eta = (one if one is not None and math.isfinite(one) else None for one in (self.total, self.eta))
+        return ProgressTold(done=self.done, total=total, message=cut(self.message, _TOLD_TEXT), eta=eta)
 
     def __str__(self) -> str:
         counts = f"{self.done:g}" if self.total is None else f"{self.done:g}/{self.total:g}"

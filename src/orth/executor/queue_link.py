@@ -181,6 +181,7 @@ class QueueLink:
             heard = self._on_loop(lambda: self._answers(set(asked), patience), patience + _THREAD_PATIENCE)
         except Unavailable:
             self._not_before = self._clock.monotonic() + AWAY_PAUSE
+            self._position = START  # coordinators with other channels do not know the old one
             return early
         self._patience = PATIENCE if heard or early else SHORT_PATIENCE
         if not heard:

@@ -24,7 +24,7 @@ from orth.channels.interface import START, Channels, Delivery
 from orth.channels.limits import Limits
 from orth.channels.names import WAITING_LINES, Names
 from orth.clock import Clock
-from orth.domain.executions import FAILURE, SUCCESS, cut
+from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import OrthError, Unavailable
 from orth.events import Event, Events
 from orth.executor.admission import Admission
@@ -56,7 +56,6 @@ TAKE_AT_ONCE = 100
 STALE_AFTER = 2.0
 """Seconds for which it counts that an execution was not withdrawn."""
 _WORDS = 1_000
-_PROGRESS_TEXT = 1_000
 _REQUEST_OUTLIVES = 10.0
 _AWAY_PAUSE = 0.5
 _FIRST_LOOK, _FULL_PAUSE = 0.001, 1.0
@@ -160,15 +159,9 @@ class QueueTransport:
 
     def on_progress(self, context: JobContext, progress: Progress) -> None:
         """A handler says how far it is; called by its thread."""
-        taken = self.link.taken.get(context.log_id)
-        if taken is not None:
-            said = {
-                "done": progress.done,
-                "total": progress.total,
-                "message": cut(progress.message, _PROGRESS_TEXT),
-                "eta": progress.eta,
-            }
-            self.tell(taken, Standing.PROGRESS, progress=said)
+        taken, said = self.link.taken.get(context.log_id), progress.told()
+        if taken is not None and said is not None:
+            self.tell(taken, Standing.PROGRESS, progress=said.model_dump())
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, ExecutionStarted):

@@ -42,6 +42,7 @@ EXTENSIONS = (
     Extension.NOT_BEFORE,
     Extension.APP_NAME,
     Extension.TICKS,
+    Extension.PROGRESS,
 )
 _GOODBYE = 2.0
 _FLUSH = 10.0

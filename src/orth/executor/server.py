@@ -203,6 +203,8 @@ class Endpoints:
             page = self._logs.tail(asked.log_id, asked.log_date_time, asked.tail, finished=finished)
         else:
             page = self._logs.read(asked.log_id, asked.log_date_time, asked.from_line_num, finished=finished)
+        if asked.progress:
+            page = page.model_copy(update={"progress": self._admission.progress_of(asked.log_id)})
         return Reply.success(log_payload(page))
 
     def _answer_health(self, headers: Mapping[str, str]) -> Answer:

@@ -36,6 +36,7 @@ from orth.wire.messages import (
     LogPage,
     LogRequest,
     Message,
+    ProgressTold,
     RegistryRequest,
     Reply,
     RunAnswer,
@@ -250,6 +251,7 @@ def read_log_page(payload: object, asked_from: int = 1) -> LogPage:
             "toLineNum": told.get("toLineNum") or 0,
             "logContent": told.get("logContent"),
             "isEnd": told.get("isEnd") is True or told.get("end") is True,
+            "progress": ProgressTold.read(told.get("progress")),
         },
     )
     return page.model_copy(update={"to_line": max(page.to_line, page.from_line - 1)})
@@ -338,13 +340,14 @@ def kill_body(job_id: int, log_id: int | None, extensions: frozenset[str] = froz
 def log_body(request: LogRequest, extensions: frozenset[str] = frozenset()) -> bytes:
     """A request for log lines, with the time in both spellings; without the extension from its line on, and at once."""
     unknown = set() if Extension.FOLLOW_LOG in extensions else {"tail", "wait"}
+    unknown |= set() if Extension.PROGRESS in extensions else {"progress"}
     asked = request.model_dump(by_alias=True, exclude_none=True, exclude=unknown)
     return to_json({**asked, "logDateTim": request.log_date_time})
 
 
 def log_payload(page: LogPage) -> dict[str, object]:
     """A page of log as every reader finds its end: ``isEnd`` for most, ``end`` for the fork."""
-    return {**page.model_dump(by_alias=True), "end": page.end}
+    return {**page.model_dump(by_alias=True, exclude_none=True), "end": page.end}
 
 
 def registry_body(request: RegistryRequest) -> bytes:

@@ -18,7 +18,7 @@ from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
@@ -226,6 +226,7 @@ class Extension(StrEnum):
     NOT_BEFORE = "not-before"  # /run takes startIn, for the strategies SERIAL_EXECUTION and CONCURRENT
     APP_NAME = "app-name"  # /run takes appName and answers MISDIRECTED when it is another application's
     TICKS = "ticks"  # /health tells the process's tick, and /run takes startTick beside startIn
+    PROGRESS = "progress"  # /log takes progress and tells how far an execution is
 
 
 NEVER_HAD = "which never had it"
@@ -301,6 +302,29 @@ class LogRequest(Message):
     """The last lines, so many of them, wherever they begin."""
     wait: Annotated[Int32, Field(ge=0)] | None = None
     """Seconds for which the answer may be held back while there is nothing at that line yet."""
+    progress: bool | None = None
+    """Whether to be told how far the execution is."""
+
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class ProgressTold(Message):
+    """How far an execution is, as it says itself; ``total`` and ``eta`` are missing when nobody knows."""
+
+    done: Finite
+    total: Finite | None = None
+    message: ReportText = ""
+    eta: Finite | None = None
+    """Seconds that are left if it goes on as it has gone."""
+
+    @classmethod
+    def read(cls, said: object) -> Self | None:
+        """What an executor says of progress; None when it is nothing of the kind, which spoils nothing else."""
+        try:
+            return cls.model_validate(said)
+        except ValidationError:
+            return None
 
 
 class LogPage(Message):
@@ -310,6 +334,8 @@ class LogPage(Message):
     to_line: Annotated[Int32, _at_least(0)] = Field(alias="toLineNum")
     content: ReportText = Field(default="", alias="logContent")
     end: bool = Field(default=False, alias="isEnd")
+    progress: ProgressTold | None = None
+    """How far the execution is, if that was asked and it has said so."""
 
 
 # --- executor to coordinator ------------------------------------------------------------------------------------------

@@ -31,9 +31,9 @@ from orth.settings.sections import CoordinatorSection
 from orth.store.all_tables import metadata
 from orth.store.database import Database, open_database
 from orth.store.dispatching import Assignment, assign_executions, record_accepted
-from orth.testing.stores import prepare_store
 from orth.store.users import add_user
 from orth.testing import ManualClock
+from orth.testing.stores import prepare_store
 from orth.wire.executor_calls import ExecutorCalls
 
 ACCESS_TOKEN = "what-executors-show"

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from orth.channels.interface import START, BoxFull
+from orth.channels.interface import START, BoxFull, Channels
 from orth.channels.limits import Limits
 from orth.channels.memory import MemoryChannels
 from orth.channels.names import Names
+from orth.channels.opening import open_channels
 from orth.channels.remote import RemoteChannels
 from orth.clock import SystemClock
 from orth.cluster.election import Node
@@ -38,7 +39,7 @@ QUEUE = NAMES.dispatch("app.a")
 class Door:
     """A coordinator with channels of its own process, served in this event loop."""
 
-    def __init__(self, url: str, channels: MemoryChannels) -> None:
+    def __init__(self, url: str, channels: Channels) -> None:
         self.url = url
         self.channels = channels
         self.calls = CoordinatorCalls([url], TOKEN, 5.0)
@@ -46,12 +47,12 @@ class Door:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Door]:
+async def opened(folder: Path, channels_url: str = "memory://") -> AsyncIterator[Door]:
     url = f"sqlite:///{folder / 'orth.db'}"
     prepare_store(url)
-    channels = MemoryChannels(SystemClock())
     listening = socket.create_server(("127.0.0.1", 0))
     with open_database(url) as db:
+        channels = open_channels(channels_url, db, SystemClock(), Events())
         async with ExecutorCalls(timeout=1.0) as link:
             given = Surroundings(
                 settings=Settings(),
@@ -75,6 +76,7 @@ async def opened(folder: Path) -> AsyncIterator[Door]:
                 await coordinator.queues.leave()
                 server.should_exit = True
                 await serving
+                await channels.close()
 
 
 @pytest.fixture
@@ -133,7 +135,25 @@ async def test_boxes_are_written_and_read_on(door: Door) -> None:
     assert [one.message for one in (await door.remote.read({box: first.position}, limit=10))[box]] == [{"seq": 2}]
 
 
+@pytest.mark.parametrize("backend", ["memory", "database", "redis"])
+@pytest.mark.parametrize("wait", [0, 1])
+async def test_what_is_no_position_is_the_callers_fault(
+    tmp_path: Path, request: pytest.FixtureRequest, backend: str, wait: int
+) -> None:
+    url = request.getfixturevalue("redis_url") if backend == "redis" else f"{backend}://"
+    box = NAMES.status(3, 4)
+    async with opened(tmp_path, url) as door:
+        caller = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
+        for garbage in ("x", "-5", "٣", "9" * 30, "1-2-3"):
+            asked = {"after": {box: garbage}, "wait": wait}
+            answer = await asyncio.to_thread(caller.post, "/api/channels/read", asked)
+            told = answer.envelope(400)
+            assert "is not a position in a box" in told["msg"]
+            assert told["code"] == 500
+
+
 async def test_boxes_that_take_nothing_are_named_and_the_others_have_theirs(door: Door) -> None:
+    assert isinstance(door.channels, MemoryChannels)
     door.channels._limits = Limits(box=2, message=1_000)
     full, large, good = (NAMES.status(3, number) for number in (1, 2, 3))
     with pytest.raises(BoxFull) as refused:

@@ -88,6 +88,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "batch_id": None,
         "owner_node": None,
         "late_code": None,
+        "progress": None,
         "alarm_status": 0,
         "unreadable": None,
     }

@@ -74,6 +74,23 @@ class ExecutionShown(BaseModel):
     )
 
 
+class ProgressShown(BaseModel):
+    """How far an execution is, as it says itself (``ctx.progress``, ``ctx.track``)."""
+
+    done: float
+    total: float | None = Field(description="Null when nobody knows how much there is.")
+    message: str
+    eta: float | None = Field(description="Seconds that are left if it goes on as it has gone.")
+
+
+class ExecutionDetail(ExecutionShown):
+    """One execution, with what is looked up for it alone."""
+
+    progress: ProgressShown | None = Field(
+        None, description="While it runs and has said so; null as well when its executor cannot be asked in time."
+    )
+
+
 class ExecutionsPage(Page[ExecutionShown]):
     """Executions, newest first. ``looked_to`` is when the last one was opened that was looked at; null at the end."""
 
@@ -128,8 +145,10 @@ async def executions(tools: ToolsHere, wanted: FilterAsked, limit: Limit = 50, c
 
 
 @router.get("/{execution_id}")
-async def execution(execution_id: ExecutionId, tools: ToolsHere) -> ExecutionShown:
-    return ExecutionShown(**_shown(await _find(tools, execution_id)))
+async def execution(execution_id: ExecutionId, tools: ToolsHere) -> ExecutionDetail:
+    found = await _find(tools, execution_id)
+    told = None if isinstance(found, UnreadableExecution) else await tools.progress.of(found)
+    return ExecutionDetail(**_shown(found), progress=None if told is None else ProgressShown(**told.model_dump()))
 
 
 @router.get("/{execution_id}/why")

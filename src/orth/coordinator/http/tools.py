@@ -17,6 +17,7 @@ from orth.coordinator.logs.reading import LogReading
 from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics
 from orth.coordinator.offering import Offering
+from orth.coordinator.progress import ProgressReading
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Registrations
 from orth.coordinator.roster import Roster
@@ -100,6 +101,7 @@ class Tools:
     reach: Reach
     link: ExecutorLink
     logs: LogReading
+    progress: ProgressReading
     live_logs: LiveLogs
     searches: Searches
     signing: Signing

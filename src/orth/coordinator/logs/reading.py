@@ -25,7 +25,7 @@ from orth.store.executions import find_execution
 from orth.store.groups import groups_by_id
 from orth.store.log_archives import ArchivedLog, find_archive
 from orth.wire.executor_calls import ExecutorLink
-from orth.wire.messages import INT32_MAX, Extension, LogPage, LogRequest
+from orth.wire.messages import INT32_MAX, Extension, LogPage, LogRequest, ProgressTold
 
 TAIL_LIMIT = 1000
 _TAIL_BYTES = 1024 * 1024
@@ -148,6 +148,14 @@ class LogReading:
             lines = await self._archives.tail(kept, count)
             return got if lines is None else Page(lines, True, closed=True, archived=True)
         return got
+
+    async def executor_progress(self, source: Source) -> ProgressTold | None:
+        """How far the execution is, as its executor says; None when it does not."""
+        one, extensions = source.execution, self._extensions(source)
+        if one.executor_address is None or Extension.PROGRESS not in extensions:
+            return None
+        asked = LogRequest(log_id=one.id, log_date_time=one.trigger_time, tail=1, progress=True)
+        return (await self._ask(source, asked, extensions)).progress
 
     async def executor_tail(self, source: Source) -> Lines | None:
         """The last lines, if the executor can give them without reading all that is before."""
