@@ -18,6 +18,10 @@ from tests.servers.processes import alive
 STAYS = "import os, time; os.read(int(os.environ['ORTH_UP_GATE']), 1); print('hello', flush=True); time.sleep(600)"
 STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {STAYS}"
 LEAVES = f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); {STAYS}"
+COUNTS = (
+    "import signal, time; asked = lambda *_: print('asked', flush=True); signal.signal(signal.SIGTERM, asked); "
+    + STAYS.replace("time.sleep(600)", "signal.pause(); time.sleep(0.5); print('done', flush=True)")
+)
 SLEEPS = "import time; time.sleep(600)"
 WITH_CHILD = f"import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', {SLEEPS!r}]); print(p.pid); p.wait()"
 
@@ -151,6 +155,18 @@ async def test_a_stubborn_one_is_killed_when_it_should_stop_but_not_while_it_dra
     stand.clock.move(5.1)
     await stand.turned_until(lambda: keeper.state is State.STOPPED)
     assert not alive(pid)
+
+
+async def test_one_that_drains_is_not_asked_again(stands: list[Stand]) -> None:
+    stand = Stand(resource("a", COUNTS))
+    stands.append(stand)
+    keeper = await stand.running("a")
+    keeper.want_stop(drain=True)
+    await stand.turned_until(lambda: ("a", "asked") in stand.told)
+    keeper.want_stop()
+    keeper.want_stop()
+    await stand.turned_until(lambda: ("a", "done") in stand.told and keeper.state is State.STOPPED)
+    assert [line for _, line in stand.told].count("asked") == 1, "a second signal would have cut it short"
 
 
 async def test_one_that_never_gets_ready_is_a_trouble(stands: list[Stand]) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from orth.cluster.ownership_facts import DrainCutShort, DrainEnded
+from orth.cluster.ownership_facts import DrainCutShort, DrainEnded, HandoffsSettled
 from orth.errors import StoreUnavailable
 from orth.store.ownership import Holding, adoptable
 from tests.cluster.ownership_site import QUICK, Site, assignments
@@ -43,6 +43,7 @@ async def test_who_is_alone_leaves_at_once_and_leaves_orphans(live_site: Site) -
     await one.takes(ids)
     await one.drain.run()
     assert live_site.recorder.all(DrainEnded, taken=0, left=3)[0].seconds < QUICK.ack_timeout
+    assert live_site.recorder.all(HandoffsSettled, taken=0, left=3, alone=True)
     assert {row.holding for row in await live_site.db.tx(adoptable, 10)} == {Holding.ORPHAN_PENDING}
 
 

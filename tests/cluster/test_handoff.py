@@ -11,7 +11,7 @@ from orth.channels.interface import ChannelsUnavailable, Listening, Message
 from orth.channels.memory import MemoryChannels
 from orth.cluster.handoff import Rules, Step, next_step, stay_until
 from orth.cluster.notices import Reason
-from orth.cluster.ownership_facts import HandoffsSettled
+from orth.cluster.ownership_facts import ExecutionsAdopted, HandoffsSettled
 from orth.store.ownership import Holding, abandon, adoptable, keep
 from tests.cluster.ownership_site import QUICK, Node, Site
 
@@ -73,7 +73,7 @@ async def test_case_a_all_are_taken_at_once(live_site: Site) -> None:
         assert live_site.clock.monotonic() - began < QUICK.ack_timeout * QUICK.tries
     assert (one.held, await one.owns()) == ([], [])
     assert sorted(await two.owns() + await three.owns()) == ids
-    assert live_site.recorder.all(HandoffsSettled, node="one", reason="Shutdown", taken=20, left=0)
+    assert live_site.recorder.all(HandoffsSettled, node="one", reason="Shutdown", taken=20, left=0, late=0)
 
 
 async def test_case_b_a_message_that_was_lost_is_sent_again(live_site: Site) -> None:
@@ -86,6 +86,8 @@ async def test_case_b_a_message_that_was_lost_is_sent_again(live_site: Site) -> 
     async with two.running(two.competing):
         assert await handing == (3, [])
     assert await two.owns() == ids
+    assert live_site.recorder.all(HandoffsSettled, taken=3, late=3, left=0)
+    assert live_site.recorder.all(ExecutionsAdopted, node="two", giver="one", count=3, orphans=0)
 
 
 async def test_case_c_what_nobody_takes_is_abandoned(live_site: Site) -> None:
@@ -94,6 +96,7 @@ async def test_case_c_what_nobody_takes_is_abandoned(live_site: Site) -> None:
     ids = await live_site.sent(2)
     await one.takes(ids)
     assert await settled(one, *ids) == (0, ids)
+    assert live_site.recorder.all(HandoffsSettled, taken=0, left=2, alone=False)
     assert [row.holding for row in await live_site.db.tx(adoptable, 10)] == [Holding.ORPHAN_PENDING] * 2
     asked = await live_site.channels.take(["orchestrix.job.handoff"], "two", limit=100, wait=0)
     messages = [one.message for one in asked["orchestrix.job.handoff"]]

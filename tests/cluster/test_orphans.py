@@ -8,7 +8,7 @@ from orth.cluster.assigning import PUSHED_AFTER
 from orth.cluster.election import Election
 from orth.cluster.election import Node as Named
 from orth.cluster.orphans import Orphans
-from orth.cluster.ownership_facts import OrphansFound, OrphansOffered
+from orth.cluster.ownership_facts import ExecutionsAdopted, OrphansFound, OrphansOffered
 from orth.errors import TermEnded
 from orth.store.ownership import abandon, adoptable, offer, orphan
 from orth.testing import ManualClock
@@ -54,6 +54,7 @@ async def test_the_leader_adopts_what_it_offers_when_nobody_else_is_left(site: S
     await check.turn()
     await one.competing.turn()
     assert await one.owns() == ids
+    assert site.recorder.all(ExecutionsAdopted, node="one", giver="two", count=3, orphans=3)
 
 
 async def test_what_was_abandoned_is_offered(site: Site) -> None:

@@ -41,6 +41,7 @@ from orth.wire.messages import (
     LogPage,
     LogRequest,
     Message,
+    ProgressTold,
     RegistryRequest,
     Reply,
     RunRequest,
@@ -227,6 +228,23 @@ class TestWriting:
         request = LogRequest(log_id=1, log_date_time=5, tail=10, wait=20)
         assert set(json.loads(log_body(request))) == {"logId", "logDateTime", "logDateTim", "fromLineNum"}
         assert read_log_request(log_body(request, frozenset({Extension.FOLLOW_LOG}))) == request
+
+    def test_only_those_that_can_are_asked_how_far_an_execution_is(self) -> None:
+        request = LogRequest(log_id=1, log_date_time=5, tail=1, progress=True)
+        assert "progress" not in json.loads(log_body(request, frozenset({Extension.FOLLOW_LOG})))
+        both = frozenset({Extension.FOLLOW_LOG, Extension.PROGRESS})
+        assert read_log_request(log_body(request, both)) == request
+
+    def test_progress_goes_with_a_page_of_log_and_nonsense_spoils_no_page(self) -> None:
+        told = ProgressTold(done=2, total=4, message="rows")
+        page = LogPage(from_line=1, to_line=1, content="a", progress=told)
+        payload = log_payload(page)
+        assert payload["progress"] == {"done": 2, "total": 4, "message": "rows"}
+        assert read_log_page(payload) == page
+        assert "progress" not in log_payload(page.model_copy(update={"progress": None}))
+        for nonsense in (None, 7, "half", [], {"total": 4}, {"done": "x"}):
+            read = read_log_page({**payload, "progress": nonsense})
+            assert (read.content, read.progress) == ("a", None)
 
     def test_results_carry_both_times_and_no_empty_extensions(self) -> None:
         body = json.loads(callback_item_body(CallbackItem(log_id=1, log_date_time=5, handle_code=200)))

@@ -119,9 +119,11 @@ class Keeper:
         if self.is_down:
             self.state = State.STOPPED
         elif self.child is not None:
+            asked = self.state in (State.STOPPING, State.DRAINING)
             self.state = State.DRAINING if drain else State.STOPPING
             self._kill_at = None if drain else self._clock.monotonic() + self.resource.patience
-            self.child.terminate()
+            if not asked:  # a second signal would end it on the spot
+                self.child.terminate()
 
     def want_restart(self) -> None:
         if self.is_down:

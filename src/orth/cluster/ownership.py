@@ -197,12 +197,14 @@ class Tending(Loop):
         seen = {one.execution_id: one.generation for one in chosen}
         mine = await self._at.db.tx(adopt, self._at.owner, seen, self.clock.now())
         self._at.holdings.own(mine)
-        given = {one.execution_id: one for one in chosen}
-        for giver in sorted({one.node_id or "nobody" for one in chosen}):
-            adopted = [given[one.execution_id] for one in mine if (given[one.execution_id].node_id or "nobody") == giver]
+        won = {one.execution_id for one in mine}
+        by_giver: dict[str, list[Adoptable]] = {}
+        for one in chosen:
+            if one.execution_id in won:
+                by_giver.setdefault(one.node_id or "nobody", []).append(one)
+        for giver, adopted in by_giver.items():
             orphans = sum(one.holding is Holding.ORPHAN_PENDING for one in adopted)
-            if adopted:
-                self.events.emit(ExecutionsAdopted(self._at.owner.node_id, giver, len(adopted), orphans))
+            self.events.emit(ExecutionsAdopted(self._at.owner.node_id, giver, len(adopted), orphans))
 
     def _is_ours(self, one: Adoptable) -> bool:
         return one.holding is Holding.OFFERED and one.incarnation == self._at.owner.incarnation

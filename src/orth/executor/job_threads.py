@@ -155,12 +155,10 @@ class JobThreads:
                 if thread is None or accepted not in thread.held:
                     continue
                 self._make_way(thread, accepted)
-                self.tools.starts.let_go(accepted)
                 try:
                     thread.put(accepted)
                 except Unavailable as unavailable:
                     thread.remove(accepted, str(unavailable))
-            self.tools.starts.more_due(self._held.starting)
             self._changed.notify_all()
 
     def _make_way(self, thread: JobThread, accepted: Accepted) -> None:
@@ -201,7 +199,6 @@ class JobThreads:
         del self._open[item.log_id]
         if len(self._ended) > REMEMBERED + _FORGOTTEN:
             self._forget()
-        self.tools.starts.passed(accepted)
         if self._joining:
             with self.lock:
                 self._changed.notify_all()

@@ -32,7 +32,6 @@ from orth.executor.one_process import OneProcess
 from orth.executor.performers import Performer
 from orth.executor.progress import Progress
 from orth.executor.run_logs import RunLogs
-from orth.executor.starts_first import LONGEST, StartsFirst
 from orth.executor.time_limits import TimeLimits
 from orth.wire.messages import CallbackItem, RunRequest
 
@@ -83,7 +82,6 @@ class Tools:
     abandoned: Abandoned = field(default_factory=Abandoned)
     on_progress: Callable[[JobContext, Progress], None] | None = None
     """Hears how far executions are."""
-    starts: StartsFirst = field(default_factory=StartsFirst)
 
 
 @dataclass(slots=True, eq=False)
@@ -124,10 +122,7 @@ def carry_out(accepted: Accepted, performer: Performer, tools: Tools, *beside: i
         for other in beside:
             note_overlap(request, other, context, tools)
         with entered(context):
-            tools.starts.passed(accepted)
             outcome = perform(accepted, performer, context)
-        if context.deadline is None or context.deadline - tools.clock.monotonic() > 2 * LONGEST:
-            tools.starts.stand_aside()  # not so near its time limit that it would run out here
         write_end(context, outcome, tools.clock.now() - started)
     finally:
         tools.contexts.pop(request.log_id, None)
