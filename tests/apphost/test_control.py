@@ -20,6 +20,7 @@ class Told:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.lines = LastLines()
+        self.control: Control
         self.wishes: list[Wish] = []
         self.downs: list[bool] = []
 
@@ -33,7 +34,7 @@ async def serving(folder: Path) -> AsyncIterator[Told]:
     told = Told(Place(folder))
     served = Served(lambda: SHOWN, told.lines, told.carry_out, told.downs.append)
     with told.place.held():
-        async with Control(told.place, served, SystemClock()):
+        async with Control(told.place, served, SystemClock()) as told.control:
             yield told
 
 
@@ -83,6 +84,20 @@ async def test_one_that_does_not_read_is_dropped_and_delays_nobody(tmp_path: Pat
             assert await asyncio.to_thread(show, told.place) == SHOWN
             while await asyncio.to_thread(stalled.recv, 1 << 20):
                 pass  # what was on its way; then the end
+
+
+async def test_watchers_that_leave_are_forgotten(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(tmp_path) as told:
+        for _ in range(40):  # more than may watch at once
+            watching = watch(told.place)
+            await asyncio.to_thread(next, watching)
+            watching.close()
+            told.lines.add(Line("a", "x"))
+            async with asyncio.timeout(10):
+                while told.control.clients:
+                    await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(show, told.place) == SHOWN
+    assert not caplog.records
 
 
 async def test_nobody_there_is_said(tmp_path: Path) -> None:

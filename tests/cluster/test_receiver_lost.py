@@ -152,6 +152,7 @@ async def test_a_node_that_died_draining_is_found_within_a_check(db: Database, c
     died, checked_at = clock.monotonic(), float("-inf")
     while not site.recorder.all(OrphansFound, node="receiver", count=2):
         clock.move(1.0)
+        third.election.worked()
         await third.election.turn()
         await third.turn()
         if clock.monotonic() - checked_at >= ORPHAN_CHECK:

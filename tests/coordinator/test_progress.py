@@ -1,19 +1,13 @@
 """How far an execution is: what was said last, by the process that has it, for whoever asks any coordinator."""
 
-import asyncio
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 from orth.channels.interface import Entry
 from orth.coordinator.progress import newest_in
-from orth.executor.context import JobContext
-from orth.executor.handlers import Handlers
-from orth.testing import Cluster
-from orth.testing.network import Line
 from orth.wire.channel_messages import Dispatch, Standing
 from orth.wire.messages import ProgressTold
-from tests.coordinator.queue_site import QueueSite, Worker, eventually
+from tests.coordinator.queue_site import QueueSite, Worker
 
 
 def said(status: str, progress: object = None) -> Entry:
@@ -64,36 +58,3 @@ async def tell(worker: Worker, dispatch: Dispatch, **progress: Any) -> None:
 async def shown(site: QueueSite, execution_id: int) -> list[ProgressTold | None]:
     found = await site.execution(execution_id)
     return [await coordinator.records.progress.of(found) for coordinator in site.coordinators]
-
-
-async def test_who_was_sent_an_execution_is_asked_how_far_it_is(tmp_path: Path) -> None:
-    handlers, told, go_on = Handlers("tests"), Event(), Event()
-
-    @handlers.job("counts")
-    def counts(ctx: JobContext) -> None:
-        ctx.progress(1, 4, "rows")
-        ctx.progress(2, 4, "rows")  # too soon to be told, and known all the same
-        told.set()
-        go_on.wait(30)
-
-    async with Cluster(tmp_path, handlers) as cluster:
-        job = await cluster.job(start=False, executor_handler="counts")
-        one = await cluster.trigger(job)
-        advancing = asyncio.create_task(cluster.advance(seconds=1))
-        reading = cluster.coordinators[0].records.progress
-
-        async def look() -> ProgressTold | None:
-            return await reading.of(await cluster.execution(one))
-
-        try:
-            assert await asyncio.to_thread(told.wait, 10)
-            progress = await eventually(look, lambda found: found is not None)
-            assert progress is not None
-            assert (progress.done, progress.total, progress.message) == (2, 4, "rows")
-            cluster.set_line(cluster.executors[0], Line.REFUSED)
-            assert await look() is None
-            cluster.set_line(cluster.executors[0], Line.UP)
-        finally:
-            go_on.set()
-            await advancing
-        assert await look() is None

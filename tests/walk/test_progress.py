@@ -1,5 +1,7 @@
 """How far an execution is can be seen while it runs, whichever way it came to its executor."""
 
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,3 +38,15 @@ def test_progress_is_shown_while_it_runs_and_gone_when_it_is_over(site: Site, tr
     api.call("POST", f"/api/v1/executions/{one}/kill")
     assert until(api, one, status="failed")["progress"] is None
     assert executor.end() == 0
+
+
+def test_an_executor_that_is_gone_is_not_waited_for(site: Site) -> None:
+    api = site.api()
+    executor = site.executor(JOBS, "executor-1")
+    eventually(lambda: api.items("/api/v1/executors"), what="the executor in the list")
+    one = trigger(api, job(api, "halfway"))
+    eventually(lambda: api.call("GET", f"/api/v1/executions/{one}")["progress"], what="its progress")
+    executor.end(signal.SIGKILL)
+    began = time.monotonic()
+    assert api.call("GET", f"/api/v1/executions/{one}")["progress"] is None
+    assert time.monotonic() - began < 5

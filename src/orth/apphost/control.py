@@ -7,7 +7,7 @@ A client that does not read is dropped; nobody waits for it.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,7 @@ class Control:
         self._place = place
         self._served = served
         self._clock = clock
-        self._clients: set[asyncio.Task[Any]] = set()
+        self._clients: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> "Control":
@@ -61,18 +61,26 @@ class Control:
             client.cancel()
         await asyncio.gather(*self._clients, return_exceptions=True)
 
+    @property
+    def clients(self) -> int:
+        """How many are answered now."""
+        return len(self._clients)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._clients.add(task)
         try:
-            if len(self._clients) <= _MOST_CLIENTS:
-                request = json.loads(await reader.readline())
+            if self.clients <= _MOST_CLIENTS:
+                async with asyncio.timeout(_ANSWER_WITHIN):
+                    request = json.loads(await reader.readline())
                 async for answer in self._answers(request if isinstance(request, dict) else {}):
+                    if reader.at_eof() or writer.transport.is_closing():  # it has left
+                        return
                     writer.write(json.dumps(answer).encode() + b"\n")
                     if writer.transport.get_write_buffer_size() > _UNREAD:
                         return
-        except (OSError, ValueError, Invalid):
+        except (OSError, ValueError, Invalid):  # silence is a TimeoutError, which is an OSError
             return
         finally:
             self._clients.discard(task)
@@ -124,13 +132,13 @@ def show(place: Place) -> Snapshot:
     return Snapshot.from_json(ask(place, do="show")["snapshot"])
 
 
-def watch(place: Place) -> Iterator[tuple[Snapshot, list[Line]]]:
+def watch(place: Place) -> Generator[tuple[Snapshot, list[Line]], None, None]:
     """What it shows, again and again, with the lines that came in between; until it ends."""
     for answer in _asked(place, {"do": "watch"}):
         yield Snapshot.from_json(answer["snapshot"]), [Line(*line) for line in answer["lines"]]
 
 
-def _asked(place: Place, request: dict[str, object]) -> Iterator[dict[str, Any]]:
+def _asked(place: Place, request: dict[str, object]) -> Generator[dict[str, Any], None, None]:
     try:
         with place.connected(_ANSWER_WITHIN) as connection, connection.makefile("rb") as answers:
             connection.sendall(json.dumps(request).encode() + b"\n")

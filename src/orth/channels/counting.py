@@ -4,7 +4,7 @@ Most callers can do without a message and go on in silence. That the channels fa
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from enum import StrEnum
 
@@ -69,7 +69,7 @@ class CountedChannels(Channels):
 
     @asynccontextmanager
     async def listen(self, topics: Sequence[str]) -> AsyncIterator[Listening]:
-        async with self._heard(Failure.TOPIC, self._channels.listen(topics)) as ear:
+        async with self._heard(Failure.TOPIC, lambda: self._channels.listen(topics)) as ear:
             yield ear
 
     # --- boxes
@@ -84,7 +84,7 @@ class CountedChannels(Channels):
 
     @asynccontextmanager
     async def news(self) -> AsyncIterator[Listening]:
-        async with self._heard(Failure.BOX, self._channels.news()) as ear:
+        async with self._heard(Failure.BOX, self._channels.news) as ear:
             yield ear
 
     async def remove(self, boxes: Sequence[str]) -> None:
@@ -122,10 +122,10 @@ class CountedChannels(Channels):
 
     @asynccontextmanager
     async def _heard(
-        self, failure: Failure, listening: AbstractAsyncContextManager[Listening]
+        self, failure: Failure, listening: Callable[[], AbstractAsyncContextManager[Listening]]
     ) -> AsyncIterator[Listening]:
         """What whoever listens does meanwhile may fail for itself: only the beginning is counted here."""
         async with AsyncExitStack() as stack:
             with self._counting(failure):
-                ear = await stack.enter_async_context(listening)
+                ear = await stack.enter_async_context(listening())
             yield ear

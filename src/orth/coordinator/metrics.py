@@ -185,7 +185,9 @@ class Metrics(Collector):
         yield gauge("orth_store_up", "Whether the database answered within a second.", int(self._found is not None))
         yield gauge("orth_leader", "Whether this coordinator leads.", int(term is not None))
         yield gauge("orth_epoch", "Number of the term it leads; 0 while it does not.", term.epoch if term else 0)
-        yield gauge_by("orth_coordinators", "Coordinators, as this one sees them.", "state", _fellow_counts(sources.fellows))
+        yield gauge_by(
+            "orth_coordinators", "Coordinators, as this one sees them.", "state", _fellow_counts(sources.fellows)
+        )
         yield gauge("orth_dispatch_in_flight", "Requests to executors on their way.", sources.posting.in_flight)
         held = sum(standing.held.values())
         yield gauge("orth_dispatch_held", "Executions addressed and not yet answered for.", held)
@@ -194,7 +196,9 @@ class Metrics(Collector):
     def _looked_up_in_registry(self) -> Iterator[Metric]:
         sources = self._sources
         states = _liveness_counts(sources.roster, sources.settings)
-        yield gauge_by("orth_registry_executors", "Executors in the registry, by what their beats say.", "state", states)
+        yield gauge_by(
+            "orth_registry_executors", "Executors in the registry, by what their beats say.", "state", states
+        )
         empty = GaugeMetricFamily("orth_registry_groups_without_executors", "Groups that nobody can work for.")
         if self._found is not None:
             empty.add_metric([], self._found.empty_groups)
