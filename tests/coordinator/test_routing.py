@@ -157,6 +157,13 @@ def test_a_lost_address_moves_only_its_own_jobs(addresses: list[str], job_id: in
         assert ask(RouteStrategy.CONSISTENT_HASH, left, job_id=job_id) == before
 
 
+@pytest.mark.parametrize("job_id", [1, 2, 3, 7, 42])
+def test_the_ring_is_the_same_for_addresses_as_the_registry_keeps_them(job_id: int) -> None:
+    kept = [address.rstrip("/") for address in THREE]
+    placed = ask(RouteStrategy.CONSISTENT_HASH, kept, job_id=job_id)
+    assert ask(RouteStrategy.CONSISTENT_HASH, THREE, job_id=job_id) == f"{placed}/"
+
+
 def test_the_ring_spreads() -> None:
     counts = Counter(ask(RouteStrategy.CONSISTENT_HASH, THREE, job_id=n) for n in range(3000))
     assert all(600 < count < 1500 for count in counts.values())

@@ -120,8 +120,27 @@ async def test_a_process_that_does_not_move_is_unknown_and_its_line_is_given_up(
         (lambda e: e.respond(b"<html>", 404), Health("ok", None, None, 0)),
         (lambda e: e.respond(b'["ok"]'), Health("ok", None, None, 0)),
         (lambda e: e.respond(b'{"status": "ok", "now": "later", "incarnation": 7}'), Health("ok", None, None, 0)),
+        (lambda e: e.respond(b"[" * 60_000), Health("ok", None, None, 0)),
+        (lambda e: e.respond(rb'{"status": "\ud800"}', 503), Health("ok", None, None, 0)),
+        (lambda e: e.respond(rb'{"status": "a\u0000b"}', 503), Health("unreadable", None, None, 0)),
+        (lambda e: e.respond(b'{"status": "' + b"x" * 65 + b'"}'), Health("unreadable", None, None, 0)),
+        (lambda e: e.respond(b'{"tick": -1000000000000000, "now": -5}'), Health("ok", None, None, 0)),
+        (lambda e: e.respond(b'{"tick": 9223372036854775807, "now": 1%s}' % (b"0" * 30)), Health("ok", None, None, 0)),
+        (lambda e: e.respond(b'{"tick": true, "now": 1.5}'), Health("ok", None, None, 0)),
     ],
-    ids=["stopping", "not ours", "a list", "other types"],
+    ids=[
+        "stopping",
+        "not ours",
+        "a list",
+        "other types",
+        "deep",
+        "half a pair",
+        "a NUL",
+        "long",
+        "before time",
+        "after time",
+        "no numbers",
+    ],
 )
 async def test_what_else_may_be_answered(behaviour: object, health: Health) -> None:
     lines = WatchLines(token="t", clock=ManualClock(), timeout=5, silence=8, ended=lambda *_: None)

@@ -166,6 +166,8 @@ class Routes:
         self._count(job, peer)
         asks = strategy in ASKING
         others = tuple(self._peer(case.group, address) for address in usable if address != chosen) if asks else ()
+        if ahead:  # whoever is asked instead must hold it as well
+            others = tuple(other for other in others if may_be_held(job, other))
         return Letter(execution, job, case.source, peer, case.epoch, asks, others, case.tried)
 
     def _offer(self, case: _Case) -> Offer | Wait | None:

@@ -109,7 +109,11 @@ TickAt = Callable[[Peer, int], int | None]
 
 
 def run_request(letter: Letter, now: int, tick_at: TickAt, *, again: bool) -> RunRequest:
-    """The trigger. ``again``: it may have arrived before, so only the same process may take it."""
+    """The trigger. ``again``: it may have arrived before, so only the same process may take it.
+
+    What is repeated before its time says so also to a process that may not hold it: then it is not sent, and the doubt
+    stays until it may start.
+    """
     execution, job, source, peer = letter.execution, letter.job, letter.source, letter.peer
     ahead = (execution.not_before or 0) - now
     waits = ahead > 0 and may_be_held(job, peer)
@@ -130,7 +134,7 @@ def run_request(letter: Letter, now: int, tick_at: TickAt, *, again: bool) -> Ru
         broadcast_total=execution.shard_total,
         schedule_time=execution.schedule_time,
         resend_to=peer.incarnation if again else None,
-        start_in=ahead if waits else None,
+        start_in=ahead if waits or (again and ahead > 0) else None,
         start_tick=tick,
         tick_of=None if tick is None else peer.incarnation,
         app_name=peer.app_name if Extension.APP_NAME in peer.extensions else None,

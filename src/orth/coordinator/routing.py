@@ -74,8 +74,13 @@ def ring_hash(key: str) -> int:
 
 @lru_cache(maxsize=_RINGS)
 def _ring(addresses: tuple[str, ...]) -> tuple[list[int], list[str]]:
+    """The points and whose they are. Executors of this family register with a final slash, which our registry does not
+    keep; the ring counts it, or their jobs would move when we take over.
+    """
     points = sorted(
-        (ring_hash(f"SHARD-{address}-NODE-{node}"), address) for address in addresses for node in range(_VIRTUAL_NODES)
+        (ring_hash(f"SHARD-{address.rstrip('/')}/-NODE-{node}"), address)
+        for address in addresses
+        for node in range(_VIRTUAL_NODES)
     )
     return [point for point, _address in points], [address for _point, address in points]
 

@@ -11,7 +11,6 @@ moment between our sending and our receiving, so half the time in between bounds
 """
 
 import asyncio
-import json
 import os
 import resource
 import socket
@@ -19,18 +18,22 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeGuard, cast
 from urllib.parse import urlsplit
 
 from httptools import HttpParserError, HttpResponseParser
 
 from orth.clock import Clock
+from orth.errors import OrthError
 from orth.wire.dialects import Dialect, auth_headers
 from orth.wire.executor_calls import AnswerUnknown, NotSent
-from orth.wire.messages import INT64_MAX, SMALL_BODY_LIMIT, checked_address
+from orth.wire.messages import SMALL_BODY_LIMIT, checked_address
+from orth.wire.strict_json import read_json
 
 _OTHER_FILES = 200
 _TICK = 0.001  # seconds: ticks are told in whole milliseconds
+_LATEST = 10**15  # milliseconds, some thirty thousand years: nothing that is added to it leaves 64 bits
+_WORD = 64
 
 Ended = Callable[[str, bool], None]
 """Called with the address of a line that ended by itself, and whether that was because nothing came from there."""
@@ -231,21 +234,31 @@ def _health(body: bytes, wall: tuple[int, int], monotonic: tuple[float, float]) 
     whoever wrote it is there all the same.
     """
     try:
-        said = json.loads(body)
-    except ValueError:
+        said = read_json(body, SMALL_BODY_LIMIT)
+    except OrthError:
         said = None
     if not isinstance(said, dict):
         return Health("ok", None, None, 0)
-    now, incarnation, tick = said.get("now"), said.get("incarnation"), said.get("tick")
+    now, tick = _moment(said.get("now")), _moment(said.get("tick"))
+    incarnation, status = said.get("incarnation"), said.get("status", "ok")
     (sent, received), (began, ended) = wall, monotonic
     return Health(
-        str(said.get("status", "ok")),
-        incarnation if isinstance(incarnation, str) else None,
-        now - (sent + received) // 2 if isinstance(now, int) else None,
+        status if _is_word(status) else "unreadable",
+        incarnation if _is_word(incarnation) else None,
+        None if now is None else now - (sent + received) // 2,
         (received - sent + 1) // 2,
-        tick / 1000 - (began + ended) / 2 if isinstance(tick, int) and abs(tick) <= INT64_MAX else None,
-        (ended - began) / 2 + _TICK if isinstance(tick, int) else 0.0,
+        None if tick is None else tick / 1000 - (began + ended) / 2,
+        0.0 if tick is None else (ended - began) / 2 + _TICK,
     )
+
+
+def _is_word(said: object) -> TypeGuard[str]:
+    return isinstance(said, str) and len(said) <= _WORD and said.isprintable()
+
+
+def _moment(said: object) -> int | None:
+    """Milliseconds that can be counted with; whatever else a stranger says is nothing."""
+    return said if type(said) is int and 0 <= said <= _LATEST else None
 
 
 def _cause(error: BaseException, timeout: float) -> str:
