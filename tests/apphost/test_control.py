@@ -12,7 +12,7 @@ from orth.apphost.lines import LastLines, Line
 from orth.apphost.place import Place
 from orth.apphost.viewing import Do, Wish
 from orth.clock import SystemClock
-from orth.errors import Unavailable
+from orth.errors import NotFound, Unavailable
 from tests.apphost.pictures import SHOWN
 from tests.walk.processes import eventually
 
@@ -26,6 +26,8 @@ class Told:
         self.downs: list[bool] = []
 
     async def carry_out(self, wish: Wish) -> str:
+        if wish.name == "nobody":
+            raise NotFound("resource", wish.name)
         self.wishes.append(wish)
         return f"{wish.do} {wish.name}"
 
@@ -50,6 +52,12 @@ async def test_wishes_are_carried_out(tmp_path: Path) -> None:
         assert (answer, told.wishes) == ({"said": "restart agent-1"}, [Wish(Do.RESTART, "agent-1")])
         await asyncio.to_thread(ask, told.place, do="down", now=True)
         assert told.downs == [True]
+
+
+async def test_the_reason_is_told_when_a_wish_is_not_carried_out(tmp_path: Path) -> None:
+    async with serving(tmp_path) as told:
+        answer = await asyncio.to_thread(ask, told.place, do=Do.KILL, name="nobody")
+        assert answer == {"said": "There is no resource nobody."}
 
 
 async def test_a_watcher_gets_every_line_once(tmp_path: Path) -> None:
@@ -99,6 +107,15 @@ async def test_watchers_that_leave_are_forgotten(tmp_path: Path, caplog: pytest.
             await asyncio.to_thread(eventually, lambda: not told.control.clients, within=10, what="it is forgotten")
         assert await asyncio.to_thread(show, told.place) == SHOWN
     assert not caplog.records
+
+
+async def test_many_who_look_in_one_after_the_other_are_all_answered(tmp_path: Path) -> None:
+    async with serving(tmp_path) as told:
+        for _ in range(100):
+            watching = watch(told.place)
+            shown, _ = await asyncio.to_thread(next, watching)
+            assert shown == SHOWN
+            watching.close()
 
 
 async def test_nobody_there_is_said(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import pytest
@@ -16,6 +16,7 @@ import pytest
 from orth.domain.services import ServiceKind
 from orth.events import Event, Events
 from orth.lifecycle.client import Registration, RegistryApi
+from orth.lifecycle.facts import RegistrationAttempted
 from orth.lifecycle.ladder import Ladder
 from orth.lifecycle.line import RegistryLine
 from orth.lifecycle.metrics import LifecycleMetrics
@@ -216,9 +217,10 @@ async def test_missing_configuration_is_one_error_and_nothing_is_tried(registry:
     await rig.crank(4000)
     assert rig.lines(debug=True) == [
         "RegistryApiUrl not configured in appsettings: registry.url is empty (orth.toml:3)",
-        "Failed to register orchestrator after 0 attempts. Service will continue without registration.",
+        "Failed to register after 5 attempts",
+        "Failed to register orchestrator after 5 attempts. Service will continue without registration.",
     ]
-    assert list(rig.levels().values()) == [logging.ERROR, logging.WARNING]
+    assert list(rig.levels().values()) == [logging.ERROR, logging.WARNING, logging.WARNING]
     assert rig.counted("registration_failures_total", "configuration") == 1
     rig.presence.use(rules_for(registry))
     await rig.crank(1)
@@ -228,7 +230,8 @@ async def test_missing_configuration_is_one_error_and_nothing_is_tried(registry:
 async def test_a_process_without_an_address_says_so(registry: ScriptedRegistry) -> None:
     rig = Rig(rules_for(registry), url="")
     await rig.crank(4000)
-    first, _second = rig.told
+    first, *others = rig.told
+    assert {event.level for _at, event in others} == {logging.WARNING}
     assert str(first[1]).startswith("ASPNETCORE_URLS not configured")
     assert first[1].level == logging.ERROR
     assert registry.asked == []
@@ -398,20 +401,53 @@ async def test_prolonged_failure_opens_the_circuit_until_the_cooldown_and_one_ca
     rig = Rig(rules_for(registry))
     await rig.crank(2 + 75 + 5 * 120)
     assert len(registry.asked) == 10
-    assert rig.lines()[-2] == "Circuit breaker open after 10 failures in a row: the registry is left alone for 300 s"
-    assert rig.lines()[-1].endswith("Next attempt in 300 seconds.")
+    assert rig.lines()[-2] == "Circuit breaker open after 10 failures in a row: the registry is left alone for 120 s"
+    assert rig.lines()[-1].endswith("Next attempt in 120 seconds.")
     assert rig.counted("circuit", "open") == 1
-    await rig.crank(299)
+    await rig.crank(119)
     assert len(registry.asked) == 10, "no call while it is open"
     await rig.crank(2)
     assert len(registry.asked) == 11, "one probes"
-    assert rig.at("Circuit breaker half-open") == [977.0]
+    assert rig.at("Circuit breaker half-open") == [797.0], "at the next attempt in the background, not later"
     assert rig.counted("circuits_opened_total") == 2, "and has opened it again"
     registry.always = {}
-    await rig.crank(300)
+    await rig.crank(120)
     assert "Circuit breaker closed: the registry answers again" in rig.lines()
     assert rig.counted("circuit", "closed") == 1
     assert rig.lines()[-1] == "Orchestrator status updated to Running"
+
+
+async def test_no_beat_and_no_early_attempt_opens_the_circuit(registry: ScriptedRegistry) -> None:
+    rig = Rig(rules_for(registry, breaker_failures=1))
+    await rig.crank(3)
+    registry.stop()
+    so_far = rig.now
+    await rig.crank(89 + 75)
+    begun = [at for at, event in rig.told if isinstance(event, RegistrationAttempted) and at > so_far]
+    assert begun == [92.0, 97.0, 107.0, 127.0, 167.0], "three beats, then every attempt in its time"
+    assert rig.at("Circuit breaker open") == [167.0], "with the last of them"
+
+
+@pytest.mark.parametrize("addresses", [(f"http://127.0.0.1:{free_port()}",), ()])
+async def test_another_registry_that_does_not_know_us_is_no_registration(
+    registry: ScriptedRegistry, addresses: tuple[str, ...]
+) -> None:
+    rig = Rig(rules_for(registry))
+    await rig.crank(3)
+    assert rig.counted("registered") == 1
+    rig.presence.use(replace(rig.rules, registry=addresses))
+    await rig.crank(600)
+    assert rig.presence.id is None
+    assert rig.counted("registered") == 0
+
+
+async def test_while_an_agent_moves_to_another_orchestrator_it_is_not_registered(registry: ScriptedRegistry) -> None:
+    rig = Rig(rules_for(registry), kind=ServiceKind.AGENT, busy=lambda: False)
+    await rig.crank(3)
+    rig.presence.belongs_elsewhere("another")
+    assert (rig.presence.id, rig.counted("registered")) == (None, 0)
+    await rig.crank(10)
+    assert (rig.presence.id is not None, rig.counted("registered")) == (True, 1)
 
 
 async def test_who_hears_that_the_registry_may_be_back_does_not_wait(registry: ScriptedRegistry) -> None:

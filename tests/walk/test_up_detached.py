@@ -102,3 +102,19 @@ def test_wrong_settings_are_told(tmp_path: Path) -> None:
     wrong = orth("up", "--detach", "--ephemeral", cwd=tmp_path)
     assert wrong.returncode == 2
     assert "--ephemeral" in wrong.stderr
+
+
+def test_of_two_at_once_one_says_that_the_other_runs(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "orth", "up", "--detach", *SMALL]
+    both = [
+        subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    try:
+        said = [one.communicate(timeout=90) for one in both]
+        assert [one.returncode for one in both] == [0, 0], said
+        joined = [b"runs here already" in out for out, _ in said]
+        assert sorted(joined) == [False, True], said
+        assert all(b"agent-1" in out for out, _ in said)
+    finally:
+        orth("down", "--now", cwd=tmp_path)

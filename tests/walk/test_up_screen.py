@@ -125,6 +125,8 @@ def test_a_second_up_watches_the_first(tmp_path: Path, tmux: Path) -> None:
             assert alive(pid)
         os.kill(pid, signal.SIGTERM)
         eventually(lambda: not alive(pid), what="the end of the first")
+        said = first.wait(lambda now: any("all stopped" in line for line in now), "its farewell")
+        assert [line for line in said if line] == ["all stopped"]
 
 
 def test_closing_the_terminal_ends_everything(tmp_path: Path, tmux: Path) -> None:
@@ -133,3 +135,39 @@ def test_closing_the_terminal_ends_everything(tmp_path: Path, tmux: Path) -> Non
         processes = family(keeper(tmp_path))
         assert len(processes) >= 4
     eventually(lambda: not left_of(processes), what="the end of everything")
+
+
+PATIENT_JOB = """
+import time
+from pathlib import Path
+from orth import Executor
+app = Executor("patient")
+
+
+@app.job(schedule="0 0 0 1 1 ?")
+def wait():
+    Path("begun").touch()
+    while not Path("go").exists():
+        time.sleep(0.05)
+    time.sleep(2)  # long enough for several pictures
+    Path("ended").touch()
+"""
+
+
+def test_what_runs_is_not_cut_when_the_terminal_of_a_draining_one_is_closed(tmp_path: Path, tmux: Path) -> None:
+    (tmp_path / "jobs.py").write_text(PATIENT_JOB)
+    with Terminal(tmux, f"{UP} --port 0 --coordinators 1 --agents 1", tmp_path) as terminal:
+        terminal.wait(lambda now: "● Idle" in row(now, "agent-1") and "● Running" in row(now, "console"), "all running")
+        processes = family(keeper(tmp_path))
+        terminal.press("t")
+        eventually((tmp_path / "begun").exists, what="the execution")
+        choose(terminal, "agent-1")
+        terminal.press("d")
+        terminal.wait(lambda now: "Draining" in row(now, "agent-1"), "agent-1 draining")
+        terminal.press("d")
+    log = tmp_path / ".orth" / "up.log"
+    eventually(lambda: "console stopped" in log.read_text(), what="the end of the console")
+    (tmp_path / "go").touch()
+    eventually((tmp_path / "ended").exists, what="the end of the execution")
+    eventually(lambda: not left_of(processes), what="the end of everything")
+    assert log.read_text().splitlines()[-1] == "up | all stopped"

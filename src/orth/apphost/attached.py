@@ -5,13 +5,13 @@
 
 import asyncio
 import signal
-import sys
 import threading
 
 from orth.apphost.control import ask, watch
 from orth.apphost.front import Front
 from orth.apphost.lines import LastLines, Line
 from orth.apphost.place import Place
+from orth.apphost.screen import say
 from orth.apphost.snapshot import Snapshot
 from orth.apphost.viewing import Do, Wish
 from orth.clock import Clock
@@ -26,7 +26,7 @@ async def attach(place: Place, clock: Clock) -> int:
         await watching.run()
     finally:
         for line in watching.farewell:
-            sys.stdout.write(line + "\n")
+            say(line)
     return 0
 
 

@@ -8,6 +8,7 @@ A client that does not read is dropped; nobody waits for it.
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from orth.apphost.place import Place
 from orth.apphost.snapshot import Snapshot
 from orth.apphost.viewing import Do, Wish
 from orth.clock import Clock
-from orth.errors import CannotStart, Invalid, Unavailable
+from orth.errors import CannotStart, Invalid, OrthError, Unavailable
 
 _PAUSE = 0.25
 _UNREAD = 1024 * 1024
@@ -70,12 +71,15 @@ class Control:
         task = asyncio.current_task()
         assert task is not None
         self._clients.add(task)
+        left = asyncio.Event()
+        looking: asyncio.Task[None] | None = None
         try:
             if self.clients <= _MOST_CLIENTS:
                 async with asyncio.timeout(_ANSWER_WITHIN):
                     request = json.loads(await reader.readline())
-                async for answer in self._answers(request if isinstance(request, dict) else {}):
-                    if reader.at_eof() or writer.transport.is_closing():  # it has left
+                looking = asyncio.create_task(_look_for_the_end(reader, left))
+                async for answer in self._answers(request if isinstance(request, dict) else {}, left):
+                    if left.is_set() or reader.at_eof() or writer.transport.is_closing():
                         return
                     writer.write(json.dumps(answer).encode() + b"\n")
                     if writer.transport.get_write_buffer_size() > _UNREAD:
@@ -83,24 +87,32 @@ class Control:
         except (OSError, ValueError, Invalid):  # silence is a TimeoutError, which is an OSError
             return
         finally:
+            if looking is not None:
+                looking.cancel()
             self._clients.discard(task)
             writer.close()
 
-    async def _answers(self, request: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def _answers(self, request: dict[str, Any], left: asyncio.Event) -> AsyncIterator[dict[str, Any]]:
         match request.get("do"):
             case "show":
                 yield {"snapshot": self._served.snapshot().to_json()}
             case "watch":
-                async for answer in self._watched():
+                async for answer in self._watched(left):
                     yield answer
             case "down":
                 self._served.down(bool(request.get("now")))
                 yield {"said": "stopping"}
             case _:
-                yield {"said": await self._served.carry_out(_wish(request))}
+                yield {"said": await self._carried_out(_wish(request))}
 
-    async def _watched(self) -> AsyncIterator[dict[str, Any]]:
-        never = asyncio.Event()
+    async def _carried_out(self, wish: Wish) -> str:
+        """What was done, or why it was not."""
+        try:
+            return await self._served.carry_out(wish)
+        except OrthError as error:
+            return str(error)
+
+    async def _watched(self, left: asyncio.Event) -> AsyncIterator[dict[str, Any]]:
         seen = max(0, self._served.lines.count - _FIRST_LINES)
         while True:
             lines, seen = self._served.lines.since(seen), self._served.lines.count
@@ -108,7 +120,15 @@ class Control:
                 "snapshot": self._served.snapshot().to_json(),
                 "lines": [[line.name, line.text] for line in lines],
             }
-            await self._clock.sleep_unless(never, _PAUSE)
+            await self._clock.sleep_unless(left, _PAUSE)
+
+
+async def _look_for_the_end(reader: asyncio.StreamReader, left: asyncio.Event) -> None:
+    """Whoever leaves makes room at once, not when the next answer is due."""
+    with suppress(OSError):
+        while await reader.read(_LONGEST_REQUEST):
+            pass
+    left.set()
 
 
 def _wish(request: dict[str, Any]) -> Wish:

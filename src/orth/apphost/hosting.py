@@ -21,6 +21,7 @@ from orth.apphost.looking import Looking
 from orth.apphost.place import Place, Standing
 from orth.apphost.processes import Tell
 from orth.apphost.resources import Kind, Topology
+from orth.apphost.screen import silence
 from orth.apphost.snapshot import Snapshot, row_of
 from orth.apphost.trust import Web
 from orth.apphost.viewing import Do, Wish
@@ -88,8 +89,10 @@ class Host:
 
     async def run(self) -> int:
         logging.basicConfig(handlers=[OwnLog(self.tell)], level=logging.WARNING, force=True)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, self.interrupt)
+        # The window was closed. Never at once: that may be how the person leaves after a first Ctrl+C.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.go_down, False)
         served = Served(self.snapshot, self._lines, self.carry_out, self.go_down)
         loops = [self.keeping, self.looking, *([self._front] if self._manner.screen else [])]
         async with AsyncExitStack() as stack:
@@ -97,11 +100,8 @@ class Host:
             await stack.enter_async_context(lead_on(self._topology.dashboard_port, self._topology.console_url))
             tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
             story = asyncio.create_task(self._story())
-            done, _ = await asyncio.wait([story, *tasks], return_when=asyncio.FIRST_COMPLETED)
             try:
-                if story not in done:  # a loop crashed: that is a bug, and nothing may stay behind
-                    self._now.set()
-                    await self._kill_all()
+                await self._told(story, *tasks)
                 return await story
             finally:
                 story.cancel()
@@ -109,6 +109,18 @@ class Host:
                     loop.stop()
                 await asyncio.gather(*tasks)
                 self._file.close()
+
+    async def _told(self, story: asyncio.Task[int], keeping: asyncio.Task[None], *others: asyncio.Task[None]) -> None:
+        """Wait for the end of the story. A loop that ends before has crashed, which is a bug: without those who only
+        look, all still goes down in good order; without the one who keeps the processes, at once.
+        """
+        await asyncio.wait([story, keeping, *others], return_when=asyncio.FIRST_COMPLETED)
+        if not story.done() and not keeping.done():
+            self.go_down(False)
+            await asyncio.wait([story, keeping], return_when=asyncio.FIRST_COMPLETED)
+        if not story.done():
+            self._now.set()
+            await self._kill_all()
 
     def interrupt(self) -> None:
         """Once: stop in good order. Twice: at once."""
@@ -253,8 +265,9 @@ class Host:
         try:
             sys.stdout.write(shown + "\n")
             sys.stdout.flush()
-        except OSError:  # whoever read this has left
+        except OSError:
             self._unheard = True
+            silence(sys.stdout)
             self.go_down(False)
 
     def _welcome(self, took: float) -> None:
@@ -318,10 +331,10 @@ def _carried_out(keeper: Keeper, do: Do) -> str:
     if do is Do.DRAIN:
         keeper.want_stop(drain=True)
         return f"drain {name}"
-    if keeper.is_down:
+    if keeper.state is State.STOPPED:
         keeper.want_start()
         return f"start {name}"
-    keeper.want_stop()
+    keeper.want_stop()  # also one that is down and would be started by itself
     return f"stop {name}"
 
 

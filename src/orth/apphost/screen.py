@@ -1,10 +1,11 @@
 """The terminal: the other screen buffer, one frame after the other drawn in place, and the keys.
 
 The terminal is given back as it was, however the program leaves. Signals stay the terminal's business: Ctrl+C sends
-SIGINT.
+SIGINT. A terminal that is gone ends the picture and nothing else.
 """
 
 import asyncio
+import io
 import os
 import sys
 import termios
@@ -29,6 +30,24 @@ def is_terminal(environment: Mapping[str, str]) -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and environment.get("TERM", "dumb") != "dumb"
 
 
+def silence(out: TextIO) -> None:
+    """The terminal is gone, or whoever read this has left: what waits to be written, and all that follows, goes
+    nowhere.
+    """
+    nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nothing, out.fileno())
+    os.close(nothing)
+
+
+def say(text: str) -> None:
+    """A line for the person, if there is still one."""
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except OSError:
+        silence(sys.stdout)
+
+
 class Screen:
     """A full-screen terminal; ``with`` it. ``on_key`` hears keys in the event loop."""
 
@@ -36,7 +55,10 @@ class Screen:
         self._on_key = on_key
         self._out = out or sys.stdout
         self._in = sys.stdin.fileno()
-        self._console = Console(file=self._out, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        # Only encodes: it would touch what it writes to even while its output is captured.
+        self._console = Console(
+            file=io.StringIO(), force_terminal=True, highlight=False, markup=False, emoji=False, soft_wrap=True
+        )
         self._keyboard = Keyboard()
         self._drawn: list[str] = []
         self._size = (0, 0)
@@ -107,5 +129,5 @@ class Screen:
         try:
             self._out.write(text)
             self._out.flush()
-        except OSError:  # the terminal is gone
-            return
+        except OSError:
+            silence(self._out)

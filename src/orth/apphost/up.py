@@ -20,15 +20,17 @@ from orth.apphost.control import show
 from orth.apphost.hosting import Host, Manner, table_of
 from orth.apphost.lines import read_log
 from orth.apphost.place import Place
-from orth.apphost.screen import is_terminal
+from orth.apphost.screen import is_terminal, say
+from orth.apphost.snapshot import Snapshot
 from orth.apphost.topologies import DEMO, Ground, Layout, from_settings, plan
 from orth.clock import SystemClock
-from orth.errors import CannotStart, OrthError
+from orth.errors import CannotStart, OrthError, Unavailable
 from orth.settings import Settings, load_settings
 
 APPHOST_FILE = "apphost.py"
 _PASSWORD_FILE = "admin-password"  # noqa: S105  # the name of the file
 _LOOK_EVERY = 0.1
+_LOOKS = 100
 _LAST_LINES = 20
 
 
@@ -96,16 +98,29 @@ def bring_up(layout: Layout, choice: Choice) -> int:
 async def _hosted(host: Host, *, screen: bool) -> int:
     code = await host.run()
     if screen:
-        sys.stdout.write(host.farewell() + "\n")
+        say(host.farewell())
     return code
 
 
 def _join(place: Place, *, screen: bool) -> int:
     """Another ``orth up`` runs here: look at it."""
+    shown = _first_sight(place)
     if screen:
         return asyncio.run(attach(place, SystemClock()))
-    sys.stdout.write(f"orth up runs here already ({place.folder}); orth down ends it\n{table_of(show(place))}\n")
+    say(f"orth up runs here already ({place.folder}); orth down ends it\n{table_of(shown)}")
     return 0
+
+
+def _first_sight(place: Place) -> Snapshot:
+    """What it shows. One that has just begun does not listen yet."""
+    for _ in range(_LOOKS):
+        try:
+            return show(place)
+        except Unavailable:
+            if not place.is_held:
+                raise
+        threading.Event().wait(_LOOK_EVERY)
+    return show(place)
 
 
 def detach(choice: Choice, arguments: Sequence[str]) -> int:
@@ -124,19 +139,36 @@ def detach(choice: Choice, arguments: Sequence[str]) -> int:
             stderr=trouble,
             start_new_session=True,
         )
+    code = _started(host, place)
+    if code != 0:
+        last = [line.plain() for line in read_log(folder)[-_LAST_LINES:]]
+        sys.stderr.write("\n".join([*last, trouble_file.read_text().rstrip()]).rstrip() + "\n")
+    return code
+
+
+def _started(host: subprocess.Popen[bytes], place: Place) -> int:
+    """Wait until it is ready, and show it; the exit code."""
     while host.poll() is None:
-        try:
-            shown = show(place)
-        except OrthError:  # it does not listen yet
-            shown = None
+        shown = _shown_by(host.pid, place)
         if shown is not None and shown.phase == "running":
             sys.stdout.write(f"{table_of(shown)}\n\nconsole {shown.console}\n")
             sys.stdout.write("orth ps, orth logs -f and orth down look after it\n")
             return 0
         threading.Event().wait(_LOOK_EVERY)
-    last = [line.plain() for line in read_log(folder)[-_LAST_LINES:]]
-    sys.stderr.write("\n".join([*last, trouble_file.read_text().rstrip()]).rstrip() + "\n")
+    if place.is_held:  # another one was quicker
+        return _join(place, screen=False)
     return host.returncode or 1
+
+
+def _shown_by(pid: int, place: Place) -> Snapshot | None:
+    """What the ``orth up`` of this process shows, if it listens yet. Another one may have been quicker."""
+    standing = place.read()
+    if standing is None or standing.pid != pid:
+        return None
+    try:
+        return show(place)
+    except OrthError:
+        return None
 
 
 def _admin_password(settings: Settings, folder: Path) -> str:

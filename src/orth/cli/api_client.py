@@ -9,7 +9,8 @@ A command takes the server and the credentials with one decorator and talks in p
         with api.client() as client:
             found = client.get(f"/api/v1/executions/{execution_id}")
 
-The server is ``--server``, else ``ORTH_SERVER``, else the first of ``executor.coordinators`` in the settings. The
+The server is ``--server``, else ``ORTH_SERVER``, else the first of ``executor.coordinators`` in the settings; where
+nobody has set those, the ``orth up`` that runs in this folder (``run_here``), whose authority is trusted then. The
 credential is ``ORTH_TOKEN``, else what ``orth login`` stored for that server (``sign_ins``); a stored one that has run
 out is refreshed once and stored again. A problem the API answers with becomes an ``ApiProblem``, whose status decides
 the exit code; a server that cannot be reached is ``Unavailable``.
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from orth.cli.options import config_option
+from orth.cli.run_here import RunHere, find_run
 from orth.cli.sign_ins import SignIn, SignIns
 from orth.cli.starting import settings_of
 from orth.errors import ApiProblem, Invalid, Unavailable
@@ -52,18 +54,26 @@ class ApiChoice:
 
     @property
     def url(self) -> str:
-        """The base URL, from the option, the environment or the settings."""
-        chosen = self.server or os.environ.get("ORTH_SERVER")
-        if chosen is None:
-            chosen = settings_of({}, self.config).executor.coordinators[0]
-        if not _is_server(chosen):
-            raise Invalid(f"{chosen} is not a server.", hint="It looks like http://127.0.0.1:5080.")
-        return chosen.rstrip("/")
+        """The base URL, from the option, the environment, the settings or the ``orth up`` here."""
+        return self._found()[0]
+
+    @property
+    def run_here(self) -> RunHere | None:
+        """The ``orth up`` of this folder, if it is the one to talk to."""
+        return self._found()[1]
 
     def client(self) -> "ApiClient":
         """A client of that server with the credentials there are."""
+        url, run = self._found()
         sign_ins = SignIns.of_environment(os.environ)
-        return ApiClient(self.url, token=os.environ.get("ORTH_TOKEN"), sign_ins=sign_ins)
+        return ApiClient(
+            url, token=os.environ.get("ORTH_TOKEN"), sign_ins=sign_ins, ca_file=None if run is None else run.ca_file
+        )
+
+    def stranger(self) -> "ApiClient":
+        """A client of that server without credentials."""
+        url, run = self._found()
+        return ApiClient(url, ca_file=None if run is None else run.ca_file)
 
     def token(self) -> str | None:
         """The credential there is, as it is stored."""
@@ -72,11 +82,25 @@ class ApiChoice:
         known = SignIns.of_environment(os.environ).find(self.url)
         return None if known is None else known.access_token
 
+    def _found(self) -> tuple[str, RunHere | None]:
+        chosen, run = self.server or os.environ.get("ORTH_SERVER"), None
+        if chosen is None:
+            settings = settings_of({}, self.config)
+            run = find_run(settings)
+            chosen = settings.executor.coordinators[0] if run is None else run.api
+        if not _is_server(chosen):
+            raise Invalid(f"{chosen} is not a server.", hint="It looks like http://127.0.0.1:5080.")
+        return chosen.rstrip("/"), run
+
 
 def api_options(command: _F) -> _F:
     """The options of every command that calls the API; the command gets them as ``api``."""
 
-    @click.option("--server", metavar="URL", help="Coordinator.  [default: $ORTH_SERVER, else the settings]")
+    @click.option(
+        "--server",
+        metavar="URL",
+        help="Coordinator.  [default: $ORTH_SERVER, else the settings, else the orth up of this folder]",
+    )
     @config_option
     @functools.wraps(command)
     def with_api(*arguments: Any, server: str | None, config: Path | None, **named: Any) -> Any:
@@ -98,14 +122,20 @@ def _is_server(url: str) -> bool:
 class ApiClient(AbstractContextManager["ApiClient"]):
     """One server, for the length of one command."""
 
-    def __init__(self, url: str, *, token: str | None = None, sign_ins: SignIns | None = None) -> None:
+    def __init__(
+        self, url: str, *, token: str | None = None, sign_ins: SignIns | None = None, ca_file: Path | None = None
+    ) -> None:
+        """``ca_file`` is an authority to trust besides those of this machine."""
         import urllib3
 
+        from orth.wire.trusting import trusting
+
         self.url = url
+        self.tls = trusting(ca_file) if url.startswith("https:") else None
         self._sign_ins = sign_ins
         self._sign_in = sign_ins.find(url) if sign_ins is not None and token is None else None
         self._token = token if self._sign_in is None else self._sign_in.access_token
-        self._pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=_TIMEOUT))
+        self._pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=_TIMEOUT), ssl_context=self.tls)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -54,10 +54,12 @@ def _case(api: ApiChoice) -> "Case":
     except BadSettings as wrong:
         return Case(Settings(), SystemClock(), bad_settings=tuple(wrong.problems))
     try:
-        server, token = api.url, api.token()
+        server, token, run = api.url, api.token(), api.run_here
     except Invalid as wrong:  # an address, or a file of sign-ins, that is none
         return Case(settings, SystemClock(), bad_settings=(str(wrong),))
-    return Case(settings, SystemClock(), server=server, api_token=token)
+    if run is None:
+        return Case(settings, SystemClock(), server=server, api_token=token)
+    return Case(settings, SystemClock(), server=server, api_token=token, ca_file=run.ca_file, listening=run.listening)
 
 
 def _item(verdict: "Verdict") -> dict[str, str]:

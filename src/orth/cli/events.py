@@ -99,7 +99,7 @@ class _Feed:
     def open(self, since: int | None) -> "AbstractContextManager[LiveLine]":
         from orth.wire.live_calls import live_line
 
-        return live_line(self._client.url, headers=self._client.authorization, since=since)
+        return live_line(self._client.url, headers=self._client.authorization, since=since, tls=self._client.tls)
 
     def head(self) -> int:
         """The number of the newest event; the first question, so what is wrong for good is told here."""

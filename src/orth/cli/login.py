@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from orth.cli.api_client import ApiChoice, ApiClient, api_options
+from orth.cli.api_client import ApiChoice, api_options
 from orth.cli.sign_ins import SignIn, SignIns
 
 
@@ -23,7 +23,7 @@ def login(api: ApiChoice, username: str, password_stdin: bool) -> None:
         password = sys.stdin.readline().rstrip("\n")
     else:
         password = click.prompt(f"Password of {username} at {url}", hide_input=True, err=True)
-    with ApiClient(url) as client:
+    with api.stranger() as client:
         session = client.call("POST", "/api/v1/auth/login", body={"username": username, "password": password})
     sign_ins = SignIns.of_environment(os.environ)
     sign_ins.keep(url, SignIn(username, session["access_token"], session["refresh_token"]))

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,26 +20,27 @@ _FAILED = "Failed"
 def look_at_registry(case: Case, url: str) -> list[Verdict]:
     """Reachable, ours, and able to work."""
     try:
-        who = who_answers(url)
+        who = who_answers(url, case.ca_file)
         if who != _COORDINATOR:
-            return [_not_ours(url, who)]
-        ready = ask(f"{url}/health/ready")
+            return [_not_ours(case, url, who)]
+        ready = ask(f"{url}/health/ready", ca_file=case.ca_file)
         if ready.status != 200:
             what = (
                 f"{url}: a coordinator answers, but it cannot work: its database does not answer (HTTP {ready.status})."
             )
             return [bad(what, "Look at the check store there, and at that coordinator's log.")]
-        return [_of_list(url, ask(f"{url}/api/orchestrators", headers=bearer(case.credential())))]
+        listed = ask(f"{url}/api/orchestrators", headers=bearer(case.credential()), ca_file=case.ca_file)
+        return [_of_list(url, listed)]
     except NoAnswer as silent:
         return [nobody(url, silent)]
 
 
-def who_answers(url: str) -> str:
+def who_answers(url: str, ca_file: Path | None = None) -> str:
     """Who answers at ``url``, for people; ``NoAnswer`` if nobody does."""
-    live = ask(f"{url}/health/live")
+    live = ask(f"{url}/health/live", ca_file=ca_file)
     if live.status == 200 and isinstance(live.json, dict) and live.json.get("status") == "alive":
         return _COORDINATOR
-    health = ask(f"{url}/health")
+    health = ask(f"{url}/health", ca_file=ca_file)
     if health.status in (200, 503) and isinstance(health.json, dict) and "status" in health.json:
         return _EXECUTOR
     return _described(live)
@@ -55,14 +57,14 @@ def _described(answer: Answer) -> str:
     return f"something that is not Orth ({', '.join(facts)})"
 
 
-def _not_ours(url: str, who: str) -> Verdict:
+def _not_ours(case: Case, url: str, who: str) -> Verdict:
     if who == _EXECUTOR:
         return bad(
             f"{url}: an executor answers there, not a coordinator.",
             "Write the address of a coordinator in registry.url and executor.coordinators.",
         )
     root = _root_of(url)
-    if root != url and _is_coordinator(root):
+    if root != url and _is_coordinator(root, case.ca_file):
         return bad(f"{url}: a coordinator answers at {root}, not below it.", f"Leave the path out: {root}.")
     return bad(
         f"{url}: {who} answers.",
@@ -76,9 +78,9 @@ def _root_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _is_coordinator(url: str) -> bool:
+def _is_coordinator(url: str, ca_file: Path | None) -> bool:
     try:
-        return who_answers(url) == _COORDINATOR
+        return who_answers(url, ca_file) == _COORDINATOR
     except NoAnswer:
         return False
 
@@ -121,7 +123,8 @@ def look_at_services(case: Case, url: str) -> list[Verdict]:
     """Which services the registry lists, and which of them it has lost."""
     try:
         lists = {
-            kind: ask(f"{url}/api/{kind}", headers=bearer(case.credential())) for kind in ("orchestrators", "agents")
+            kind: ask(f"{url}/api/{kind}", headers=bearer(case.credential()), ca_file=case.ca_file)
+            for kind in ("orchestrators", "agents")
         }
     except NoAnswer as silent:
         return [not_looked_at(url, silent)]

@@ -7,10 +7,13 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import urllib3
 from urllib3 import exceptions
+
+from orth.wire.trusting import trusting
 
 PATIENCE = 3.0
 """Seconds one request may take."""
@@ -56,9 +59,10 @@ class Answer:
             return None
 
 
-def ask(url: str, *, headers: Mapping[str, str] | None = None) -> Answer:
+def ask(url: str, *, headers: Mapping[str, str] | None = None, ca_file: Path | None = None) -> Answer:
     """GET ``url``, without following redirects; ``NoAnswer`` says why there is none."""
-    pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=PATIENCE))
+    tls = trusting(ca_file) if url.startswith("https:") else None
+    pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=PATIENCE), ssl_context=tls)
     try:
         sent = {"User-Agent": _AGENT, "Accept": "application/json", **(headers or {})}
         answer = pool.request("GET", url, headers=sent, redirect=False, preload_content=False)

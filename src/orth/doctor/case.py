@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from orth.clock import Clock
@@ -22,13 +23,19 @@ class Case:
     clock: Clock
     server: str | None = None
     api_token: str | None = None
+    ca_file: Path | None = None
+    """An authority to trust besides those of this machine."""
+    listening: tuple[str, ...] = ()
+    """Where the processes of the ``orth up`` of this folder listen, if that is what is examined; else the settings say
+    where."""
     bad_settings: tuple[str, ...] = ()
     """Why the settings could not be read; then ``settings`` are the defaults, and only the machine is looked at."""
 
     @property
     def coordinators(self) -> tuple[str, ...]:
         """Where coordinators are said to be, each once."""
-        named = (*((self.server,) if self.server else ()), *self.settings.executor.coordinators)
+        configured = () if self.listening else self.settings.executor.coordinators
+        named = (*((self.server,) if self.server else ()), *configured)
         return tuple(dict.fromkeys(_root(url) for url in named))
 
     @property

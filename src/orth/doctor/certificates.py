@@ -9,6 +9,7 @@ from orth.doctor.asking import PATIENCE
 from orth.doctor.case import Case
 from orth.doctor.validity import NoCertificate, Validity, validity
 from orth.doctor.verdicts import Verdict, bad, ok, warn
+from orth.wire.trusting import trusting
 
 _DAY = 86_400_000
 _SOON = 30 * _DAY
@@ -23,7 +24,7 @@ def configured_certificates(case: Case) -> list[str]:
     settings = case.settings
     urls = (*case.answerers, settings.coordinator.url, settings.executor.address, settings.console.base_url)
     named = [url for url in urls if url and url.startswith("https:")]
-    named += [str(file) for file in (settings.alarms.ca_file, settings.security.tls_certificate) if file]
+    named += [str(file) for file in (settings.alarms.ca_file, settings.security.tls_certificate, case.ca_file) if file]
     return list(dict.fromkeys(named)) or [""]
 
 
@@ -31,7 +32,7 @@ def look_at_certificate(case: Case, subject: str) -> list[Verdict]:
     if not subject:
         return [ok("No https address and no certificate is configured.")]
     if subject.startswith("https:"):
-        return [_of_address(subject, case.clock.now())]
+        return [_of_address(subject, case.clock.now(), case.ca_file)]
     verdicts = _of_file(Path(subject), case.clock.now())
     security = case.settings.security
     if subject == str(security.tls_certificate) and verdicts[0].state != "bad":
@@ -70,9 +71,9 @@ def _of_file(file: Path, now: int) -> list[Verdict]:
     return [judge_validity(str(file), min(found, key=lambda one: one.ends), now)]
 
 
-def _of_address(url: str, now: int) -> Verdict:
+def _of_address(url: str, now: int, ca_file: Path | None) -> Verdict:
     try:
-        return judge_validity(url, validity(_shown(url, trusting=False)), now)
+        return judge_validity(url, validity(_shown(url, trusting(ca_file))), now)
     except ssl.SSLCertVerificationError as refused:
         return _refused(url, refused.verify_message, now)
     except ssl.SSLError as error:
@@ -86,7 +87,7 @@ def _of_address(url: str, now: int) -> Verdict:
 def _refused(url: str, reason: str, now: int) -> Verdict:
     """A certificate that this machine does not accept: first whether its time is over."""
     try:
-        verdict = judge_validity(url, validity(_shown(url, trusting=True)), now)
+        verdict = judge_validity(url, validity(_shown(url, _anybody())), now)
     except (OSError, NoCertificate, ValueError):
         verdict = ok("")
     if verdict.state == "bad":
@@ -113,13 +114,16 @@ def _days(span: int) -> str:
     return f"{days} days" if days != 1 else "1 day"
 
 
-def _shown(url: str, *, trusting: bool) -> bytes:
-    """The certificate an address shows; unless ``trusting``, only one that this machine accepts."""
-    parts = urlsplit(url)
+def _anybody() -> ssl.SSLContext:
     context = ssl.create_default_context()
-    if trusting:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _shown(url: str, context: ssl.SSLContext) -> bytes:
+    """The certificate an address shows, if ``context`` accepts it."""
+    parts = urlsplit(url)
     host = parts.hostname or ""
     with (
         socket.create_connection((host, parts.port or 443), timeout=PATIENCE) as line,

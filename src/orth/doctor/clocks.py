@@ -7,7 +7,6 @@ second is all that can be said.
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from orth.clock import Clock
 from orth.doctor.answering import not_looked_at
 from orth.doctor.asking import Answer, NoAnswer, ask
 from orth.doctor.case import Case
@@ -29,7 +28,7 @@ class Offset:
 
 def look_at_clock(case: Case, url: str) -> list[Verdict]:
     try:
-        samples = [offset for _ in range(_SAMPLES) if (offset := _sample(url, case.clock)) is not None]
+        samples = [offset for _ in range(_SAMPLES) if (offset := _sample(case, url)) is not None]
     except NoAnswer as silent:
         return [not_looked_at(url, silent)]
     if not samples:
@@ -49,9 +48,10 @@ def judge_offset(url: str, offset: Offset) -> Verdict:
     return ok(f"{said}.")
 
 
-def _sample(url: str, clock: Clock) -> Offset | None:
+def _sample(case: Case, url: str) -> Offset | None:
+    clock = case.clock
     began, sent = clock.now(), clock.monotonic()
-    answer = ask(f"{url}/health/live")
+    answer = ask(f"{url}/health/live", ca_file=case.ca_file)
     trip = clock.monotonic() - sent
     said = _said(answer)
     if said is None:

@@ -8,6 +8,7 @@ from orth.doctor.case import Case
 from orth.doctor.verdicts import Verdict, bad, ok, warn
 from orth.errors import Unavailable
 from orth.wire.live_calls import LiveRefused, live_line
+from orth.wire.trusting import trusting
 
 STRANGER = "https://another-site.invalid"
 _REFUSED_BY_BROWSERS = frozenset(
@@ -18,7 +19,7 @@ _REFUSED_BY_BROWSERS = frozenset(
 
 def look_at_origins(case: Case, url: str) -> list[Verdict]:
     try:
-        ask(f"{url}/health/live")
+        ask(f"{url}/health/live", ca_file=case.ca_file)
         stranger = _knock(case, url, STRANGER)
         if stranger == 404:
             return [warn(f"{url}: it has no live socket at /ws.", "See the check registry.")]
@@ -74,7 +75,9 @@ def _of_port(page: str) -> Verdict:
 def _knock(case: Case, url: str, origin: str) -> int:
     """The status with which a socket for a page of ``origin`` is answered; 101 means that it was opened."""
     try:
-        with live_line(url, headers=bearer(case.credential()), origin=origin, patience=PATIENCE):
+        with live_line(
+            url, headers=bearer(case.credential()), origin=origin, patience=PATIENCE, tls=trusting(case.ca_file)
+        ):
             return 101
     except LiveRefused as refused:
         return refused.status

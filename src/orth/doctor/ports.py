@@ -2,6 +2,7 @@
 
 import errno
 import socket
+from pathlib import Path
 
 from orth.doctor.answering import who_answers
 from orth.doctor.asking import NoAnswer, Silence
@@ -16,13 +17,15 @@ _UNTRUSTED = "somebody unknown"
 
 def configured_ports(case: Case) -> list[str]:
     """Where processes of these settings listen, as ``HOST:PORT``."""
+    if case.listening:
+        return list(case.listening)
     settings = case.settings
     listened = [settings.coordinator.listen]
     listened += [settings.executor.listen] if settings.executor.transport == "push" else []
     return list(dict.fromkeys(map(str, listened)))
 
 
-def look_at_port(_case: Case, written: str) -> list[Verdict]:
+def look_at_port(case: Case, written: str) -> list[Verdict]:
     listen = Address.parse(written)
     if listen.port == 0:
         return [ok(f"{listen}: any free port is taken.")]
@@ -30,7 +33,7 @@ def look_at_port(_case: Case, written: str) -> list[Verdict]:
     if trouble is None:
         return [ok(f"{listen} is free.")]
     if trouble == errno.EADDRINUSE:
-        return [_taken(listen)]
+        return [_taken(case, listen)]
     if trouble == errno.EACCES:
         return [bad(f"{listen}: this user may not listen there.", "Choose a port above 1023, or grant the right.")]
     if trouble == errno.EADDRNOTAVAIL:
@@ -54,10 +57,10 @@ def _trouble(listen: Address) -> int | None:
     return None
 
 
-def _taken(listen: Address) -> Verdict:
+def _taken(case: Case, listen: Address) -> Verdict:
     holder = who_listens(listen.port)
     by = f"by {holder}" if holder else "by another network namespace or user"
-    who = _who(listen)
+    who = _who(listen, case.ca_file)
     if who in _OURS:
         return ok(f"{listen} is taken {by}: {who} of Orth answers there.")
     if who == _UNTRUSTED:
@@ -68,11 +71,11 @@ def _taken(listen: Address) -> Verdict:
     )
 
 
-def _who(listen: Address) -> str:
+def _who(listen: Address, ca_file: Path | None) -> str:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(listen.host, listen.host)  # noqa: S104 - recognised, not bound
     for scheme in ("http", "https"):
         try:
-            return who_answers(f"{scheme}://{Address(host, listen.port)}")
+            return who_answers(f"{scheme}://{Address(host, listen.port)}", ca_file)
         except NoAnswer as silent:
             if silent.silence is Silence.CERTIFICATE:
                 return _UNTRUSTED

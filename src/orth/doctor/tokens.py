@@ -16,7 +16,7 @@ def look_at_access_token(case: Case, url: str) -> list[Verdict]:
             return []
         return [bad(why.message, why.hint or "Set security.access_token.")]
     try:
-        answer = ask(f"{url}/api/agents", headers={"ORTH-ACCESS-TOKEN": token})
+        answer = ask(f"{url}/api/agents", headers={"ORTH-ACCESS-TOKEN": token}, ca_file=case.ca_file)
     except NoAnswer as silent:
         return [not_looked_at(url, silent)]
     if answer.status == 200:
@@ -36,7 +36,7 @@ def look_at_api_token(case: Case, url: str) -> list[Verdict]:
     if case.api_token is None:
         return [ok(f"{url}: nobody is signed in here, which only commands that call the API need.")]
     try:
-        answer = ask(f"{url}/api/v1/cluster", headers=bearer(case.api_token))
+        answer = ask(f"{url}/api/v1/cluster", headers=bearer(case.api_token), ca_file=case.ca_file)
     except NoAnswer as silent:
         return [not_looked_at(url, silent)]
     if answer.status == 200:

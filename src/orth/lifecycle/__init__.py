@@ -13,8 +13,8 @@ no such endpoint, overload, refusal, an answer that cannot be read. Without a re
 attempt until the settings change.
 
 ``client`` speaks HTTP, ``aside`` does so beside the event loop without holding up the end of the process, and ``line``
-puts one ``breaker`` in front of all calls: after a long row of failures the registry is left alone for a cooldown, then
-one call probes.
+puts a ``breaker`` in front of registering and another in front of questions: after a long row of failures the registry
+is left alone for a cooldown, then one call probes. No attempt to register waits for that.
 
 ``discovery`` asks the registry which coordinators run, and gives an executor an order of its own among them.
 ``reloading`` takes over changed addresses without a restart. ``metrics`` counts. ``attendance`` puts the parts together

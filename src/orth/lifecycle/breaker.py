@@ -50,10 +50,11 @@ class Breaker:
         self.failures, self.state = 0, Circuit.CLOSED
         return changed
 
-    def failed(self, now: float) -> bool:
-        """True when that opened the circuit."""
+    def failed(self, now: float, *, may_open: bool = True) -> bool:
+        """True when that opened the circuit. A failure that may not open it counts all the same."""
         self.failures += 1
-        if self.state is Circuit.OPEN or (self.state is Circuit.CLOSED and self.failures < self.after):
+        enough = may_open and self.failures >= self.after
+        if self.state is Circuit.OPEN or (self.state is Circuit.CLOSED and not enough):
             return False
         self.state, self.open_until = Circuit.OPEN, now + self.cooldown
         return True

@@ -69,10 +69,10 @@ class Discovery(Loop):
         """Told the id of the orchestrator this executor talks to."""
 
     async def turn(self) -> float:
-        if not self._line.api.addresses or not self._line.passes:
+        if not self._line.api.addresses or not self._line.may_ask:
             return _SOON
         try:
-            listed = await self._line.call(RegistryApi.orchestrators)
+            listed = await self._line.ask(RegistryApi.orchestrators)
         except Abandoned:
             return _SOON
         except RegistryTrouble as trouble:

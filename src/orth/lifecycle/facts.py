@@ -159,6 +159,13 @@ class RegistrationFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RegistrationNotTried(RegistrationFailed):
+    """Told in the same words where the attempts cannot even be made; the error that says why came before."""
+
+    level = logging.WARNING
+
+
+@dataclass(frozen=True, slots=True)
 class RunningUnregistered(Event):
     """The process works on without being known; attempts go on in the background where that makes sense."""
 
@@ -241,6 +248,16 @@ class ForgottenByRegistry(Event):
 
     level = logging.WARNING
     sentence = "The registry does not know {kind} {id}. Attempting re-registration..."
+    kind: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationDropped(Event):
+    """The id counts no longer: the process registers anew, for whatever reason."""
+
+    level = logging.DEBUG
+    sentence = "No longer registered as {kind} {id}"
     kind: str
     id: str
 

@@ -58,8 +58,7 @@ _CIRCUITS: Mapping[type[Event], Circuit] = {
 }
 _REGISTERED: Mapping[type[Event], bool] = {
     facts.RegistrationSucceeded: True,
-    facts.HeartbeatsLost: False,
-    facts.ForgottenByRegistry: False,
+    facts.RegistrationDropped: False,
     facts.Unregistered: False,
 }
 

@@ -139,7 +139,8 @@ class Presence(Loop):
                 else facts.RegistryNotConfigured(Cause.CONFIGURATION, self._rules.missing)
             )
             self.events.emit(missing)
-            self.events.emit(facts.RunningUnregistered(self._me.kind, 0))
+            self.events.emit(facts.RegistrationNotTried(self._rules.ladder.attempts))
+            self.events.emit(facts.RunningUnregistered(self._me.kind, self._rules.ladder.attempts))
         return False
 
     async def _do_what_is_due(self) -> None:
@@ -185,6 +186,8 @@ class Presence(Loop):
 
     def _start_over(self) -> None:
         """From the first attempt on: at once, unless the last one was a moment ago."""
+        if self.id is not None:
+            self.events.emit(facts.RegistrationDropped(self._me.kind, self.id))
         self.id = self._said = None
         self._attempt = self._failed_beats = 0
         earliest = max(self.clock.monotonic(), self._last_attempt + self._rules.ladder.shortest)
@@ -198,7 +201,7 @@ class Presence(Loop):
         attempted = facts.RegistrationAttempted(self._attempt, ladder.attempts)
         self.events.emit(attempted if in_ladder else facts.RegistrationTriedAgain(self._attempt))
         try:
-            me, given = await self._line.call(self._introduce)
+            me, given = await self._line.call(self._introduce, may_open=self._attempt >= ladder.attempts)
         except RegistryTrouble as trouble:
             self._plan_next(trouble)
         else:

@@ -169,7 +169,8 @@ class RegistrySection(Section):
         10, "Calls in a row that fail before the registry is left alone for a while: more than the first attempts."
     )
     breaker_cooldown: Duration = _setting(
-        timedelta(minutes=5), "How long it is left alone before one call probes whether it is back."
+        timedelta(minutes=5),
+        "How long it is left alone before one call probes whether it is back; never past the next attempt to register.",
     )
     discover: Duration = _setting(_seconds(30), "How often an executor asks registry.url which coordinators there are.")
     forget_after: Duration = _setting(

@@ -7,6 +7,7 @@ Only when so many were missed that they are no longer kept does a snapshot of al
 
 import json
 import socket
+import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -80,9 +81,16 @@ class LiveLine:
 
 @contextmanager
 def live_line(
-    url: str, *, headers: Mapping[str, str], since: int | None = None, origin: str | None = None, patience: float = 10.0
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    since: int | None = None,
+    origin: str | None = None,
+    patience: float = 10.0,
+    tls: ssl.SSLContext | None = None,
 ) -> Iterator[LiveLine]:
     """A connection to the socket of the coordinator at ``url``; what came after ``since`` comes first.
+    ``tls`` says whom to trust at an https address, if not just this machine's authorities.
 
     ``LiveRefused`` if it does not let us in, ``Unavailable`` if it cannot be reached.
     """
@@ -92,6 +100,7 @@ def live_line(
         _opening(url),
         connect(
             f"ws{url.removeprefix('http')}{PATH}{wanted}",
+            ssl=tls if url.startswith("https:") else None,
             sock=line,  # ours: a proxy of the environment is not for calls to our own coordinators
             origin=None if origin is None else Origin(origin),
             additional_headers=headers,

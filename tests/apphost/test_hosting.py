@@ -1,0 +1,47 @@
+"""What a person asks a running ``orth up`` for."""
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from orth.apphost.hosting import Host, Manner
+from orth.apphost.keeping import State
+from orth.apphost.place import Place
+from orth.apphost.resources import Kind, Resource, Topology
+from orth.apphost.viewing import Do, Wish
+from orth.errors import NotFound
+from orth.testing import ManualClock
+
+STOP_OR_START = Wish(Do.STOP_OR_START, "a")
+
+
+def host_of(folder: Path, clock: ManualClock, code: str) -> Host:
+    resource = Resource("a", Kind.COORDINATOR, (sys.executable, "-c", code), {}, "http://127.0.0.1:1", 1)
+    manner = Manner(
+        screen=False, quiet=True, kept=True, ready_within=30.0, password_file=folder / "password", password=""
+    )
+    return Host(Topology("test", (resource,)), Place(folder), manner, clock)
+
+
+async def test_one_that_would_be_started_again_is_stopped_and_then_started(tmp_path: Path) -> None:
+    clock = ManualClock()
+    host = host_of(tmp_path, clock, "raise SystemExit(3)")
+    keeper, deadline = host.keeping.keepers["a"], time.monotonic() + 20
+    while keeper.state is not State.CRASHED:
+        assert time.monotonic() < deadline
+        await host.keeping.turn()
+        if keeper.child is not None:
+            await keeper.child.wait()
+    assert await host.carry_out(STOP_OR_START) == "stop a"
+    clock.move(100)
+    await host.keeping.turn()
+    assert (keeper.state, keeper.child) == (State.STOPPED, None)
+    assert await host.carry_out(STOP_OR_START) == "start a"
+    assert keeper.state is State.WAITING
+
+
+async def test_one_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        await host_of(tmp_path, ManualClock(), "").carry_out(Wish(Do.KILL, "b"))
