@@ -5,6 +5,7 @@ reason says what to install.
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,6 +31,12 @@ class StartServer(Protocol):
     """The type of the fixture ``start_server``."""
 
     def __call__(self, kind: type[S], *, durable: bool = False) -> S: ...
+
+
+def pytest_configure() -> None:
+    """A shell that runs us in the background has SIGINT ignored, and whatever we start would ignore it as well."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
