@@ -1,0 +1,8 @@
+"""The audit, and secrets of jobs."""
+
+revision = "0008"
+down_revision = "0007"
+
+
+def upgrade() -> None:
+    pass
