@@ -13,22 +13,23 @@ ARGS ?=
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet \
 	--constraint constraints.txt --build-constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
-CONSOLE_SOURCES := $(shell find console -type f -not -path '*/node_modules/*' -not -path '*/dist/*' 2>/dev/null)
+CONSOLE_SOURCES := $(shell find console -type f -not -path '*/node_modules/*' \
+	-not -path '*/dist/*' -not -path '*/build/*' -not -name schema.d.ts 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install up test lint servers bench faults console clean
+.PHONY: help install up test lint servers bench faults console console-check console-shots audit clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | sort -u | awk -F '\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | sort -u | awk -F '\t' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 install: $(VENV)/.installed ## Install Orth in .venv, so that .venv/bin/orth works
 
 up: install console ## Start Orth on this machine, with the demo jobs
 	@$(BIN)/orth up $(ARGS)
 
-test: $(VENV)/.development servers lint ## Run everything: lint, then all tests
+test: $(VENV)/.development servers lint console-check console ## Run everything: lint, then all tests
 	@$(PYTEST) $(ARGS)
 
 lint: $(VENV)/.development ## Check style, types and who imports whom
@@ -37,7 +38,7 @@ lint: $(VENV)/.development ## Check style, types and who imports whom
 	@$(BIN)/mypy --no-error-summary
 	@report=$$($(BIN)/lint-imports --no-logo) || { echo "$$report"; exit 1; }
 
-servers: $(VENV)/.python ## Install what tests start (PostgreSQL, MariaDB, Redis, Node.js, PHP, tmux), where missing and permitted
+servers: $(VENV)/.python ## Install what tests start (PostgreSQL, MariaDB, Redis, Node.js, PHP, tmux, Chromium), where missing and permitted
 	@tools/system_packages.sh $(BIN)/python
 
 bench: $(VENV)/.development ## Run the benchmarks
@@ -47,15 +48,19 @@ faults: $(VENV)/.development servers ## Run the fault tests in their long form
 	@if [ -d tests/faults ]; then ORTH_TEST_FAULTS=long $(PYTEST) --timeout 3600 tests/faults tests/coordinator/test_ending_machine.py tests/coordinator/test_planning_ahead_model.py $(ARGS); \
 	else echo "There are no fault tests yet."; fi
 
-ifneq ($(wildcard console/package.json),)
-console: $(VENV)/.console
-else
-console: ## Build the console
-	@echo "There are no console sources yet."
-endif
+console: $(VENV)/.console ## Build the console
+
+console-check: $(VENV)/.installed ## Check the console: style, types against the API, texts, tests of its parts
+	@tools/build_console.sh $(VENV) check
+
+console-shots: $(VENV)/.development servers console ## Make pictures of every page of the console, in console/build/shots
+	@$(BIN)/python -m tests.console.shots console/build/shots
+
+audit: $(VENV)/.development ## Look for known vulnerabilities in what Orth depends on
+	@$(BIN)/python tools/vulnerabilities.py $(VENV)
 
 clean: ## Remove .venv and everything built; data in .orth stays
-	@rm -rf $(VENV) dist build console/dist console/node_modules src/orth/coordinator/http/console
+	@rm -rf $(VENV) dist build console/dist console/build console/node_modules src/orth/coordinator/http/console
 	@rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -76,7 +81,7 @@ $(VENV)/.development: $(VENV)/.installed
 	@$(PIP_INSTALL) --group dev
 	@touch $@
 
-$(VENV)/.console: $(VENV)/.python tools/build_console.sh $(CONSOLE_SOURCES)
+$(VENV)/.console: $(VENV)/.installed tools/build_console.sh $(CONSOLE_SOURCES)
 	@echo "Building the console"
 	@tools/build_console.sh $(VENV)
 	@touch $@

@@ -2,16 +2,20 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orth import http_guard
-from orth.serving import Server, bound
-from orth.settings import Address
+from orth.apphost.certificates import development_certificates
+from orth.apphost.topologies import from_settings
+from orth.serving import Server, Tls, bound
+from orth.settings import Address, Settings
 
 Answer = tuple[int, bytes]
 
@@ -230,6 +234,25 @@ async def test_a_stop_does_not_wait_for_what_nobody_reads() -> None:
         async with asyncio.timeout(5):
             assert (await reader.read()).startswith(b"HTTP/1.1 413")
     writer.close()
+
+
+async def test_a_stop_does_not_wait_for_the_farewell_of_idle_tls_connections(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings()
+    files = development_certificates(from_settings(settings, "jobs"), settings, tmp_path)
+    trusting = ssl.create_default_context(cafile=str(files.ca))
+
+    def answered(port: int) -> ssl.SSLSocket:
+        connection = trusting.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="localhost")
+        connection.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        return connection
+
+    async with serving(echo, tls=Tls(files.certificate, files.key)) as port:
+        kept = await asyncio.to_thread(answered, port)
+    with kept:
+        assert [record.getMessage() for record in caplog.records] == []
 
 
 @pytest.mark.usefixtures("impatient")

@@ -117,6 +117,18 @@ class TooBusy(OrthError):
 
     status = 429
     kind = "too-busy"
+    retry_after = 5
+    """Seconds."""
+
+
+class TooManyTries(TooBusy):
+    """Somebody has tried to sign in too often."""
+
+    kind = "too-many-tries"
+
+    def __init__(self, wait_ms: int) -> None:
+        self.retry_after = max(1, -(-wait_ms // 1000))
+        super().__init__("Too many tries to sign in.", hint=f"Try again in {self.retry_after} s.")
 
 
 class Unavailable(OrthError):
@@ -124,6 +136,7 @@ class Unavailable(OrthError):
 
     status = 503
     kind = "unavailable"
+    retry_after = 5
 
 
 class StoreUnavailable(Unavailable):

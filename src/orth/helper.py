@@ -64,6 +64,14 @@ def get_shard_total() -> int:
     return context.shard_total if context else -1
 
 
+def get_secret(name: str) -> str | None:
+    """The value of a secret that the job names; ``None`` when it does not name it."""
+    context = _here()
+    if isinstance(context, Inherited):
+        return os.environ.get(name)
+    return context.secrets.get(name) if context else None
+
+
 def log(pattern: str | BaseException, *values: object) -> bool:
     """Write to the execution's log; each ``{}`` stands for the next value, an exception for its traceback."""
     context = _here()

@@ -187,8 +187,15 @@ class GuardedHttp(HttpToolsProtocol):
     def shutdown(self) -> None:
         if self._lingering:
             self.transport.close()
+        elif self._is_idle() and self.transport.get_extra_info("ssl_object") is not None:
+            # Closing would wait for the other side's farewell, and who keeps a connection for later reads nothing.
+            self.transport.abort()
         else:
             super().shutdown()
+
+    def _is_idle(self) -> bool:
+        """Whether nothing is asked and nothing is owed."""
+        return not self._open and not self._answering()
 
     def hang_up(self) -> None:
         """Close the connection; if a request is still coming in, only when the caller has, or has had the time to."""

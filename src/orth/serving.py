@@ -32,10 +32,13 @@ _MESSAGE_LIMIT = 64 * 1024
 """Bytes of a message that comes over a WebSocket."""
 _PING_EVERY = 20.0
 _STOPS = (signal.SIGTERM, signal.SIGINT)
+STAND_ASIDE = signal.SIGUSR1
+"""Asks a coordinator to lead no more: all are about to stop."""
 _WITHOUT_US: dict[signal.Signals, Any] = {
     signal.SIGTERM: signal.SIG_DFL,
     signal.SIGINT: signal.default_int_handler,
     signal.SIGHUP: signal.SIG_DFL,
+    STAND_ASIDE: signal.SIG_DFL,
 }
 
 
@@ -78,6 +81,8 @@ class Tls(NamedTuple):
 
     certificate: Path
     key: Path
+    client_authority: Path | None = None
+    """Who vouches for those who may connect; None: anybody may."""
 
 
 def tls_of(settings: Settings) -> Tls | None:
@@ -90,7 +95,20 @@ def tls_of(settings: Settings) -> Tls | None:
     except OSError as error:
         hint = "Correct security.tls_certificate and security.tls_key."
         raise CannotStart(f"No TLS with {certificate} and {key}: {error.strerror or error}.", hint=hint) from None
-    return Tls(certificate, key)
+    return Tls(certificate, key, _client_authority(settings))
+
+
+def _client_authority(settings: Settings) -> Path | None:
+    """The file, tried, if those who connect have to show a certificate."""
+    authority = settings.security.tls_client_ca
+    if not settings.security.tls_verify_clients or authority is None:
+        return None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(authority)
+    except OSError as error:
+        hint = "Correct security.tls_client_ca."
+        raise CannotStart(f"No authority in {authority}: {error.strerror or error}.", hint=hint) from None
+    return authority
 
 
 class Config(uvicorn.Config):
@@ -148,6 +166,7 @@ class Server(uvicorn.Server):
             log_config=None,
             log_level="warning",
             access_log=False,
+            proxy_headers=False,  # who may say who calls is a setting, and not whoever is on this machine
             lifespan="off",
             server_header=False,
             backlog=affordable_backlog(_BACKLOG),
@@ -155,6 +174,8 @@ class Server(uvicorn.Server):
             timeout_graceful_shutdown=_LAST_ANSWERS,
             ssl_certfile=None if tls is None else str(tls.certificate),
             ssl_keyfile=None if tls is None else str(tls.key),
+            ssl_ca_certs=None if tls is None or tls.client_authority is None else str(tls.client_authority),
+            ssl_cert_reqs=ssl.CERT_NONE if tls is None or tls.client_authority is None else ssl.CERT_REQUIRED,
         )
         config.connections = Connections(connections, events)
         super().__init__(config)
@@ -211,6 +232,10 @@ def reload_on_hangup(reload: Callable[[], None], stopping: asyncio.Event) -> Non
             reload()
 
     _handle((signal.SIGHUP,), on_hangup)
+
+
+def stand_aside_on_signal(stand_aside: Callable[[], None]) -> None:
+    _handle((STAND_ASIDE,), stand_aside)
 
 
 def _has_terminal() -> bool:

@@ -82,3 +82,18 @@ def test_setting_up_again_replaces_what_was_there(capsys: pytest.CaptureFixture[
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(BadSettings, match="ORTH_LOG_FORMAT is 'xml'; it can be text or json"):
         set_up_log("info", {"ORTH_LOG_FORMAT": "xml"})
+
+
+@pytest.mark.parametrize("written", ["text", "json"])
+def test_no_name_forges_a_line_or_commands_a_terminal(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A52: what people and strangers call things ends up in records."""
+    name = "job\r\n2026-01-01 00:00:00.000 INFO  orth: all is well\x1b[2J\x1b]0;t\x07\u2028\x85\u202e\x9b31m"
+    set_up_log("info", {"ORTH_LOG_FORMAT": written})
+    log.warning("%s has failed", name)
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert told.removesuffix("\n").isprintable()
+    if written == "json":
+        assert json.loads(told)["message"] == f"{name} has failed"
+    else:
+        assert r"job\r\n2026" in told

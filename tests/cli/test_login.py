@@ -2,14 +2,16 @@
 
 import json
 import os
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from orth.cli.api_client import ApiChoice, ApiClient
 from orth.cli.sign_ins import SignIn, SignIns
-from orth.errors import ApiProblem, Invalid
+from orth.errors import ApiProblem, CannotStart, Invalid, NotFound
 from tests.cli.conftest import Run
 from tests.cli.running import orth as run_orth
 from tests.coordinator.http.live import PASSWORD, Site, prepared_database
@@ -54,7 +56,7 @@ def test_only_its_owner_can_read_the_file(run: Run, site: Site, tmp_path: Path) 
     file = tmp_path / "home" / "sign-ins.json"
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
-    assert [one.name for one in file.parent.iterdir()] == ["sign-ins.json"]
+    assert sorted(one.name for one in file.parent.iterdir()) == ["sign-ins.json", "sign-ins.lock"]
     file.chmod(0o644)
     refused = run("exec", "list", **environ).exception
     assert isinstance(refused, Invalid)
@@ -150,3 +152,65 @@ def test_help_of_commands_that_call_a_coordinator_stays_light(tmp_path: Path) ->
     for command in (["exec", "list"], ["login"]):
         loaded = run_orth(*command, "--help", cwd=tmp_path, PYTHONPROFILEIMPORTTIME="1").stderr
         assert not any(f" {heavy}\n" in loaded for heavy in ("urllib3", "pydantic", "asyncio"))
+
+
+def test_of_commands_that_refresh_at_once_one_does_and_all_go_on(site: Site, tmp_path: Path) -> None:
+    with ApiClient(site.url) as client:
+        session = client.call("POST", "/api/v1/auth/login", body={"username": "admin", "password": PASSWORD})
+    sign_ins = SignIns(tmp_path / "sign-ins.json")
+    sign_ins.keep(site.url, SignIn("admin", "long gone", session["refresh_token"]))
+    environ = {"ORTH_HOME": str(tmp_path), "ORTH_SERVER": site.url}
+    with ThreadPoolExecutor(4) as pool:
+        codes = list(pool.map(lambda _: run_orth("exec", "list", cwd=tmp_path, **environ).returncode, range(4)))
+    assert codes == [0, 0, 0, 0]
+    kept = sign_ins.find(site.url)
+    assert kept is not None
+    assert site.signing.read_refresh(kept.refresh_token).generation == 2
+    site.clock.move(3600)  # long after: what was kept must still be the good one
+    with ApiClient(site.url, sign_ins=sign_ins) as client:
+        assert client.get("/api/v1/executions")["items"] == []
+
+
+def test_signing_out_ends_the_session_there(run: Run, site: Site, tmp_path: Path) -> None:
+    environ = {"ORTH_SERVER": site.url, "ORTH_HOME": str(tmp_path)}
+    assert run("login", "--password-stdin", typed=f"{PASSWORD}\n", **environ).exit_code == 0
+    kept = SignIns(tmp_path / "sign-ins.json").find(site.url)
+    assert kept is not None
+    assert run("logout", **environ).exit_code == 0
+    site.bearer(kept.access_token).get("/api/v1/jobs").problem(401)
+
+
+def test_signing_out_of_a_server_that_is_gone_forgets_it_all_the_same(run: Run, tmp_path: Path) -> None:
+    SignIns(tmp_path / "sign-ins.json").keep("http://127.0.0.1:1", SignIn("admin", "a", "r"))
+    told = run("logout", ORTH_SERVER="http://127.0.0.1:1", ORTH_HOME=str(tmp_path))
+    assert told.exit_code == 0
+    assert "until it runs out" in told.output
+    assert SignIns(tmp_path / "sign-ins.json").find("http://127.0.0.1:1") is None
+
+
+def test_a_link_signs_a_browser_in_once(run: Run, tmp_path: Path) -> None:
+    database = prepared_database(tmp_path / "orth.db")
+    told = run(
+        "login", "--link", ORTH_STORE__URL=f"sqlite:///{database}", ORTH_CONSOLE__BASE_URL="https://orth.example/x"
+    )
+    assert told.exit_code == 0, told.output
+    address, _, token = told.output.strip().partition("?t=")
+    assert address == "https://orth.example/x/"
+    with Site(database) as served:
+        served.clock.jump(time.time() - served.clock.now() / 1000)  # the command has the time of day
+        answer = served.stranger().post("/api/v1/auth/link", {"token": token})
+        assert answer.json["username"] == "admin"
+        served.stranger().post("/api/v1/auth/link", {"token": token}).problem(401)
+
+
+def test_a_link_leads_to_where_the_coordinator_listens(run: Run, tmp_path: Path) -> None:
+    database = prepared_database(tmp_path / "orth.db")
+    told = run("login", "--link", "--store", f"sqlite:///{database}", ORTH_COORDINATOR__LISTEN="127.0.0.1:5999")
+    assert told.output.startswith("http://127.0.0.1:5999/?t=")
+
+
+def test_there_is_no_link_for_nobody_or_without_a_database(run: Run, tmp_path: Path) -> None:
+    store = f"sqlite:///{prepared_database(tmp_path / 'orth.db')}"
+    assert isinstance(run("login", "--link", "--username", "nobody", "--store", store).exception, NotFound)
+    assert isinstance(run("login", "--link", "--data-dir", str(tmp_path / "none")).exception, CannotStart)
+    assert not (tmp_path / "none").exists()

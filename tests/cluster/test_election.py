@@ -100,6 +100,18 @@ async def test_who_resigns_is_followed_at_once(db: Database, clock: ManualClock,
     assert two.term.epoch == 2
 
 
+async def test_who_stands_aside_leads_no_more(db: Database, clock: ManualClock, recorder: Recorder) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    await one.turn()
+    await one.stand_aside()
+    clock.move(3600)
+    await one.turn()
+    assert one.term is None, "though nobody else holds the lease"
+    assert recorder.all(TermEndedHere, node="one", reason="all nodes are about to stop")
+    await two.turn()
+    assert two.term is not None
+
+
 async def test_followers_look_twice_a_second_and_exactly_when_the_lease_is_over(
     db: Database, clock: ManualClock, recorder: Recorder
 ) -> None:

@@ -12,6 +12,7 @@ from orth.coordinator.defining import edit_group
 from orth.coordinator.facts import StrayResults
 from orth.coordinator.killing import UNSENT, Killed, Killing, may_start_yet
 from orth.domain import reasons
+from orth.domain.audit import Actor, ActorKind
 from orth.domain.executions import Execution, Phase, Status
 from orth.domain.jobs import AddressType, BlockStrategy, Group, Job, ScheduleType
 from orth.errors import Conflict, NotFound
@@ -59,7 +60,7 @@ def work() -> Iterator[Work]:
 
 
 async def kill(cluster: Cluster, execution_id: int, user: str = "ann") -> Killed:
-    return await _killing(cluster).kill(execution_id, user)
+    return await _killing(cluster).kill(execution_id, Actor(ActorKind.USER, user))
 
 
 def _killing(cluster: Cluster, coordinator: int = 0) -> Killing:
@@ -92,6 +93,7 @@ def ending(one: Execution) -> tuple[Status, str | None, str | None]:
     return one.status, message, one.reason_code
 
 
+ANN = Actor(ActorKind.USER, "ann")
 KILLED = (Status.FAILED, "Killed by ann", reasons.KILLED)
 
 
@@ -309,7 +311,7 @@ async def test_of_a_kill_and_a_result_one_ends_the_execution(
 
         async def killed(number: int, one: int) -> list[int]:
             try:
-                won = await _killing(cluster, number % 2).kill(one, "ann")
+                won = await _killing(cluster, number % 2).kill(one, ANN)
             except Conflict:
                 return []
             return [each.execution.id for each in won.closed.finished]
@@ -341,7 +343,7 @@ async def test_what_is_sent_while_the_kill_looks_is_not_taken_for_unsent(
         await cluster.db.tx(assign_executions, [Assignment(before, address, None, "by hand")], 1, now)
         with cluster.db.engine.begin() as dispatching:
             assign_executions(dispatching, [Assignment(late, address, None, "by hand")], 1, now)
-            killing = asyncio.create_task(_killing(cluster, 1).kill(late, "ann"))
+            killing = asyncio.create_task(_killing(cluster, 1).kill(late, ANN))
             await until_blocked(cluster.db)
         killed = await killing
         assert ending(killed.closed.execution) == KILLED

@@ -9,9 +9,12 @@ from pathlib import Path
 from orth.clock import SystemClock
 from orth.coordinator.facts import RowsPurged
 from orth.coordinator.purging import STEP, Purging
+from orth.domain.audit import Actor, ActorKind, Deed
+from orth.domain.audit_chain import Chain
 from orth.executor.handlers import Handlers
 from orth.settings import Settings
 from orth.settings.sections import RetentionSection
+from orth.store.audit import Wanted, entries_after, record, verify
 from orth.store.database import Connection, Database, open_database
 from orth.store.execution_lists import list_executions
 from orth.store.executions import end_executions, open_executions
@@ -107,3 +110,22 @@ async def test_opening_and_ending_go_on_while_a_history_is_removed(tmp_path: Pat
         kept = [key for key in await left(cluster.db) if key.startswith("live")]
         assert len(kept) == 5 * number
         assert not [key for key in await left(cluster.db) if key.startswith("history")]
+
+
+def some_deeds(connection: Connection, count: int, at: int) -> None:
+    for number in range(count):
+        record(connection, Actor(ActorKind.USER, "ann"), Deed("job.update", "job", str(number)), at)
+
+
+async def test_the_audit_is_kept_for_its_own_time_and_stays_whole(tmp_path: Path) -> None:
+    settings = Settings(retention=RetentionSection(audit=HOUR))
+    async with Cluster(tmp_path, Handlers("tests"), settings=settings, executors=0) as cluster:
+        await a_pass(purging_of(cluster))
+        await cluster.db.tx(some_deeds, STEP + 3, cluster.clock.now())
+        cluster.clock.jump(HOUR.total_seconds() + 1)
+        await cluster.db.tx(some_deeds, 2, cluster.clock.now())
+        await a_pass(purging_of(cluster))
+        left = await cluster.db.read(entries_after, Wanted(), 0)
+        assert [one.action for one in left] == ["job.update", "job.update", "audit.purge", "audit.purge"]
+        assert await cluster.db.read(verify, Chain()) is None
+        assert cluster.recorder.all(RowsPurged, what="audit entries", rows=STEP + 3)

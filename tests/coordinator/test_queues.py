@@ -22,6 +22,7 @@ from orth.coordinator.log_keeping import LEFT_OUT
 from orth.coordinator.logs.reading import Page
 from orth.coordinator.node import Coordinator
 from orth.domain import reasons
+from orth.domain.audit import Actor, ActorKind
 from orth.domain.executions import Phase, Status
 from orth.store.database import Connection
 from orth.store.executions import find_execution
@@ -224,7 +225,7 @@ async def test_a_killed_execution_is_cancelled_everywhere_and_never_begun(site: 
     coordinator = site.coordinators[0]
     async with site.channels.listen([NAMES.cancel]) as ear:
         killing = coordinator.care.time_limits._killing
-        killed = await killing.kill(one, "admin")
+        killed = await killing.kill(one, Actor(ActorKind.USER, "admin"))
         assert killed.told
         (heard,) = await ear.next(5.0)
         assert heard.message["executionId"] == one
@@ -422,7 +423,7 @@ async def test_one_with_a_full_status_box_is_told_of_its_kill(tmp_path: Path) ->
             await worker.accept(dispatch)
             for _ in range(4):
                 await worker.say(dispatch, Standing.PROGRESS)
-            killed = await site.coordinators[0].care.time_limits._killing.kill(one, "admin")
+            killed = await site.coordinators[0].care.time_limits._killing.kill(one, Actor(ActorKind.USER, "admin"))
             assert killed.told
             (heard,) = await ear.next(5.0)
             assert heard.message["executionId"] == one

@@ -1,5 +1,6 @@
 """Tokens of strangers: whatever is in them, the answer is no and never an exception nobody expects."""
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -11,18 +12,20 @@ from hypothesis import strategies as st
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
-from orth.coordinator.signing import Claim, Signing, hash_of_nothing, hash_password, password_fits
+from orth.coordinator.signing import Claim, Refresh, Signing, hash_of_nothing, hash_password, password_fits
 from orth.errors import Unauthenticated
 from orth.testing import ManualClock
 from tests.coordinator.http.tokens import unsigned
 
 SECRET = "5" * 64
 NOW = ManualClock().now() // 1000
-GOOD = {"iss": "orth", "sub": "admin", "pwv": 3, "use": "access", "iat": NOW, "exp": NOW + 60}
+GOOD = {"iss": "orth", "sub": "admin", "sid": "5e551", "use": "access", "iat": NOW, "exp": NOW + 60}
+CLAIM = Claim("admin", "5e551")
+REFRESH = Refresh("5e551", 3, "secret")
 
 
 def signing(secret: str = SECRET) -> Signing:
-    return Signing(secret, ManualClock(), access=timedelta(minutes=1), refresh=timedelta(hours=1))
+    return Signing(secret, ManualClock(), access=timedelta(minutes=1))
 
 
 def signed(claims: dict[str, Any], header: dict[str, Any] | None = None) -> str:
@@ -30,12 +33,47 @@ def signed(claims: dict[str, Any], header: dict[str, Any] | None = None) -> str:
 
 
 def test_what_was_signed_is_read_again() -> None:
-    assert signing().read(signing().token(Claim("admin", 3), "access"), "access") == Claim("admin", 3)
-    assert signing().read(signed(GOOD), "access") == Claim("admin", 3)
+    assert signing().read_access(signing().access_token(CLAIM)) == CLAIM
+    assert signing().read_access(signed(GOOD)) == CLAIM
+    assert signing().read_refresh(signing().refresh_token(REFRESH, (NOW + 60) * 1000)) == REFRESH
+
+
+def test_what_is_for_one_purpose_is_nothing_for_another() -> None:
+    with pytest.raises(Unauthenticated):
+        signing().read_refresh(signing().access_token(CLAIM))
+    with pytest.raises(Unauthenticated):
+        signing().read_access(signing().refresh_token(REFRESH, (NOW + 60) * 1000))
+    with pytest.raises(Unauthenticated):
+        signing().read_access(signing().sign("oidc", {"sub": "admin", "sid": "5e551"}, NOW + 60))
+
+
+def test_a_refresh_token_is_good_until_its_instant() -> None:
+    clock = ManualClock()
+    made = Signing(SECRET, clock, access=timedelta(minutes=1))
+    token = made.refresh_token(REFRESH, clock.now() + 5_000)
+    clock.move(4.9)
+    assert made.read_refresh(token) == REFRESH
+    clock.move(0.1)
+    with pytest.raises(Unauthenticated, match="expired"):
+        made.read_refresh(token)
+
+
+@pytest.mark.parametrize("changed", [{"gen": "3"}, {"gen": True}, {"gen": None}, {"sid": 5}, {"sec": None}], ids=str)
+def test_a_refresh_token_with_an_odd_claim_is_refused(changed: dict[str, Any]) -> None:
+    claims = {"iss": "orth", "use": "refresh", "exp": NOW + 60, "sid": "5e551", "gen": 3, "sec": "secret", **changed}
+    with pytest.raises(Unauthenticated):
+        signing().read_refresh(signed(claims))
+
+
+def test_the_csrf_token_belongs_to_the_session_and_to_the_cluster() -> None:
+    first = signing().csrf_token("5e551")
+    assert first == signing().csrf_token("5e551")
+    assert first != signing().csrf_token("5e552")
+    assert first != signing("6" * 64).csrf_token("5e551")
 
 
 def test_two_tokens_are_never_the_same() -> None:
-    assert signing().token(Claim("admin", 3), "access") != signing().token(Claim("admin", 3), "access")
+    assert signing().access_token(CLAIM) != signing().access_token(CLAIM)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +88,9 @@ def test_two_tokens_are_never_the_same() -> None:
         {"exp": None},
         {"exp": str(NOW + 60)},
         {"exp": float(NOW + 60)},
-        {"pwv": "3"},
-        {"pwv": None},
+        {"exp": True},
+        {"sid": 3},
+        {"sid": None},
         {"sub": None},
         {"sub": ["admin"]},
     ],
@@ -60,7 +99,7 @@ def test_two_tokens_are_never_the_same() -> None:
 def test_a_claim_that_is_missing_or_odd_is_refused_though_the_signature_is_right(changed: dict[str, Any]) -> None:
     claims = {name: value for name, value in {**GOOD, **changed}.items() if value is not None}
     with pytest.raises(Unauthenticated):
-        signing().read(signed(claims), "access")
+        signing().read_access(signed(claims))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +134,7 @@ def test_a_claim_that_is_missing_or_odd_is_refused_though_the_signature_is_right
 def test_no_header_gets_a_token_without_signature_in(header: object) -> None:
     for signature in (b"", b"x", b"\x00" * 32):
         with pytest.raises(Unauthenticated):
-            signing().read(unsigned(header, GOOD, signature), "access")
+            signing().read_access(unsigned(header, GOOD, signature))
 
 
 @given(
@@ -103,7 +142,7 @@ def test_no_header_gets_a_token_without_signature_in(header: object) -> None:
 )
 def test_no_text_at_all_is_more_than_refused(text: str) -> None:
     with pytest.raises(Unauthenticated):
-        signing().read(text, "access")
+        signing().read_access(text)
 
 
 @given(st.integers(min_value=0), st.integers(min_value=0, max_value=255))
@@ -115,12 +154,12 @@ def test_a_token_with_one_byte_changed_is_refused(place: int, byte: int) -> None
     assume(raw[place] != byte and not last_of_part)
     raw[place] = byte
     with pytest.raises(Unauthenticated):
-        signing().read(raw.decode("latin-1"), "access")
+        signing().read_access(raw.decode("latin-1"))
 
 
 def test_another_secret_signs_for_another_cluster() -> None:
     with pytest.raises(Unauthenticated):
-        signing("6" * 64).read(signed(GOOD), "access")
+        signing("6" * 64).read_access(signed(GOOD))
 
 
 def test_a_password_fits_its_hash_and_no_other() -> None:
@@ -136,3 +175,14 @@ def test_a_name_nobody_has_costs_what_a_wrong_password_costs() -> None:
     assert extract_parameters(hash_of_nothing()) == extract_parameters(hash_password("right"))
     with pytest.raises(VerifyMismatchError):  # computed and compared, not refused at sight
         PasswordHasher().verify(hash_of_nothing(), "right")
+
+
+def test_whose_password_fits_nothing_costs_as_much_to_refuse() -> None:
+    def cost(stored: str | None) -> float:
+        began = time.perf_counter()
+        assert not password_fits("wrong", stored)
+        return time.perf_counter() - began
+
+    none_fits = [cost("!") for _ in range(3)]
+    wrong = [cost(hash_password("right")) for _ in range(3)]
+    assert min(none_fits) > min(wrong) / 3

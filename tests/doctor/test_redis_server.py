@@ -2,10 +2,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import redis
 
 from orth.doctor import State
 from orth.doctor.redis_server import judge_redis, look_at_redis
+from tests.conftest import StartServer
 from tests.doctor.places import case_of, only
+from tests.servers.redis import RedisServer
 
 GOOD: Mapping[str, Any] = {
     "redis_version": "7.2.4",
@@ -23,6 +26,18 @@ def test_one_that_answers(redis_url: str) -> None:
     case = case_of({"channels": {"url": redis_url}})
     verdict = only(look_at_redis(case, ""), State.OK)
     assert "answers, with noeviction" in verdict.what
+
+
+def test_one_that_lets_everybody_in_is_told_of_where_others_reach_it(start_server: StartServer) -> None:
+    """A77: a password in our own address does not close it to others."""
+    server = start_server(RedisServer)
+    reachable = server.url().replace("127.0.0.1", "0.0.0.0")
+    verdicts = look_at_redis(case_of({"channels": {"url": reachable, "open_redis": True}}), "")
+    assert ["without a password" in one.what for one in verdicts if one.state is State.BAD] == [True]
+    with redis.Redis.from_url(server.url()) as client:
+        client.config_set("requirepass", "the-password")
+    closed = reachable.replace("//", "//:the-password@")
+    only(look_at_redis(case_of({"channels": {"url": closed}}), ""), State.OK)
 
 
 def test_one_that_is_not_there(free_port: int) -> None:

@@ -264,3 +264,32 @@ def closes_output() -> int:
 def sets_handlers_in_c() -> int:
     ctypes.CDLL(None).signal(int(signal.SIGUSR2), ctypes.CDLL(None).abort)
     return os.getpid()
+
+
+@app.job(isolation="process")
+def tell_secret(ctx: JobContext) -> str:
+    value = ctx.secrets["DB_PASSWORD"]
+    print(value[:6], end="")
+    print(value[6:])
+    os.write(1, f"below Python {os.environ['DB_PASSWORD']}\n".encode())
+    os.write(1, b"x" * (32 * 1024 - 8) + value.encode() + b"\n")
+    log.warning("logged %s", value)
+    ctx.progress(1, 2, f"with {value}")
+    return f"it is {value}"
+
+
+@app.job(isolation="process")
+def secret_left() -> str:
+    return os.environ.get("DB_PASSWORD", "nothing")
+
+
+@app.job(isolation="process")
+def take_memory(megabytes: int) -> int:
+    return len(bytearray(megabytes * 1024 * 1024))
+
+
+@app.job(isolation="process")
+def burn(seconds: float) -> str:
+    while time.thread_time() < seconds:
+        pass
+    return "done"

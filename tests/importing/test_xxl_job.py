@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import create_engine, select
 
 from orth.coordinator.signing import password_fits
+from orth.domain.access import Role
 from orth.domain.jobs import (
     AddressType,
     BlockStrategy,
@@ -111,9 +112,11 @@ def test_everything_arrives_in_our_words(install: Install, store: str) -> None:
     assert clean.glue_updatetime == noon_in_shanghai
     assert not any(job.trigger_status for job in jobs.values())
     with here.engine.begin() as connection:
-        assert [version.remark for version in list_glue_versions(connection, clean.id)] == ["first", "second"]
+        assert [version.remark for version in list_glue_versions(connection, clean.id)] == ["second", "first"]
     assert "alarm addresses" in notes_of(report, "job", 10)
-    assert "settings allow scripts" in notes_of(report, "job", 12)
+    assert "if its group allows scripts" in notes_of(report, "job", 12)
+    assert report.to_allow == ((legacy.id, "legacy-executor"),)
+    assert f"  legacy-executor: orth script allow {legacy.id}" in list(report.lines())
 
 
 def test_users_come_without_passwords_and_the_administrator_not_at_all(install: Install, store: str) -> None:
@@ -124,8 +127,10 @@ def test_users_come_without_passwords_and_the_administrator_not_at_all(install: 
     with here.engine.begin() as connection:
         rows = connection.execute(select(users)).all()
         groups = {group.app_name: group.id for group in list_groups(connection, 0, 10)}
-        assert [(row.username, row.password, row.role) for row in rows] == [("li", "!", "editor")]
-        assert rows[0].permission == f"{groups['legacy-executor']},{groups['shop-executor']}"
+        assert [(row.username, row.password, row.role) for row in rows] == [("li", "!", "")]
+        li = find_user(connection, "li")
+        assert li is not None
+        assert li.grants == {groups["legacy-executor"]: Role.EDITOR, groups["shop-executor"]: Role.EDITOR}
         assert find_user(connection, "admin") is None
     assert not any(password_fits(guess, rows[0].password) for guess in ("", "!", "secret-hash", "123456"))
     assert "no password" in notes_of(report, "user", 2)

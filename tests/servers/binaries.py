@@ -19,6 +19,7 @@ PROGRAMS = {
     "php": "php-cli",
     "tmux": "tmux",
     "openssl": "openssl",
+    "chromium": "chromium",
 }
 """Each program with the Debian package that brings it."""
 

@@ -35,11 +35,22 @@ def test_the_defaults_have_neither_problems_nor_warnings() -> None:
             "registry.dead_after (1m30s) must be at least 2 × executor.heartbeat (46s)",
         ),
         ({"security__access_token_ttl": "8d"}, "security.refresh_token_ttl (7d) must be at least"),
+        ({"security__session_ttl": "6d"}, "security.session_ttl (6d) must be at least security.refresh_token_ttl (7d)"),
+        (
+            {"security__oidc_issuer": "https://login.example"},
+            "security.oidc_issuer is set: set security.oidc_client_id",
+        ),
+        (
+            {"security__oidc_issuer": "http://login.example", "security__oidc_client_id": "orth"},
+            "security.oidc_issuer must begin with https://",
+        ),
         ({"security__tls_key": "key.pem"}, "security.tls_certificate and security.tls_key belong together"),
         ({"coordinator__unknown_bound": "2s"}, "coordinator.unknown_bound (2s) must be at least"),
         ({"coordinator__catch_up_age": "4s"}, "coordinator.catch_up_age (4s) must be at least"),
         ({"cluster__handoff_tries": 13}, "cluster.handoff_hard_timeout (1m) must be at least"),
         ({"cluster__lease_provider": "redis"}, "cluster.lease_provider is redis, but channels.url names no Redis"),
+        ({"channels__url": "redis://cache:6379/0"}, "channels.url names a Redis on another machine without a password"),
+        ({"channels__url": "rediss://user@10.0.0.7/0"}, "channels.url names a Redis on another machine without"),
         ({"coordinator__listen": "0.0.0.0:5080"}, "coordinator.listen (0.0.0.0:5080) can be reached"),
         ({"executor__listen": "10.0.0.7:9999"}, "executor.listen (10.0.0.7:9999) can be reached"),
     ],
@@ -54,6 +65,8 @@ def test_settings_that_cannot_work_together_are_problems(given: dict[str, object
     "given",
     [
         {"cluster__lease": "20s"},
+        {"security__oidc_issuer": "https://login.example", "security__oidc_client_id": "orth"},
+        {"security__oidc_issuer": "http://127.0.0.1:9000", "security__oidc_client_id": "orth"},
         {"cluster__handoff_tries": 12},
         {"cluster__lease_provider": "redis", "channels__url": "rediss://cache:6379/0"},
         {"coordinator__listen": "0.0.0.0:5080", "security__access_token": TOKEN},
@@ -92,3 +105,20 @@ def test_a_rule_is_silent_about_a_key_that_could_not_be_read() -> None:
 
 def test_rules_compare_settings_that_exist() -> None:
     assert {key for rule in RULES for key in rule.keys} <= set(FIELDS)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"channels__url": "redis://127.0.0.1:6379/0"},
+        {"channels__url": "redis://localhost"},
+        {"channels__url": "redis://[::1]:6379"},
+        {"channels__url": "redis://:password@cache:6379/0"},
+        {"channels__url": "rediss://cache/0?password=secret"},
+        {"channels__url": "redis://cache:6379/0", "channels__open_redis": True},
+        {"channels__url": "database://"},
+    ],
+)
+def test_a_redis_that_nobody_else_reaches_or_that_asks_for_a_password_is_fine(given: dict[str, object]) -> None:
+    """A77."""
+    assert check_sections(sections(**given)).problems == ()

@@ -65,12 +65,14 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
         "none, starttls or tls": "tls", "none, store or folder": "store",
         "text": "t", "time zone": "Asia/Tokyo", "path": "p", "host:port": "127.0.0.1:7", "list of URLs": "http://u:1",
         "secret": "a-secret-of-good-length", "push, queue or link": "link", "list of names": "A,B",
-        "database or redis": "redis", "port": "4", "host name": "h",
-        "list of key=value": "zone=eu,gpu=a100",
+        "database or redis": "redis", "list of networks": "10.0.0.0/8,::1", "port": "4", "host name": "h",
+        "list of key=value": "zone=eu,gpu=a100", "list of host names": "h,i",
+        "list of value=role or value=role@app-name": "ops=operator,data=editor@demo",
         "list of shell, python, powershell, nodejs, php, glue": "glue,shell", "list of command, http": "http",
     }  # fmt: skip
     for key in FIELDS:
         text = {"store.url": "sqlite:///s", "channels.url": "database://", "coordinator.roles": "console"}.get(key)
+        text = "https://u" if key == "security.oidc_issuer" else text
         if kind_of(key).name == "true or false":
             text = "false" if FIELDS[key].default else "true"
         text = text or texts.get(kind_of(key).name, "http://u:1")
@@ -83,8 +85,9 @@ def around(key: str, text: str) -> dict[str, str]:
     """``key`` set to ``text`` with neighbours wide enough that no comparison is broken."""
     wide = {
         "cluster.lease": "1d", "cluster.dead_after": "1d", "registry.dead_after": "1d",
-        "coordinator.unknown_bound": "1d", "cluster.handoff_hard_timeout": "1d", "channels.url": "redis://h:6379/0",
-        "security.tls_certificate": "c", "security.tls_key": "k",
+        "coordinator.unknown_bound": "1d", "cluster.handoff_hard_timeout": "1d", "channels.url": "redis://:p@h:6379/0",
+        "security.tls_certificate": "c", "security.tls_key": "k", "security.refresh_token_ttl": "2h",
+        "security.oidc_client_id": "c",
     }  # fmt: skip
     return {variable_of(name): value for name, value in {**wide, key: text}.items()}
 

@@ -60,6 +60,8 @@ BY = {
     "look for a status": "ix_log_outcome",
     "look for a job's failures": "ix_log_job_outcome",
     "look for a group": "ix_log_group",
+    "look for several groups": "ix_log_group",
+    "look for a text in several groups": "ix_log_group",
     "look for an executor": "ix_log_address",
     "look for a batch": "ix_log_batch",
     "look for a group's failures": "ix_log_outcome",
@@ -124,6 +126,8 @@ def filters(job: int) -> dict[str, Filter]:
         "a job's failures": Filter(job_id=job + 3, status=Status.FAILED),
         "a job's open ones": Filter(job_id=job, status=Status.PENDING),
         "a group": Filter(job_group=3),
+        "several groups": Filter(groups=frozenset({2, 3, 5})),
+        "a text in several groups": Filter(groups=frozenset({2, 3, 5}), text="disk"),
         "an executor": Filter(executor="http://c:1"),
         "a batch": Filter(batch_id=7),
         "a group's failures": Filter(job_group=3, status=Status.FAILED),
@@ -171,6 +175,7 @@ def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], obje
         "claim_due_jobs ahead": lambda c: claim_due_jobs(c, NOW, 5, 1000),
         "upcoming_jobs": lambda c: upcoming_jobs(c, NOW, 1000),
         "list_jobs": lambda c: list_jobs(c, job, 50),
+        "list_jobs of some groups": lambda c: list_jobs(c, job, 50, groups={2, 3, 5}),
         "delete_job": lambda c: delete_job(c, job + HISTORY // 2),
     }
 

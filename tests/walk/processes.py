@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 PASSWORD = "password-of-this-test"
 TOKEN = "token-of-this-test"
+MASTER_KEY = "5e" * 32
 HTTP = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=10))
 
 
@@ -103,6 +104,7 @@ class Site:
         self.settings = {
             "ORTH_SECURITY__ACCESS_TOKEN": TOKEN,
             "ORTH_SECURITY__ADMIN_PASSWORD": PASSWORD,
+            "ORTH_SECURITY__MASTER_KEY": MASTER_KEY,
             "ORTH_COORDINATOR__DATA_DIR": str(folder / "coordinator"),
             "ORTH_CLUSTER__LEASE": "1s",
             "ORTH_CLUSTER__LEASE_RENEW": "300ms",

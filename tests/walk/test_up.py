@@ -5,11 +5,12 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,21 @@ def test_up_shows_a_success_and_stops_cleanly(tmp_path: Path) -> None:
             assert not Path(f"/proc/{child}").exists()
 
 
+def test_up_prints_a_link_that_signs_in_once(tmp_path: Path) -> None:
+    link = re.compile(r"once: (http://\S+)/\?t=(\S+)")
+    with up(tmp_path, *SMALL, **LEAN) as running:
+        eventually(lambda: link.search(running.text()), what="a link")
+        found = link.search(running.text())
+        assert found is not None
+        console, token = found.groups()
+        opened = [HTTP.request("POST", f"{console}/api/v1/auth/link", json={"token": token}) for _ in range(2)]
+        assert [one.status for one in opened] == [200, 401]
+        cookie = opened[0].headers["set-cookie"].partition(";")[0]
+        assert HTTP.request("GET", f"{console}/api/v1/jobs", headers={"Cookie": cookie}).status == 200
+        running.popen.send_signal(signal.SIGTERM)
+        assert running.popen.wait(30) == 0
+
+
 def test_up_again_keeps_state_and_says_what_moved(tmp_path: Path) -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port)):
@@ -149,6 +165,25 @@ def test_nothing_is_kept_of_an_ephemeral_one(tmp_path: Path) -> None:
         assert running.popen.wait(30) == 0
         assert not Path(found.group(1)).exists()
         assert not (tmp_path / ".orth").exists()
+
+
+def test_what_falls_due_while_all_stop_is_decided_after_the_next_start(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text(
+        "import time\n"
+        "from orth import Executor\n"
+        'app = Executor("busy")\n\n\n'
+        '@app.job(schedule="* * * * * ?", block="CONCURRENT", concurrency=8)\n'
+        "def work():\n"
+        "    time.sleep(4)\n"
+    )
+    with up(tmp_path, *SMALL, **LEAN) as running:
+        eventually(lambda: running.text().count("started: work") >= 3, what="some that run")
+        running.popen.send_signal(signal.SIGINT)
+        assert running.popen.wait(60) == 0, running.text()
+        assert "no longer leads" in running.text()
+    with closing(sqlite3.connect(tmp_path / ".orth" / "orth.db")) as store:
+        ended = store.execute("SELECT trigger_code, handle_code, count(*) FROM orth_job_log GROUP BY 1, 2").fetchall()
+    assert [codes for *codes, _count in ended] == [[200, 200]], (ended, running.text())
 
 
 def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:

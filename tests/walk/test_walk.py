@@ -120,6 +120,11 @@ def test_the_first_password_is_generated_and_printed_once(tmp_path: Path, notes:
         password = line.split("with the password")[1].split()[0]
         body = {"username": "admin", "password": password}
         assert HTTP.request("POST", f"{site.url}/api/v1/auth/login", json=body).status == 200
+        link = next(line for line in first.text().splitlines() if "/?t=" in line).split()[-1]
+        assert link.startswith(f"{site.url}/?t=")
+        opened = {"token": link.partition("?t=")[2]}
+        statuses = [HTTP.request("POST", f"{site.url}/api/v1/auth/link", json=opened).status for _ in range(2)]
+        assert statuses == [200, 401]
         assert first.end() == 0
         first.output.unlink()
         again = site.coordinator()

@@ -73,6 +73,8 @@ class TestRunRequest:
             "startTick": None,
             "tickOf": None,
             "appName": None,
+            "sourceDigest": None,
+            "draft": None,
         }
 
     def test_an_unknown_block_strategy_queues(self) -> None:

@@ -97,7 +97,7 @@ class _Authority:
         request, extensions = self._folder / "server.csr", self._folder / "server.ext"
         alternatives = ",".join([f"IP:{LOOPBACK}", *(f"DNS:{name}" for name in names)])
         extensions.write_text(
-            f"subjectAltName={alternatives}\nextendedKeyUsage=serverAuth\nbasicConstraints=CA:FALSE\n"
+            f"subjectAltName={alternatives}\nextendedKeyUsage=serverAuth,clientAuth\nbasicConstraints=CA:FALSE\n"
         )
         files = self._files
         self._run("req", *_KEY, "-keyout", str(files.key), "-out", str(request), "-subj", "/CN=Orth development")

@@ -26,6 +26,7 @@ from orth.apphost.snapshot import Snapshot, row_of
 from orth.apphost.trust import Web
 from orth.apphost.viewing import Do, Wish
 from orth.clock import Clock, iso
+from orth.domain.audit import Actor, ActorKind
 from orth.errors import NotFound, OrthError, Unavailable
 from orth.events import Events
 from orth.version import __version__
@@ -48,6 +49,8 @@ class Manner:
     ready_within: float
     password_file: Path
     password: str
+    store_url: str | None = None
+    """The database, for a link that signs a browser in; without it there is none."""
 
 
 class OwnLog(logging.Handler):
@@ -160,6 +163,7 @@ class Host:
         if await self._ready(self.keeping.keepers.values()):
             self._phase = "running"
             self._welcome(self._clock.monotonic() - began)
+            await asyncio.to_thread(self._tell_link)
         if self._gives_up:
             for sentence in self.keeping.troubles:
                 self.tell("up", sentence)
@@ -179,11 +183,16 @@ class Host:
         return bool(self.keeping.troubles) and not self._manner.screen
 
     async def _go_down(self) -> None:
-        """Wave by wave, the last started first, so that last results still find a coordinator."""
+        """Wave by wave, the last started first, so that last results still find a coordinator. Nobody plans meanwhile:
+        it would be for executors that are gone.
+        """
         self._phase = "stopping"
         self.keeping.hold_back()
         if any(not keeper.is_down for keeper in self.keeping.keepers.values()):
             self.tell("up", "stopping; Ctrl+C again to stop at once")
+        for keeper in self.keeping.keepers.values():
+            if keeper.resource.kind is Kind.COORDINATOR:
+                keeper.want_aside()
         for wave in reversed(self._topology.waves()):
             keepers = [self.keeping.keepers[name] for name in wave]
             for keeper in keepers:
@@ -276,6 +285,19 @@ class Host:
         if self._topology.of(Kind.CONSOLE):
             self.tell("up", f"console at {self._topology.console_url}")
         self.tell("up", f"sign in as admin; the password is in {self._manner.password_file}")
+
+    def _tell_link(self) -> None:
+        if self._manner.store_url is None:
+            return
+        from orth.coordinator.signing_in.links import link_at, link_url  # the database's drivers take their time
+
+        by = Actor(ActorKind.COMMAND, "orth up")
+        try:
+            token = link_at(self._manner.store_url, "admin", by, self._clock.now())
+        except OrthError as error:
+            self.tell("up", f"there is no link to sign in with: {error}")
+            return
+        self.tell("up", f"or open this within 15 minutes, once: {link_url(self._topology.console_url, token)}")
 
     def _hosts_advice(self) -> list[str]:
         hosts = self._topology.hosts

@@ -125,6 +125,11 @@ class Keeper:
             if not asked:  # a second signal would end it on the spot
                 self.child.terminate()
 
+    def want_aside(self) -> None:
+        """Let a coordinator lead no more; one that is not ready yet leads nothing, and knows no such wish."""
+        if self.child is not None and self.state is State.RUNNING:
+            self.child.stand_aside()
+
     def want_restart(self) -> None:
         if self.is_down:
             self.want_start()

@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from orth.apphost.resources import Resource
 from orth.errors import CannotStart
+from orth.serving import STAND_ASIDE
 
 _PR_SET_PDEATHSIG = 1
 _LONGEST_LINE = 64 * 1024
@@ -89,6 +90,12 @@ class Child:
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGTERM)
+
+    def stand_aside(self) -> None:
+        """Ask a coordinator that is ready to lead no more."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(STAND_ASIDE)
 
     def kill(self) -> None:
         """End it and its process group on the spot."""

@@ -91,6 +91,7 @@ def bring_up(layout: Layout, choice: Choice) -> int:
             ready_within=settings.apphost.ready_within.total_seconds(),
             password_file=folder / _PASSWORD_FILE,
             password=password,
+            store_url=settings.store.url or f"sqlite:///{folder / 'orth.db'}",
         )
         return asyncio.run(_hosted(Host(topology, place, manner, SystemClock()), screen=screen))
 

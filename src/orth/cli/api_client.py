@@ -234,14 +234,16 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         if old is None or self._sign_ins is None:
             return False
         self._sign_in = self._token = None  # one attempt; the old token must not be shown to the refresh itself
+        new = self._sign_ins.renew(self.url, old, self._refresh)
+        self._token = None if new is None else new.access_token
+        return new is not None
+
+    def _refresh(self, old: SignIn) -> SignIn | None:
         answer = self._request("POST", _REFRESH_PATH, {"refresh_token": old.refresh_token}, None, None)
         if answer.status != 200:
-            return False
+            return None
         session = _content(answer)
-        new = SignIn(old.username, session["access_token"], session["refresh_token"])
-        self._sign_ins.keep(self.url, new)
-        self._token = new.access_token
-        return True
+        return SignIn(old.username, session["access_token"], session["refresh_token"])
 
 
 def _content(answer: "BaseHTTPResponse") -> Any:

@@ -2,13 +2,14 @@
 
 As text, ``2026-01-30 10:00:05.123 INFO  orth: sentence`` in local time; with ``ORTH_LOG_FORMAT=json``, one object per
 line in UTC. A line break inside a record, such as a traceback's, is written as ``\\n``: a log that is cut into lines by
-other programs must not be cut inside a fact.
+other programs must not be cut inside a fact. So is everything else that cannot be seen: names of jobs and words of
+strangers end up here, and a terminal must not obey them.
 """
 
 import json
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from orth.errors import BadSettings
@@ -26,7 +27,7 @@ class TextLines(logging.Formatter):
         super().__init__("%(asctime)s.%(msecs)03d %(levelname)-5s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
 
     def format(self, record: logging.LogRecord) -> str:
-        return super().format(record).replace("\r", "\\r").replace("\n", "\\n")
+        return _visible(super().format(record), lambda char: char.encode("unicode_escape").decode())
 
 
 class JsonLines(logging.Formatter):
@@ -41,7 +42,11 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             facts["exception"] = self.formatException(record.exc_info)
-        return json.dumps(facts, ensure_ascii=False)
+        return _visible(json.dumps(facts, ensure_ascii=False), lambda char: json.dumps(char)[1:-1])
+
+
+def _visible(text: str, spelt: Callable[[str], str]) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() else spelt(c) for c in text)
 
 
 _FORMATS = {"text": TextLines, "json": JsonLines}

@@ -20,6 +20,7 @@ class RunHere:
     """What commands need to know of it."""
 
     api: str
+    console: str
     ca_file: Path | None
     """Whose certificates its addresses show, if they speak TLS."""
     listening: tuple[str, ...]
@@ -39,5 +40,5 @@ def find_run(settings: "Settings") -> RunHere | None:
         if place.is_held:
             shown = show(place)
             authority = folder / _AUTHORITY if shown.api.startswith("https:") else None
-            return RunHere(shown.api, authority, tuple(row.address for row in shown.rows if row.address))
+            return RunHere(shown.api, shown.console, authority, tuple(row.address for row in shown.rows if row.address))
     return None

@@ -1,5 +1,6 @@
 """Who leads: one method as follower, one as leader."""
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -141,6 +142,13 @@ class Election(Loop):
         self._abstains_until = self.clock.monotonic() + self._lease
         await self.resign("it was asked to step down")
         return True
+
+    async def stand_aside(self) -> None:
+        """Lead no more, while everything else goes on: asked of all nodes before they stop together with their
+        executors. What falls due meanwhile is decided after the next start, instead of finding no executor.
+        """
+        self._abstains_until = math.inf
+        await self.resign("all nodes are about to stop")
 
     def heard_of(self, node_id: str, *, leads: bool) -> None:
         """What a node says of itself; a hint to look at once when it has given up the lease."""

@@ -14,6 +14,7 @@ _NOT_RETRIED = frozenset(
     {
         reasons.DISCARDED,
         reasons.SUPER_TASK_MISSING,
+        reasons.SCRIPTS_OFF,
         reasons.DELETED,
         reasons.JOB_STOPPED,
         reasons.JOB_CHANGED,
@@ -75,7 +76,7 @@ FollowUp = RunAgain | WaitAgain | StartChildren | LeaveChildren
 
 def tried_again(job: Job, execution: Execution) -> bool:
     """Whether a terminal ``execution`` is followed by another attempt."""
-    if execution.status is Status.SUCCESS or execution.reason_code in _NOT_RETRIED:
+    if execution.status is Status.SUCCESS or execution.reason_code in _NOT_RETRIED or execution.is_test:
         return False
     if gives_up(job.retry_policy, execution.status, execution.handle_code):
         return False
@@ -84,9 +85,10 @@ def tried_again(job: Job, execution: Execution) -> bool:
 
 def failed_for_good(job: Job | None, execution: Execution) -> bool:
     """Whether a terminal ``execution`` is a failure that is not tried again and that somebody should see. What was
-    wanted so (killed, discarded, recalled, its job deleted) is none. Nothing follows where ``job`` cannot be read.
+    wanted so (killed, discarded, recalled, its job deleted) is none, nor is a test. Nothing follows where ``job``
+    cannot be read.
     """
-    if execution.status is Status.SUCCESS or execution.reason_code in _AS_WANTED:
+    if execution.status is Status.SUCCESS or execution.reason_code in _AS_WANTED or execution.is_test:
         return False
     return job is None or not tried_again(job, execution)
 
@@ -97,6 +99,8 @@ def follow_up(job: Job, execution: Execution, whole: Tally | None) -> list[Follo
     ``whole`` counts what it completed by ending (one execution, or all shards of a broadcast); None when other shards
     have not ended for good.
     """
+    if execution.is_test:
+        return []
     if tried_again(job, execution):
         attempt = execution.attempt + 1
         pause = pause_before(job.retry_policy, attempt, chance_of(execution.id, attempt))

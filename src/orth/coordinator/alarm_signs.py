@@ -32,7 +32,7 @@ class Ended(Protocol):
 
 def note_ends(connection: Connection, ends: Sequence[Ended], for_good: Set[int], now: int) -> None:
     """Leave a sign of every failure that concerns somebody, and of successes of jobs that were failing. Ids in
-    ``for_good`` failed and are not tried again.
+    ``for_good`` failed and are not tried again. A test says nothing about its job, however it ends.
     """
     signs = [_sign(end, SignKind.FAILURE, now) for end in ends if _concerns(end, for_good)]
     signs += [
@@ -44,7 +44,7 @@ def note_ends(connection: Connection, ends: Sequence[Ended], for_good: Set[int],
 
 def _concerns(end: Ended, for_good: Set[int]) -> bool:
     execution = end.execution
-    if execution.status is Status.SUCCESS or execution.reason_code in _EXPECTED:
+    if execution.status is Status.SUCCESS or execution.reason_code in _EXPECTED or execution.is_test:
         return False
     if execution.id in for_good:
         return True
@@ -55,7 +55,8 @@ def _recoveries(connection: Connection, ends: Sequence[Ended], failing_here: Set
     """One success for each job that was failing. Which of the ends of one batch came first is not known, so a job that
     has also failed in it has not recovered; and a shard shows nothing before all of its broadcast have succeeded.
     """
-    last = {end.execution.job_id: end for end in ends if end.execution.status is Status.SUCCESS}
+    succeeded = (end for end in ends if end.execution.status is Status.SUCCESS and not end.execution.is_test)
+    last = {end.execution.job_id: end for end in succeeded}
     candidates = last.keys() - failing_here
     if not candidates:
         return []

@@ -99,11 +99,16 @@ def survey_batch(connection: Connection, job_id: int, asked: BatchRequest) -> Su
     return _survey(connection, job, schedule, asked)
 
 
+def was_started(connection: Connection, job_id: int, asked: BatchRequest) -> bool:
+    """Whether the same was asked for before."""
+    return batch_of_key(connection, job_id, _trigger_key(asked)) is not None
+
+
 def start_batch(connection: Connection, job_id: int, asked: BatchRequest, now: int) -> Batch:
     """Store a batch, or find it when it was asked for before."""
     hold_job(connection, job_id)  # against removal
     job, schedule = with_schedule(connection, job_id)
-    trigger_key = f"key:{asked.key}"
+    trigger_key = _trigger_key(asked)
     if batch_of_key(connection, job_id, trigger_key) is None:
         survey = _survey(connection, job, schedule, asked)
         if survey.count == 0:
@@ -125,6 +130,10 @@ def cancel_batch(connection: Connection, batch_id: int, actor: str, now: int) ->
         raise Conflict(f"Batch {batch_id} is done.", hint="There is nothing left to cancel.")
     if batch.state is BatchState.RUNNING:
         end_batch(connection, batch_id, BatchState.CANCELLED, f"cancelled by {actor}", now)
+
+
+def _trigger_key(asked: BatchRequest) -> str:
+    return f"key:{asked.key}"
 
 
 class Batches(LeaderLoop):

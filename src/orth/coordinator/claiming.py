@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from orth.coordinator.letters import Letter, Offer, Peer, may_be_held, queue_on_wire
+from orth.coordinator.letters import Letter, Offer, Peer, drafted, may_be_held, queue_on_wire
 from orth.coordinator.posting import Standing, room_for
 from orth.coordinator.routing import ASKING, COUNTING, LOOKING_BACK, Question, Use, eligible, route
 from orth.domain import reasons
 from orth.domain.executions import Execution
-from orth.domain.jobs import Group, Job, RouteStrategy
+from orth.domain.job_secrets import travels_safely
+from orth.domain.jobs import GlueType, Group, GroupDialect, Job, RouteStrategy
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
@@ -26,10 +27,12 @@ from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id, unreadable_jobs
 from orth.store.registry import list_executors
 from orth.store.routes import Memory, keep_route_memory, keep_route_numbers, route_memory, route_numbers
+from orth.store.script_drafts import drafts_of
+from orth.store.secrets import secrets_of_jobs
 from orth.wire.messages import Extension
 
 _LOOK_AGAIN = 1_000  # ms; an executor that was full or left alone is often neither by then
-_OURS = frozenset[str]({Extension.APP_NAME})
+_OURS = frozenset[str]({Extension.APP_NAME, Extension.SOURCE_DIGEST})
 _NAMED = 3
 """Addresses named in a message; the others are counted."""
 
@@ -71,6 +74,8 @@ class Outlook:
     sent: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """By ``Peer.key``, the time of the last beat that was seen and what was sent there since."""
     queues: QueueOutlook = field(default_factory=QueueOutlook)
+    plain_secrets: bool = False
+    """Whether secrets may go to other machines unencrypted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,8 @@ class Routes:
         self._entries = {
             group.app_name: _by_address(list_executors(connection, group.app_name)) for group in self._groups.values()
         }
+        self._secrets = secrets_of_jobs(connection, self._jobs.values())
+        self._drafts = drafts_of(connection, [execution.id for execution in executions if execution.is_test])
         self._peers: dict[tuple[str, str], Peer] = {}
         self._lists: dict[tuple[int, str], tuple[str, ...] | Refusal] = {}
         self._usable: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -133,24 +140,62 @@ class Routes:
             return Refusal(reasons.GROUP_UNREADABLE, f"{told} Upgrade this coordinator, or write the group again.")
         if job is None or group is None:
             return Refusal(reasons.DELETED, "The job or its group was deleted before this execution was sent.")
-        source = self._sources.get(job.super_task_id) if _has_super(job) else job
-        if source is None:
-            missing = f"The job runs the handler of job {job.super_task_id}, which does not exist or cannot be read."
-            return Refusal(reasons.SUPER_TASK_MISSING, f"{missing} Choose another super task.")
+        source = self._source(execution, job, group)
+        if isinstance(source, Refusal):
+            return source
+        case = _Case(execution, job, source, group, epoch, tried)
         if job.executor_queue and not execution.addresses:
-            return self._offer(_Case(execution, job, source, group, epoch, tried))
-        listed = execution.addresses or self._listed(job, group)
+            return self._offer(case)
+        listed = self._choice(case)
         if isinstance(listed, Refusal):
             return listed
-        if tried:
-            listed = tuple(address for address in listed if normal_address(address) not in tried)
-        if not listed:
-            return Refusal(reasons.NOT_SENT, f"None of these could be reached: {_some(tried)}.")
         usable = self._worth_trying(listed)
         if not usable:
             message = f"{_some(listed)} failed too often and is left alone for a while."
             return Wait(reasons.CIRCUIT_OPEN, message, self._now + _LOOK_AGAIN)
-        return self._letter(_Case(execution, job, source, group, epoch, tried), usable)
+        return self._letter(case, usable)
+
+    def _source(self, execution: Execution, job: Job, group: Group) -> Job | Refusal:
+        """The job whose handler or code is run, unless that must not be."""
+        source = self._sources.get(job.super_task_id) if _has_super(job) else job
+        if execution.is_test:
+            draft = self._drafts.get(execution.id)
+            if draft is None:
+                return Refusal(reasons.DELETED, "The code that was to be tried is gone.")
+            source = drafted(job, draft)
+        if source is None:
+            missing = f"The job runs the handler of job {job.super_task_id}, which does not exist or cannot be read."
+            return Refusal(reasons.SUPER_TASK_MISSING, f"{missing} Choose another super task.")
+        if source.glue_type is not GlueType.BEAN and not group.scripts_allowed:
+            told = f'It runs {source.glue_type} code, and the group "{group.app_name}" does not allow scripts.'
+            return Refusal(reasons.SCRIPTS_OFF, f"{told} An administrator can: orth script allow {group.id}")
+        return source
+
+    def _choice(self, case: _Case) -> tuple[str, ...] | Refusal:
+        """The addresses it may go to, whatever their state; never none."""
+        listed = case.execution.addresses or self._listed(case.job, case.group)
+        if isinstance(listed, Refusal):
+            return listed
+        if case.execution.is_test:
+            able = tuple(one for one in listed if Extension.DRAFTS in self._peer(case.group, one).extensions)
+            if not able:
+                told = f"None of these runs a test beside its job: {_some(listed)}."
+                return Refusal(reasons.NO_TEST_EXECUTOR, f"{told} Executors of this version of Orth do.")
+            listed = able
+        if case.job.secrets:
+            trusted = tuple(one for one in listed if self._may_have_secrets(self._peer(case.group, one)))
+            if not trusted:
+                told = f"The job has secrets, and none of these may get them: {_some(listed)}."
+                hint = "An executor of this version of Orth does, over https or on this machine."
+                return Refusal(reasons.NO_SECRET_EXECUTOR, f"{told} {hint}")
+            listed = trusted
+        if case.tried:
+            listed = tuple(address for address in listed if normal_address(address) not in case.tried)
+        return listed or Refusal(reasons.NOT_SENT, f"None of these could be reached: {_some(case.tried)}.")
+
+    def _may_have_secrets(self, peer: Peer) -> bool:
+        ours = peer.dialect in (GroupDialect.AUTO, GroupDialect.ORTH) and Extension.SECRETS in peer.extensions
+        return ours and (self._outlook.plain_secrets or travels_safely(peer.address))
 
     def _letter(self, case: _Case, usable: tuple[str, ...]) -> Letter | Wait | None:
         execution, job, strategy = case.execution, case.job, case.job.executor_route_strategy
@@ -168,10 +213,14 @@ class Routes:
         others = tuple(self._peer(case.group, address) for address in usable if address != chosen) if asks else ()
         if ahead:  # whoever is asked instead must hold it as well
             others = tuple(other for other in others if may_be_held(job, other))
-        return Letter(execution, job, case.source, peer, case.epoch, asks, others, case.tried)
+        secrets = self._secrets.get(job.id, ())
+        return Letter(execution, job, case.source, peer, case.epoch, asks, others, case.tried, secrets)
 
-    def _offer(self, case: _Case) -> Offer | Wait | None:
+    def _offer(self, case: _Case) -> Offer | Refusal | Wait | None:
         execution, job, outlook = case.execution, case.job, self._outlook.queues
+        if job.secrets:
+            told = "The job has secrets, which are not put into a queue: they would lie there for others to read."
+            return Refusal(reasons.SECRETS_NOT_QUEUED, f"{told} Take away its queue, or its secrets.")
         if execution.not_before is not None and execution.not_before > self._now:
             return None  # nobody knows how long a message waits
         if outlook.away:

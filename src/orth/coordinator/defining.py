@@ -10,17 +10,18 @@ from difflib import get_close_matches
 from orth.coordinator.broadcasts import EVERYBODY, Avoid, is_broadcast
 from orth.coordinator.due import restarted
 from orth.coordinator.planning import given_up, schedule_of
-from orth.coordinator.references import check_addresses, check_not_referred, check_references, handler_of
+from orth.coordinator.references import check_addresses, check_not_referred, check_references, source_of
 from orth.coordinator.triggering import Request, open_requested, opened_before
 from orth.coordinator.withdrawing import withdraw
 from orth.domain import reasons
-from orth.domain.jobs import Group, Job, ScheduleType
+from orth.domain.jobs import GlueType, Group, Job, ScheduleType
 from orth.domain.schedules import Schedule, parse_schedule
 from orth.errors import Conflict, Invalid, NotFound, OrthError
 from orth.store.ahead import decided_after
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
 from orth.store.fires import NO_TERM, record_fires
+from orth.store.glue_versions import forget_glue_versions
 from orth.store.groups import create_group, get_group, set_group
 from orth.store.jobs import create_job, delete_job, get_job, hold_job, replace_job
 from orth.store.registry import announced_handlers, list_executors, refresh_addresses
@@ -109,6 +110,7 @@ def remove_job(connection: Connection, job_id: int, now: int) -> None:
     _withdraw(connection, stored, None, now, reasons.DELETED)
     _give_up(connection, stored, now, "the job was deleted before this fire was planned")
     delete_job(connection, job_id)
+    forget_glue_versions(connection, job_id)
 
 
 def trigger_job(connection: Connection, job_id: int, asked: Request, now: int, avoid: Avoid = EVERYBODY) -> list[int]:
@@ -168,7 +170,7 @@ def _timing(job: Job) -> tuple[object, ...]:
 
 
 def _performer(job: Job) -> tuple[object, ...]:
-    return (job.job_group, job.executor_handler, job.super_task_id)
+    return (job.job_group, job.executor_handler, job.super_task_id, job.glue_type)
 
 
 def _stopped(job: Job) -> Job:
@@ -192,7 +194,8 @@ def _checked_schedule(connection: Connection, job: Job, now: int) -> Schedule:
 
 def _check_handler(connection: Connection, job: Job) -> None:
     """Refuse a handler name that no executor of the group has, when all of them said what they have."""
-    if job.executor_queue:  # who will take it is not known
+    source = source_of(connection, job)
+    if job.executor_queue or source.glue_type is not GlueType.BEAN:  # who will take it is not known; code has no name
         return
     group = get_group(connection, job.job_group)
     online = list_executors(connection, group.app_name)
@@ -200,7 +203,7 @@ def _check_handler(connection: Connection, job: Job) -> None:
     if not online or len(said) < len(online):
         return
     known = sorted({handler["name"] for handlers in said for handler in handlers})
-    wanted = handler_of(connection, job)
+    wanted = source.executor_handler
     if wanted not in known:
         near = get_close_matches(wanted, known, 1)
         hint = f"Did you mean {near[0]}? " if near else ""

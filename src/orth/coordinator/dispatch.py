@@ -36,6 +36,7 @@ from orth.coordinator.letters import Answer, Letter, Outcome
 from orth.coordinator.offering import Offering
 from orth.coordinator.posting import HELD_LIMIT, Limits, Posting
 from orth.coordinator.reach import Reach
+from orth.coordinator.sealing import Sealing
 from orth.coordinator.sending import Sending
 from orth.coordinator.settling import Office, Settled, claim, settle
 from orth.domain import reasons
@@ -76,6 +77,8 @@ class Dispatch(LeaderLoop):
         batch: int,
         limits: Limits,
         longest_wait: timedelta,
+        sealing: Sealing,
+        secrets_without_tls: bool = False,
         chance: random.Random | None = None,
         offering: Offering | None = None,
         offer_bound: timedelta = timedelta(days=1),
@@ -98,7 +101,8 @@ class Dispatch(LeaderLoop):
         self._doubted_in: int | None = None
         self._bug: BaseException | None = None
         self._ahead_after = 0
-        sending = Sending(link, reach, clock, token)
+        self._plain_secrets = secrets_without_tls
+        sending = Sending(link, reach, clock, token, sealing)
         self.posting = Posting(sending, clock, events, limits, still_leads=self._still_leads, done=self._take_answers)
 
     async def lead(self, term: Term) -> float:
@@ -233,7 +237,14 @@ class Dispatch(LeaderLoop):
 
     def _office(self, term: Term, *, closing: bool = False) -> Office:
         queues = self._offering.outlook() if self._offering else QueueOutlook()
-        outlook = Outlook(self._reach.avoid, self._chance.randrange, self.posting.standing(), dict(self._sent), queues)
+        outlook = Outlook(
+            self._reach.avoid,
+            self._chance.randrange,
+            self.posting.standing(),
+            dict(self._sent),
+            queues,
+            self._plain_secrets,
+        )
         return Office(self._node_id, term.epoch, self._longest_wait, outlook, closing, self._offer_bound)
 
     def _still_leads(self, epoch: int) -> bool:

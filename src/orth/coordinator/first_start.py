@@ -1,7 +1,7 @@
 """What a coordinator makes for itself when nobody gave it: a token for executors, an administrator, a signing secret.
 
-Nothing is shipped. What is generated is told once (the password) or written where only this user can read it (the
-token).
+Nothing is shipped. What is generated is told once (the password, and a link that signs in without it), written where
+only this user can read it (the token), or sealed (the secret).
 """
 
 import asyncio
@@ -10,13 +10,21 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from orth.coordinator.sealing import Sealing
 from orth.coordinator.signing import hash_password, password_fits
-from orth.errors import CannotStart
+from orth.coordinator.signing_in.links import make_link
+from orth.domain.access import Role
+from orth.domain.audit import Actor, ActorKind, Deed
+from orth.errors import CannotStart, Unreadable
 from orth.settings import Settings
-from orth.store.database import Database
-from orth.store.users import add_user, find_user, set_password, shared_secret
+from orth.store.audit import record
+from orth.store.database import Connection, Database
+from orth.store.users import add_user, find_user, hold_admins, replace_secret, set_password, shared_secret
 
 ADMIN = "admin"
+_BY_START = Actor(ActorKind.NODE, "first start")
+_SIGNING = "session-signing-sealed"
+"""Under which the store keeps the secret."""
 TOKEN_FILE = "access-token"  # noqa: S105  # the name of the file
 
 
@@ -63,20 +71,58 @@ def _kept_token(file: Path) -> str:
 async def ensure_admin(db: Database, settings: Settings, now: int) -> str | None:
     """Make sure there is an administrator; the password, if one was generated. One that is set in the settings wins.
 
-    Hashing takes a good part of a second, on purpose, so it happens outside any transaction.
+    Where others administer, somebody has removed the first user on purpose, and it stays removed. Hashing takes a good
+    part of a second, on purpose, so it happens outside any transaction.
     """
     given = settings.security.admin_password
     stored = await db.read(find_user, ADMIN)
     if stored is None:
+        admins = await db.read(hold_admins)
+        if given is None and admins:
+            return None
         password = given.get_secret_value() if given is not None else secrets.token_urlsafe(12)
         hashed = await asyncio.to_thread(hash_password, password)
-        added = await db.tx(add_user, ADMIN, hashed, "admin", now)
+        added = await db.tx(_add_admin, hashed, now)
         return password if added and given is None else None
     if given is not None and not await asyncio.to_thread(password_fits, given.get_secret_value(), stored.password):
         hashed = await asyncio.to_thread(hash_password, given.get_secret_value())
-        await db.tx(set_password, ADMIN, hashed, now)
+        await db.tx(_set_admin_password, hashed, now)
     return None
 
 
-async def signing_secret(db: Database, now: int) -> str:
-    return await db.tx(shared_secret, "session-signing", secrets.token_hex(32), now)
+def _add_admin(connection: Connection, hashed: str, now: int) -> bool:
+    added = add_user(connection, ADMIN, hashed, Role.ADMIN.value, now)
+    if added:
+        record(connection, _BY_START, Deed("user.create", "user", ADMIN, after={"role": Role.ADMIN.value}), now)
+    return added
+
+
+def _set_admin_password(connection: Connection, hashed: str, now: int) -> None:
+    if set_password(connection, ADMIN, hashed, now):
+        record(connection, _BY_START, Deed("user.password", "user", ADMIN, after={"by": "settings"}), now)
+
+
+async def first_link(db: Database, now: int) -> str:
+    """A link for the administrator, to be told together with the password."""
+    return await db.tx(make_link, ADMIN, _BY_START, now)
+
+
+async def signing_secret(db: Database, sealing: Sealing, now: int) -> str:
+    """What sessions are signed with, the same on all nodes; the database has it sealed.
+
+    When no key of ours opens it any more, a new one takes its place, and everybody signs in again.
+    """
+    fresh = secrets.token_hex(32)
+    proposal = sealing.seal(fresh.encode(), _SIGNING)
+    stored = await db.tx(shared_secret, _SIGNING, proposal, now)
+    try:
+        secret = sealing.open(stored, _SIGNING).decode()
+    except Unreadable:
+        secret = fresh
+    else:
+        if not sealing.is_stale(stored):
+            return secret
+        proposal = sealing.seal(secret.encode(), _SIGNING)
+    if await db.tx(replace_secret, _SIGNING, stored, proposal):
+        return secret
+    return await signing_secret(db, sealing, now)  # another node was quicker

@@ -10,6 +10,7 @@ its result is counted and not applied. Killing again tells one of ours again.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orth.clock import Clock
@@ -17,11 +18,13 @@ from orth.coordinator.finishing import Finished, finish, tell
 from orth.coordinator.letters import Peer
 from orth.coordinator.offering import Offering
 from orth.domain import reasons
+from orth.domain.audit import Actor, Deed
 from orth.domain.executions import FAILURE, SUCCESS, Execution, Phase, tag
 from orth.domain.jobs import GroupDialect
 from orth.domain.nodes import normal_address
 from orth.errors import Conflict, NotFound, OrthError
 from orth.events import Events
+from orth.store.audit import record
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending, find_execution
 from orth.store.groups import groups_by_id
@@ -74,8 +77,8 @@ class Killing:
         self.events = events
         self._token = token
 
-    async def kill(self, execution_id: int, user: str) -> Killed:
-        closed: Closed = await self._db.tx(close, execution_id, user, self._clock.now())
+    async def kill(self, execution_id: int, actor: Actor) -> Killed:
+        closed: Closed = await self._db.tx(_kill, execution_id, actor, self._clock.now())
         tell(self.events, closed.finished)
         if closed.peer is None:
             return Killed(closed, False, "It had not been sent to anybody.")
@@ -105,6 +108,23 @@ class Killing:
         except OrthError as error:
             return error.message
         return None if reply.ok else f"it answered: {reply.msg or reply.code}"
+
+
+def _kill(connection: Connection, execution_id: int, actor: Actor, now: int) -> Closed:
+    closed = close(connection, execution_id, actor.name, now)
+    tell_of_kill(connection, actor, [closed], now)
+    return closed
+
+
+def tell_of_kill(connection: Connection, actor: Actor, closed: Sequence[Closed], now: int) -> None:
+    """Tell the audit of what somebody has ended, in one entry."""
+    ended = sorted({finished.execution.id for one in closed for finished in one.finished})
+    if not ended:
+        return
+    groups = {one.execution.job_group for one in closed}
+    named = str(ended[0]) if len(closed) == 1 else ""
+    group = groups.pop() if len(groups) == 1 else None
+    record(connection, actor, Deed("execution.kill", "execution", named, group, after={"ended": ended}), now)
 
 
 def close(connection: Connection, execution_id: int, user: str, now: int) -> Closed:

@@ -1,12 +1,15 @@
 """What dispatch carries: a claimed execution addressed to an executor, and what became of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from orth.domain.executions import Execution
-from orth.domain.jobs import SENT_AHEAD, GroupDialect, Job, RouteStrategy
+from orth.domain.jobs import SENT_AHEAD, GlueType, GroupDialect, Job, RouteStrategy
 from orth.domain.nodes import normal_address
+from orth.domain.scripts import digest_of
+from orth.store.script_drafts import Draft
+from orth.store.secrets import SealedSecret
 from orth.wire.messages import Extension, RunRequest
 
 
@@ -39,8 +42,8 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A claimed execution with what is needed to send it. ``source`` is the job whose handler it runs: its own or that
-    of its super task.
+    """A claimed execution with what is needed to send it. ``source`` is the job whose handler or code it runs: its own,
+    that of its super task, or for a test its own with the code that is tried.
     """
 
     execution: Execution
@@ -53,6 +56,8 @@ class Letter:
     others: tuple[Peer, ...] = ()
     tried: tuple[str, ...] = ()
     """Addresses that surely did not get it."""
+    secrets: tuple[SealedSecret, ...] = ()
+    """Those its job names; opened only when it is sent."""
 
     @property
     def names_one_address(self) -> bool:
@@ -98,6 +103,11 @@ class Answer:
     code: str = ""
 
 
+def drafted(job: Job, draft: Draft) -> Job:
+    """``job`` as a test runs it."""
+    return replace(job, glue_type=draft.glue_type, glue_source=draft.source, glue_updatetime=draft.made_at)
+
+
 def may_be_held(job: Job, peer: Peer) -> bool:
     """Whether the executor would hold the trigger until it may start, so that it may be sent ahead of time."""
     ours = peer.dialect in (GroupDialect.AUTO, GroupDialect.ORTH)
@@ -115,6 +125,7 @@ def run_request(letter: Letter, now: int, tick_at: TickAt, *, again: bool) -> Ru
     stays until it may start.
     """
     execution, job, source, peer = letter.execution, letter.job, letter.source, letter.peer
+    proven = source.glue_type is not GlueType.BEAN and Extension.SOURCE_DIGEST in peer.extensions
     ahead = (execution.not_before or 0) - now
     waits = ahead > 0 and may_be_held(job, peer)
     tick = tick_at(peer, ahead) if waits and Extension.TICKS in peer.extensions else None
@@ -138,4 +149,6 @@ def run_request(letter: Letter, now: int, tick_at: TickAt, *, again: bool) -> Ru
         start_tick=tick,
         tick_of=None if tick is None else peer.incarnation,
         app_name=peer.app_name if Extension.APP_NAME in peer.extensions else None,
+        source_digest=digest_of(source.glue_source) if proven else None,
+        draft=True if execution.is_test else None,
     )

@@ -25,22 +25,29 @@ from orth.cluster.lease_hint import LeaseHint
 from orth.collecting import set_start_aside
 from orth.coordinator.cluster_metrics import ClusterSources
 from orth.coordinator.company import Company
+from orth.coordinator.executor_access import ExecutorAccess, Refusals
 from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
 from orth.coordinator.first_start import (
     ADMIN,
     access_token,
     ensure_admin,
+    first_link,
     prepare_folder,
     signing_secret,
 )
 from orth.coordinator.http.app import build_app
+from orth.coordinator.http.rates import Buckets
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics, Sources
+from orth.coordinator.outgoing import Outgoing
 from orth.coordinator.queues import Queues
+from orth.coordinator.resealing import seal_the_open
 from orth.coordinator.rooms import Care, Presence, Records, Surroundings, Work
+from orth.coordinator.sealing import agree, sealing_of
 from orth.coordinator.service_room import ServiceRoom
 from orth.coordinator.signing import Signing
+from orth.coordinator.signing_in.links import link_url
 from orth.domain.services import ServiceKind
 from orth.errors import OrthError
 from orth.events import Events, to_log
@@ -49,7 +56,7 @@ from orth.lifecycle.client import Registration
 from orth.lifecycle.facts import RegistryApiStarted
 from orth.lifecycle.reloading import Reloading
 from orth.loop import Loop, run_loops
-from orth.serving import Server, asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
+from orth.serving import Server, asked_to_stop, bound, loop_factory, reload_on_hangup, stand_aside_on_signal, tls_of
 from orth.settings import Address, Settings
 from orth.store.database import Database, open_database
 from orth.store.engines import is_sqlite
@@ -57,6 +64,7 @@ from orth.store.life_locks import LifeLock
 from orth.store.migrating import check_schema, upgrade
 from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.health_calls import HealthCalls
+from orth.wire.signatures import Verifier
 from orth.wire.watch_lines import affordable
 
 log = logging.getLogger("orth.coordinator")
@@ -70,7 +78,7 @@ class Coordinator:
 
     def __init__(self, given: Surroundings) -> None:
         channels = None if given.channels is None else CountedChannels(given.channels)
-        given = self.given = replace(given, channels=channels)
+        given = self.given = replace(given, channels=channels).with_outgoing()
         presence = self.presence = Presence(given, self._named)
         work = self.work = Work(given, presence)
         self.care = Care(given, presence, work)
@@ -117,9 +125,7 @@ class Coordinator:
         """The HTTP side of this node."""
         given = self.given
         security = given.settings.security
-        signing = Signing(
-            given.signing_secret, given.clock, access=security.access_token_ttl, refresh=security.refresh_token_ttl
-        )
+        signing = Signing(given.signing_secret, given.clock, access=security.access_token_ttl)
         return build_app(
             Tools(
                 node_id=given.node.id,
@@ -150,6 +156,16 @@ class Coordinator:
                 registrar=self.services.registrar,
                 feed=self.services.feed,
                 places=self.services.places,
+                sealing=given.sealing,
+                access=ExecutorAccess(
+                    given.keys,
+                    Verifier(given.node.incarnation, given.clock),
+                    shared_is_good=security.global_executor_token,
+                    must_sign=security.require_signatures,
+                ),
+                refusals=Refusals(given.db, given.clock),
+                callers=Buckets(security.rate, security.rate_burst, given.clock),
+                strangers=Buckets(security.stranger_rate, security.stranger_burst, given.clock),
             )
         )
 
@@ -194,22 +210,27 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
         node = Node(settings.coordinator.node_id or _node_id(listening), secrets.token_hex(8))
         coordinates = "coordinator" in settings.coordinator.roles
         locks = _locks(db, node) if coordinates else None
+        sealing = sealing_of(settings, Path(settings.coordinator.data_dir))
+        await agree(db, sealing, clock.now())
+        await seal_the_open(db, sealing)
         password = await ensure_admin(db, settings, clock.now())
         if password is not None:
-            _print_once(password)
+            secret = await first_link(db, clock.now())
+            _print_once(password, link_url(settings.console.base_url or _url(settings, listening), secret))
+        outgoing = Outgoing.of(settings, db, clock, sealing, node_id=node.id, token=token)
         async with (
-            _calls(settings) as link,
-            ExecutorCalls(timeout=settings.registry.probe_timeout.total_seconds()) as probe_link,
-            _log_calls(settings) as log_link,
-            _health_calls(settings) as health_link,
+            _calls(settings, outgoing) as link,
+            outgoing.calls(timeout=settings.registry.probe_timeout.total_seconds()) as probe_link,
+            _log_calls(settings, outgoing) as log_link,
+            _health_calls(settings, outgoing) as health_link,
             _channels(settings, db, clock, events) as channels,
             _lease_hint(settings, node, clock, events) as hint,
         ):
-            secret = await signing_secret(db, clock.now())
+            secret = await signing_secret(db, sealing, clock.now())
             given = Surroundings(settings, node, db, link, clock, events, token, secret, locks)
             watch_limit = affordable(settings.registry.watch_limit)
             given = replace(given, probe_link=probe_link, log_link=log_link, watch_limit=watch_limit)
-            given = replace(given, lease_hint=hint, health_link=health_link)
+            given = replace(given, lease_hint=hint, health_link=health_link, sealing=sealing, outgoing=outgoing)
             given = replace(given, channels=channels, names=Names(settings.channels.prefix))
             life = LifeLock(db.url, node.incarnation) if coordinates and not is_sqlite(db.url) else None
             coordinator = Coordinator(replace(given, url=_url(settings, listening), life=life))
@@ -264,6 +285,9 @@ async def _run(coordinator: Coordinator, listening: socket.socket, attendance: A
         group.create_task(server.serve(sockets=[listening]), name="http")
         loops = group.create_task(run_loops(*coordinator.loops), name="loops")
         group.create_task(run_loops(*attendance.loops), name="registration")
+        stand_aside_on_signal(
+            lambda: group.create_task(_said(coordinator, coordinator.work.election.stand_aside()), name="stand aside")
+        )
         await stopping.wait()
         attendance.say_stopping()
         await _said(coordinator, coordinator.company.drain())
@@ -300,26 +324,26 @@ async def _said(coordinator: Coordinator, farewell: Awaitable[None]) -> None:
         log.warning("%s could not say good-bye: %s", coordinator.given.node.id, error)
 
 
-def _calls(settings: Settings) -> ExecutorCalls:
+def _calls(settings: Settings, outgoing: Outgoing) -> ExecutorCalls:
     """The way to the executors, with a few connections more than triggers may use: somebody may read a log."""
     own = settings.coordinator
-    return ExecutorCalls(
+    return outgoing.calls(
         timeout=own.dispatch_timeout.total_seconds(),
         connections=own.dispatch_in_flight + _SPARE_CONNECTIONS,
         per_executor=own.dispatch_per_executor + _SPARE_CONNECTIONS,
     )
 
 
-def _log_calls(settings: Settings) -> ExecutorCalls:
+def _log_calls(settings: Settings, outgoing: Outgoing) -> ExecutorCalls:
     """The way to the logs: a connection for each log that is followed, and some for those that are read."""
     connections = settings.logs.streams + _SPARE_CONNECTIONS
     timeout = settings.coordinator.dispatch_timeout.total_seconds()
-    return ExecutorCalls(timeout=timeout, connections=connections, per_executor=connections)
+    return outgoing.calls(timeout=timeout, connections=connections, per_executor=connections)
 
 
-def _health_calls(settings: Settings) -> HealthCalls:
+def _health_calls(settings: Settings, outgoing: Outgoing) -> HealthCalls:
     own = settings.registry
-    return HealthCalls(timeout=own.probe_timeout.total_seconds(), connections=own.health_rate)
+    return outgoing.health_calls(timeout=own.probe_timeout.total_seconds(), connections=own.health_rate)
 
 
 @asynccontextmanager
@@ -388,7 +412,8 @@ def _patience(lease: timedelta) -> float:
     return min(8.0, lease.total_seconds() * 0.8)
 
 
-def _print_once(password: str) -> None:
+def _print_once(password: str, link: str) -> None:
     """The generated password goes to the terminal and nowhere else: not to the log, not to a file."""
-    sys.stderr.write(f"\n  First start: sign in as {ADMIN} with the password {password}  (shown only now)\n\n")
+    sys.stderr.write(f"\n  First start: sign in as {ADMIN} with the password {password}  (shown only now)\n")
+    sys.stderr.write(f"  or open this within 15 minutes, once: {link}\n\n")
     sys.stderr.flush()

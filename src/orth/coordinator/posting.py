@@ -258,4 +258,5 @@ def _next_request(waiting: deque[Letter]) -> list[Letter]:
 
 def _size(letter: Letter) -> int:
     """An upper bound for the bytes of its trigger."""
-    return len(to_json(letter.execution.executor_param)) + len(to_json(letter.source.glue_source)) + _BYTES_AROUND
+    text = len(to_json(letter.execution.executor_param)) + len(to_json(letter.source.glue_source))
+    return text + sum(2 * len(secret.sealed) for secret in letter.secrets) + _BYTES_AROUND

@@ -37,7 +37,7 @@ from orth.store.groups import manual_addresses
 from orth.store.reachability import Doubt, clear_doubts, save_doubts
 from orth.store.registry import list_executors
 from orth.wire.executor_calls import ExecutorLink
-from orth.wire.watch_lines import Health, WatchLines
+from orth.wire.watch_lines import Health, LineSecurity, WatchLines
 
 _LOOK_EVERY = 5.0  # what other coordinators stored is known here after that; what came here, at once
 _LOOKED_AT = 500  # entries per second of looking, at most: with very many, what others stored is known later
@@ -76,6 +76,7 @@ class Probing(Loop):
         reach: Reach,
         roster: Roster,
         watching: Watching,
+        security: LineSecurity | None = None,
     ) -> None:
         super().__init__(clock, events)
         self._db = db
@@ -91,6 +92,7 @@ class Probing(Loop):
             timeout=watching.timeout.total_seconds(),
             silence=watching.silence.total_seconds(),
             ended=self._line_ended,
+            security=security,
         )
         self._agenda = Agenda()
         self._offsets: dict[str, int] = {}

@@ -14,6 +14,7 @@ from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import RowsPurged
 from orth.events import Events
+from orth.store.audit import purge
 from orth.store.daily_reports import drop_reports
 from orth.store.database import Connection, Database
 from orth.store.purging import Purged, purge_batches, purge_executions, purge_fires, purge_statistics
@@ -32,6 +33,7 @@ class Retention:
     executions: timedelta
     fires: timedelta
     statistics: timedelta
+    audit: timedelta
 
 
 Step: TypeAlias = Callable[[Connection, int, int], Purged]
@@ -61,15 +63,19 @@ def _reports(connection: Connection, before: int, _after: int) -> Purged:
 class Purging(LeaderLoop):
     """Removes what is old, a step a turn."""
 
-    def __init__(self, db: Database, election: Election, clock: Clock, events: Events, *, retention: Retention) -> None:
+    def __init__(
+        self, db: Database, election: Election, clock: Clock, events: Events, *, retention: Retention, node_id: str
+    ) -> None:
         super().__init__(election, clock, events)
         self._db = db
+        self._node_id = node_id
         self._pass: Sequence[tuple[str, Step, timedelta]] = (
             ("executions", _executions, retention.executions),
             ("batches", _batches, retention.executions),
             ("fires", _fires, retention.fires),
             ("statistics", _statistics, retention.statistics),
             ("daily reports", _reports, retention.statistics),
+            ("audit entries", self._audit, retention.audit),
         )
         self._at = 0
         self._after = 0
@@ -88,3 +94,7 @@ class Purging(LeaderLoop):
         self._after = self._removed = 0
         self._at = (self._at + 1) % len(self._pass)
         return _PAUSE if self._at else _EVERY
+
+    def _audit(self, connection: Connection, before: int, _after: int) -> Purged:
+        removed = purge(connection, before, limit=STEP, node_id=self._node_id, now=self.clock.now())
+        return Purged(removed, 0 if removed == STEP else None)

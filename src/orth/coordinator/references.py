@@ -1,4 +1,4 @@
-"""What a job or a trigger may refer to: children, a super task, addresses.
+"""What a job or a trigger may refer to: children, a super task, secrets, addresses.
 
 A definition that is stored refers to what exists, and stays so: whoever refers to a job holds it against removal, and
 whoever removes one looks for references first. The jobs that follow each other never lead back to the first. A job runs
@@ -13,18 +13,21 @@ from orth.store.database import Connection
 from orth.store.groups import get_group
 from orth.store.jobs import hold_referred, parents_of, sub_tasks_of
 from orth.store.registry import list_executors
+from orth.store.secrets import known_names
 
 _SHOWN = 5
 
 
 def check_references(connection: Connection, job: Job, before: Job | None = None) -> None:
-    """Refuse children and super tasks that cannot be. ``before`` is the job as it is stored: what an edit leaves alone
+    """Refuse children, super tasks and secrets that cannot be. ``before`` is the job as it is stored: what an edit leaves alone
     is not looked at again.
     """
     if before is None or before.child_job_ids != job.child_job_ids:
         _check_children(connection, job)
     if before is None or before.super_task_id != job.super_task_id:
         _check_super_task(connection, job)
+    if before is None or (before.secrets, before.job_group) != (job.secrets, job.job_group):
+        _check_secrets(connection, job)
     if job.super_id is None and job.glue_type is GlueType.BEAN and not job.executor_handler:
         raise Invalid(
             "The job has no handler of its own.",
@@ -63,9 +66,9 @@ def check_addresses(connection: Connection, job: Job, addresses: tuple[str, ...]
         )
 
 
-def handler_of(connection: Connection, job: Job) -> str:
-    """The handler a checked definition runs: its own or its super task's."""
-    return job.executor_handler if job.super_id is None else _super_task(connection, job.super_id).executor_handler
+def source_of(connection: Connection, job: Job) -> Job:
+    """The job whose handler or code this one runs: itself or its super task."""
+    return job if job.super_id is None else _super_task(connection, job.super_id)
 
 
 def _check_children(connection: Connection, job: Job) -> None:
@@ -114,6 +117,19 @@ def _check_super_task(connection: Connection, job: Job) -> None:
             f"Job {listed} runs the handler of this one, so it must have its own.",
             hint="There is one level of super tasks only.",
             field="super_task_id",
+        )
+
+
+def _check_secrets(connection: Connection, job: Job) -> None:
+    if not job.secrets:
+        return
+    known = known_names(connection, job.job_group, job.secrets, hold=True)
+    missing = [name for name in job.secrets if name not in known]
+    if missing:
+        raise Invalid(
+            f"There is no secret {missing[0]} for the group {job.job_group}.",
+            hint=f"An administrator can store it: orth secret set {missing[0]} --group {job.job_group}",
+            field="secrets",
         )
 
 

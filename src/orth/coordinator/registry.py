@@ -77,8 +77,9 @@ class Registrations:
         self.beats = 0
         """Beats stored."""
 
-    async def beat(self, request: RegistryRequest) -> None:
-        beat = _beat(request, self._clock_offset(request.registry_value))
+    async def beat(self, request: RegistryRequest, key_id: str | None = None) -> None:
+        """Take a beat; ``key_id`` names the key it was proved with."""
+        beat = replace(_beat(request, self._clock_offset(request.registry_value)), key_id=key_id)
         digest = _digest(beat)
         self._roster.heard(beat.app_name, beat.address)
         self._reach.heard(beat.address)
@@ -165,7 +166,7 @@ def _beside(beat: Beat, last: tuple[ExecutorEntry, int | None] | None) -> Beat:
 
 def _digest(beat: Beat) -> int:
     """Of what a process announces once and repeats; never 0."""
-    return hash((beat.incarnation, beat.extensions, beat.version, beat.handlers, beat.labels)) or 1
+    return hash((beat.incarnation, beat.extensions, beat.version, beat.handlers, beat.labels, beat.key_id)) or 1
 
 
 def _entry(beat: Beat, now: int) -> ExecutorEntry:
@@ -179,6 +180,7 @@ def _entry(beat: Beat, now: int) -> ExecutorEntry:
         load=beat.load,
         labels=json.loads(beat.labels) if beat.labels else {},
         clock_offset=beat.clock_offset,
+        key_id=beat.key_id,
     )
 
 

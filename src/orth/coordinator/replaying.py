@@ -4,15 +4,19 @@ An execution is done again as a new one, with its parameter, its logical time, i
 follows is its ``origin_id``. By filter and from the dead letters each is done again at most once, however often that is
 asked for: the key of the new execution and the row of the letter both see to it. Somebody who names one execution may
 have it done again as often as they like.
+
+``groups`` are those in which the caller may do this, None: all. What is done again has to be in one of them twice: as
+it ran, and as its job is now, for it runs there.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from orth.coordinator.finishing import tell
-from orth.coordinator.killing import Closed, Killing, close, may_start_yet
-from orth.coordinator.triggering import open_again
+from orth.coordinator.killing import Closed, Killing, close, may_start_yet, tell_of_kill
+from orth.coordinator.triggering import again_key, open_again
+from orth.domain.audit import Actor
 from orth.domain.executions import Execution, tag
 from orth.domain.jobs import TriggerCause
 from orth.errors import Conflict, NotFound
@@ -26,7 +30,7 @@ from orth.store.dead_letters import (
     mark_replayed,
 )
 from orth.store.execution_filters import Filter
-from orth.store.executions import find_execution
+from orth.store.executions import find_execution, ids_of_trigger
 from orth.store.jobs import jobs_by_id
 
 _KILLED_IN_ONE = 50
@@ -46,7 +50,20 @@ class Done:
     """After which execution the rest is, as far as it was not looked for."""
 
 
-def do_again(connection: Connection, execution_id: int, cause: TriggerCause, key: str, now: int) -> int:
+def was_done_again(connection: Connection, execution_id: int, key: str) -> bool:
+    """Whether the same was asked for before. The execution is held, so nobody can ask at the same time."""
+    held = hold_ended(connection, [execution_id])
+    return bool(held) and bool(ids_of_trigger(connection, held[0].job_id, again_key(execution_id, key)))
+
+
+def do_again(
+    connection: Connection,
+    execution_id: int,
+    cause: TriggerCause,
+    key: str,
+    now: int,
+    groups: Collection[int] | None = None,
+) -> int:
     """Do one execution again that has ended; the id of the new one, the same for the same key."""
     held = hold_ended(connection, [execution_id])
     if not held:
@@ -57,8 +74,13 @@ def do_again(connection: Connection, execution_id: int, cause: TriggerCause, key
             f"Execution {execution_id} has not ended: {tag(found.trigger_code, found.handle_code)}.",
             hint="Wait for its end, or kill it.",
         )
+    if held[0].is_test:
+        raise Conflict(
+            f"Execution {execution_id} tried code that is not its job's.",
+            hint="Try it again with POST /scripts/…/test.",
+        )
     job = jobs_by_id(connection, {held[0].job_id}).get(held[0].job_id)
-    if job is None:
+    if job is None or not _is_in(job.job_group, groups):
         raise Conflict(f"Job {held[0].job_id} does not exist or cannot be read, so nothing of it can be done again.")
     opened = open_again(connection, [(job, held[0])], cause, now, key)
     mark_replayed(connection, opened.items())
@@ -78,29 +100,40 @@ async def look_for_failed(db: Database, wanted: Filter, limit: int, after: int) 
     return found
 
 
-def do_many_again(connection: Connection, found: Failed, cause: TriggerCause, now: int) -> Done:
+def do_many_again(
+    connection: Connection, found: Failed, cause: TriggerCause, now: int, groups: Collection[int] | None = None
+) -> Done:
     """Do again, each once, what was found, unless somebody has done it again meanwhile."""
-    opened = _open_again(connection, hold_failed(connection, found.ids), cause, now)
+    opened = _open_again(connection, hold_failed(connection, found.ids), cause, now, groups)
     return Done(opened, len(found.ids) - len(opened), found.left, found.next_after)
 
 
-def replay_named(connection: Connection, ids: Sequence[int], cause: TriggerCause, now: int) -> Done:
+def replay_named(
+    connection: Connection, ids: Sequence[int], cause: TriggerCause, now: int, groups: Collection[int] | None = None
+) -> Done:
     """Do again those of these dead letters that wait for a decision."""
-    waiting = hold_waiting(connection, ids)
-    opened = _open_again(connection, hold_ended(connection, waiting), cause, now)
+    waiting = hold_waiting(connection, ids, groups)
+    opened = _open_again(connection, hold_ended(connection, waiting), cause, now, groups)
     return Done(opened, len(set(ids)) - len(opened))
 
 
-def replay_found(connection: Connection, wanted: LetterFilter, limit: int, cause: TriggerCause, now: int) -> Done:
+def replay_found(
+    connection: Connection,
+    wanted: LetterFilter,
+    limit: int,
+    cause: TriggerCause,
+    now: int,
+    groups: Collection[int] | None = None,
+) -> Done:
     """Do again the oldest dead letters that are as ``wanted``."""
     ids, left = find_waiting(connection, wanted, limit)
-    done = replay_named(connection, ids, cause, now)
+    done = replay_named(connection, ids, cause, now, groups)
     return Done(done.ids, done.skipped, left)
 
 
-def drop_named(connection: Connection, ids: Sequence[int], actor: str) -> Done:
+def drop_named(connection: Connection, ids: Sequence[int], actor: str, groups: Collection[int] | None = None) -> Done:
     """Decide that nothing is to be done about those of these dead letters that wait for a decision."""
-    dropped = drop_letters(connection, ids, actor)
+    dropped = drop_letters(connection, ids, actor, groups)
     return Done(dropped, len(set(ids)) - len(dropped))
 
 
@@ -119,12 +152,12 @@ class KilledMany:
     closed: list[Closed]
 
 
-async def kill_many(db: Database, killing: Killing, wanted: Filter, limit: int, user: str, now: int) -> KilledMany:
+async def kill_many(db: Database, killing: Killing, wanted: Filter, limit: int, actor: Actor, now: int) -> KilledMany:
     """Close the oldest open executions that are as ``wanted``; what their executors are told comes after."""
     ids, left = await db.read(find_open, wanted, limit)
     closed: list[Closed] = []
     for start in range(0, len(ids), _KILLED_IN_ONE):
-        closed += await db.tx(_close, ids[start : start + _KILLED_IN_ONE], user, now)
+        closed += await db.tx(_close, ids[start : start + _KILLED_IN_ONE], actor, now)
     for one in closed:
         tell(killing.events, one.finished)
     ended = sorted({finished.execution.id for one in closed for finished in one.finished})
@@ -144,18 +177,31 @@ async def tell_executors(killing: Killing, closed: Sequence[Closed], again_after
     await asyncio.gather(*(killing.tell_again(one, again_after) for one in closed if may_start_yet(one)))
 
 
-def _close(connection: Connection, ids: Sequence[int], user: str, now: int) -> list[Closed]:
+def _close(connection: Connection, ids: Sequence[int], actor: Actor, now: int) -> list[Closed]:
     closed: list[Closed] = []
     for one in ids:
         try:
-            closed.append(close(connection, one, user, now))
+            closed.append(close(connection, one, actor.name, now))
         except (Conflict, NotFound):  # it has ended meanwhile, by itself or together with another of these
             continue
-    return [one for one in closed if one.finished]
+    ended = [one for one in closed if one.finished]
+    tell_of_kill(connection, actor, ended, now)
+    return ended
 
 
-def _open_again(connection: Connection, ended: Sequence[Execution], cause: TriggerCause, now: int) -> list[int]:
-    jobs = jobs_by_id(connection, {one.job_id for one in ended})
+def _is_in(group: int, groups: Collection[int] | None) -> bool:
+    return groups is None or group in groups
+
+
+def _open_again(
+    connection: Connection,
+    ended: Sequence[Execution],
+    cause: TriggerCause,
+    now: int,
+    groups: Collection[int] | None,
+) -> list[int]:
+    found = jobs_by_id(connection, {one.job_id for one in ended})
+    jobs = {job_id: job for job_id, job in found.items() if _is_in(job.job_group, groups)}
     opened = open_again(connection, [(jobs[one.job_id], one) for one in ended if one.job_id in jobs], cause, now)
     mark_replayed(connection, opened.items())
     return sorted(opened.values())

@@ -6,8 +6,9 @@ keeps what remains. Each is made once, in this order, by ``node``; ``loops`` are
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from orth.channels.interface import Channels
 from orth.channels.names import Names
@@ -23,6 +24,7 @@ from orth.coordinator.batches import Batches
 from orth.coordinator.callbacks import Callbacks
 from orth.coordinator.dispatch import Dispatch
 from orth.coordinator.due import DueJobs
+from orth.coordinator.executor_keys import ExecutorKeys
 from orth.coordinator.gone import GoneExecutors
 from orth.coordinator.killing import Killing
 from orth.coordinator.logs.archives import Archives
@@ -31,12 +33,14 @@ from orth.coordinator.logs.following import LiveLogs
 from orth.coordinator.logs.reading import LogReading
 from orth.coordinator.lost import LostExecutions
 from orth.coordinator.offering import Offering
+from orth.coordinator.outgoing import Outgoing
 from orth.coordinator.probing import Probing
 from orth.coordinator.progress import ProgressReading
 from orth.coordinator.purging import Purging
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Named, Registrations, RegistryMonitor
 from orth.coordinator.roster import Roster
+from orth.coordinator.sealing import Sealing
 from orth.coordinator.statistics import DailyReports, Folding
 from orth.coordinator.time_limits import TimeLimits
 from orth.coordinator.unknowns import Unknowns
@@ -86,6 +90,24 @@ class Surroundings:
     """What is asked about the lease beside the database."""
     health_link: HealthLink | None = None
     """How services are asked for their health; without it they are not."""
+    sealing: Sealing = field(default_factory=Sealing.fresh)
+    """What seals secrets for the database. The default serves a node whose database nobody else uses, nor later."""
+
+    outgoing: Outgoing | None = None
+    """How executors are called, and which tokens they have; without it, as the settings say."""
+
+    @property
+    def keys(self) -> ExecutorKeys:
+        assert self.outgoing is not None, "a coordinator has it"
+        return self.outgoing.keys
+
+    def with_outgoing(self) -> Self:
+        if self.outgoing is not None:
+            return self
+        made = Outgoing.of(
+            self.settings, self.db, self.clock, self.sealing, node_id=self.node.id, token=self.access_token
+        )
+        return replace(self, outgoing=made)
 
     @property
     def quick_link(self) -> ExecutorLink:
@@ -112,7 +134,10 @@ class Presence:
             reach=self.reach,
             roster=self.roster,
             watching=tuning.watching(given.settings, given.access_token, given.watch_limit),
+            security=None if given.outgoing is None else given.outgoing.lines,
         )
+        if given.outgoing is not None:
+            given.outgoing.keys.follow(self.roster)
         self.registrations = Registrations(
             db,
             clock,
@@ -166,6 +191,8 @@ class Work:
             batch=own.dispatch_batch,
             limits=tuning.limits(given.settings),
             longest_wait=own.unknown_bound,
+            sealing=given.sealing,
+            secrets_without_tls=given.settings.security.secrets_without_tls,
             chance=given.chance,
             offering=self.offering,
             offer_bound=own.offer_bound,
@@ -214,7 +241,12 @@ class Care:
         db, clock, events = given.db, given.clock, given.events
         asking = (db, work.election, given.link, presence.reach, clock, events)
         self.unknowns = Unknowns(
-            *asking, node_id=given.node.id, token=token, bound=own.unknown_bound, lost_after=own.lost_after
+            *asking,
+            node_id=given.node.id,
+            token=token,
+            sealing=given.sealing,
+            bound=own.unknown_bound,
+            lost_after=own.lost_after,
         )
         self.lost = LostExecutions(
             *asking, token=token, every=own.lost_scan, lost_after=own.lost_after, wakes=work.wakes
@@ -277,7 +309,7 @@ class Records:
             streams=logs.streams,
             per_user=logs.streams_per_user,
         )
-        self.senders = Senders(settings.alarms, clock.now)
+        self.senders = Senders(settings.alarms, clock.now, given.sealing, deny=settings.security.outbound_deny)
         self.alarms = AlarmLoop(
             db,
             election,
@@ -295,6 +327,6 @@ class Records:
             self.archive_folder,
             Folding(db, election, clock, events),
             DailyReports(db, election, clock, events),
-            Purging(db, election, clock, events, retention=tuning.retention(settings)),
+            Purging(db, election, clock, events, retention=tuning.retention(settings), node_id=given.node.id),
             UnreadableRows(db, election, clock, events),
         )

@@ -3,6 +3,8 @@
 What a failure means is decided here once. No connection: surely not sent. Anything else after a connection was there:
 unknown. A batch that was answered as a whole instead of item by item is unknown as well, because part of it may have
 been taken before something went wrong.
+
+Secrets are opened here, at the last moment, and are nowhere but in the request.
 """
 
 from collections.abc import Sequence
@@ -10,12 +12,13 @@ from collections.abc import Sequence
 from orth.clock import Clock
 from orth.coordinator.letters import Answer, Letter, Outcome, Peer, run_request
 from orth.coordinator.reach import Reach
+from orth.coordinator.sealing import Sealing
 from orth.domain import reasons
 from orth.domain.executions import SUCCESS
-from orth.domain.jobs import BlockStrategy
+from orth.domain.jobs import BlockStrategy, GlueType
 from orth.errors import Invalid, OrthError
 from orth.wire.executor_calls import AnswerUnknown, ExecutorLink, NotSent
-from orth.wire.messages import MISDIRECTED
+from orth.wire.messages import MISDIRECTED, NOT_ALLOWED_HERE, RunRequest
 
 _DISCARDS = ("DISCARD_LATER", "Discard Later")
 """How executors of all makes name the strategy when they refuse by it."""
@@ -24,17 +27,30 @@ _DISCARDS = ("DISCARD_LATER", "Discard Later")
 class Sending:
     """Sends letters to one executor at a time and tells ``reach`` how it went."""
 
-    def __init__(self, link: ExecutorLink, reach: Reach, clock: Clock, token: str) -> None:
+    def __init__(self, link: ExecutorLink, reach: Reach, clock: Clock, token: str, sealing: Sealing) -> None:
         self._link = link
         self._reach = reach
         self._clock = clock
         self._token = token
+        self._sealing = sealing
 
     async def send(self, letters: Sequence[Letter], *, again: bool = False) -> list[Answer]:
         """Send letters that go to the same executor; what is known about each afterwards, in order.
 
         ``again``: they may have arrived before. Then a failure to send leaves everything as unknown as it was.
         """
+        without = {letter.execution.id: told for letter in letters if (told := self._lack(letter))}
+        if not without:
+            return await self._send(letters, again)
+        good = [letter for letter in letters if letter.execution.id not in without]
+        sent = {answer.letter.execution.id: answer for answer in (await self._send(good, again) if good else ())}
+        outcome = Outcome.UNKNOWN if again else Outcome.REFUSED
+        return [
+            sent.get(one.execution.id) or Answer(one, outcome, without[one.execution.id], reasons.SECRET_MISSING)
+            for one in letters
+        ]
+
+    async def _send(self, letters: Sequence[Letter], again: bool) -> list[Answer]:
         address = letters[0].peer.address
         try:
             answers = await (self._one(letters[0], again) if len(letters) == 1 else self._batch(letters, again))
@@ -55,7 +71,7 @@ class Sending:
         peer = letter.peer
         reply = await self._link.run(
             peer.address,
-            run_request(letter, self._clock.now(), self._tick_at, again=again),
+            self._request(letter, self._clock.now(), again),
             token=self._token,
             app_name=peer.app_name,
             extensions=peer.extensions,
@@ -67,7 +83,7 @@ class Sending:
         peer, now = letters[0].peer, self._clock.now()
         replies = await self._link.run_all(
             peer.address,
-            [run_request(letter, now, self._tick_at, again=again) for letter in letters],
+            [self._request(letter, now, again) for letter in letters],
             token=self._token,
             app_name=peer.app_name,
             extensions=peer.extensions,
@@ -79,6 +95,26 @@ class Sending:
             else Answer(letter, Outcome.UNKNOWN, silent, reasons.UNKNOWN_ANSWER)
             for letter, reply in zip(letters, replies, strict=True)
         ]
+
+    def _request(self, letter: Letter, now: int, again: bool) -> RunRequest:
+        request = run_request(letter, now, self._tick_at, again=again)
+        return request.model_copy(update={"secrets": self._opened(letter)}) if letter.secrets else request
+
+    def _opened(self, letter: Letter) -> dict[str, str]:
+        return {one.name: self._sealing.open(one.sealed, one.context).decode() for one in letter.secrets}
+
+    def _lack(self, letter: Letter) -> str:
+        """Which secret of the job cannot be given, in words; empty when all can."""
+        if not letter.job.secrets:
+            return ""
+        missing = set(letter.job.secrets) - {one.name for one in letter.secrets}
+        if missing:
+            return f"The job names the secret {min(missing)}, which does not exist."
+        try:
+            self._opened(letter)
+        except OrthError as error:
+            return f"A secret of the job cannot be opened. {error}"
+        return ""
 
     def _tick_at(self, peer: Peer, ahead: int) -> int | None:
         now = self._clock.monotonic()
@@ -94,9 +130,17 @@ def _answer(letter: Letter, code: int, said: str | None, again: bool) -> Answer:
             return Answer(letter, Outcome.UNKNOWN, told, reasons.UNKNOWN_ANSWER)
         return Answer(letter, Outcome.NOT_SENT, told, reasons.NOT_SENT)
     message = f"{letter.peer.address} refused: {said or code}"
+    return Answer(letter, Outcome.REFUSED, message, _refusal(letter, message))
+
+
+def _refusal(letter: Letter, message: str) -> str:
+    """Why an executor did not take it, in a word."""
     discards = letter.job.executor_block_strategy is BlockStrategy.DISCARD_LATER
-    discarded = discards and any(word in message for word in _DISCARDS)
-    return Answer(letter, Outcome.REFUSED, message, reasons.DISCARDED if discarded else reasons.REFUSED)
+    if discards and any(word in message for word in _DISCARDS):
+        return reasons.DISCARDED
+    if letter.source.glue_type is not GlueType.BEAN and NOT_ALLOWED_HERE in message:
+        return reasons.SCRIPT_REFUSED
+    return reasons.REFUSED
 
 
 def _all(letters: Sequence[Letter], outcome: Outcome, message: str, code: str) -> list[Answer]:

@@ -1,15 +1,18 @@
-"""Passwords and session tokens.
+"""Passwords, and what is signed.
 
-A password is stored as its argon2id hash. A session token is a JWT of one fixed algorithm, signed with a secret all
-nodes share through the database; it names the user, the version of the password it was begun with and its purpose. A
-changed password ends every session.
+A password is stored as its argon2id hash. What a caller brings back to us is a JWT of one fixed algorithm, signed with
+a secret all nodes share through the database, with an issuer, a purpose and an end: one made for one purpose is nothing
+for another. A token names its session; whether that is still good the database knows (``signing_in``).
 """
 
 import base64
+import hashlib
+import hmac
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -22,7 +25,7 @@ from orth.errors import Unauthenticated
 
 _ALGORITHM = "HS256"
 _ISSUER = "orth"
-Purpose = Literal["access", "refresh"]
+Purpose = Literal["access", "refresh", "oidc"]
 
 _hasher = PasswordHasher()
 
@@ -43,10 +46,19 @@ _NOBODY = hash_of_nothing()
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a valid token says."""
+    """What a valid access token says."""
 
     username: str
-    password_version: int
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """What a valid refresh token says. ``secret`` is what the session keeps the digest of."""
+
+    session_id: str
+    generation: int
+    secret: str
 
 
 def hash_password(password: str) -> str:
@@ -54,51 +66,73 @@ def hash_password(password: str) -> str:
 
 
 def password_fits(password: str, stored: str | None) -> bool:
-    """Whether ``password`` belongs to the ``stored`` hash; takes as long when there is none."""
+    """Whether ``password`` belongs to the ``stored`` hash; takes as long when there is none, or none that can fit."""
+    known = stored is not None and stored.startswith("$argon2")
     try:
-        return _hasher.verify(stored or _NOBODY, password) and stored is not None
+        return _hasher.verify(stored if known and stored else _NOBODY, password) and known
     except (VerificationError, InvalidHashError):
         return False
 
 
+def digest_of(secret: str) -> str:
+    """What is stored of a secret that is random and long: guessing it from this is as hard as guessing it."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
 class Signing:
-    """Makes and reads session tokens."""
+    """Makes and reads what is signed."""
 
-    def __init__(self, secret: str, clock: Clock, *, access: timedelta, refresh: timedelta) -> None:
+    def __init__(self, secret: str, clock: Clock, *, access: timedelta) -> None:
         self._key = OctKey.import_key(secret)
+        self._csrf_key = hmac.digest(secret.encode(), b"orth csrf", "sha256")
         self._clock = clock
-        self._lifetime: dict[Purpose, timedelta] = {"access": access, "refresh": refresh}
+        self.access_seconds = int(access.total_seconds())
 
-    def token(self, claim: Claim, purpose: Purpose) -> str:
+    def access_token(self, claim: Claim) -> str:
+        said = {"sub": claim.username, "sid": claim.session_id}
+        return self.sign("access", said, self._clock.now() // 1000 + self.access_seconds)
+
+    def read_access(self, text: str) -> Claim:
+        said = self.read(text, "access")
+        name, session_id = said.get("sub"), said.get("sid")
+        if not isinstance(name, str) or not isinstance(session_id, str):
+            raise _refused()
+        return Claim(name, session_id)
+
+    def refresh_token(self, refresh: Refresh, until: int) -> str:
+        """Good until an instant."""
+        said = {"sid": refresh.session_id, "gen": refresh.generation, "sec": refresh.secret}
+        return self.sign("refresh", said, until // 1000)
+
+    def read_refresh(self, text: str) -> Refresh:
+        said = self.read(text, "refresh")
+        session_id, generation, secret = said.get("sid"), said.get("gen"), said.get("sec")
+        if not isinstance(session_id, str) or type(generation) is not int or not isinstance(secret, str):
+            raise _refused()
+        return Refresh(session_id, generation, secret)
+
+    def csrf_token(self, session_id: str) -> str:
+        """What a page of ours shows besides the cookie, which other pages make a browser send but cannot read."""
+        return hmac.new(self._csrf_key, session_id.encode(), "sha256").hexdigest()
+
+    def sign(self, purpose: Purpose, said: Mapping[str, Any], until: int) -> str:
+        """``said`` as a text that nobody else can make, good until a second of the epoch."""
         now = self._clock.now() // 1000
-        claims = {
-            "iss": _ISSUER,
-            "sub": claim.username,
-            "pwv": claim.password_version,
-            "use": purpose,
-            "iat": now,
-            "exp": now + int(self._lifetime[purpose].total_seconds()),
-            "jti": secrets.token_hex(8),
-        }
+        claims = {**said, "iss": _ISSUER, "use": purpose, "iat": now, "exp": until, "jti": secrets.token_hex(8)}
         return jwt.encode({"alg": _ALGORITHM}, claims, self._key)
 
-    def read(self, text: str, purpose: Purpose) -> Claim:
+    def read(self, text: str, purpose: Purpose) -> Mapping[str, Any]:
         """What ``text`` says, if it is ours, of this purpose and not expired."""
         try:
             claims = jwt.decode(text, self._key, algorithms=[_ALGORITHM]).claims
         except Exception:  # a stranger wrote it: whatever the library stumbles over, it is not one of ours
             raise _refused() from None
-        expires, version, name = claims.get("exp"), claims.get("pwv"), claims.get("sub")
-        if claims.get("iss") != _ISSUER or claims.get("use") != purpose:
-            raise _refused()
-        if not isinstance(expires, int) or not isinstance(version, int) or not isinstance(name, str):
+        expires = claims.get("exp")
+        if claims.get("iss") != _ISSUER or claims.get("use") != purpose or type(expires) is not int:
             raise _refused()
         if expires <= self._clock.now() // 1000:
             raise Unauthenticated("The session has expired.", hint="Sign in again, or use the refresh token.")
-        return Claim(name, version)
-
-    def seconds(self, purpose: Purpose) -> int:
-        return int(self._lifetime[purpose].total_seconds())
+        return claims
 
 
 def _refused() -> Unauthenticated:

@@ -8,6 +8,7 @@ Each cause has a key, and a key opens its executions once:
 * ``again:<execution>`` what somebody has done again after it had ended; with the caller's key behind it, once for each
 * ``parent:<execution>`` a child of what succeeded, ``parent:broadcast:<id>`` a child of a whole broadcast
 * ``batch:<id>:<instant>`` a logical time of a batch
+* ``test:<…>`` a test of code, by what its caller calls the request
 
 Doing any of it twice changes nothing. Two things are decided for all of them alike: a job with a super task runs that
 one's handler, and a job that broadcasts opens one execution for each address but those the caller says to ``avoid``.
@@ -25,13 +26,14 @@ from orth.coordinator.broadcasts import EVERYBODY, Avoid, in_shards
 from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.planning import PlannedRun
 from orth.domain.batches import Batch
-from orth.domain.executions import Execution, cut
+from orth.domain.executions import TEST_KEY, Execution, cut
 from orth.domain.jobs import PARAM_LIMIT, Job, TriggerCause
 from orth.errors import Invalid
 from orth.events import Events
 from orth.store.database import Connection
 from orth.store.executions import Opening, ids_of_trigger, ids_of_triggers, open_executions, request_digest_of
 from orth.store.jobs import jobs_by_id
+from orth.store.script_drafts import Draft, keep_draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,22 @@ def opened_before(connection: Connection, job_id: int, request: Request) -> list
     return opened
 
 
+def open_test(connection: Connection, job: Job, test: Request, draft: Draft, now: int) -> tuple[int, bool]:
+    """Open a test of code that is not the job's: once, never as a broadcast. Its id, and whether it is new; ``Invalid``
+    when its key was used for another.
+    """
+    key, digest = f"{TEST_KEY}{test.key}", digest_of(test.param, test.addresses, draft.glue_type, draft.source)
+    opened = ids_of_trigger(connection, job.id, key)
+    if opened:
+        check_same_request(request_digest_of(connection, opened[0]), digest)
+        return opened[0], False
+    opening = _opening(job, test.cause, key, None, test.param, addresses=test.addresses)
+    open_executions(connection, [replace(opening, request_digest=digest, retries_left=0)], now)
+    (execution_id,) = ids_of_trigger(connection, job.id, key)
+    keep_draft(connection, execution_id, draft)
+    return execution_id, True
+
+
 def open_retries(
     connection: Connection, ended: Sequence[tuple[Job, Execution, RunAgain]], now: int
 ) -> Sequence[Opening]:
@@ -120,10 +138,9 @@ def open_again(
 
     Without a ``key`` each can be done again once. A shard leaves its broadcast, which has counted it.
     """
-    behind = f":{key}" if key else ""
     openings = [
         replace(
-            _opening(job, cause, f"again:{before.id}{behind}", before.schedule_time, before.executor_param),
+            _opening(job, cause, again_key(before.id, key), before.schedule_time, before.executor_param),
             **_same_place(before),
         )
         for job, before in ended
@@ -132,6 +149,11 @@ def open_again(
     keys = [(opening.job_id, opening.trigger_key) for opening in openings]
     found = ids_of_triggers(connection, keys)
     return {one.id: found[keys[place]] for place, (_job, one) in enumerate(ended)}
+
+
+def again_key(execution_id: int, key: str = "") -> str:
+    """The key under which an execution is done again."""
+    return f"again:{execution_id}:{key}" if key else f"again:{execution_id}"
 
 
 def open_children(

@@ -49,7 +49,7 @@ def bounds(settings: Settings) -> Bounds:
 
 def retention(settings: Settings) -> Retention:
     own = settings.retention
-    return Retention(executions=own.executions, fires=own.fires, statistics=own.statistics)
+    return Retention(executions=own.executions, fires=own.fires, statistics=own.statistics, audit=own.audit)
 
 
 def alarm_rules(settings: Settings, node_id: str, *, mail: bool) -> Rules:

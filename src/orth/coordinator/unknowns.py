@@ -11,7 +11,7 @@ else, and its end opens no retry: it may have run, or still run, where nobody ca
 
 import asyncio
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from orth.clock import Clock
@@ -19,8 +19,9 @@ from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import ExecutionDispatched
 from orth.coordinator.finishing import Finished, finish, tell
-from orth.coordinator.letters import Answer, Letter, Outcome, Peer
+from orth.coordinator.letters import Answer, Letter, Outcome, Peer, drafted
 from orth.coordinator.reach import Reach
+from orth.coordinator.sealing import Sealing
 from orth.coordinator.sending import Sending
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, Execution
@@ -35,6 +36,8 @@ from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
 from orth.store.notes import Note, add_notes
 from orth.store.registry import list_executors
+from orth.store.script_drafts import drafts_of
+from orth.store.secrets import secrets_of_jobs
 from orth.wire.executor_calls import ExecutorLink
 from orth.wire.messages import BATCH_LIMIT, Extension
 
@@ -68,13 +71,14 @@ class Unknowns(LeaderLoop):
         *,
         node_id: str,
         token: str,
+        sealing: Sealing,
         bound: timedelta,
         lost_after: timedelta,
     ) -> None:
         super().__init__(election, clock, events)
         self._db = db
         self._link = link
-        self._sending = Sending(link, reach, clock, token)
+        self._sending = Sending(link, reach, clock, token, sealing)
         self._node_id = node_id
         self._token = token
         self._bound = int(bound.total_seconds() * 1000)
@@ -211,21 +215,27 @@ def _doubts(connection: Connection, after: int) -> tuple[list[Doubt], list[tuple
     sources = jobs | (jobs_by_id(connection, supers) if supers else {})
     groups = groups_by_id(connection, {execution.job_group for execution, _since in unknown})
     known = {group.app_name: _by_address(list_executors(connection, group.app_name)) for group in groups.values()}
+    drafts = drafts_of(connection, [execution.id for execution, _since in unknown if execution.is_test])
+    secrets = secrets_of_jobs(connection, jobs.values())
     doubts: list[Doubt] = []
     orphans: list[tuple[int, int]] = []
     for execution, since in unknown:
         job, group = jobs.get(execution.job_id), groups.get(execution.job_group)
-        if job is None or group is None or execution.executor_address is None:
+        untold = execution.is_test and execution.id not in drafts
+        if job is None or group is None or execution.executor_address is None or untold:
             orphans.append((execution.id, since))
             continue
         entry = known[group.app_name].get(normal_address(execution.executor_address))
-        doubts.append(_doubt(execution, since, job, sources.get(job.super_task_id, job), group, entry))
+        draft = drafts.get(execution.id)
+        source = drafted(job, draft) if draft else sources.get(job.super_task_id, job)
+        doubt = _doubt(execution, since, job, source, group, entry)
+        doubts.append(replace(doubt, letter=replace(doubt.letter, secrets=secrets.get(job.id, ()))))
     return doubts, orphans
 
 
 def _doubt(execution: Execution, since: int, job: Job, source: Job, group: Group, entry: ExecutorEntry | None) -> Doubt:
     # One that has left the registry but has an incarnation is ours, and ours can be asked.
-    left = frozenset({Extension.RESEND}) if execution.incarnation else frozenset[str]()
+    left = frozenset({Extension.RESEND, Extension.SECRETS}) if execution.incarnation else frozenset[str]()
     extensions = left if entry is None else entry.extensions
     address = execution.executor_address or ""
     peer = Peer(address, group.app_name, execution.incarnation, frozenset(map(str, extensions)), group.dialect)

@@ -97,6 +97,8 @@ def _origin(record: Record) -> Iterator[Step]:
     kind, _, origin = execution.trigger_key.partition(":")
     if kind == "retry":
         text += f": this is attempt {execution.attempt}, after execution {origin}"
+    if kind == "test":
+        text += ", to try code that is not the job's"
     if kind == "again":
         text += f": it does again what execution {origin.partition(':')[0]} was to do"
     if execution.batch_id is not None:

@@ -1,10 +1,13 @@
 """The Redis of the channels: reachable, new enough, writable, and not dropping messages."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 from orth.doctor.case import Case
 from orth.doctor.verdicts import Verdict, bad, ok, warn
+from orth.settings import Address
 
 _PATIENCE = 3.0
 _OLDEST = 7
@@ -23,7 +26,7 @@ def look_at_redis(case: Case, _subject: str) -> list[Verdict]:
     try:
         with redis.Redis.from_url(url, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE) as client:
             told: Any = client.info()
-        return judge_redis(told)
+        return [*_open_doors(url), *judge_redis(told)]
     except ValueError:
         return [bad("channels.url is not an address of Redis.", "Write redis://host:6379/0.")]
     except (redis.exceptions.AuthenticationError, redis.exceptions.NoPermissionError):
@@ -35,6 +38,23 @@ def look_at_redis(case: Case, _subject: str) -> list[Verdict]:
     except (redis.exceptions.RedisError, OSError) as error:
         what = f"Redis does not answer: {error}. Work goes on without it, and is noticed later."
         return [bad(what, "Start it, or correct channels.url.")]
+
+
+def _open_doors(url: str) -> Iterator[Verdict]:
+    """A Redis that others can reach and that lets them in without a password, whatever we show it ourselves."""
+    parts = urlsplit(url)
+    if Address(parts.hostname or "", 0).is_loopback:
+        return
+    import redis
+
+    stranger = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+    with suppress(redis.exceptions.RedisError, OSError):
+        with redis.Redis.from_url(stranger, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE) as client:
+            client.ping()
+        yield bad(
+            "Redis lets everybody in who can reach it, without a password.",
+            "Give it one (requirepass, or ACL SETUSER default off), and write it into channels.url.",
+        )
 
 
 def judge_redis(told: Mapping[str, Any]) -> list[Verdict]:

@@ -37,6 +37,25 @@ _GRANTED: Mapping[Role, frozenset[Permission]] = MappingProxyType(
 )
 
 
+def known_role(text: str | None) -> Role | None:
+    """The role that is stored under this name; a name nobody knows is no role, and grants nothing."""
+    return Role(text) if text in _ROLES else None
+
+
+_ROLES = frozenset(Role)
+
+
+def narrowed(asked: int | None, allowed: frozenset[int] | None) -> tuple[int | None, frozenset[int] | None]:
+    """What is left of the group that is asked for (None: any) where only some are allowed (None: all).
+
+    One group, or several of which any will do; one is given alone, because every index knows what to do with it.
+    """
+    if allowed is None:
+        return asked, None
+    left = allowed if asked is None else allowed & {asked}
+    return (next(iter(left)), None) if len(left) == 1 else (None, left)
+
+
 def granted(role: Role) -> frozenset[Permission]:
     """What a role may."""
     return _GRANTED[role]

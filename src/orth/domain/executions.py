@@ -17,6 +17,9 @@ FAILURE = 500
 TIMED_OUT = 502
 NOT_YET = 0
 
+TEST_KEY = "test:"
+"""How the key of an execution begins that is a test of code."""
+
 EXECUTOR_MESSAGE_LIMIT = 50_000
 STORED_MESSAGE_LIMIT = 15_000
 
@@ -161,3 +164,8 @@ class Execution:
     @property
     def status(self) -> Status:
         return status_of(self.trigger_code, self.handle_code)
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it tries code that is not the job's: nothing follows from how it ends."""
+        return self.trigger_key.startswith(TEST_KEY)

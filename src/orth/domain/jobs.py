@@ -159,6 +159,8 @@ class Group:
     """What its row holds and this version does not know, by column; the field has what does the least harm instead.
     Its executors can be watched and asked so, but nothing new may be sent to them.
     """
+    scripts_allowed: bool = False
+    """Whether code that travels with a job may be written and sent here."""
 
     @property
     def unreadable(self) -> str:
@@ -192,7 +194,8 @@ class Job:
     retry_policy: RetryPolicy | None = None  # None = at once, and after whatever failure
     glue_type: GlueType = GlueType.BEAN
     glue_source: str = ""
-    glue_updatetime: int = 0
+    glue_remark: str = ""  # what whoever wrote this version of the source says about it
+    glue_updatetime: int = 0  # its version
     child_job_ids: tuple[int, ...] = field(default=())
     child_param: ChildParam = ChildParam.OWN
     child_per_shard: bool = False  # children of a broadcast: one for each shard, instead of one when all have ended
@@ -201,6 +204,7 @@ class Job:
     executor_queue: str = ""  # offered to whoever takes from this queue; empty = sent to an address by routing
     priority: int = 1  # among what waits in that queue; higher is taken first
     lost_after: int = 0  # seconds; 0 = the setting
+    secrets: tuple[str, ...] = ()  # names of those whose values its executions get
     alarm_email: str = ""  # who is told when it fails, with commas between
     alarm_policy: str | None = None  # a JSON object (orth.domain.alarms); None = as the settings say
     trigger_status: bool = False

@@ -55,6 +55,8 @@ class ExecutorEntry:
     """What of its labels cannot be read. It has none then, and no job that asks for labels may be sent to it."""
     queues: tuple[str, ...] = ()
     """What it takes from, as that is called on the wire. Who does takes; nothing is sent to it."""
+    key_id: str | None = None
+    """The name of the key it registered with: it accepts that one."""
 
     @property
     def known_labels(self) -> Mapping[str, str] | None:

@@ -35,6 +35,12 @@ DELETED = "deleted"
 JOB_UNREADABLE = "job_unreadable"
 GROUP_UNREADABLE = "group_unreadable"
 ADDRESS_REFUSED = "address_refused"
+SCRIPTS_OFF = "scripts_off"
+SCRIPT_REFUSED = "script_refused"
+NO_TEST_EXECUTOR = "no_test_executor"
+NO_SECRET_EXECUTOR = "no_secret_executor"  # noqa: S105  # a word for a reason
+SECRETS_NOT_QUEUED = "secrets_not_queued"
+SECRET_MISSING = "secret_missing"  # noqa: S105  # a word for a reason
 SUPER_TASK_MISSING = "super_task_missing"
 DISCARDED = "discarded"
 JOB_STOPPED = "job_stopped"
@@ -78,6 +84,13 @@ REASONS: Mapping[str, str] = {
     JOB_UNREADABLE: "The stored definition of the job holds something this version does not know.",
     GROUP_UNREADABLE: "The stored group of the job holds something this version does not know.",
     ADDRESS_REFUSED: "The address given with the trigger is not one that may be sent to.",
+    SCRIPTS_OFF: "The job has code of its own, and its group does not allow scripts. An administrator can change that.",
+    SCRIPT_REFUSED: "The executor's own settings do not allow code of this kind.",
+    NO_TEST_EXECUTOR: "A test runs beside its job, which none of the executors it may go to can do.",
+    NO_SECRET_EXECUTOR: "The job has secrets, and no executor it may go to hides them and is reached without others "
+    "reading along.",
+    SECRETS_NOT_QUEUED: "The job has secrets and a queue, where they would lie readable until somebody takes them.",
+    SECRET_MISSING: "A secret that the job names is not there, or cannot be opened with the keys of this node.",
     SUPER_TASK_MISSING: "The job runs the handler of another job, and that one does not exist.",
     DISCARDED: "The job was busy there, and its block strategy discards what comes meanwhile.",
     JOB_STOPPED: "The job was stopped before this was due; what had been sent ahead was recalled.",

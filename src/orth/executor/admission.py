@@ -9,10 +9,11 @@ result follows, and the coordinator may act on it at once. The questions, in ord
    another trigger time is another execution: refused while the first is here or its result waits, taken afterwards.
 2. Was it meant for an earlier process at this address? Then this one never had it: no, and never run.
 3. Does this executor take work at all: not stopping, and able to record another result?
-4. Can it be carried out: kind, handler, times, shard?
+4. Can it be carried out: kind, source, handler, times, shard?
 5. Does the job's block strategy let it in? SERIAL_EXECUTION and CONCURRENT queue it, DISCARD_LATER refuses it while the
    job is busy, COVER_EARLY ends what is there. A trigger that brings another handler, or another version of its source,
-   also ends what is there, whatever the strategy: the job is not that job any more.
+   also ends what is there, whatever the strategy: the job is not that job any more. A test of code (``draft``) stands
+   beside the job: it meets only other tests of it.
 
 A trigger may arrive before its time (``startIn``). It is taken at once and counts as one that waits; what it does to
 others of its job it does when its time has come. DISCARD_LATER and COVER_EARLY depend on what runs at that moment, so
@@ -24,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from orth.clock import SystemClock
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.domain.jobs import SENT_AHEAD, BlockStrategy
+from orth.domain.scripts import digest_of
 from orth.errors import Unavailable
 from orth.events import Events
 from orth.executor.facts import TriggerRefused
@@ -165,6 +167,8 @@ class Admission:
             return f"another execution, triggered at another time, is here under the id {request.log_id}"
         if self._outbox.holds(request.log_id, request.log_date_time) is None:
             return f"the result of another execution with the id {request.log_id} is still being delivered"
+        if request.source_digest is not None and request.source_digest != digest_of(request.glue_source):
+            return "its source is not the one that the coordinator sent: their digests differ"
         if request.broadcast_index >= request.broadcast_total:
             return f"there is no shard {request.broadcast_index} of {request.broadcast_total}; the first is 0"
         if request.start_in and request.executor_block_strategy not in SENT_AHEAD:
@@ -202,10 +206,10 @@ class Admission:
         return due
 
     def _blocked(self, request: RunRequest, handler: Handler) -> str | None:
-        load = self._threads.load_of(request.job_id)
+        load = self._threads.load_of(request.thread_key)
         strategy = request.executor_block_strategy
         # What it covers or replaces makes way for it.
-        if not load or strategy is BlockStrategy.COVER_EARLY or self._threads.replaces(request.job_id, handler):
+        if not load or strategy is BlockStrategy.COVER_EARLY or self._threads.replaces(request.thread_key, handler):
             return None
         if strategy is BlockStrategy.DISCARD_LATER:
             return f"job {request.job_id} is busy here, and its block strategy is {strategy}"

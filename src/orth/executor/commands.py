@@ -48,12 +48,19 @@ def command_handler(surroundings: Surroundings, runs: GuardedRuns, grace: float)
         timeout: Seconds | None = None,
     ) -> None:
         """Run a program, without a shell."""
-        environment = {**surroundings.environment, **variables_of(ctx), **(env or {})}
+        environment = {**surroundings.environment, **ctx.secrets, **variables_of(ctx), **(env or {})}
         program = shutil.which(argv[0], path=environment.get("PATH"))
         if program is None:
             raise JobFailed(f"There is no program {argv[0]} here.")
         folder = surroundings.folder / (cwd or "")
-        asked = Command([str(Path(program).absolute()), *argv[1:]], environment, folder, timeout, grace)
+        asked = Command(
+            argv=[str(Path(program).absolute()), *argv[1:]],
+            environment=environment,
+            folder=folder,
+            limit=timeout,
+            grace=grace,
+            confinement=surroundings.confinement,
+        )
         ended = runs.run(ctx, asked, lambda lines: ctx.run_log.write("\n".join(lines)))
         if ended.overdue:
             ctx.timed_out(f"The command took longer than its limit of {timeout:g} s.")

@@ -8,7 +8,7 @@ context asks ``current()``, which is ``None`` outside a job.
 import functools
 import os
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -20,6 +20,7 @@ from orth.clock import Clock, SystemClock
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
 from orth.executor import blows
 from orth.executor.log_writing import RunLog
+from orth.executor.masking import NOTHING_HIDDEN, Mask
 from orth.executor.progress import Progress, ProgressKeeper, as_number
 from orth.executor.unfinished import Unfinished
 from orth.wire.messages import INT32_MAX
@@ -73,6 +74,8 @@ class JobContext:
     trigger_time: datetime
     shard_index: int = 0
     shard_total: int = 1
+    secrets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    """The values of the secrets that the job names. Where this execution writes them, they are hidden."""
     attempt: int | None = None
     """1 for the first attempt, 2 for its first retry …; ``None`` when the coordinator does not say."""
     job_name: str = ""
@@ -93,7 +96,8 @@ class JobContext:
         self._cancelled = False
         self._decided: Outcome | None = None
         self._progress: ProgressKeeper | None = None
-        self.unfinished = Unfinished()
+        self.mask = Mask(self.secrets.values()) if self.secrets else NOTHING_HIDDEN
+        self.unfinished = Unfinished(self.mask)
 
     @property
     def log_file(self) -> str:
@@ -139,7 +143,8 @@ class JobContext:
         keeper = self._progress
         if keeper is None:
             keeper = self._progress = ProgressKeeper(self.clock, self._tell_progress)
-        keeper.report(as_number(done, "done"), None if total is None else as_number(total, "total"), as_text(message))
+        told = self.mask.hide(as_text(message))
+        keeper.report(as_number(done, "done"), None if total is None else as_number(total, "total"), told)
 
     @property
     def last_progress(self) -> Progress | None:

@@ -9,7 +9,8 @@ What the child leaves behind when it exits by itself is ended the same way, with
 however it dies, the guard sees it on the executor's pidfd and kills everything at once: nobody would take the result.
 
 A guard has one thread and one child at a time. It serves one child after the other, so the warm ones cost a script no
-fork of an interpreter. The child is started by ``posix_spawn``, or forked to become a Python worker.
+fork of an interpreter. The child is started by ``posix_spawn``; or, when it is to be confined, by fork and exec; or it
+is forked to become a Python worker.
 """
 
 import ctypes
@@ -22,6 +23,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from orth.clock import Clock
+from orth.executor.confinement import confine, impose
 from orth.executor.frames import PACKET, Frames, Message
 
 LEFTOVER_GRACE = 1.0
@@ -33,6 +35,7 @@ KILL_PATIENCE = 5.0
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 _SET_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
+_SET_NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS of <linux/prctl.h>
 _KILL_AGAIN = 0.02
 _STATE, _PARENT, _THREADS = 0, 1, 17  # fields of /proc/PID/stat behind the name, see proc(5)
 _DEFAULTS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
@@ -246,7 +249,7 @@ class Guard:
                 _check(message["unchanged"])
                 self._child = self._spawn(message)
             else:
-                self._child = self._fork(*descriptors)
+                self._child = self._fork(message["limits"], *descriptors)
             self._running = True
         except (OSError, ValueError) as error:
             told = getattr(error, "strerror", None) or str(error)
@@ -257,6 +260,8 @@ class Guard:
         output = self._output.open()
         try:
             os.chdir(message["cwd"])
+            if message["confined"] is not None:
+                return self._spawn_confined(message, output)
             return os.posix_spawn(
                 argv[0],
                 argv,
@@ -277,6 +282,22 @@ class Guard:
             os.close(output)
             self._go_home()
 
+    def _spawn_confined(self, message: Message, output: int) -> int:
+        """By fork and exec, because ``posix_spawn`` knows neither limits nor users. Returns when it has become the
+        command; ``OSError`` says why it could not.
+        """
+        hearing, telling = os.pipe2(os.O_CLOEXEC)
+        child = os.fork()
+        if child == 0:
+            _become_command(message, output, telling)
+        os.close(telling)
+        with os.fdopen(hearing, "rb") as told:
+            trouble = told.read().decode()
+        if trouble:
+            os.waitpid(child, 0)
+            raise OSError(trouble)
+        return child
+
     def _go_home(self) -> None:
         """Leave the command's folder. It has started by now, so nothing here may fail: where the executor was started
         may have been moved or removed since.
@@ -286,16 +307,17 @@ class Guard:
                 os.chdir(folder)
                 return
 
-    def _fork(self, conversation: int, output: int) -> int:
+    def _fork(self, limits: Mapping[str, int], conversation: int, output: int) -> int:
         child = os.fork()
         if child == 0:
-            self._become_worker(conversation, output)
+            self._become_worker(limits, conversation, output)
         return child
 
-    def _become_worker(self, conversation: int, output: int) -> NoReturn:
+    def _become_worker(self, limits: Mapping[str, int], conversation: int, output: int) -> NoReturn:
         code = 1
         try:
             os.setsid()
+            impose(limits)
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
@@ -373,6 +395,27 @@ class Guard:
         if not self._running or self._kill_at is None:
             return None
         return min(max(_KILL_AGAIN, self._kill_at - self._clock.monotonic()), LONGEST_POLL) * 1000
+
+
+def _become_command(message: Message, output: int, telling: int) -> NoReturn:
+    """In a forked child. What fails is told, and nothing of this process is left."""
+    try:
+        os.setsid()
+        for number in _DEFAULTS:
+            with suppress(OSError, ValueError):  # two are the C library's own
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        for source, place in ((nothing, 0), (output, 1), (output, 2)):
+            os.dup2(source, place)
+        confine(message["confined"])
+        _control(_SET_NO_NEW_PRIVILEGES, 1)
+        os.execve(message["argv"][0], message["argv"], message["env"])  # noqa: S606  # without a shell: as it is meant
+    except BaseException as error:
+        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        os.write(telling, (told or type(error).__name__).encode())
+    finally:
+        os._exit(127)
 
 
 def _group_of(pid: int) -> int:

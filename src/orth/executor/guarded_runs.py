@@ -72,7 +72,7 @@ class GuardedRuns:
         try:
             if not self._inside.enter(context, guard):
                 raise JobFailed("It was ended before it began.")
-            return guard.run(command, sink)
+            return guard.run(command, sink, context.mask)
         except GuardLost as lost:
             raise JobFailed(lost.message) from None
         except FileChanged:

@@ -24,6 +24,7 @@ from typing import Any
 
 from orth.clock import Clock
 from orth.errors import CannotStart, OrthError, Unavailable
+from orth.executor.confinement import NO_LIMITS, Limits
 from orth.executor.context import JobContext, JobFailed, Outcome
 from orth.executor.frames import Message, frame_pair
 from orth.executor.guarded_runs import Inside
@@ -49,9 +50,10 @@ class _Said:
 class WorkerLink:
     """The executor's end of one worker: its guard, the conversation with it, and its output."""
 
-    def __init__(self, guard: GuardLink) -> None:
+    def __init__(self, guard: GuardLink, limits: Limits) -> None:
         self.guard = guard
         self.alive = True
+        self._cpu = limits.get("cpu")
         self._link, given = frame_pair()
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
@@ -59,7 +61,8 @@ class WorkerLink:
         self._keep_in_child = let_go_in_child(self._part)
         with given:
             try:
-                guard.start_worker(given.fileno(), writing)
+                whole_life = {name: most for name, most in limits.items() if name != "cpu"}
+                guard.start_worker(whole_life, given.fileno(), writing)
             except GuardLost:
                 self.close()
                 raise
@@ -71,10 +74,10 @@ class WorkerLink:
 
         ``JobFailed`` when the worker says what it cannot mean; it is of no use then.
         """
-        lines = Lines(lambda batch: context.run_log.write("\n".join(batch)))
+        lines = Lines(lambda batch: context.run_log.write("\n".join(batch)), context.mask)
         try:
             self.alive = False  # until it has said that it is done
-            self._link.send({"run": facts_of(context), "level": logging.getLogger().level})
+            self._link.send({"run": facts_of(context), "level": logging.getLogger().level, "cpu": self._cpu})
             said = self._follow(context, lines)
             self.alive = said is not None and not said.left
             if said is not None and said.left:
@@ -162,8 +165,11 @@ def _heard(message: Message, context: JobContext) -> _Said | None:
 class WorkerPool:
     """Warm workers, ``warm`` of them kept ready; more are made when more executions run at once."""
 
-    def __init__(self, handlers: Handlers, warm: int, clock: Clock, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, handlers: Handlers, warm: int, clock: Clock, environ: Mapping[str, str], limits: Limits = NO_LIMITS
+    ) -> None:
         self._handlers = handlers
+        self._limits = limits
         self._clock = clock
         self._environment = {name: value for name, value in environ.items() if not name.startswith(_SECRETS)}
         self._warm = warm
@@ -229,7 +235,7 @@ class WorkerPool:
     def _new(self) -> WorkerLink:
         if self._processes is None:
             raise Unavailable("The worker processes have not been started.")
-        return WorkerLink(self._processes.new_guard())
+        return WorkerLink(self._processes.new_guard(), self._limits)
 
 
 class IsolatedPerformer:

@@ -60,10 +60,11 @@ class House(Protocol):
 
 
 class JobThread:
-    """One job on this executor."""
+    """One job on this executor, or the tests of one."""
 
-    def __init__(self, job_id: int, handler: Handler, house: House) -> None:
-        self.job_id = job_id
+    def __init__(self, first: RunRequest, handler: Handler, house: House) -> None:
+        self.job_id = first.job_id
+        self.key = first.thread_key
         self.handler = handler
         """The handler of its newest trigger."""
         self.concurrency = 1
@@ -84,7 +85,7 @@ class JobThread:
         self._waiting = 0
         self._threads: set[threading.Thread] = set()
         self._numbers = itertools.count(1)
-        self._stage = Stage(job_id, house.tools, self._threads)
+        self._stage = Stage(self.job_id, house.tools, self._threads)
 
     @property
     def load(self) -> int:

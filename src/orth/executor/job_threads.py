@@ -55,16 +55,16 @@ class JobThreads:
 
     # --- what is known
 
-    def load_of(self, job_id: int) -> int:
-        """Triggers of this job that run or wait, and places kept by what could not be ended."""
+    def load_of(self, key: int) -> int:
+        """Triggers of a job, or tests of it, that run or wait, and places kept by what could not be ended."""
         with self.lock:
-            thread = self._threads.get(job_id)
+            thread = self._threads.get(key)
             return thread.load if thread else 0
 
-    def replaces(self, job_id: int, handler: Handler) -> bool:
+    def replaces(self, key: int, handler: Handler) -> bool:
         """Whether the job has another handler so far."""
         with self.lock:
-            thread = self._threads.get(job_id)
+            thread = self._threads.get(key)
             return thread is not None and thread.handler is not handler
 
     def left_behind(self, job_id: int) -> list[int]:
@@ -112,7 +112,7 @@ class JobThreads:
                 return None if code is None or not is_same(ended_time, log_time) else f"{ENDED_WITH} {code}"
             if not is_same(accepted.request.log_date_time, log_time):
                 return None
-            thread = self._threads.get(accepted.request.job_id)
+            thread = self._threads.get(accepted.request.thread_key)
             if thread and accepted in thread.held:
                 return "waits for its time"
             return "running" if thread and accepted in thread.running else "queued"
@@ -133,7 +133,7 @@ class JobThreads:
         """
         with self.lock:
             accepted = Accepted(request, handler, next(self._numbers))
-            thread = self._threads.get(request.job_id) or JobThread(request.job_id, handler, self)
+            thread = self._threads.get(request.thread_key) or JobThread(request, handler, self)
             self._open[request.log_id] = accepted  # first: its thread may begin, and end it, at once
             try:
                 if due is None:
@@ -145,13 +145,13 @@ class JobThreads:
             except Unavailable:
                 del self._open[request.log_id]
                 raise
-            self._threads[request.job_id] = thread
+            self._threads[request.thread_key] = thread
 
     def _start_due(self) -> None:
         """Put into the queues what has come due."""
         with self.lock:
             for accepted in self._held.come_due():
-                thread = self._threads.get(accepted.request.job_id)
+                thread = self._threads.get(accepted.request.thread_key)
                 if thread is None or accepted not in thread.held:
                     continue
                 self._make_way(thread, accepted)
@@ -172,16 +172,22 @@ class JobThreads:
         """Begin to end what runs of a job, or one execution of it, and report what waits; how many of each."""
         why = "it was killed on request"
         with self.lock:
-            thread = self._threads.get(job_id)
-            if thread is None:
-                return 0, 0
             if log_id is None:
-                running, queued = thread.end_all(why)
-                return running, queued + thread.clear_held(why)
+                return self._kill_all(job_id, why)
             accepted = self._open.get(log_id)
-            if accepted is None or accepted.request.job_id != job_id:
+            thread = self._threads.get(accepted.request.thread_key) if accepted else None
+            if accepted is None or thread is None or accepted.request.job_id != job_id:
                 return 0, 0
             return thread.end_one(accepted, why)
+
+    def _kill_all(self, job_id: int, why: str) -> tuple[int, int]:
+        """End the job and its tests."""
+        running = queued = 0
+        for thread in (self._threads.get(key) for key in (job_id, ~job_id)):
+            if thread is not None:
+                ending, removed = thread.end_all(why)
+                running, queued = running + ending, queued + removed + thread.clear_held(why)
+        return running, queued
 
     # --- how a trigger ends
 
@@ -224,9 +230,9 @@ class JobThreads:
             idle = [thread for thread in self._threads.values() if thread.idle]
             for thread in idle:
                 if now - thread.idle_since >= after:
-                    del self._threads[thread.job_id]
+                    del self._threads[thread.key]
                     thread.retire()
-            return min((t.idle_since + after - now for t in idle if t.job_id in self._threads), default=None)
+            return min((t.idle_since + after - now for t in idle if t.key in self._threads), default=None)
 
     def join_idle(self, seconds: float, *, held: bool = True) -> bool:
         """Wait until nothing runs or waits, every result being in the outbox; false when it took longer. With ``held``
@@ -256,7 +262,7 @@ class JobThreads:
             for thread in self._threads.values():
                 thread.clear_queue("the executor stopped")
             for accepted in self._held.due_after(min(seconds, _HELD_ON_STOP)):
-                self._threads[accepted.request.job_id].remove(accepted, too_early)
+                self._threads[accepted.request.thread_key].remove(accepted, too_early)
         self.join_idle(seconds)
         with self.lock:
             for thread in self._threads.values():
@@ -277,7 +283,7 @@ class JobThreads:
         with self.lock:
             for log_id in log_ids:
                 accepted = self._open.get(log_id)
-                thread = self._threads.get(accepted.request.job_id) if accepted else None
+                thread = self._threads.get(accepted.request.thread_key) if accepted else None
                 if accepted and thread and thread.withdraw(accepted) and accepted.settle():
                     del self._open[log_id]
                     withdrawn.append(log_id)

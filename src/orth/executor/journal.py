@@ -238,7 +238,7 @@ class Journal:
                 self.ended |= {int(log_id): (int(code), int(time)) for log_id, code, time in body["ended"]}
             else:
                 self.remember([waiting.pop(log_id) for log_id in body["done"] if log_id in waiting])
-        except (ValueError, KeyError, TypeError, RecursionError) as damage:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as damage:
             self._quarantine(path, offset, line, _reason(damage))
 
     def _quarantine(self, path: Path, offset: int, line: bytes, reason: str) -> None:

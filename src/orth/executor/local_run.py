@@ -44,6 +44,7 @@ class LocalTrigger:
     schedule_time: int | None = None
     shard: tuple[int, int] = (0, 1)
     timeout: int = 0
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def request(self, handler: Handler, now: int) -> RunRequest:
         index, total = self.shard
@@ -59,6 +60,7 @@ class LocalTrigger:
             broadcast_index=index,
             broadcast_total=total,
             schedule_time=self.schedule_time,
+            secrets=dict(self.secrets) or None,
         )
 
 

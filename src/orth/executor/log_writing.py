@@ -33,6 +33,7 @@ from orth.clock import Clock, iso
 from orth.events import Events
 from orth.executor.facts import LogUnwritable
 from orth.executor.log_files import LatestFolder, LineIndex
+from orth.executor.masking import NOTHING_HIDDEN, Mask
 
 LINE_LIMIT = 32 * 1024  # characters; a longer line is broken, so that a page always holds at least one
 LAST_WORDS = 256 * 1024  # bytes kept beyond the limit; the longest line fits, whatever its characters
@@ -60,6 +61,9 @@ class LogsHome:
 
 class RunLog:
     """The open log of one execution. Safe to write from any thread; after ``close`` lines are dropped."""
+
+    mask: Mask = NOTHING_HIDDEN
+    """What must not be read in it."""
 
     def __init__(self, log_id: int, path: str, home: LogsHome) -> None:
         self.log_id = log_id
@@ -133,6 +137,7 @@ class RunLog:
 
     def _stamped(self, text: str) -> bytes:
         stamp = iso(self._home.clock.now())
+        text = self.mask.hide(text)
         if "\r" in text:
             text = text.replace("\r\n", "\n").rstrip("\r").replace("\r", "\n")
         lines = "".join([f"{stamp} {piece}\n" for line in text.split("\n") for piece in _pieces(line)])

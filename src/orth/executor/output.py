@@ -6,6 +6,8 @@ rewrote with carriage returns the last state is kept.
 
 from collections.abc import Callable
 
+from orth.executor.masking import NOTHING_HIDDEN, Mask
+
 LINE_LIMIT = 32 * 1024
 """Bytes of a line that are kept."""
 
@@ -15,8 +17,9 @@ Sink = Callable[[list[str]], None]
 class Lines:
     """Collects bytes and hands over the lines they complete, a batch per call."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, mask: Mask = NOTHING_HIDDEN) -> None:
         self._sink = sink
+        self._mask = mask
         self._kept = bytearray()
         self._dropped = 0
 
@@ -43,6 +46,7 @@ class Lines:
     def _line(self) -> str:
         text = self._kept.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
         if self._dropped:
+            text = self._mask.hide_cut(text)
             text += f" … {self._dropped} more bytes of this line are left out"
         self._kept.clear()
         self._dropped = 0

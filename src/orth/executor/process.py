@@ -29,6 +29,8 @@ from orth.loop import run_loops
 from orth.serving import Server, Tls, asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
 from orth.settings import Settings
 from orth.wire.coordinator_calls import CoordinatorCalls
+from orth.wire.peer_tls import peer_tls
+from orth.wire.signatures import Signer
 
 _KEEP_ALIVE = 90
 
@@ -73,7 +75,14 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
         address = settings.executor.address or base_url(settings.executor.listen, port, own.coordinators[0], scheme)
         incarnation, clock, events = uuid.uuid4().hex, SystemClock(), Events(to_log)
         try:
-            link = CoordinatorCalls(own.coordinators, own.access_token, own.call_timeout, app_name=own.app_name)
+            link = CoordinatorCalls(
+                own.coordinators,
+                own.access_token,
+                own.call_timeout,
+                app_name=own.app_name,
+                signer=Signer(incarnation, clock, required=own.require_signatures),
+                tls=peer_tls(settings.security),
+            )
             queue = None
             if own.transport == "queue":
                 queue = queue_transport(own, link, Worker(_worker_id(port), incarnation), clock, events)

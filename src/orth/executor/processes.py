@@ -24,8 +24,10 @@ from weakref import WeakSet
 
 from orth.clock import Clock
 from orth.errors import CannotStart, Unavailable
+from orth.executor.confinement import UNCONFINED, Confinement, Limits
 from orth.executor.frames import Frames, Message, frame_pair
 from orth.executor.guard import KILL_PATIENCE, LONGEST_POLL, Standing
+from orth.executor.masking import NOTHING_HIDDEN, Mask
 from orth.executor.nursery import IMPORTING
 from orth.executor.output import Lines, Sink
 from orth.forked import let_go_in_child
@@ -41,6 +43,12 @@ _ROUSED_AT_MOST = 20
 _CLOSED_WITHIN = 10.0
 _CHUNK = 65_536
 _IDLE_KEPT = 8
+
+
+_LIMITS_PASSED = {
+    signal.SIGXCPU: ", because it used more processor time than it may",
+    signal.SIGXFSZ: ", because it wrote a larger file than it may",
+}
 
 
 class GuardLost(Unavailable):
@@ -63,7 +71,9 @@ class Exit:
     """Whether it was ended because its own limit had passed."""
 
     def __str__(self) -> str:
-        return f"exit value {self.code}" if self.code >= 0 else f"killed by {_signal_name(-self.code)}"
+        if self.code >= 0:
+            return f"exit value {self.code}"
+        return f"killed by {_signal_name(-self.code)}" + _LIMITS_PASSED.get(-self.code, "")
 
 
 def _signal_name(number: int) -> str:
@@ -86,6 +96,7 @@ class Command:
     """Seconds between SIGTERM and SIGKILL when the limit has passed."""
     unchanged: tuple[str, Standing] | None = None
     """A file that must stand as it did then."""
+    confinement: Confinement = UNCONFINED
 
 
 class Run:
@@ -122,11 +133,11 @@ class GuardLink:
             raise self._lost()
         return True
 
-    def start_worker(self, conversation: int, output: int) -> None:
+    def start_worker(self, limits: Limits, conversation: int, output: int) -> None:
         self._run = Run()
-        self._ask({"do": "work"}, conversation, output)
+        self._ask({"do": "work", "limits": dict(limits)}, conversation, output)
 
-    def run(self, command: Command, sink: Sink) -> Exit:
+    def run(self, command: Command, sink: Sink, mask: Mask = NOTHING_HIDDEN) -> Exit:
         """Run to the end, which includes everything the command has started.
 
         ``OSError`` when it cannot be started, ``FileChanged`` when its file is not the one that was meant.
@@ -138,9 +149,10 @@ class GuardLink:
             "env": dict(command.environment),
             "cwd": str(command.folder),
             "unchanged": command.unchanged,
+            "confined": command.confinement.message,
         }
         self._ask(request)
-        lines = Lines(sink)
+        lines = Lines(sink, mask)
         overdue = self.follow(lines, command.limit, command.grace)
         lines.finish()
         ended = self.ended()

@@ -11,7 +11,7 @@ import asyncio
 import os
 import threading
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -124,8 +124,8 @@ class RunLogs:
         at_end = True
         line, place = self._known_place(path, file.fileno(), wanted)
         file.seek(place)
-        for raw in file:
-            if not raw.endswith(b"\n") and not finished:
+        for raw in _lines(file):
+            if _is_begun(raw) and not finished:
                 break  # the writer is in the middle of it
             if line >= wanted:
                 if len(taken) == PAGE_LINES or (taken and size + len(raw) > PAGE_BYTES):
@@ -155,11 +155,24 @@ class RunLogs:
                 self._places.popitem(last=False)
 
 
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines from here on. One that is longer than a page counts as several: we break long lines when we write them,
+    but a script knows the name of its log, and may write there whatever it likes.
+    """
+    while raw := file.readline(PAGE_BYTES):
+        yield raw
+
+
+def _is_begun(raw: bytes) -> bool:
+    """Whether more of this line may come."""
+    return not raw.endswith(b"\n") and len(raw) < PAGE_BYTES
+
+
 def _last_lines(file: BinaryIO, first: int, count: int, finished: bool) -> LogPage:
     kept: deque[bytes] = deque()
     line, size = first, 0
-    for raw in file:
-        if not raw.endswith(b"\n") and not finished:
+    for raw in _lines(file):
+        if _is_begun(raw) and not finished:
             break
         kept.append(raw)
         line += 1

@@ -14,7 +14,7 @@ Whatever the handler does (returns, raises, exits, never comes back), exactly on
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -123,6 +123,8 @@ def carry_out(accepted: Accepted, performer: Performer, tools: Tools, *beside: i
             note_overlap(request, other, context, tools)
         with entered(context):
             outcome = perform(accepted, performer, context)
+        if context.secrets:
+            outcome = replace(outcome, message=context.mask.hide(outcome.message))
         write_end(context, outcome, tools.clock.now() - started)
     finally:
         tools.contexts.pop(request.log_id, None)
@@ -143,6 +145,7 @@ def begin(request: RunRequest, handler: Handler, tools: Tools) -> JobContext:
         trigger_time=_instant(request.log_date_time),
         shard_index=request.broadcast_index,
         shard_total=request.broadcast_total,
+        secrets=MappingProxyType(request.secrets or {}),
         executor=tools.executor,
         run_log=run_log,
         clock=tools.clock,
@@ -150,6 +153,7 @@ def begin(request: RunRequest, handler: Handler, tools: Tools) -> JobContext:
         inherit_threads=handler.inherit_threads,
         on_progress=tools.on_progress,
     )
+    run_log.mask = context.mask
     tools.contexts[request.log_id] = context
     shown = request.executor_params[:_SHOWN_PARAMETER] or "none"
     run_log.remark(f"--- execution {request.log_id} of job {request.job_id} begins: {handler.name}, parameter: {shown}")

@@ -32,6 +32,7 @@ from orth.version import __version__
 from orth.wire.coordinator_calls import CoordinatorLink
 from orth.wire.dialects import VERDICTS
 from orth.wire.messages import STANDING_LIMIT, Announcement, Extension, Load, RegistryRequest
+from orth.wire.signatures import Verifier
 
 EXTENSIONS = (
     "resend",
@@ -43,6 +44,10 @@ EXTENSIONS = (
     Extension.APP_NAME,
     Extension.TICKS,
     Extension.PROGRESS,
+    Extension.SIGNED,
+    Extension.SOURCE_DIGEST,
+    Extension.DRAFTS,
+    Extension.SECRETS,
 )
 _GOODBYE = 2.0
 _FLUSH = 10.0
@@ -97,6 +102,8 @@ class Runtime:
             token=settings.access_token,
             events=events,
             metrics=self.metrics_text if settings.metrics else None,
+            verifier=Verifier(incarnation, clock),
+            must_sign=settings.require_signatures,
         )
         self.http = HttpDoor(self.endpoints)
         self.registration = RegistryRequest(

@@ -4,7 +4,7 @@ Every kind is off until this executor's own configuration allows it, because who
 anything here. The source is kept in ``gluesource/{job id}_{version}{suffix}``, private to this user, written whole or
 not at all, and compared with what the trigger said before its first run here. Before every other run the file must be
 the one that was compared, unchanged since, as the file system's own record of changes says; otherwise it is compared
-again. Older versions of the job are removed.
+again. Older versions of the job are removed. A test of code has a file of its own.
 
 A script gets the parameter, the shard index and the shard total as arguments, the same and more as variables
 (``environment``), and nothing else of the executor's environment than a few harmless names. No shell reads any of it.
@@ -25,6 +25,7 @@ from typing import Any
 
 from orth.clock import SystemClock
 from orth.domain.jobs import GlueType
+from orth.executor.confinement import UNCONFINED, Confinement
 from orth.executor.context import JobContext, JobFailed
 from orth.executor.environment import variables_of
 from orth.executor.guard import Standing, standing_of
@@ -69,11 +70,12 @@ def clean_environment(environ: Mapping[str, str], passed: tuple[str, ...] = ()) 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where child processes run: under which guards, in which folder, with which variables."""
+    """Where child processes run: under which guards, in which folder, with which variables, as whom and how far."""
 
     processes: Processes
     folder: Path
     environment: Mapping[str, str]
+    confinement: Confinement = UNCONFINED
 
 
 def interpreter_of(language: Language, source: str, python: str | None, path: str | None) -> str | None:
@@ -97,24 +99,28 @@ class ScriptFile:
     """The source of one version of a job's script, in the cache."""
 
     folder: Path
-    job_id: int
+    owner: str
+    """The job, or the tests of the job, as file names say it."""
     version: int
     suffix: str
     source: bytes
+    readers: int | None = None
+    """The group of those who run it, when that is another user."""
     compared: Standing | None = None
     """How the file stood when it was last compared and found right; unless it is too young to tell."""
 
     @classmethod
-    def of(cls, request: RunRequest, language: Language, folder: Path) -> "ScriptFile":
+    def of(cls, request: RunRequest, language: Language, folder: Path, readers: int | None = None) -> "ScriptFile":
         source = request.glue_source
         if language.kind == "shell":
             source = source.replace("\r\n", "\n").replace("\r", "\n")
-        return cls(folder, request.job_id, request.glue_updatetime, language.suffix, source.encode())
+        owner = f"{request.job_id}-draft" if request.draft else str(request.job_id)
+        return cls(folder, owner, request.glue_updatetime, language.suffix, source.encode(), readers)
 
     path: Path = field(init=False)
 
     def __post_init__(self) -> None:
-        self.path = self.folder / f"{self.job_id}_{self.version}{self.suffix}"
+        self.path = self.folder / f"{self.owner}_{self.version}{self.suffix}"
 
     def ensure(self, tell: Callable[[str], None]) -> Path:
         """The file, holding exactly the source: written if it is missing, or if somebody has changed it."""
@@ -122,7 +128,7 @@ class ScriptFile:
             if os.path.lexists(self.path):
                 tell(f"--- {self.path} was not as it had been written; it is written anew")
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.folder.chmod(0o700)
+            self._open_to_readers(self.folder, 0o700, 0o710)
             self._write()
             self._remove_others()
             if not self._is_intact():
@@ -143,18 +149,24 @@ class ScriptFile:
         return intact
 
     def _write(self) -> None:
-        descriptor, name = tempfile.mkstemp(dir=self.folder, prefix=f".{self.job_id}_")  # 0600
+        descriptor, name = tempfile.mkstemp(dir=self.folder, prefix=f".{self.owner}_")  # 0600
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(self.source)
+                self._open_to_readers(file.fileno(), 0o600, 0o640)
             os.replace(name, self.path)
         except BaseException:
             with suppress(OSError):
                 os.unlink(name)
             raise
 
+    def _open_to_readers(self, path: Path | int, alone: int, shared: int) -> None:
+        if self.readers is not None:
+            os.chown(path, -1, self.readers)
+        os.chmod(path, alone if self.readers is None else shared)
+
     def _remove_others(self) -> None:
-        for other in self.folder.glob(f"{self.job_id}_*"):
+        for other in self.folder.glob(f"{self.owner}_*"):
             if other != self.path:
                 with suppress(OSError):
                     other.unlink()
@@ -190,9 +202,10 @@ class ScriptPerformer:
         path = str(script.path)
         command = Command(
             argv=[*self._opening, path, context.param, str(context.shard_index), str(context.shard_total)],
-            environment={**self._surroundings.environment, **variables_of(context)},
+            environment={**self._surroundings.environment, **context.secrets, **variables_of(context)},
             folder=self._surroundings.folder,
             unchanged=script.compared and (path, script.compared),
+            confinement=self._surroundings.confinement,
         )
         return self._runs.run(context, command, output.take)
 

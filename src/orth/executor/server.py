@@ -16,7 +16,7 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast, overload
 
 from orth.connections import known_caller
@@ -39,6 +39,7 @@ from orth.wire.dialects import (
     token_from,
 )
 from orth.wire.messages import BODY_LIMIT, LOG_WAIT_LIMIT, LogPage, LogRequest, Reply
+from orth.wire.signatures import BadSignature, Verifier, key_of, signature_from
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -73,6 +74,8 @@ class Answer:
     kind: bytes = b"application/json"
     unread: bool = False
     """Whether the request was not read to its end: what is left of it must not be taken for the next one."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """More headers."""
 
 
 class Endpoints:
@@ -87,12 +90,18 @@ class Endpoints:
         token: str,
         events: Events,
         metrics: Callable[[], bytes] | None = None,
+        verifier: Verifier | None = None,
+        must_sign: bool = False,
     ) -> None:
+        """Without a ``verifier`` no signature is understood; with ``must_sign`` nothing else is."""
         self._admission = admission
         self._metrics = metrics
         self._logs = logs
         self._health = health
         self._token = token.encode()
+        self._key = key_of(token)
+        self._verifier = verifier
+        self._must_sign = must_sign
         self._events = events
         self._triggers: dict[str, Callable[[bytes, bool], Reply | None]] = {
             "/run": self._run,
@@ -141,6 +150,18 @@ class Endpoints:
         refused = self._refusal(method, path, headers)
         return None if refused is None else _as_read_by(method, headers, replace(refused, unread=True))
 
+    def replayed(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
+        """The answer to a signed request whose body is another one, or that came before; once for each request."""
+        if self._verifier is None or path == OPEN_PATH:
+            return None
+        try:
+            signed = signature_from(headers)
+            if signed is not None:
+                self._verifier.admit(signed, body)
+        except OrthError as error:
+            return _as_read_by(method, headers, self._refused(error))
+        return None
+
     def log_awaited(self, path: str, body: bytes) -> LogRequest | None:
         """The request, if it is one that would rather wait for new lines than be told that there are none."""
         with suppress(OrthError):
@@ -168,14 +189,35 @@ class Endpoints:
             return _failure(404, f"There is nothing at {path}.")
         if method != takes:
             return _failure(405, f"{path} takes {takes}.", allow=takes)
-        if not self._is_ours(headers):
-            return _failure(Unauthenticated.status, "The access token is missing or is not the one of this executor.")
+        try:
+            self._check_caller(method, path, headers)
+        except OrthError as error:
+            return self._refused(error)
         return None
 
-    def _is_ours(self, headers: Mapping[str, str]) -> bool:
+    def _check_caller(self, method: str, path: str, headers: Mapping[str, str]) -> None:
+        """Refuse whoever does not prove the token of this executor."""
+        signed = signature_from(headers) if self._verifier is not None else None
+        if signed is not None and self._verifier is not None:
+            self._verifier.check(signed, self._key if signed.key_id == self._key.id else None, method, path)
+            return
         token = token_from(headers)
         # Compared also when there is none: how long it takes tells nothing.
-        return hmac.compare_digest((token or "").encode(), self._token) and token is not None
+        if not hmac.compare_digest((token or "").encode(), self._token) or token is None:
+            raise Unauthenticated("The access token is missing or is not the one of this executor.")
+        if self._must_sign:
+            raise Unauthenticated("A token alone is not enough for this executor: requests must be signed.")
+
+    def _refused(self, error: OrthError) -> Answer:
+        told = self._verifier.correction() if self._verifier is not None and isinstance(error, BadSignature) else {}
+        return replace(_failure(error.status, error.message), told=told)
+
+    def _is_ours(self, headers: Mapping[str, str]) -> bool:
+        try:
+            self._check_caller("GET", OPEN_PATH, headers)
+        except OrthError:
+            return False
+        return True
 
     def _run(self, body: bytes, wait: bool) -> Reply | None:
         request = read_run(body)
@@ -250,6 +292,7 @@ class HttpDoor:
             headers.append((b"allow", answer.allow.encode()))
         if answer.unread:
             headers.append((b"connection", b"close"))
+        headers += [(name.lower().encode(), value.encode()) for name, value in answer.told.items()]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
 
@@ -274,6 +317,9 @@ class HttpDoor:
             return _failure(408, f"The request did not arrive within {self._body_deadline:g} s.", unread=True)
         except TooLarge as error:
             return _failure(error.status, str(error), unread=True)
+        replayed = self._endpoints.replayed(method, path, headers, body)
+        if replayed is not None:
+            return replayed
         await self._wait_for_log(path, body, receive)
         return await self._handled(method, path, headers, body)
 

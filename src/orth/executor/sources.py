@@ -18,6 +18,7 @@ from orth.clock import Clock
 from orth.domain.jobs import GlueType
 from orth.executor import commands, http_calls
 from orth.executor.compiling import Compiling, Key, Version
+from orth.executor.confinement import Confinement, identity_of, let_in, limits_of
 from orth.executor.glue import GluePerformer
 from orth.executor.guarded_runs import GuardedRuns
 from orth.executor.handlers import Handler, Handlers, named_handler
@@ -36,7 +37,7 @@ from orth.executor.scripts import (
     interpreter_of,
 )
 from orth.executor.settings import ExecutorSettings
-from orth.wire.messages import HandlerInfo, RunRequest
+from orth.wire.messages import NOT_ALLOWED_HERE, HandlerInfo, RunRequest
 
 _NAMES_SHOWN = 20
 _VERSIONS_KEPT = 1000
@@ -52,16 +53,23 @@ class Sources:
         self._settings = settings
         self._lock = threading.Lock()
         self._texts: OrderedDict[int, tuple[Version, Handler]] = OrderedDict()
-        """The newest version of each job whose source came with the trigger."""
+        """The newest version of each job whose source came with the trigger, and the newest test of it."""
         self._compiling = Compiling()
         environment = clean_environment(environ, settings.script_env)
         self._processes = Processes(clock, environment)
-        self._surroundings = Surroundings(self._processes, Path.cwd(), environment)
+        self._identity = identity_of(settings.script_user)
+        self._surroundings = Surroundings(
+            self._processes,
+            Path.cwd(),
+            {**environment, **(self._identity.variables if self._identity else {})},
+            Confinement(limits_of(settings.script_limits), self._identity),
+        )
         self._handlers = handlers
         self._pool: WorkerPool | None = None
         self._isolated: dict[str, Handler] = {}
         if handlers.isolated():
-            self._pool = WorkerPool(handlers, settings.warm_workers, clock, environ)
+            limits = limits_of(settings.process_limits)
+            self._pool = WorkerPool(handlers, settings.warm_workers, clock, environ, limits)
             self._isolated = _in_workers(handlers, self._pool)
         self._builtin = self._allowed_builtin()
 
@@ -69,8 +77,15 @@ class Sources:
         """Start the helper processes that will be needed; ``CannotStart`` when handlers cannot be imported in them."""
         if self._pool is not None:
             self._pool.start()
-        if "command" in self._settings.builtin or set(self._settings.scripts) - {"glue"}:
+        scripts = set(self._settings.scripts) - {"glue"}
+        if scripts and self._identity is not None:
+            let_in(self._settings.data_dir, self._identity)
+        if "command" in self._settings.builtin or scripts:
             self._processes.start()
+
+    @property
+    def _scripts_folder(self) -> Path:
+        return self._settings.data_dir.absolute() / "gluesource"
 
     def close(self) -> None:
         """Kill what runs in helper processes, and let them go."""
@@ -104,7 +119,7 @@ class Sources:
             return None
         version = _version_of(request)
         with self._lock:
-            known = self._texts.get(request.job_id)
+            known = self._texts.get(request.thread_key)
         return None if known is not None and known[0] == version else (request.job_id, version)
 
     def handler_of(self, request: RunRequest) -> Handler | str:
@@ -116,12 +131,12 @@ class Sources:
             return self._of_name(request.executor_handler) or self._unknown(request.executor_handler)
         version = _version_of(request)
         with self._lock:
-            known = self._texts.get(request.job_id)
+            known = self._texts.get(request.thread_key)
             if known is not None and known[0] == version:
                 return known[1]
             made = self._from_text(request)
             if isinstance(made, Handler):
-                self._texts[request.job_id] = (version, made)
+                self._texts[request.thread_key] = (version, made)
                 if len(self._texts) > _VERSIONS_KEPT:
                     self._texts.popitem(last=False)
         return made
@@ -162,7 +177,7 @@ class Sources:
             return f"{request.glue_type} is not supported by this executor"
         if kind not in self._settings.scripts:
             setting = f"its setting executor.scripts would have to name {kind}"
-            return f"{request.glue_type} is not allowed on this executor; {setting}"
+            return f"{request.glue_type} {NOT_ALLOWED_HERE}; {setting}"
         return None if request.glue_source.strip() else f"job {request.job_id} has no source"
 
     def _glue(self, request: RunRequest) -> Handler | str:
@@ -180,7 +195,7 @@ class Sources:
         if program is None:
             wanted = python if python and language.kind == "python" else " or ".join(language.interpreters)
             return f"{request.glue_type} needs {wanted}, which is not installed here"
-        script = ScriptFile.of(request, language, self._settings.data_dir.absolute() / "gluesource")
+        script = ScriptFile.of(request, language, self._scripts_folder, self._identity and self._identity.gid)
         opening = (program, *language.options)
         return _handler(request, lambda: ScriptPerformer(script, opening, self._surroundings))
 

@@ -8,12 +8,14 @@ Taking what a thread has so far is one step for Python, so such a print finds no
 import threading
 
 from orth.executor.log_writing import LINE_LIMIT
+from orth.executor.masking import NOTHING_HIDDEN, Mask
 
 
 class Unfinished:
     """What is kept of each thread and stream until its line ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, mask: Mask = NOTHING_HIDDEN) -> None:
+        self._mask = mask
         self._texts: dict[tuple[int, int], str] = {}
 
     def add(self, stream: object, text: str) -> list[str]:
@@ -21,7 +23,9 @@ class Unfinished:
         place = (threading.get_ident(), id(stream))
         *lines, rest = (self._texts.pop(place, "") + text).split("\n")
         if len(rest) > LINE_LIMIT:
-            lines, rest = [*lines, rest], ""
+            rest = self._mask.hide(rest)
+            kept = max(0, self._mask.longest - 1)  # it may be the beginning of a secret
+            lines, rest = [*lines, rest[: len(rest) - kept]], rest[len(rest) - kept :]
         if rest:
             rest = _last_state(rest)
             self._texts[place] = rest + self._texts.pop(place, "")  # a destructor may have begun a line meanwhile

@@ -31,6 +31,7 @@ from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, FAILURE, cut
 from orth.errors import CannotStart, Invalid
 from orth.executor.belongings import Belongings
 from orth.executor.capture import capturing, finish_prints
+from orth.executor.confinement import grant_cpu
 from orth.executor.context import Cancelled, JobContext, Outcome, entered
 from orth.executor.ending import Stay
 from orth.executor.frames import Frames, Message
@@ -105,6 +106,7 @@ def facts_of(context: JobContext) -> Message:
     """What a worker must know to make the same context; ``context_from`` is the other half."""
     due = context.schedule_time
     return {name: getattr(context, name) for name in FACTS} | {
+        "secrets": dict(context.secrets),
         "schedule_time": due and due.isoformat(),
         "trigger_time": context.trigger_time.isoformat(),
         "log_file": context.log_file,
@@ -118,6 +120,7 @@ def context_from(facts: Message, link: Frames) -> WorkerContext:
         trigger_time=datetime.fromisoformat(facts["trigger_time"]),
         run_log=PipedLog(facts["log_id"], Path(facts["log_file"])),
         clock=SystemClock(),
+        secrets=MappingProxyType(facts["secrets"]),
         **{name: facts[name] for name in FACTS},
     )
     context.link, context.worker = link, os.getpid()
@@ -179,6 +182,8 @@ class Worker:
 
     def _carry_out(self, message: Message) -> None:
         logging.getLogger().setLevel(message["level"])
+        if message["cpu"] is not None:
+            grant_cpu(message["cpu"])
         context = context_from(message["run"], self._link)
         handler = self._handlers.get(context.handler)
         assert handler is not None, "load_worker has looked for it"
@@ -220,6 +225,7 @@ class Worker:
         def perform() -> object:
             with OneProcess(_flush):
                 self._begin(performer, context)
+                os.environ.update(context.secrets)  # put back with all else that an execution changes
                 return performer.perform(context, given)
 
         return outcome_of(perform, Stay(), context, handler.give_up_on)

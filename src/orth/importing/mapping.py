@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import ValidationError
 
 from orth.coordinator.http.groups import GroupBody
+from orth.domain.access import Role
 from orth.domain.jobs import (
     ALIASES,
     AddressType,
@@ -87,7 +88,7 @@ class MappedJob:
 class MappedUser:
     origin: Origin
     username: str
-    role: str
+    role: Role
     groups: tuple[int, ...]
 
 
@@ -181,7 +182,7 @@ def _user(origin: Origin, fields: Fields) -> MappedUser:
     username = fields.exact("username", _USERNAME_LIMIT, one_line=True).strip()
     if not username:
         raise Unusable("username is empty")
-    role = "admin" if fields.number("role") == _ADMINISTRATOR else "editor"
+    role = Role.ADMIN if fields.number("role") == _ADMINISTRATOR else Role.EDITOR
     return MappedUser(origin, username, role, fields.ids("permission"))
 
 
@@ -238,9 +239,9 @@ def _glue_type(fields: Fields) -> GlueType:
     if found is None or found is GlueType.GLUE:  # GLUE is ours: Python inside the executor
         raise Unusable(f"glue_type {shown(text)} is not known")
     if found is GlueType.GLUE_GROOVY:
-        fields.notes.append("Groovy runs in executors of xxl-job only, not in Orth's")
+        fields.notes.append("Groovy runs in executors of xxl-job only, not in Orth's, and if its group allows scripts")
     elif found is not GlueType.BEAN:
-        fields.notes.append("its script runs only on executors whose own settings allow scripts")
+        fields.notes.append("its script runs only if its group allows scripts, on executors whose own settings do")
     return found
 
 

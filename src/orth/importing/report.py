@@ -34,6 +34,8 @@ class Report:
     entries: list[Entry] = field(default_factory=list)
     started: int = 0
     dry_run: bool = False
+    to_allow: tuple[tuple[int, str], ...] = ()
+    """Groups here, each an id and an app name, that must allow scripts before the code of their jobs runs."""
 
     @property
     def fruitless(self) -> bool:
@@ -44,6 +46,7 @@ class Report:
         return {
             "dry_run": self.dry_run,
             "started": self.started,
+            "groups_to_allow_scripts": [{"id": group, "app_name": name} for group, name in self.to_allow],
             "entries": [
                 {
                     "kind": entry.origin.kind,
@@ -66,6 +69,10 @@ class Report:
             yield f"{kind + 's:':8} {_counted(fates)}"
         if self.started:
             yield f"{'started:':8} {self.started}"
+        if self.to_allow:
+            yield ""
+            yield "These groups have jobs with code, which runs only when an administrator allows it:"
+            yield from (f"  {name}: orth script allow {group}" for group, name in self.to_allow)
         for fate, title in _TITLES.items():
             yield from _section(title, [entry for entry in self.entries if entry.fate is fate])
         noted = [entry for entry in self.entries if entry.notes and entry.fate in (Fate.CREATED, Fate.THERE)]

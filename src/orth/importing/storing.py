@@ -1,25 +1,28 @@
 """Writing what was mapped: one unit of work, everything or nothing."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from getpass import getuser
 
 from orth.coordinator.defining import define, define_group, start_job
 from orth.coordinator.first_start import ADMIN
-from orth.domain.jobs import AddressType, Group, Job
+from orth.domain.access import Role
+from orth.domain.audit import Actor, ActorKind, Deed
+from orth.domain.jobs import AddressType, GlueType, Group, Job
 from orth.errors import OrthError
 from orth.importing.families import Notes, children, super_tasks
 from orth.importing.mapping import Mapped, MappedGroup, MappedJob, MappedUser, Origin, definition
 from orth.importing.report import Entry, Fate, Report
+from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.glue_versions import keep_glue_versions
-from orth.store.groups import list_groups
+from orth.store.groups import groups_by_id, list_groups
 from orth.store.jobs import UnreadableJob, get_job, list_jobs, replace_job
-from orth.store.users import add_user, find_user
+from orth.store.users import add_user, find_user, set_grants
 
 NO_PASSWORD = "!"  # noqa: S105  # no hash looks like this, so nobody can sign in with it
 _PAGE = 1000
-_PERMISSION_LIMIT = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,25 @@ def store(connection: Connection, found: Mapped, wishes: Wishes, now: int) -> Re
     entries += jobs.write(found.jobs)
     started = jobs.start() if wishes.keep_running else 0
     entries += [_store_user(connection, user, groups, now) for user in found.users]
-    return Report(entries, started)
+    _tell(connection, entries, started, now)
+    return Report(entries, started, to_allow=_to_allow(connection, jobs.groups_with_code))
+
+
+def _tell(connection: Connection, entries: Sequence[Entry], started: int, now: int) -> None:
+    """One entry in the audit for all that is new here."""
+    made = Counter(f"{one.origin.kind}s" for one in entries if one.fate is Fate.CREATED)
+    if made or started:
+        after = {**made, "started": started}
+        record(connection, Actor(ActorKind.COMMAND, getuser()), Deed("store.import", "store", "", after=after), now)
 
 
 # --- groups -----------------------------------------------------------------------------------------------------------
+
+
+def _to_allow(connection: Connection, with_code: Iterable[int]) -> tuple[tuple[int, str], ...]:
+    """Groups, each an id and an app name, that must allow scripts before the code that came runs."""
+    groups = groups_by_id(connection, set(with_code))
+    return tuple((group.id, group.app_name) for _id, group in sorted(groups.items()) if not group.scripts_allowed)
 
 
 def _every_group(connection: Connection) -> Iterator[Group]:
@@ -150,6 +168,8 @@ class _JobWriter:
         self._ids: dict[int, int] = {}
         self._notes: Notes = defaultdict(list)
         self._new: list[MappedJob] = []
+        self.groups_with_code: set[int] = set()
+        """Groups here whose jobs have code, of those that were found."""
 
     def write(self, jobs: Sequence[MappedJob]) -> list[Entry]:
         """Create the jobs that are not here; what became of each."""
@@ -180,6 +200,8 @@ class _JobWriter:
                 self._tell(found, Fate.REFUSED, notes=(group,))
             else:
                 wanted.append((found, replace(found.job, job_group=group)))
+                if found.job.glue_type is not GlueType.BEAN:
+                    self.groups_with_code.add(group)
         known = {job.job_group: _Known(self._connection, job.job_group) for _found, job in wanted}
         # First all that are the same, so that none of them is taken for a changed version of another.
         changed: list[tuple[MappedJob, Job]] = []
@@ -230,10 +252,11 @@ def _store_user(connection: Connection, found: MappedUser, groups: Mapping[int, 
     if found.username == ADMIN or find_user(connection, found.username) is not None:
         return Entry(found.origin, Fate.THERE)  # every Orth has its own administrator, with a password of its own
     allowed = [groups[group] for group in found.groups if groups.get(group)]
-    while len(",".join(map(str, allowed))) > _PERMISSION_LIMIT:
-        allowed.pop()
     lost = len(found.groups) - len(allowed)
     notes = [f"{lost} of the groups they may use were not taken over"] if lost else []
-    permission = ",".join(map(str, allowed))
-    add_user(connection, found.username, NO_PASSWORD, found.role, now, permission=permission)
+    everywhere = found.role is Role.ADMIN
+    add_user(connection, found.username, NO_PASSWORD, Role.ADMIN if everywhere else "", now)
+    created = find_user(connection, found.username)
+    if created is not None and not everywhere:
+        set_grants(connection, created.id, dict.fromkeys(allowed, found.role))
     return Entry(found.origin, Fate.CREATED, notes=(*notes, "has no password yet"))

@@ -1,6 +1,7 @@
 """The whole way of an import, from an address or a file to a report."""
 
 import asyncio
+from dataclasses import replace
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -67,4 +68,4 @@ async def _store(store_url: str, found: Mapped, wishes: Wishes, dry_run: bool, n
 
 def _rehearse(connection: Connection, found: Mapped, wishes: Wishes, now: int) -> None:
     report = store(connection, found, wishes, now)
-    raise _NotMeant(Report(report.entries, report.started, dry_run=True))
+    raise _NotMeant(replace(report, dry_run=True))

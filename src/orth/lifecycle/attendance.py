@@ -13,6 +13,8 @@ from orth.lifecycle.reloading import Reloading
 from orth.lifecycle.settings import LifecycleSettings, chosen_coordinators
 from orth.loop import Loop
 from orth.settings import Settings
+from orth.wire.peer_tls import peer_tls
+from orth.wire.signatures import Signer
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,9 @@ class Attendance:
         """``own_registry`` is where a coordinator registers when no registry is set: with itself."""
         self._own_registry = None if agent else tuple(own_registry)
         rules = self._rules(settings)
-        self._api = RegistryApi(rules.registry, token, timeout=rules.timeout, clock=clock)
+        signer = Signer(me.incarnation, clock, required=settings.security.require_signatures)
+        tls = peer_tls(settings.security)
+        self._api = RegistryApi(rules.registry, token, timeout=rules.timeout, clock=clock, signer=signer, tls=tls)
         line = RegistryLine(self._api, rules, clock, events)
         self.discovery = None
         if agent is None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from ssl import SSLContext
 from typing import Any
 
 from urllib3.exceptions import HTTPError, NewConnectionError
@@ -23,6 +24,8 @@ from orth.settings.values import hide_passwords
 from orth.wire.bounded_http import BoundedHttp, Overdue
 from orth.wire.dialects import Dialect, auth_headers
 from orth.wire.messages import BODY_LIMIT
+from orth.wire.signatures import Signer
+from orth.wire.signed_http import SignedHttp
 from orth.wire.strict_json import read_json
 
 _PATHS = {ServiceKind.ORCHESTRATOR: "/api/orchestrators", ServiceKind.AGENT: "/api/agents"}
@@ -74,18 +77,29 @@ class Orchestrator:
 class RegistryApi:
     """The way to the registry. Safe to share between threads."""
 
-    def __init__(self, addresses: Sequence[str], token: str, *, timeout: float, clock: Clock) -> None:
+    def __init__(
+        self,
+        addresses: Sequence[str],
+        token: str,
+        *,
+        timeout: float,
+        clock: Clock,
+        signer: Signer | None = None,
+        tls: SSLContext | None = None,
+    ) -> None:
         self.timeout = timeout
         self._addresses: tuple[str, ...] = ()
         self._last_good = ""
         self._clock = clock
-        self._http = BoundedHttp(clock, hosts=_HOSTS, connections=_CONNECTIONS)
         self._headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         self._token_flaw = ""
+        shown: dict[str, str] = {}
         try:
-            self._headers |= auth_headers(token, Dialect.ORTH)
+            shown = auth_headers(token, Dialect.ORTH)
         except Invalid as flaw:  # a coordinator works with such a token; no executor and no registry would
             self._token_flaw = str(flaw)
+        http = BoundedHttp(clock, hosts=_HOSTS, connections=_CONNECTIONS, tls=tls)
+        self._http = SignedHttp(http, token, shown, signer)
         self.use(addresses)
 
     @property
@@ -142,7 +156,7 @@ class RegistryApi:
             raise trouble
         for address in addresses:
             try:
-                answer = self._exchange(method, address + path, said, timeout or self.timeout)
+                answer = self._exchange(method, address, path, said, timeout or self.timeout)
             except RegistryTrouble as failed:
                 trouble = failed
                 if failed.cause not in _ELSEWHERE:
@@ -152,12 +166,13 @@ class RegistryApi:
             return answer
         raise trouble
 
-    def _exchange(self, method: str, url: str, said: object, timeout: float) -> Any:  # Any: as above
+    def _exchange(self, method: str, address: str, path: str, said: object, timeout: float) -> Any:  # Any: as above
+        url = address + path
         body = None if said is None else json.dumps(said).encode()
         headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
         began = self._clock.monotonic()
         try:
-            status, answer = self._http.exchange(method, url, headers=headers, timeout=timeout, body=body)
+            status, answer, _ = self._http.ask(method, address, path, headers=headers, timeout=timeout, body=body)
         except HTTPError as error:
             overdue = self._clock.monotonic() - began >= timeout
             raise _no_answer(url, error, timeout, overdue=overdue) from None

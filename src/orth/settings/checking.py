@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 from orth.settings.sections import Sections
 from orth.settings.values import Address, format_duration
@@ -93,10 +94,42 @@ def _handoffs_fit(settings: Sections) -> str | None:
     )
 
 
+def _issuer_is_whole(settings: Sections) -> str | None:
+    own = settings.security
+    if own.oidc_issuer is None:
+        return None
+    if own.oidc_client_id is None:
+        return "security.oidc_issuer is set: set security.oidc_client_id as well"
+    parts = urlsplit(own.oidc_issuer)
+    if parts.scheme != "https" and not Address(parts.hostname or "", 0).is_loopback:
+        return "security.oidc_issuer must begin with https://: whoever is between could sign in as anybody"
+    return None
+
+
 def _lease_has_redis(settings: Sections) -> str | None:
     if settings.cluster.lease_provider != "redis" or settings.channels_url.startswith(("redis:", "rediss:")):
         return None
     return "cluster.lease_provider is redis, but channels.url names no Redis: set it to redis://host:port/n"
+
+
+def redis_is_open(url: str) -> bool:
+    """Whether ``url`` names a Redis on another machine and no password for it."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:  # whoever connects says what is wrong with it
+        return False
+    there = parts.scheme in ("redis", "rediss") and bool(host) and not Address(host, 0).is_loopback
+    return there and not (parts.password or "password" in parse_qs(parts.query))
+
+
+def _redis_has_password(settings: Sections) -> str | None:
+    if settings.channels.open_redis or not redis_is_open(settings.channels_url):
+        return None
+    return (
+        "channels.url names a Redis on another machine without a password, so anybody there could give work to "
+        "executors: write redis://user:password@host, or set channels.open_redis"
+    )
 
 
 def _address_is_known(settings: Sections) -> str | None:
@@ -113,6 +146,13 @@ def _key_has_certificate(settings: Sections) -> str | None:
     return "security.tls_certificate and security.tls_key belong together: set both, or none"
 
 
+def _verifying_has_files(settings: Sections) -> str | None:
+    security = settings.security
+    if not security.tls_verify_clients or (security.tls_certificate is not None and security.tls_client_ca is not None):
+        return None
+    return "security.tls_verify_clients needs security.tls_client_ca, tls_certificate and tls_key: set them too"
+
+
 def _token_is_long(settings: Sections) -> str | None:
     token = settings.security.access_token
     if token is None or len(token.get_secret_value()) >= _SHORTEST_GOOD_TOKEN:
@@ -126,11 +166,15 @@ RULES = (
     _at_least("registry.dead_after", "registry.heartbeat", "one late beat would remove a process", times=2),
     _at_least("registry.dead_after", "executor.heartbeat", "one late beat would remove an executor", times=2),
     _at_least("security.refresh_token_ttl", "security.access_token_ttl", "a sign-in could never be refreshed"),
+    _at_least("security.session_ttl", "security.refresh_token_ttl", "a refresh token would outlive its session"),
+    Rule(("security.oidc_issuer", "security.oidc_client_id"), _issuer_is_whole),
     _at_least("coordinator.unknown_bound", "coordinator.dispatch_timeout", "triggers would fail while awaited"),
     _at_least("coordinator.catch_up_age", "coordinator.misfire_threshold", "no missed fire would ever be made up for"),
     Rule(("cluster.handoff_hard_timeout", "cluster.handoff_tries", "cluster.handoff_ack_timeout"), _handoffs_fit),
     Rule(("cluster.lease_provider", "channels.url"), _lease_has_redis),
+    Rule(("channels.url", "channels.open_redis"), _redis_has_password),
     Rule(("security.tls_certificate", "security.tls_key"), _key_has_certificate),
+    Rule(("security.tls_verify_clients", "security.tls_client_ca", "security.tls_certificate"), _verifying_has_files),
     _needs_token("coordinator.listen"),
     _needs_token("executor.listen", only_for="push"),
     _at_least(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ def show(value: object) -> Shown:
             return [show(item) for item in value]
         case str():
             return hide_passwords(value)
-        case Path() | Address():
+        case Path() | Address() | IPv4Network() | IPv6Network():
             return str(value)
     raise TypeError(f"no setting is a {type(value).__name__}")
 

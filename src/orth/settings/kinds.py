@@ -7,6 +7,7 @@ options, so each kind reads all three. ``Kind`` is what the documentation calls 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -139,17 +140,27 @@ def _without_all(value: Any) -> Any:  # Any: as above
 
 
 _HOST = r"^(?i:[a-z0-9](?:[a-z0-9-]{0,60}[a-z0-9])?)(?i:\.[a-z0-9](?:[a-z0-9-]{0,60}[a-z0-9])?)*$"
+_ROLE_PAIR = r"^[^\x00-\x1f]{1,190}=(viewer|operator|editor|admin)(@[A-Za-z0-9._-]{1,64})?$"
 _LABEL = r"^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?=[A-Za-z0-9._/:+-]{0,63}$"
+
+_LIMIT = r"^(cpu|memory|file_size|processes|open_files)=[1-9][0-9]{0,15}$"
 
 
 def _pairs(value: Any) -> Any:  # Any: as above; in a file labels may also be a table
     return [f"{key}={text}" for key, text in value.items()] if isinstance(value, dict) else value
 
 
+def _network(value: Any) -> Any:  # Any: as above
+    try:
+        return ip_network(value) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError("should be a network such as 10.0.0.0/8, or one address") from None
+
+
 def _one_value_each(labels: tuple[str, ...]) -> tuple[str, ...]:
     keys = [label.partition("=")[0] for label in labels]
     if len(set(keys)) < len(keys):
-        raise ValueError("should give each label one value")
+        raise ValueError("should give each name one value")
     return labels
 
 
@@ -177,6 +188,9 @@ OptionalPort = Annotated[
     int | None, Field(ge=0, le=65535), BeforeValidator(_refuse_switches), _reading(_or_none), Kind("port")
 ]
 Bytes = Annotated[int, Field(ge=1), BeforeValidator(_refuse_switches), Kind("bytes")]
+SourceBytes = Annotated[
+    int, Field(ge=1, le=1024 * 1024), BeforeValidator(_refuse_switches), Kind("bytes, up to what a trigger may carry")
+]
 Switch = Annotated[bool, Kind("true or false")]
 
 Name = Annotated[str, Field(min_length=1, max_length=64), _reading(_stripped), Kind("text")]
@@ -235,6 +249,39 @@ Labels = Annotated[
     BeforeValidator(_pairs),
     _reading(_items),
     Kind("list of key=value"),
+]
+ProcessLimits = Annotated[
+    tuple[Annotated[str, Field(pattern=_LIMIT)], ...],
+    AfterValidator(_one_value_each),
+    BeforeValidator(_pairs),
+    _reading(_items),
+    Kind("list of cpu=N, memory=N, file_size=N, processes=N, open_files=N"),
+]
+Networks = Annotated[
+    tuple[Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)], ...],
+    AfterValidator(_distinct),
+    _reading(_items),
+    Kind("list of networks"),
+]
+Hosts = Annotated[
+    tuple[Annotated[str, Field(max_length=200, pattern=_HOST)], ...],
+    AfterValidator(_distinct),
+    _reading(_items),
+    Kind("list of host names"),
+]
+Scopes = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,64}$")], ...],
+    AfterValidator(_distinct),
+    Field(max_length=20),
+    _reading(_items),
+    Kind("list of names"),
+]
+RoleMap = Annotated[
+    tuple[Annotated[str, Field(max_length=255, pattern=_ROLE_PAIR)], ...],
+    AfterValidator(_distinct),
+    Field(max_length=500),
+    _reading(_items),
+    Kind("list of value=role or value=role@app-name"),
 ]
 Role = Literal["coordinator", "registry", "console"]
 Roles = Annotated[

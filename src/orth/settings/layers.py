@@ -47,8 +47,10 @@ def read_file(path: Path, cwd: Path) -> list[Given]:
         tables = tomllib.loads(text)
     except OSError as error:
         raise BadSettings([f"the settings file {shown} cannot be read: {error.strerror}"]) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # no TOML, no UTF-8, or a number with thousands of digits
         raise BadSettings([f"the settings file {shown} is not TOML: {error}"]) from None
+    except RecursionError:
+        raise BadSettings([f"the settings file {shown} is nested too deeply"]) from None
     lines = key_lines(text.replace("\r\n", "\n"))
     return [_in_file(name, value, shown, line_of(name, lines)) for name, value in _flattened(tables)]
 

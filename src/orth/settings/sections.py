@@ -21,11 +21,13 @@ from orth.settings.kinds import (
     Duration,
     Folder,
     Host,
+    Hosts,
     Labels,
     LeaseProvider,
     Listen,
     MailSecurity,
     Moment,
+    Networks,
     OptionalFolder,
     OptionalHost,
     OptionalName,
@@ -36,10 +38,14 @@ from orth.settings.kinds import (
     Pauses,
     Port,
     Prefix,
+    ProcessLimits,
     Queues,
+    RoleMap,
     Roles,
+    Scopes,
     ScriptKinds,
     Secret,
+    SourceBytes,
     StoreUrl,
     Switch,
     Transport,
@@ -88,6 +94,11 @@ class ChannelsSection(Section):
         "Unset: memory:// with SQLite, else database://.",
         option="--channels",
         shown=False,
+    )
+    open_redis: Switch = _setting(
+        False,
+        "Whether a Redis on another machine may be used without a password: whoever reaches it could then give work to "
+        "executors.",
     )
     prefix: Prefix = _setting(
         "orchestrix", "How the name of each channel begins; clusters that share a Redis need different ones."
@@ -250,6 +261,8 @@ class CoordinatorSection(Section):
     batch_limit: Count = _setting(10_000, "Fires one batch may have, at most.")
     default_timezone: Zone = _setting("UTC", "Time zone of jobs that name none.")
     max_body: Bytes = _setting(1024 * 1024, "Largest request body accepted.")
+    script_size: SourceBytes = _setting(64 * 1024, "Largest code of a job.")
+    script_versions: Count = _setting(30, "Versions kept of the code of each job; the oldest go first.")
 
 
 class ExecutorSection(Section):
@@ -308,6 +321,19 @@ class ExecutorSection(Section):
     )
     script_env: Variables = _setting(
         (), "Variables of its own environment that scripts and commands see, besides PATH, HOME, LANG and their like."
+    )
+    script_user: OptionalName = _setting(
+        None,
+        "User that scripts and commands run as, if the executor is started by root: then they can read neither its "
+        "files nor its environment. Unset: its own.",
+    )
+    script_limits: ProcessLimits = _setting(
+        (),
+        "What a script or command may use, such as cpu=60, memory=1073741824: processor seconds, address space and "
+        "size of each file in bytes, processes of its user, open files of each process. In the file also a table.",
+    )
+    process_limits: ProcessLimits = _setting(
+        (), 'The same for handlers with isolation="process"; cpu is what one execution may use.'
     )
     python: OptionalFolder = _setting(None, "Interpreter of Python scripts. Unset: the one the executor runs with.")
     builtin: BuiltinHandlers = _setting(
@@ -374,14 +400,78 @@ class SecuritySection(Section):
     admin_password: Secret = _setting(
         None, "Password of the first user, admin. Unset: one is made and shown once at the first start."
     )
+    master_key: Secret = _setting(
+        None,
+        "Key that seals what is secret in the database: 32 bytes in hex or base64, the same on all coordinators; "
+        "several, the newest first, while keys change. Unset: one is made in the data directory.",
+    )
+    secrets_without_tls: Switch = _setting(
+        False, "Whether secrets of jobs may go to executors on other machines unencrypted, where others can read along."
+    )
     access_token_ttl: Duration = _setting(timedelta(hours=1), "How long a sign-in is good without being refreshed.")
-    refresh_token_ttl: Duration = _setting(timedelta(days=7), "How long it can be refreshed.")
+    refresh_token_ttl: Duration = _setting(timedelta(days=7), "How long it can be refreshed; each time begins anew.")
+    session_idle: Duration = _setting(timedelta(hours=12), "How long a browser stays signed in without being used.")
+    session_ttl: Duration = _setting(timedelta(days=30), "How long anybody stays signed in, at most.")
+    allowed_hosts: Hosts = _setting(
+        (),
+        "Names besides localhost, the address it listens on, coordinator.url and console.base_url under which people "
+        "reach a coordinator; requests that name another host and show no credential are refused.",
+    )
+    trusted_proxies: Networks = _setting(
+        (), "Proxies that are believed when they say (X-Forwarded-For, X-Forwarded-Proto) who calls and how."
+    )
+    oidc_issuer: OptionalUrl = _setting(
+        None, "OpenID Connect issuer that people may sign in through. Unset: by password and link only."
+    )
+    oidc_client_id: OptionalText = _setting(None, "How the issuer knows us.")
+    oidc_client_secret: Secret = _setting(None, "Our secret with the issuer. Unset: we are a public client.")
+    oidc_scopes: Scopes = _setting(("openid", "profile", "email"), "What is asked of the issuer.")
+    oidc_username_claim: OptionalText = _setting("preferred_username", "Claim that holds the user name.")
+    oidc_role_claim: OptionalText = _setting(
+        None, "Claim that holds what roles follow from, such as groups. Unset: roles are given here."
+    )
+    oidc_roles: RoleMap = _setting(
+        (), "Roles by value of that claim: value=role everywhere, value=role@app-name in one group."
+    )
+    oidc_create_users: Switch = _setting(
+        False, "Whether somebody the issuer knows and we do not becomes a user. If not, users are made before."
+    )
     tls_certificate: OptionalFolder = _setting(
         None,
         "Certificate, with what leads to its authority, in a PEM file: coordinators and executors then serve https. "
         "Others are checked against the authorities of the system, or those in the file SSL_CERT_FILE names.",
     )
     tls_key: OptionalFolder = _setting(None, "Private key of the certificate, in a PEM file.")
+    tls_client_ca: OptionalFolder = _setting(
+        None,
+        "Authority, in a PEM file, of the certificates that coordinators and executors show each other. It is trusted "
+        "besides the system's.",
+    )
+    tls_verify_clients: Switch = _setting(
+        False, "Whether only those may connect that show a certificate of tls_client_ca. Browsers then need one too."
+    )
+    access_token_previous: Secret = _setting(
+        None, "The access token before this one, which coordinators still accept while executors are changed over."
+    )
+    global_executor_token: Switch = _setting(
+        True, "Whether access_token lets executors in. If not, each needs a token of its group (orth token create)."
+    )
+    require_signatures: Switch = _setting(
+        False,
+        "Whether our coordinators and executors must sign what they ask of each other: a bare token is refused.",
+    )
+    token_longest: Duration = _setting(timedelta(days=365), "How long an API token may be good for, at most.")
+    outbound_allow: Networks = _setting(
+        (), "The only networks in which executors are called. Empty: all but those that are never called."
+    )
+    outbound_deny: Networks = _setting((), "Networks in which nothing is called, neither executors nor webhooks.")
+    outbound_loopback: Switch = _setting(True, "Whether executors on this machine are called by its loopback address.")
+    rate: Count = _setting(200, "Requests of one caller to the API in a second, on average.")
+    rate_burst: Count = _setting(2_000, "Requests of one caller at once, before that average counts.")
+    stranger_rate: Count = _setting(
+        20, "Requests in a second, on average, of an address whose callers show no good credential."
+    )
+    stranger_burst: Count = _setting(400, "Such requests at once, before that average counts.")
 
     @property
     def scheme(self) -> str:
@@ -417,7 +507,7 @@ class AlarmsSection(Section):
     smtp_sender: OptionalText = _setting(None, "Address mails come from. Unset: orth@ and the name of the mail server.")
     ca_file: OptionalFolder = _setting(None, "Certificates that are trusted besides the system's, in one PEM file.")
     allow_local: Switch = _setting(
-        False, "Whether channels may lead to this machine and to link-local addresses, where clouds keep credentials."
+        False, "Whether channels may lead to this machine. Where clouds keep credentials, nothing ever leads."
     )
     apprise: Switch = _setting(
         False, "Whether channels may use apprise, which connects to wherever its URLs say (needs the extra notify)."

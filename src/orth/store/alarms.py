@@ -16,6 +16,7 @@ from orth.domain.alarms import AlarmKind, AlarmState, AlarmStatus, Sign, SignKin
 from orth.domain.executions import OUTCOMES, Status
 from orth.store.alarm_order import HAS_EARLIER, UNSETTLED, hold_back, let_followers_go
 from orth.store.engines import among, insert_new, locked, upsert
+from orth.store.group_scopes import of_jobs_in_groups
 from orth.store.record_tables import alarm_standings, alarms
 from orth.store.tables import executions, jobs
 
@@ -124,9 +125,12 @@ def standings_of(connection: Connection, ids: Collection[int]) -> dict[int, Stan
     return {row.job_id: _standing(row) for row in rows}
 
 
-def list_standings(connection: Connection, after: int, limit: int) -> list[Standing]:
-    """Jobs that stand as failing, in order of id, those after ``after``."""
-    found = select(alarm_standings).where(alarm_standings.c.job_id > after).order_by(alarm_standings.c.job_id)
+def list_standings(
+    connection: Connection, after: int, limit: int, groups: Collection[int] | None = None
+) -> list[Standing]:
+    """Jobs that stand as failing, in order of id, those after ``after``; only of these groups."""
+    job_id = alarm_standings.c.job_id
+    found = select(alarm_standings).where(job_id > after, *of_jobs_in_groups(job_id, groups)).order_by(job_id)
     return [_standing(row) for row in connection.execute(found.limit(limit))]
 
 
@@ -300,9 +304,11 @@ def list_messages(
     limit: int,
     job_id: int | None = None,
     state: AlarmState | None = None,
+    groups: Collection[int] | None = None,
 ) -> list[Message]:
-    """Messages newest first, those with an id below ``before``."""
-    found = select(alarms).where(alarms.c.channel != _NO_CHANNEL).order_by(alarms.c.id.desc()).limit(limit)
+    """Messages newest first, those with an id below ``before``; only about jobs of these groups."""
+    found = select(alarms).where(alarms.c.channel != _NO_CHANNEL, *of_jobs_in_groups(alarms.c.job_id, groups))
+    found = found.order_by(alarms.c.id.desc()).limit(limit)
     if before is not None:
         found = found.where(alarms.c.id < before)
     if job_id is not None:

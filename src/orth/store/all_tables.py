@@ -1,6 +1,27 @@
 """All tables together, for those who need every one of them: migrations and tests."""
 
-from orth.store import channel_tables, record_tables, service_tables, tables
+from orth.store import (
+    access_tables,
+    audit_tables,
+    channel_tables,
+    record_tables,
+    script_tables,
+    service_tables,
+    sign_in_tables,
+    tables,
+    token_tables,
+)
 from orth.store.schema import metadata
 
-__all__ = ["channel_tables", "metadata", "record_tables", "service_tables", "tables"]
+__all__ = [
+    "access_tables",
+    "audit_tables",
+    "channel_tables",
+    "metadata",
+    "record_tables",
+    "script_tables",
+    "service_tables",
+    "sign_in_tables",
+    "tables",
+    "token_tables",
+]

@@ -1,6 +1,6 @@
 """Batches: what was asked for, how far it is, and how its executions ended."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from orth.domain.executions import SUCCESS, Phase
 from orth.domain.jobs import TriggerCause
 from orth.errors import NotFound
 from orth.store.engines import insert_new, locked
+from orth.store.group_scopes import of_jobs_in_groups
 from orth.store.tables import batches, executions
 
 
@@ -95,9 +96,11 @@ def list_batches(
     limit: int,
     job_id: int | None = None,
     state: BatchState | None = None,
+    groups: Collection[int] | None = None,
 ) -> list[Batch]:
-    """Batches newest first, those with an id below ``before``."""
-    statement = select(batches).order_by(batches.c.id.desc()).limit(limit)
+    """Batches newest first, those with an id below ``before``; only of jobs of these groups."""
+    statement = select(batches).where(*of_jobs_in_groups(batches.c.job_id, groups))
+    statement = statement.order_by(batches.c.id.desc()).limit(limit)
     if before is not None:
         statement = statement.where(batches.c.id < before)
     if job_id is not None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, exists, select
 
-from orth.domain.executions import OPEN_PHASES, OUTCOMES, Execution, Status
+from orth.domain.executions import OPEN_PHASES, OUTCOMES, TEST_KEY, Execution, Status
 from orth.store.dead_letters import COUNTED
 from orth.store.engines import among, locked
 from orth.store.execution_filters import Filter, conditions
@@ -36,7 +36,7 @@ def find_failed(connection: Connection, wanted: Filter, limit: int, after: int =
     """The oldest executions after one that are as ``wanted``, failed, and were neither tried nor done again since; at
     most ``limit``. Of a long history one part is looked at, ``_LOOKED_AT``.
     """
-    asked = [*conditions(wanted), executions.c.outcome.in_(_FAILED), ~_BY_HAND]
+    asked = [*conditions(wanted), executions.c.outcome.in_(_FAILED), ~_BY_HAND, ~_TEST]
     page = (
         select(executions.c.id, executions.c.job_id).where(*asked).order_by(executions.c.id).limit(_IDS_PER_STATEMENT)
     )
@@ -59,7 +59,7 @@ def find_failed(connection: Connection, wanted: Filter, limit: int, after: int =
 def hold_failed(connection: Connection, ids: Iterable[int]) -> list[Execution]:
     """Which of these failed and were neither tried nor done again; kept as they are until the transaction ends."""
     # Of two who do the same again at once, the second waits here for the first, and then sees what it opened.
-    held = [one for one in hold_ended(connection, ids) if OUTCOMES[one.status] in _FAILED]
+    held = [one for one in hold_ended(connection, ids) if OUTCOMES[one.status] in _FAILED and not one.is_test]
     left: list[Execution] = []
     for start in range(0, len(held), _IDS_PER_STATEMENT):
         some = held[start : start + _IDS_PER_STATEMENT]
@@ -93,6 +93,8 @@ def _done_again(connection: Connection, failed: Sequence[tuple[int, int]]) -> se
     return {keys[key] for key in opened_keys(connection, list(keys))} if keys else set()
 
 
+_TEST = executions.c.trigger_key.startswith(TEST_KEY)
+"""What they tried is not their job's, so the job cannot do it again."""
 _BY_HAND = exists().where(dead_letters.c.execution_id == executions.c.id, dead_letters.c.replayed_by.is_not(None))
 
 

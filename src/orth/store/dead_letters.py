@@ -3,14 +3,16 @@ done. A letter is settled once, by whoever is first.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, select, update
 
+from orth.domain.access import narrowed
 from orth.domain.executions import OUTCOMES, Execution, Status
 from orth.store.engines import among, insert_new, locked, update_many
+from orth.store.group_scopes import in_groups
 from orth.store.record_tables import dead_letters
 from orth.store.tables import executions
 
@@ -61,6 +63,13 @@ class LetterFilter:
     reason_code: str | None = None
     since: int | None = None
     until: int | None = None
+    groups: frozenset[int] | None = None
+    """The groups it may be of, where only some may be seen."""
+
+    def within(self, allowed: frozenset[int] | None) -> "LetterFilter":
+        """The same, kept to these groups; None: to none."""
+        job_group, groups = narrowed(self.job_group, allowed)
+        return replace(self, job_group=job_group, groups=groups)
 
 
 def add_dead_letters(connection: Connection, ended: Sequence[Execution], now: int) -> None:
@@ -120,12 +129,14 @@ def find_waiting(
     return ids[:limit], len(ids) - len(ids[:limit])
 
 
-def hold_waiting(connection: Connection, ids: Iterable[int]) -> list[int]:
-    """Which of these executions are dead letters that wait, kept so until the transaction ends."""
+def hold_waiting(connection: Connection, ids: Iterable[int], groups: Collection[int] | None = None) -> list[int]:
+    """Which of these executions are dead letters that wait, of these groups, kept so until the transaction ends."""
     held: list[int] = []
     for chunk in _chunks(sorted(set(ids))):
         waiting = select(dead_letters.c.execution_id).where(
-            among(connection, dead_letters.c.execution_id, chunk), _WAITING
+            among(connection, dead_letters.c.execution_id, chunk),
+            _WAITING,
+            *in_groups(dead_letters.c.job_group, groups),
         )
         held += connection.scalars(locked(waiting.order_by(dead_letters.c.execution_id), connection))
     return held
@@ -137,9 +148,11 @@ def mark_replayed(connection: Connection, replays: Collection[tuple[int, int]]) 
     update_many(connection, dead_letters, ("execution_id",), rows, _WAITING)
 
 
-def drop_letters(connection: Connection, ids: Iterable[int], actor: str) -> list[int]:
-    """Decide that nothing is to be done about these; which of them waited for a decision."""
-    held = hold_waiting(connection, ids)
+def drop_letters(
+    connection: Connection, ids: Iterable[int], actor: str, groups: Collection[int] | None = None
+) -> list[int]:
+    """Decide that nothing is to be done about these, of these groups; which of them waited for a decision."""
+    held = hold_waiting(connection, ids, groups)
     for chunk in _chunks(held):
         dropped = update(dead_letters).where(among(connection, dead_letters.c.execution_id, chunk), _WAITING)
         connection.execute(dropped.values(dropped_by=actor[:64]))
@@ -169,7 +182,7 @@ def _conditions(wanted: LetterFilter) -> list[ColumnElement[bool]]:
         asked.append(columns.ended_at >= wanted.since)
     if wanted.until is not None:
         asked.append(columns.ended_at < wanted.until)
-    return asked
+    return asked + in_groups(columns.job_group, wanted.groups)
 
 
 def _letter(row: Row[Any]) -> DeadLetter:

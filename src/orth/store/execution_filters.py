@@ -4,12 +4,14 @@
 whoever works through what a filter finds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, and_, or_
 
+from orth.domain.access import narrowed
 from orth.domain.executions import OPEN_PHASES, OUTCOMES, SUCCESS, UNSENT_PHASES, Status
 from orth.domain.jobs import TriggerCause
+from orth.store.group_scopes import in_groups
 from orth.store.tables import executions
 
 
@@ -29,6 +31,13 @@ class Filter:
     since: int | None = None
     until: int | None = None
     text: str | None = None
+    groups: frozenset[int] | None = None
+    """The groups it may be of, where only some may be seen."""
+
+    def within(self, allowed: frozenset[int] | None) -> "Filter":
+        """The same, kept to these groups; None: to none."""
+        job_group, groups = narrowed(self.job_group, allowed)
+        return replace(self, job_group=job_group, groups=groups)
 
 
 def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
@@ -53,7 +62,7 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
         asked.append(columns.trigger_time < wanted.until)
     if wanted.text is not None:
         asked.append(_has_text(wanted.text))
-    return asked
+    return asked + in_groups(columns.job_group, wanted.groups)
 
 
 def _status_is(status: Status) -> ColumnElement[bool]:

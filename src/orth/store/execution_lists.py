@@ -2,7 +2,8 @@
 
 One question can be answered by an index alone (``_driving``); whatever else is asked is checked row by row. So that a
 rare thing in a long history does not take minutes, ``look`` goes through a bounded number of rows and tells how far it
-got; the caller goes on from there, now or with the next page.
+got; the caller goes on from there, now or with the next page. Who may see several groups is given the newest of each,
+put together: every group is a walk through the index by itself.
 
 Times are turned into ids first, for ids grow with time and every index ends with them. Coordinators' clocks may differ,
 so the ids are taken from a little further out, and the times are compared too.
@@ -11,7 +12,7 @@ so the ids are taken from a little further out, and the times are compared too.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, Subquery, func, select
+from sqlalchemy import ColumnElement, Connection, Subquery, func, select, union_all
 
 from orth.domain.executions import Execution, Status
 from orth.store.execution_filters import Filter, conditions
@@ -19,6 +20,8 @@ from orth.store.executions import UnreadableExecution, listed_execution, with_ow
 from orth.store.tables import executions
 
 _CLOCKS_DIFFER = 60_000
+_GROUPS_EACH = 100
+"""Groups that are looked at one by one; of more, most executions are worth a look."""
 
 Listed = Execution | UnreadableExecution
 
@@ -46,9 +49,9 @@ def look(connection: Connection, wanted: Filter, *, before: int | None, limit: i
     span = [*_below(before), *_ids_of_times(connection, wanted)]
     driving = _driving(wanted)
     if replace(driving, since=wanted.since) == wanted:
-        rows = _list(connection, [], limit + 1, _next([*conditions(wanted), *span], limit + 1))
+        rows = _list(connection, [], limit + 1, _next(wanted, span, limit + 1))
         return _cut(rows, limit) if len(rows) > limit else Found(rows)
-    inside = _next([*conditions(driving), *span], window)
+    inside = _next(driving, span, window)
     seen = connection.execute(select(func.count().label("n"), func.min(inside.c.id).label("last"))).one()
     rows = _list(connection, conditions(wanted), limit + 1, inside) if seen.n else []
     if len(rows) > limit:
@@ -59,12 +62,25 @@ def look(connection: Connection, wanted: Filter, *, before: int | None, limit: i
     return Found(rows, seen.last, connection.execute(opened).scalar())
 
 
-def _next(asked: Sequence[ColumnElement[bool]], count: int) -> Subquery:
-    """The ids of the newest ``count`` executions for which this holds. Only ids, which the index itself has: so the
+def _next(wanted: Filter, span: Sequence[ColumnElement[bool]], count: int) -> Subquery:
+    """The ids of the newest ``count`` executions that are as ``wanted``. Only ids, which the index itself has: so the
     database walks the index, and not all executions from the newest on in the hope to meet enough.
     """
-    ids = select(executions.c.id).where(*asked).order_by(executions.c.id.desc()).limit(count)
-    return ids.subquery("inside")
+    newest = executions.c.id.desc()
+    each = [
+        select(executions.c.id).where(*conditions(one), *span).order_by(newest).limit(count)
+        for one in _group_by_group(wanted)
+    ]
+    if len(each) == 1:
+        return each[0].subquery("inside")
+    together = union_all(*(select(one.subquery().c.id) for one in each)).subquery()
+    return select(together.c.id).order_by(together.c.id.desc()).limit(count).subquery("inside")
+
+
+def _group_by_group(wanted: Filter) -> Sequence[Filter]:
+    if not wanted.groups or len(wanted.groups) > _GROUPS_EACH:
+        return [wanted]
+    return [replace(wanted, job_group=group, groups=None) for group in sorted(wanted.groups)]
 
 
 def _cut(rows: list[Listed], limit: int) -> Found:
@@ -83,6 +99,8 @@ def _driving(wanted: Filter) -> Filter:
         return Filter(executor=wanted.executor)
     if wanted.job_group is not None:
         return Filter(job_group=wanted.job_group)
+    if wanted.groups is not None:
+        return Filter(groups=wanted.groups)
     return Filter(status=wanted.status)
 
 

@@ -2,11 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Row, delete, insert, select
 
 from orth.domain.jobs import GlueType
+from orth.domain.scripts import digest_of
+from orth.errors import NotFound
 from orth.store.tables import glue_versions
+
+_KINDS = {one.value: one for one in GlueType}
+_ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +24,11 @@ class GlueVersion:
     remark: str
     saved_at: int
     author: str = ""
+    id: int = 0
+
+    @property
+    def digest(self) -> str:
+        return digest_of(self.source)
 
 
 def keep_glue_versions(connection: Connection, job_id: int, versions: Sequence[GlueVersion]) -> None:
@@ -38,11 +49,47 @@ def keep_glue_versions(connection: Connection, job_id: int, versions: Sequence[G
         connection.execute(insert(glue_versions), rows)
 
 
-def list_glue_versions(connection: Connection, job_id: int) -> list[GlueVersion]:
-    """A job's history, oldest first."""
-    rows = connection.execute(
-        select(glue_versions).where(glue_versions.c.job_id == job_id).order_by(glue_versions.c.id)
+def list_glue_versions(
+    connection: Connection, job_id: int, limit: int = _ROWS_AT_ONCE, before: int | None = None
+) -> list[GlueVersion]:
+    """A job's history, newest first; only what is older than the version ``before``. Kinds that this version does not
+    know are left out.
+    """
+    rows = select(glue_versions).where(glue_versions.c.job_id == job_id, glue_versions.c.glue_type.in_(_KINDS))
+    if before is not None:
+        rows = rows.where(glue_versions.c.id < before)
+    return [_version(row) for row in connection.execute(rows.order_by(glue_versions.c.id.desc()).limit(limit))]
+
+
+def get_glue_version(connection: Connection, job_id: int, version_id: int) -> GlueVersion:
+    """One version of that job; ``NotFound`` also when it is another job's."""
+    wanted = select(glue_versions).where(glue_versions.c.id == version_id, glue_versions.c.job_id == job_id)
+    row = connection.execute(wanted).one_or_none()
+    if row is None or row.glue_type not in _KINDS:
+        raise NotFound("version", version_id)
+    return _version(row)
+
+
+def newest_glue_version(connection: Connection, job_id: int) -> GlueVersion | None:
+    return next(iter(list_glue_versions(connection, job_id, 1)), None)
+
+
+def trim_glue_versions(connection: Connection, job_id: int, kept: int) -> None:
+    """Keep only so many versions of a job, the newest."""
+    ids = select(glue_versions.c.id).where(glue_versions.c.job_id == job_id).order_by(glue_versions.c.id.desc())
+    oldest = connection.execute(ids.limit(1).offset(kept - 1)).scalar()
+    if oldest is not None:
+        connection.execute(
+            delete(glue_versions).where(glue_versions.c.job_id == job_id, glue_versions.c.id < int(oldest))
+        )
+
+
+def forget_glue_versions(connection: Connection, job_id: int) -> None:
+    """Remove a job's history, with the job."""
+    connection.execute(delete(glue_versions).where(glue_versions.c.job_id == job_id))
+
+
+def _version(row: Row[Any]) -> GlueVersion:
+    return GlueVersion(
+        _KINDS[row.glue_type], row.glue_source, row.glue_remark, row.add_time, row.author, id=int(row.id)
     )
-    return [
-        GlueVersion(GlueType(row.glue_type), row.glue_source, row.glue_remark, row.add_time, row.author) for row in rows
-    ]

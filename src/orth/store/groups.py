@@ -4,7 +4,7 @@ A row may hold what this version does not know, written by a newer node or by ha
 what is unknown (``Group.unknown``): what its executors have must still be watched, asked about and ended.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, exists, func, or_, select, update
@@ -13,7 +13,10 @@ from sqlalchemy.exc import IntegrityError
 from orth.domain.executions import OPEN_PHASES
 from orth.domain.jobs import AddressType, Group, GroupDialect
 from orth.errors import Conflict, NotFound
+from orth.store.access_tables import user_grants
+from orth.store.audit_tables import job_secrets
 from orth.store.engines import insert_returning_id, locked
+from orth.store.group_scopes import in_groups
 from orth.store.tables import executions, groups, jobs
 
 
@@ -26,6 +29,7 @@ def create_group(connection: Connection, group: Group, now: int) -> int:
         "address_list": ",".join(group.addresses),
         "update_time": now,
         "dialect": group.dialect,
+        "scripts_allowed": int(group.scripts_allowed),
     }
     try:
         with connection.begin_nested():
@@ -53,9 +57,10 @@ def find_group(connection: Connection, app_name: str) -> Group | None:
     return None if row is None else _group(row)
 
 
-def list_groups(connection: Connection, after: int, limit: int) -> list[Group]:
-    """Groups in order of id, those after ``after``."""
-    rows = connection.execute(select(groups).where(groups.c.id > after).order_by(groups.c.id).limit(limit))
+def list_groups(connection: Connection, after: int, limit: int, *, among: Collection[int] | None = None) -> list[Group]:
+    """Groups in order of id, those after ``after``; only of these."""
+    found = select(groups).where(groups.c.id > after, *in_groups(groups.c.id, among))
+    rows = connection.execute(found.order_by(groups.c.id).limit(limit))
     return [_group(row) for row in rows]
 
 
@@ -72,6 +77,7 @@ def set_group(connection: Connection, group: Group, now: int) -> None:
         "address_type": int(group.address_type),
         "update_time": now,
         "dialect": group.dialect,
+        "scripts_allowed": int(group.scripts_allowed),
     }
     if group.address_type is AddressType.MANUAL:
         values["address_list"] = ",".join(group.addresses)
@@ -89,6 +95,8 @@ def delete_group(connection: Connection, group_id: int) -> None:
         raise Conflict(f"Group {group_id} has an execution that has not ended.", hint="Wait for it, then delete it.")
     if connection.execute(delete(groups).where(groups.c.id == group_id)).rowcount == 0:
         raise NotFound("group", group_id)
+    connection.execute(delete(user_grants).where(user_grants.c.group_id == group_id))
+    connection.execute(delete(job_secrets).where(job_secrets.c.job_group == group_id))
 
 
 def manual_addresses(connection: Connection) -> dict[str, str]:
@@ -156,7 +164,16 @@ def _group(row: Row[Any]) -> Group:
     if address_type is None:
         address_type = AddressType.MANUAL  # so nobody concludes anything from an absence from the registry
         unknown.append(("address_type", row.address_type))
-    return Group(row.id, row.app_name, row.title, address_type, _addresses(row), dialect, tuple(unknown))
+    return Group(
+        row.id,
+        row.app_name,
+        row.title,
+        address_type,
+        _addresses(row),
+        dialect,
+        tuple(unknown),
+        scripts_allowed=row.scripts_allowed == 1,
+    )
 
 
 def _addresses(row: Row[Any]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ A row may hold what this version does not know, written by a newer node or by ha
 ``Unreadable``; a list of jobs has an ``UnreadableJob`` in its place, or leaves it out, and the others are unharmed.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from operator import itemgetter
 from typing import Any
@@ -26,6 +26,7 @@ from orth.domain.retries import read_policy, text_of
 from orth.domain.schedules import LAST_INSTANT
 from orth.errors import Conflict, NotFound, Unreadable
 from orth.store.engines import among, insert_returning_id, locked, share_locked, update_many
+from orth.store.group_scopes import in_groups
 from orth.store.routes import forget_routes
 from orth.store.tables import executions, groups, jobs
 
@@ -100,9 +101,12 @@ def unreadable_jobs(connection: Connection, ids: Iterable[int]) -> dict[int, str
     return {row.id: job.reason for row in rows if isinstance(job := _job(row), UnreadableJob)}
 
 
-def list_jobs(connection: Connection, after: int, limit: int, group: int | None = None) -> list[Job | UnreadableJob]:
-    """Jobs in order of id, those after ``after``."""
-    statement = select(jobs).where(jobs.c.id > after).order_by(jobs.c.id).limit(limit)
+def list_jobs(
+    connection: Connection, after: int, limit: int, group: int | None = None, *, groups: Collection[int] | None = None
+) -> list[Job | UnreadableJob]:
+    """Jobs in order of id, those after ``after``; of one group, or only of these."""
+    statement = select(jobs).where(jobs.c.id > after, *in_groups(jobs.c.job_group, groups))
+    statement = statement.order_by(jobs.c.id).limit(limit)
     if group is not None:
         statement = statement.where(jobs.c.job_group == group)
     return [_job(row) for row in connection.execute(statement)]
@@ -267,6 +271,7 @@ def _values(job: Job) -> dict[str, Any]:
         "trigger_status": RUNNING if job.trigger_status else STOPPED,
         "child_per_shard": int(job.child_per_shard),
         "label_selector": job.label_selector or None,
+        "secrets": ",".join(job.secrets) or None,
         "retry_policy": text_of(job.retry_policy) if job.retry_policy else None,
     }
 
@@ -301,6 +306,7 @@ def _parsed(row: Row[Any]) -> Job:
         raise ValueError
     values["child_per_shard"] = bool(values["child_per_shard"])
     values["label_selector"] = values["label_selector"] or ""
+    values["secrets"] = tuple(values["secrets"].split(",")) if values["secrets"] else ()
     if values["retry_policy"] is not None:
         values["retry_policy"] = read_policy(values["retry_policy"])
     values["trigger_status"] = values["trigger_status"] == RUNNING

@@ -14,9 +14,10 @@ from orth.domain.batches import BatchState
 from orth.domain.executions import Phase
 from orth.store.engines import among
 from orth.store.record_tables import alarms, dead_letters, statistics
+from orth.store.script_tables import script_drafts
 from orth.store.tables import batches, executions, fires, notes, ownership
 
-_WITH_EXECUTION: Sequence[Table] = (notes, ownership, dead_letters, alarms)
+_WITH_EXECUTION: Sequence[Table] = (notes, ownership, dead_letters, alarms, script_drafts)
 """What is about one execution and means nothing without it; each has an index on it."""
 
 

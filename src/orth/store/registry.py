@@ -9,7 +9,7 @@ announced when it started is written once, and after that a beat writes its time
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -47,6 +47,7 @@ class Beat:
     labels: str | None = None
     load: int | None = None
     clock_offset: int | None = None
+    key_id: str | None = None
     repeated: bool = False
     """Whether this process has announced the same before: then only what changes from beat to beat is written."""
     row: int | None = None
@@ -180,6 +181,7 @@ def _write_whole(
                 "load": beat.load,
                 "labels": beat.labels,
                 "clock_offset": beat.clock_offset,
+                "key_id": beat.key_id,
             }
         )
     upsert(connection, registry, rows, _KEYS)
@@ -264,15 +266,23 @@ def list_executors(
     after: tuple[str, str] | None = None,
     limit: int | None = None,
     of_queues: bool = False,
+    apps: Collection[str] | None = None,
 ) -> list[ExecutorEntry]:
-    """Known executors (of one app), in order of app name and address; those ``after`` one, and not more than
-    ``limit``. With ``of_queues`` also those that can only be offered something.
+    """Known executors (of one app, or of some), in order of app name and address; those ``after`` one, and not more
+    than ``limit``. With ``of_queues`` also those that can only be offered something.
     """
     conditions = [] if app_name is None else [registry.c.registry_key == app_name]
+    conditions += [] if apps is None else [registry.c.registry_key.in_(sorted(apps))]
     if after is not None:
         key, value = registry.c.registry_key, registry.c.registry_value
         conditions.append(or_(key > after[0], and_(key == after[0], value > after[1])))
     return _entries(connection, *conditions, limit=limit, groups=(EXECUTOR, QUEUE) if of_queues else (EXECUTOR,))
+
+
+def executors_at(connection: Connection, address: str) -> list[ExecutorEntry]:
+    """Who is registered at an address, the one heard last first."""
+    found = _entries(connection, registry.c.registry_value == address)
+    return sorted(found, key=lambda entry: entry.last_beat, reverse=True)
 
 
 def incarnations_at(connection: Connection, addresses: Iterable[str]) -> dict[str, set[str | None]]:
@@ -306,17 +316,18 @@ def _entries(
             registry.c.labels,
             registry.c.clock_offset,
             registry.c.queues,
+            registry.c.key_id,
         )
         .where(registry.c.registry_group.in_(groups), *conditions)
         .order_by(registry.c.registry_key, registry.c.registry_value)
         .limit(limit)
     )
     entries = []
-    for name, address, at, who, extensions, version, since, load, text, offset, queues in rows:
+    for name, address, at, who, extensions, version, since, load, text, offset, queues, key_id in rows:
         labels, unreadable = _labels(text)
         known, taken = _extensions(extensions), _queues(queues) if queues else ()
-        entry = ExecutorEntry(name, address, at, who, known, version, since, load, labels, offset, unreadable, taken)
-        entries.append(entry)
+        told = (name, address, at, who, known, version, since, load, labels, offset, unreadable, taken, key_id)
+        entries.append(ExecutorEntry(*told))
     return entries
 
 

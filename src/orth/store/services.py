@@ -261,6 +261,14 @@ def forget_services(connection: Connection, silent: Sequence[Watched], now: int)
 # --- looking ----------------------------------------------------------------------------------------------------------
 
 
+def service_name(connection: Connection, kind: ServiceKind, service_id: str) -> str | None:
+    """What a service calls itself; None when it is not known, or does not say."""
+    name: str | None = connection.execute(
+        select(services.c.name).where(services.c.kind == kind.value, services.c.id == service_id)
+    ).scalar()
+    return name
+
+
 def list_services(
     connection: Connection, kind: ServiceKind | None = None, *, orchestrator_id: str | None = None
 ) -> tuple[list[Service], int]:

@@ -1,12 +1,14 @@
 """Silences: spans in which nothing is told about a job, a group, or anything."""
 
+from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, Row, and_, delete, or_, select, update
 
 from orth.domain.alarms import Silence
 from orth.errors import NotFound
 from orth.store.engines import among, insert_returning_id
+from orth.store.group_scopes import in_groups, of_jobs_in_groups
 from orth.store.record_tables import silences
 
 
@@ -53,9 +55,22 @@ def count_silences(connection: Connection, now: int, limit: int) -> int:
     return len(connection.execute(found).all())
 
 
-def list_silences(connection: Connection, *, before: int | None, limit: int, now: int | None = None) -> list[Silence]:
-    """Silences newest first, those with an id below ``before``; with ``now`` only those that are not over."""
+def list_silences(
+    connection: Connection,
+    *,
+    before: int | None,
+    limit: int,
+    now: int | None = None,
+    groups: Collection[int] | None = None,
+) -> list[Silence]:
+    """Silences newest first, those with an id below ``before``; with ``now`` only those that are not over, with
+    ``groups`` only those that concern one of them.
+    """
     found = select(silences).order_by(silences.c.id.desc()).limit(limit)
+    if groups is not None:
+        of_group = or_(silences.c.job_group.is_(None), *in_groups(silences.c.job_group, groups))
+        of_job = or_(silences.c.job_id.is_(None), *of_jobs_in_groups(silences.c.job_id, groups))
+        found = found.where(and_(of_group, of_job))
     if before is not None:
         found = found.where(silences.c.id < before)
     if now is not None:

@@ -8,14 +8,16 @@ Totals over many jobs are kept too, because adding up a month of every job takes
 for: the job 0 stands for all jobs, and minus a group's id for the jobs of that group.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, CompoundSelect, Connection, Row, delete, func, literal, select, union_all
 
+from orth.domain.access import narrowed
 from orth.domain.executions import OPEN_PHASES, OUTCOMES, Execution, Phase, Status
 from orth.store.engines import among, insert_new, upsert
+from orth.store.group_scopes import in_groups
 from orth.store.record_tables import statistics, statistics_deltas
 from orth.store.tables import executions
 
@@ -129,19 +131,32 @@ def _chunks(numbers: Sequence[int]) -> Iterable[Sequence[int]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Whose counts, and of which hours: those from ``since`` on, before ``until``. Without job and group: all."""
+    """Whose counts, and of which hours: those from ``since`` on, before ``until``. Without job and group: all, or,
+    where only some may be seen, those of ``groups``.
+    """
 
     since: int
     until: int
     job_id: int | None = None
     job_group: int | None = None
+    groups: frozenset[int] | None = None
+
+    def within(self, allowed: frozenset[int] | None) -> "Span":
+        """The same, kept to these groups; None: to none."""
+        job_group, groups = narrowed(self.job_group, allowed)
+        return replace(self, job_group=job_group, groups=groups)
 
     @property
-    def key(self) -> int:
-        """The job, or what stands for the jobs of a group, or for all."""
+    def named_groups(self) -> frozenset[int] | None:
+        return self.groups if self.job_group is None else frozenset({self.job_group})
+
+    @property
+    def keys(self) -> list[int]:
+        """The job, or what stands for the jobs of each group, or for all."""
         if self.job_id is not None:
-            return self.job_id
-        return ALL_JOBS if self.job_group is None else -self.job_group
+            return [self.job_id]
+        named = self.named_groups
+        return [ALL_JOBS] if named is None else sorted(-group for group in named)
 
 
 def counts_by_time(connection: Connection, span: Span, bucket: int) -> dict[int, dict[Status, Count]]:
@@ -162,14 +177,21 @@ def counts_by_status(connection: Connection, span: Span) -> dict[Status, Count]:
     return {_STATUSES[row.outcome]: _count(row) for row in connection.execute(sums)}
 
 
-def open_counts(connection: Connection, *, job_id: int | None = None, job_group: int | None = None) -> dict[Phase, int]:
-    """How many executions, of a job, of a group or of all, are in each open phase that has any."""
+def open_counts(
+    connection: Connection,
+    *,
+    job_id: int | None = None,
+    job_group: int | None = None,
+    groups: Collection[int] | None = None,
+) -> dict[Phase, int]:
+    """How many executions, of a job, of a group, of some or of all, are in each open phase that has any."""
     phase = executions.c.phase
     counted = select(phase, func.count().label("n")).where(phase.in_(OPEN_PHASES)).group_by(phase)
     if job_id is not None:
         counted = counted.where(executions.c.job_id == job_id, executions.c.outcome == 0)
     if job_group is not None:
         counted = counted.where(executions.c.job_group == job_group)
+    counted = counted.where(*in_groups(executions.c.job_group, groups))
     return {Phase(row.phase): row.n for row in connection.execute(counted)}
 
 
@@ -178,12 +200,12 @@ def _counted(span: Span) -> CompoundSelect[Any]:
     meanwhile moves nothing from one to the other unseen.
     """
     names = ("hour", "outcome", "executions", "total_ms", "longest_ms")
-    folded = select(*(statistics.c[name] for name in names)).where(statistics.c.job_id == span.key)
+    folded = select(*(statistics.c[name] for name in names)).where(statistics.c.job_id.in_(span.keys))
     fresh = select(*(statistics_deltas.c[name] for name in names))
     if span.job_id is not None:
         fresh = fresh.where(statistics_deltas.c.job_id == span.job_id)
-    elif span.job_group is not None:
-        fresh = fresh.where(statistics_deltas.c.job_group == span.job_group)
+        folded = folded.where(*in_groups(statistics.c.job_group, span.named_groups))
+    fresh = fresh.where(*in_groups(statistics_deltas.c.job_group, span.named_groups))
     return union_all(
         folded.where(statistics.c.hour >= span.since, statistics.c.hour < span.until),
         fresh.where(statistics_deltas.c.hour >= span.since, statistics_deltas.c.hour < span.until),

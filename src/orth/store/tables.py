@@ -17,6 +17,7 @@ groups = table(
     Column("address_list", LongText),
     Column("update_time", Instant, nullable=False),
     Column("dialect", String(8), nullable=False, server_default="auto"),  # how its executors are spoken to
+    Column("scripts_allowed", SmallInteger, nullable=False, server_default="0"),
 )
 
 registry = table(
@@ -35,6 +36,7 @@ registry = table(
     Column("labels", Text),  # a JSON object
     Column("clock_offset", Integer),  # ms its clock is ahead of the coordinator that measured it
     Column("queues", Text),  # what it takes from, a JSON list; of executors on queue transport
+    Column("key_id", String(16)),  # of the token it showed with its last announcement
     UniqueConstraint("registry_group", "registry_key", "registry_value", name="idx_g_k_v"),
     Index("ix_registry_update_time", "update_time"),
 )
@@ -89,6 +91,7 @@ jobs = table(
     Column("child_param", String(16), nullable=False, server_default="own"),  # or "result": what the parent returned
     Column("executor_queue", String(64), nullable=False, server_default=text("''")),  # empty = by routing
     Column("priority", SmallInteger, nullable=False, server_default="1"),
+    Column("secrets", Text),  # names, separated by commas
     Index("ix_info_due", "trigger_status", "due_time"),
     Index("ix_info_group", "job_group", "id"),
 )
@@ -298,38 +301,7 @@ users = table(
     Column("permission", String(255), nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("update_time", Instant, nullable=False),
-)
-
-tokens = table(
-    "orth_token",
-    Column("id", BigId, primary_key=True, autoincrement=True),
-    Column("name", String(64), nullable=False),
-    Column("kind", String(16), nullable=False),
-    Column("prefix", String(16), nullable=False),
-    Column("digest", String(64), nullable=False, unique=True),
-    Column("scope", String(255), nullable=False),
-    Column("user_id", BigInteger),
-    Column("group_id", BigInteger),
-    Column("created_at", Instant, nullable=False),
-    Column("expires_at", Instant),
-    Column("last_used_at", Instant),
-    Column("revoked_at", Instant),
-)
-
-audit = table(
-    "orth_audit",
-    Column("id", BigId, primary_key=True, autoincrement=True),
-    Column("at", Instant, nullable=False),
-    Column("actor", String(64), nullable=False),
-    Column("action", String(64), nullable=False),
-    Column("object_kind", String(32), nullable=False),
-    Column("object_id", String(64), nullable=False),
-    Column("before", LongText),
-    Column("after", LongText),
-    Column("origin", String(64), nullable=False),
-    Column("previous_digest", String(64), nullable=False),
-    Column("digest", String(64), nullable=False),
-    Index("ix_audit_object", "object_kind", "object_id", "id"),
+    Column("disabled_at", Instant),  # since then nobody is let in under this name
 )
 
 secrets = table(

@@ -13,6 +13,7 @@ from orth.cluster.election import Node
 from orth.coordinator.defining import define, define_group, start_job, trigger_job
 from orth.coordinator.node import Coordinator
 from orth.coordinator.rooms import Surroundings
+from orth.coordinator.sealing import Sealing
 from orth.coordinator.triggering import Request
 from orth.domain.executions import Execution
 from orth.domain.jobs import AddressType, Group, Job, TriggerCause
@@ -63,6 +64,7 @@ class Cluster:
         self.events = Events(self.recorder)
         self.settings = _planning(settings or Settings(), plan_ahead)
         self.chance = random.Random(seed)
+        self.sealing = Sealing.fresh()
         self.store_url = store_url or f"sqlite:///{folder / 'orth.db'}"
         self.coordinators: list[Coordinator] = []
         self.executors: list[Runtime] = []
@@ -113,13 +115,16 @@ class Cluster:
             access_token=TOKEN,
             signing_secret=secrets.token_hex(32),
             chance=self.chance,
+            sealing=self.sealing,
         )
         coordinator = Coordinator(given)
         self.coordinators.append(coordinator)
         self.network.coordinators.append(coordinator)
         return coordinator
 
-    def add_executor(self, *, at: Runtime | None = None, labels: Mapping[str, str] | None = None) -> Runtime:
+    def add_executor(
+        self, *, at: Runtime | None = None, labels: Mapping[str, str] | None = None, scripts: Sequence[str] = ()
+    ) -> Runtime:
         """A new executor process; ``at`` another one's address and folder, it is that one's successor."""
         self._started += 1
         address = at.address if at else f"http://executor-{self._started}:9999"
@@ -130,6 +135,7 @@ class Cluster:
             data_dir=folder,
             logs_dir=folder / "logs",
             labels=labels or {},
+            scripts=tuple(scripts),
         )
         runtime = Runtime(
             self.handlers,

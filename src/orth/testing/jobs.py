@@ -5,7 +5,7 @@ with logging, time limit and hooks; there is no network, and no file is left. A 
 function or class that could be.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,10 +29,12 @@ def run_job(
     shard: tuple[int, int] = (0, 1),
     timeout: timedelta | int | None = None,
     param: str | None = None,
+    secrets: Mapping[str, str] | None = None,
     clock: Clock | None = None,
     **params: Any,
 ) -> RunReport:
-    """Carry out ``handler`` once. ``params`` are its arguments; ``param`` is the parameter as text instead.
+    """Carry out ``handler`` once. ``params`` are its arguments; ``param`` is the parameter as text instead; ``secrets``
+    is what it finds in ``ctx.secrets``.
 
     ``timeout`` is the handler's own unless given; 0 is none.
     """
@@ -42,6 +44,7 @@ def run_job(
         schedule_time=None if schedule_time is None else instant_of(schedule_time, known),
         shard=shard,
         timeout=known.proposal.timeout if timeout is None else whole_seconds(timeout),
+        secrets=secrets or {},
     )
     return run_locally(known, trigger, clock=clock)
 

@@ -9,6 +9,8 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from ssl import SSLContext
+from typing import NamedTuple
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -27,13 +29,29 @@ class Overdue(HTTPError):
     """An answer that was not complete in time."""
 
 
+class Answer(NamedTuple):
+    """The whole of an answer."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+
+
 class BoundedHttp:
     """Connections that are kept and used again. Safe to share between threads."""
 
-    def __init__(self, clock: Clock, *, hosts: int, connections: int, pool: urllib3.PoolManager | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        hosts: int,
+        connections: int,
+        pool: urllib3.PoolManager | None = None,
+        tls: SSLContext | None = None,
+    ) -> None:
         """Connections to so many ``hosts`` are kept, and so many to each."""
         self._clock = clock
-        self._pool = pool or urllib3.PoolManager(num_pools=hosts, maxsize=connections)
+        self._pool = pool or urllib3.PoolManager(num_pools=hosts, maxsize=connections, ssl_context=tls)
         self._pool.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
 
     def exchange(
@@ -47,6 +65,19 @@ class BoundedHttp:
         connect: float | None = None,
     ) -> tuple[int, bytes]:
         """Status and body of the answer; ``HTTPError`` when there is none. ``connect`` is a shorter bound for that."""
+        return self.ask(method, url, headers=headers, timeout=timeout, body=body, connect=connect)[:2]
+
+    def ask(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        timeout: float,
+        body: bytes | None = None,
+        connect: float | None = None,
+    ) -> Answer:
+        """The same, with the headers of the answer."""
         deadline = self._clock.monotonic() + timeout
         response = self._pool.request(
             method,
@@ -60,7 +91,7 @@ class BoundedHttp:
             decode_content=False,
         )
         try:
-            answer = response.status, self._read(response, deadline, timeout)
+            answer = Answer(response.status, self._read(response, deadline, timeout), response.headers)
         except BaseException:
             response.close()  # what is left of this answer must not be read as the next one
             raise

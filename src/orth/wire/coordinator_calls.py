@@ -7,6 +7,8 @@ The addresses may change while the executor runs (``use``): calls on their way e
 """
 
 from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+from ssl import SSLContext
 from typing import Protocol
 
 import urllib3
@@ -14,7 +16,7 @@ from urllib3.exceptions import HTTPError, NewConnectionError
 
 from orth.clock import Clock, SystemClock
 from orth.errors import Invalid, Unavailable
-from orth.wire.bounded_http import BoundedHttp
+from orth.wire.bounded_http import Answer, BoundedHttp
 from orth.wire.dialects import (
     CONTENT_TYPE,
     EXTENSIONS_HEADER,
@@ -35,6 +37,8 @@ from orth.wire.messages import (
     Verdict,
     checked_address,
 )
+from orth.wire.signatures import Signer
+from orth.wire.signed_http import SignedHttp
 
 BATCH_LIMIT = BODY_LIMIT - 64 * 1024
 """Bytes of results sent at once; the rest is room for whatever a proxy adds."""
@@ -64,17 +68,15 @@ class CoordinatorCalls:
         *,
         app_name: str = "",
         clock: Clock | None = None,
+        signer: Signer | None = None,
+        tls: SSLContext | None = None,
     ) -> None:
         self._last_good = ""
         self.use(addresses)
         self._timeout = timeout
-        self._headers = {
-            **auth_headers(token, Dialect.AUTO, app_name),
-            EXTENSIONS_HEADER: VERDICTS,
-            "Content-Type": CONTENT_TYPE,
-            "Accept-Encoding": "identity",
-        }
-        self._http = BoundedHttp(clock or SystemClock(), hosts=_HOSTS, connections=_CONNECTIONS, pool=pool)
+        self._headers = {EXTENSIONS_HEADER: VERDICTS, "Content-Type": CONTENT_TYPE, "Accept-Encoding": "identity"}
+        http = BoundedHttp(clock or SystemClock(), hosts=_HOSTS, connections=_CONNECTIONS, pool=pool, tls=tls)
+        self._http = SignedHttp(http, token, auth_headers(token, Dialect.AUTO, app_name), signer)
 
     @property
     def address(self) -> str:
@@ -130,7 +132,7 @@ class CoordinatorCalls:
         others = [other for other in self._addresses if other != first]
         for address in (first, *others):
             try:
-                reply = self._exchange(address + path, body, timeout or self._timeout)
+                reply = self._exchange(address, path, body, timeout or self._timeout)
             except HTTPError as error:
                 failures.append(f"{address}: {error}")
                 if not repeatable and not isinstance(error, NewConnectionError):
@@ -143,11 +145,25 @@ class CoordinatorCalls:
             failures.append(f"{address}: {reply.msg or 'refused'} (code {reply.code})")
         raise Unavailable(f"No coordinator accepted {path}: {'; '.join(failures)}.")
 
-    def _exchange(self, url: str, body: bytes, timeout: float) -> Reply:
-        answer = self._http.exchange(
-            "POST", url, headers=self._headers, timeout=timeout, body=body, connect=self._timeout
+    def _exchange(self, address: str, path: str, body: bytes, timeout: float) -> Reply:
+        answer = self._http.ask(
+            "POST",
+            address,
+            path,
+            headers=self._headers,
+            timeout=timeout,
+            body=body,
+            connect=self._timeout,
+            refuses=_refuses,
         )
-        return read_reply(*answer)
+        return read_reply(answer.status, answer.body)
+
+
+def _refuses(answer: Answer) -> bool:
+    """Whether it may say that the token was wrong. Coordinators of another make say so with HTTP 200."""
+    if answer.status == HTTPStatus.OK:
+        return not read_reply(answer.status, answer.body).ok
+    return answer.status == HTTPStatus.UNAUTHORIZED
 
 
 def _batches(items: Sequence[CallbackItem]) -> Iterator[tuple[list[CallbackItem], bytes]]:

@@ -45,6 +45,7 @@ from orth.wire.messages import (
     as_text,
     whole_number,
 )
+from orth.wire.signatures import SIGNATURE_HEADER
 from orth.wire.strict_json import has_surrogates, is_storable, parse, read_json, read_text
 
 PREFIXES = ("/api", "/xxl-job-admin/api", "/orth-admin/api")
@@ -292,7 +293,7 @@ def _excerpt(text: str) -> str:
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
-_SAID_IF_SET = ("resend_to", "start_in", "start_tick", "tick_of", "app_name")
+_SAID_IF_SET = ("resend_to", "start_in", "start_tick", "tick_of", "app_name", "source_digest", "draft", "secrets")
 _NOT_IN_XXL = {"executor_concurrency", "schedule_time", *_SAID_IF_SET}
 
 
@@ -307,6 +308,10 @@ def run_body(request: RunRequest, dialect: Dialect, extensions: frozenset[str] =
         raise Invalid("This executor does not recognise a repeated trigger, so it is not repeated.", field="resendTo")
     if request.start_in and not (spoken is Dialect.ORTH and Extension.NOT_BEFORE in extensions):
         raise Invalid("This executor would start it at once, so it is not sent ahead.", field="startIn")
+    if request.draft and spoken is not Dialect.ORTH:
+        raise Invalid("This executor would take the draft for the job's own code, so it is not sent.", field="draft")
+    if request.secrets and not (spoken is Dialect.ORTH and Extension.SECRETS in extensions):
+        raise Invalid("This executor would not hide the secrets of the job, so it is not sent.", field="secrets")
     unsaid = {name for name in _SAID_IF_SET if getattr(request, name) is None}
     left_out = _NOT_IN_XXL if spoken is not Dialect.ORTH else unsaid
     path = "/trigger" if spoken is Dialect.XXL35 else "/run"
@@ -400,8 +405,8 @@ def reads_verdicts(headers: Mapping[str, str]) -> bool:
 
 
 def is_foreign(headers: Mapping[str, str]) -> bool:
-    """Whether a request comes from a coordinator of another make: it shows neither our header nor a bearer token."""
+    """Whether a request comes from a coordinator of another make: it shows neither our headers nor a bearer token."""
     names = {name.lower() for name in headers}
-    ours = TOKEN_HEADERS[0].lower() in names
+    ours = TOKEN_HEADERS[0].lower() in names or SIGNATURE_HEADER.lower() in names
     theirs = not names.isdisjoint(name.lower() for name in (*TOKEN_HEADERS[1:], APP_NAME_HEADER))
     return not ours and (theirs or "authorization" not in names)

@@ -12,15 +12,16 @@ what was registered, and a request with a token in it goes nowhere else.
 
 import codecs
 import errno
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from ssl import SSLContext
 from types import SimpleNamespace, TracebackType
 from typing import Protocol, Self
 
 import aiohttp
 from yarl import URL
 
-from orth.errors import InvalidMessage, Unavailable
+from orth.errors import InvalidMessage, Unauthenticated, Unavailable
 from orth.wire.dialects import (
     CONTENT_TYPE,
     Dialect,
@@ -34,6 +35,7 @@ from orth.wire.dialects import (
     run_body,
     runs_body,
 )
+from orth.wire.guarded import guarded_connector
 from orth.wire.messages import (
     BODY_LIMIT,
     LOG_WAIT_LIMIT,
@@ -46,6 +48,8 @@ from orth.wire.messages import (
     checked_address,
     whole_number,
 )
+from orth.wire.outbound import Outbound
+from orth.wire.signatures import RECEIVER_HEADER, SIGNATURE_HEADER, TRIES, Signer
 from orth.wire.strict_json import parse
 
 LOG_REPLY_LIMIT = 16 * 1024 * 1024
@@ -59,6 +63,22 @@ _DOOR_FULL = 503
 _KEEP_ALIVE = 3.0
 """Seconds a connection waits for its next use. Less than any server's own limit: a server that closes the connection
 just as the next trigger is written would leave that trigger unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What an executor is shown: its token, or, where it understands that, a signature that proves it."""
+
+    token: str
+    signed: bool = False
+    receiver: str = ""
+    """The process that is thought to be there."""
+
+
+class Credentials(Protocol):
+    """Who knows what to show to whom."""
+
+    async def credential(self, address: str, app_name: str) -> Credential: ...
 
 
 class NotSent(Unavailable):
@@ -142,6 +162,15 @@ class ExecutorLink(Protocol):
     ) -> LogPage: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a call has to show of itself, unless somebody knows better."""
+
+    token: str
+    dialect: Dialect
+    app_name: str
+
+
 @dataclass(slots=True)
 class _Passage:
     """How far one request came."""
@@ -150,12 +179,29 @@ class _Passage:
 
 
 class ExecutorCalls:
-    """The way to the executors over HTTP; open it inside the event loop that uses it."""
+    """The way to the executors over HTTP; open it inside the event loop that uses it.
 
-    def __init__(self, *, timeout: float = 3.0, connections: int = 1_000, per_executor: int = 64) -> None:
+    Without ``credentials`` everybody is shown the token that comes with the call.
+    """
+
+    def __init__(
+        self,
+        *,
+        timeout: float = 3.0,
+        connections: int = 1_000,
+        per_executor: int = 64,
+        outbound: Outbound | None = None,
+        credentials: Credentials | None = None,
+        signer: Signer | None = None,
+        tls: SSLContext | None = None,
+    ) -> None:
         self._timeout = timeout
         self._connections = connections
         self._per_executor = per_executor
+        self._outbound = outbound or Outbound()
+        self._credentials = credentials
+        self._signer = signer
+        self._tls = tls
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
@@ -163,8 +209,12 @@ class ExecutorCalls:
         tracing.on_connection_create_end.append(_note_connection)
         tracing.on_connection_reuseconn.append(_note_connection)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=self._connections, limit_per_host=self._per_executor, keepalive_timeout=_KEEP_ALIVE
+            connector=guarded_connector(
+                self._outbound,
+                tls=self._tls,
+                limit=self._connections,
+                limit_per_host=self._per_executor,
+                keepalive_timeout=_KEEP_ALIVE,
             ),
             timeout=aiohttp.ClientTimeout(total=self._timeout),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -200,7 +250,7 @@ class ExecutorCalls:
     ) -> Reply:
         """Hand over one execution."""
         path, body = run_body(request, dialect, extensions)
-        return await self._call(address, path, body, auth_headers(token, dialect, app_name))
+        return await self._call(address, path, body, _Shown(token, dialect, app_name))
 
     async def run_all(
         self,
@@ -213,19 +263,19 @@ class ExecutorCalls:
     ) -> list[RunAnswer | None]:
         """Hand over many executions in one request; the answer to each, None where there is none."""
         path, body = runs_body(requests, extensions)
-        status, answer = await self._exchange(address, path, body, auth_headers(token, Dialect.ORTH, app_name))
+        status, answer = await self._exchange(address, path, body, _Shown(token, Dialect.ORTH, app_name))
         return read_batch(status, answer, requests)
 
     async def beat(self, address: str, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO) -> Reply:
         """Is the process there? The body is an empty object: some executors fail on an empty body."""
-        return await self._call(address, "/beat", b"{}", auth_headers(token, dialect, app_name))
+        return await self._call(address, "/beat", b"{}", _Shown(token, dialect, app_name))
 
     async def idle_beat(
         self, address: str, job_id: int, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
     ) -> Reply:
         """Is the job idle there? 200 says yes. ``NotAnExecutor`` when it is not an executor who says no."""
-        headers = auth_headers(token, dialect, app_name)
-        return read_state(address, *await self._exchange(address, "/idleBeat", idle_beat_body(job_id), headers))
+        shown = _Shown(token, dialect, app_name)
+        return read_state(address, *await self._exchange(address, "/idleBeat", idle_beat_body(job_id), shown))
 
     async def kill(
         self,
@@ -240,7 +290,7 @@ class ExecutorCalls:
     ) -> Reply:
         """End one execution where the executor can, all of the job there where it cannot."""
         body = kill_body(job_id, log_id, extensions)
-        return await self._call(address, "/kill", body, auth_headers(token, dialect, app_name))
+        return await self._call(address, "/kill", body, _Shown(token, dialect, app_name))
 
     async def log(
         self,
@@ -253,23 +303,50 @@ class ExecutorCalls:
         dialect: Dialect = Dialect.AUTO,
     ) -> LogPage:
         """Lines of an execution's log. An executor that was asked to wait for some is given that much longer."""
-        headers, body = auth_headers(token, dialect, app_name), log_body(request, extensions)
+        shown, body = _Shown(token, dialect, app_name), log_body(request, extensions)
         held = min(request.wait or 0, LOG_WAIT_LIMIT) if Extension.FOLLOW_LOG in extensions else 0
-        reply = await self._call(address, "/log", body, headers, LOG_REPLY_LIMIT, held)
+        reply = await self._call(address, "/log", body, shown, LOG_REPLY_LIMIT, held)
         if not reply.ok:
             raise Unavailable(f"{address} has no log to show: {reply.msg} (code {reply.code}).")
         return read_log_page(reply.payload, request.from_line_num)
 
     async def _call(
-        self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int = BODY_LIMIT, held: float = 0.0
+        self, address: str, path: str, body: bytes, shown: "_Shown", limit: int = BODY_LIMIT, held: float = 0.0
     ) -> Reply:
-        return read_reply(*await self._exchange(address, path, body, headers, limit, held))
+        return read_reply(*await self._exchange(address, path, body, shown, limit, held))
 
     async def _exchange(
-        self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int = BODY_LIMIT, held: float = 0.0
+        self, address: str, path: str, body: bytes, shown: "_Shown", limit: int = BODY_LIMIT, held: float = 0.0
     ) -> tuple[int, bytes]:
+        """Ask, and ask again when the refusal tells what could not be known before."""
+        address = checked_address(address)
+        for _again in range(TRIES):
+            headers = await self._headers(address, path, body, shown)
+            status, answer, told = await self._send(address, path, body, headers, limit, held)
+            signer = self._signer if SIGNATURE_HEADER in headers else None
+            # One that announced signatures and tells nothing now is not asked plainly: that would show it the token.
+            if (
+                signer is None
+                or RECEIVER_HEADER not in told
+                or not signer.learns(address, headers, status == Unauthenticated.status, told)
+            ):
+                break
+        return status, answer
+
+    async def _headers(self, address: str, path: str, body: bytes, shown: "_Shown") -> dict[str, str]:
+        found = Credential(shown.token)
+        if self._credentials is not None:
+            found = await self._credentials.credential(address, shown.app_name)
+        if not found.signed or self._signer is None:
+            return auth_headers(found.token, shown.dialect, shown.app_name)
+        self._signer.expect_first(address, found.receiver)
+        return self._signer.header(found.token, address, "POST", path, body)
+
+    async def _send(
+        self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int, held: float
+    ) -> tuple[int, bytes, Mapping[str, str]]:
         assert self._session is not None, "open() comes first"
-        url = URL(checked_address(address) + path, encoded=True)
+        url = URL(address + path, encoded=True)
         passage = _Passage()
         patience = self._timeout + held
         try:
@@ -281,13 +358,13 @@ class ExecutorCalls:
                 trace_request_ctx=passage,
                 timeout=aiohttp.ClientTimeout(total=patience),
             ) as response:
-                status, answer = response.status, await _read(response, limit)
+                status, answer, told = response.status, await _read(response, limit), response.headers
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             failure = AnswerUnknown if passage.connected else NotSent
             raise failure(f"{url}: {_cause(error, patience)}.") from error
         if status in _GATEWAY_FAILED:
             raise AnswerUnknown(f"{url}: a gateway answered HTTP {status}.")
-        return status, answer
+        return status, answer, told
 
 
 def read_state(address: str, status: int, answer: bytes) -> Reply:

@@ -4,6 +4,7 @@ One GET without any credential, on a connection of its own: it is asked every fe
 was good before says nothing about now. A redirect is not followed: the request goes only to what was registered.
 """
 
+from ssl import SSLContext
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -11,7 +12,9 @@ import aiohttp
 from yarl import URL
 
 from orth.errors import Invalid
+from orth.wire.guarded import guarded_connector
 from orth.wire.messages import SMALL_BODY_LIMIT, checked_address
+from orth.wire.outbound import Outbound
 
 _FAULTS = 500
 """Answers from here on say that a service is not well. Below, it is there: perhaps it has no such page."""
@@ -28,14 +31,18 @@ class HealthLink(Protocol):
 class HealthCalls:
     """The same over HTTP; open it inside the event loop that uses it."""
 
-    def __init__(self, *, timeout: float, connections: int) -> None:
+    def __init__(
+        self, *, timeout: float, connections: int, outbound: Outbound | None = None, tls: SSLContext | None = None
+    ) -> None:
+        self._outbound = outbound or Outbound()
+        self._tls = tls
         self._timeout = timeout
         self._connections = connections
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._connections, force_close=True),
+            connector=guarded_connector(self._outbound, tls=self._tls, limit=self._connections, force_close=True),
             timeout=aiohttp.ClientTimeout(total=self._timeout),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Accept-Encoding": "identity", "User-Agent": "orth"},

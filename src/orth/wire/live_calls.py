@@ -147,7 +147,7 @@ def _read(text: str) -> LiveMessage | None:
     """A message, or None if it is nothing that has a number."""
     try:
         said = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(said, dict) or not isinstance(said.get("seq"), int) or not isinstance(said.get("type"), str):
         return None

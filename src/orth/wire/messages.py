@@ -23,6 +23,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, FAILURE, SUCCESS, cut
+from orth.domain.job_secrets import SECRET_LONGEST, SECRET_NAME, SECRETS_LIMIT
 from orth.domain.jobs import BlockStrategy, GlueType
 from orth.domain.nodes import LABEL_KEY, LABEL_VALUE, LABELS_LIMIT, normal_address
 from orth.errors import Invalid
@@ -149,6 +150,13 @@ Labels = Annotated[
     Field(max_length=LABELS_LIMIT),
 ]
 ResultText = Annotated[str, BeforeValidator(_result_text)]
+Secrets = Annotated[
+    dict[
+        Annotated[str, Field(pattern=f"^{SECRET_NAME}$")],
+        Annotated[str, Field(max_length=SECRET_LONGEST), AfterValidator(_no_nul)],
+    ],
+    Field(max_length=SECRETS_LIMIT),
+]
 
 
 # --- addresses --------------------------------------------------------------------------------------------------------
@@ -227,10 +235,16 @@ class Extension(StrEnum):
     APP_NAME = "app-name"  # /run takes appName and answers MISDIRECTED when it is another application's
     TICKS = "ticks"  # /health tells the process's tick, and /run takes startTick beside startIn
     PROGRESS = "progress"  # /log takes progress and tells how far an execution is
+    SIGNED = "signed"  # everything may be signed instead of showing the token
+    SOURCE_DIGEST = "source-digest"  # /run takes sourceDigest and refuses a source that it is not the digest of
+    DRAFTS = "drafts"  # /run takes draft and carries it out beside the job
+    SECRETS = "secrets"  # /run takes secrets and hides them in what the execution writes
 
 
 NEVER_HAD = "which never had it"
 """What an executor says that is sent a repetition meant for another incarnation, and does not have the execution."""
+NOT_ALLOWED_HERE = "is not allowed on this executor"
+"""What it says of a kind of code that its own settings do not name."""
 ENDED_WITH = "ended with"
 """What it says of one whose result a coordinator has taken, before the code."""
 
@@ -269,6 +283,19 @@ class RunRequest(Message):
     tick_of: Identity | None = None
     app_name: AppName | None = None
     """Whose trigger it is. Addresses are used again, and the application there now may have a handler of that name."""
+    source_digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
+    """The SHA-256 of ``glue_source`` as the coordinator has it."""
+    draft: bool | None = None
+    """True of a test of code that is not the job's: it replaces nothing of the job, waits for nothing of it, and is no
+    obstacle to it."""
+
+    secrets: Secrets | None = Field(None, repr=False)
+    """The values of the secrets that its job names, by name. Never logged, and kept only as long as the request."""
+
+    @property
+    def thread_key(self) -> int:
+        """Whose thread carries it out: that of its job, or of the tests of its job."""
+        return ~self.job_id if self.draft else self.job_id
 
 
 class RunAnswer(Message):

@@ -15,19 +15,21 @@ import os
 import resource
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeGuard, cast
 from urllib.parse import urlsplit
 
-from httptools import HttpParserError, HttpResponseParser
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from orth.clock import Clock
 from orth.errors import OrthError
 from orth.wire.dialects import Dialect, auth_headers
-from orth.wire.executor_calls import AnswerUnknown, NotSent
+from orth.wire.executor_calls import AnswerUnknown, Credentials, NotSent
 from orth.wire.messages import SMALL_BODY_LIMIT, checked_address
+from orth.wire.outbound import Outbound, Resolved
+from orth.wire.signatures import Signer
 from orth.wire.strict_json import read_json
 
 _OTHER_FILES = 200
@@ -59,17 +61,37 @@ class Health:
         return self.status == "ok"
 
 
+@dataclass(frozen=True, slots=True)
+class LineSecurity:
+    """Where lines may lead, and what is shown there; without ``credentials`` the one token there is."""
+
+    outbound: Outbound = field(default_factory=Outbound)
+    credentials: Credentials | None = None
+    signer: Signer | None = None
+    tls: ssl.SSLContext | None = None
+
+
 class WatchLines:
     """One line for each address that was asked about, until it ends or is dropped. For one event loop."""
 
-    def __init__(self, *, token: str, clock: Clock, timeout: float, silence: float, ended: Ended) -> None:
+    def __init__(
+        self,
+        *,
+        token: str,
+        clock: Clock,
+        timeout: float,
+        silence: float,
+        ended: Ended,
+        security: "LineSecurity | None" = None,
+    ) -> None:
         self._token = token
+        self._security = security or LineSecurity()
         self._clock = clock
         self._timeout = timeout
         self._silence = silence
         self._ended = ended
         self._lines: dict[str, _Line] = {}
-        self._tls: ssl.SSLContext | None = None
+        self._tls = self._security.tls
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -87,7 +109,7 @@ class WatchLines:
             line = await self._open(address)
         try:
             async with asyncio.timeout(self._timeout):
-                return await line.ask(self._clock)
+                return await line.ask(self._clock, await self._proof(address))
         except (TimeoutError, OSError, HttpParserError) as error:
             self.drop(address)
             raise AnswerUnknown(f"{address}: {_cause(error, self._timeout)}.") from error
@@ -105,20 +127,42 @@ class WatchLines:
     async def _open(self, address: str) -> "_Line":
         parts = urlsplit(checked_address(address))
         secure = parts.scheme == "https"
-        head = _request(parts.netloc, parts.path, auth_headers(self._token, Dialect.ORTH))
+        head = _request_head(parts.netloc, parts.path)
+        host = parts.hostname or ""
         try:
             async with asyncio.timeout(self._timeout):
-                _transport, line = await asyncio.get_running_loop().create_connection(
-                    lambda: _Line(address, head, self._over),
-                    parts.hostname or "",
-                    parts.port or (443 if secure else 80),
-                    ssl=self._secured() if secure else None,
-                )
+                found = await self._security.outbound.resolve(host, parts.port or (443 if secure else 80))
+                line = await self._connected(found, lambda: _Line(address, head, self._over), host if secure else None)
         except (TimeoutError, OSError) as error:
             raise NotSent(f"{address}: {_cause(error, self._timeout)}.") from error
         line.keep_alive(self._silence)
         self._lines[address] = line
         return line
+
+    async def _connected(self, found: Sequence[Resolved], make: Callable[[], "_Line"], tls_name: str | None) -> "_Line":
+        """A line to the first of the judged addresses that answers."""
+        failure: OSError = OSError("it has no address")
+        secured = None if tls_name is None else self._secured()
+        for one in found:
+            try:
+                connecting = asyncio.get_running_loop().create_connection(
+                    make, one.ip, one.port, ssl=secured, server_hostname=tls_name
+                )
+                return (await connecting)[1]
+            except OSError as error:
+                failure = error
+        raise failure
+
+    async def _proof(self, address: str) -> dict[str, str]:
+        """The headers that prove who asks."""
+        security = self._security
+        if security.credentials is None:
+            return auth_headers(self._token, Dialect.ORTH)
+        found = await security.credentials.credential(address, "")
+        if not found.signed or security.signer is None:
+            return auth_headers(found.token, Dialect.ORTH)
+        security.signer.expect_first(address, found.receiver)
+        return security.signer.header(found.token, address, "GET", "/health", b"")
 
     def _over(self, line: "_Line", silent: bool) -> None:
         if self._lines.get(line.address) is line:
@@ -143,12 +187,12 @@ class _Line(asyncio.Protocol):
         self._body = bytearray()
         self._answer: asyncio.Future[bytes] | None = None
 
-    async def ask(self, clock: Clock) -> Health:
+    async def ask(self, clock: Clock, proof: Mapping[str, str]) -> Health:
         if self._transport is None or self._transport.is_closing() or self._answer is not None:
             raise ConnectionResetError("the connection has ended, or is in use")
         self._answer = asyncio.get_running_loop().create_future()
         sent, began = clock.now(), clock.monotonic()
-        self._transport.write(self._head)
+        self._transport.write(self._head + _lines(proof) + b"\r\n")
         body = await self._answer
         return _health(body, (sent, clock.now()), (began, clock.monotonic()))
 
@@ -179,7 +223,7 @@ class _Line(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
-        except HttpParserError as error:
+        except (HttpParserError, HttpParserUpgrade) as error:  # also who wants to speak something else from here on
             self._fail(error)
             self.close()
 
@@ -223,10 +267,13 @@ def affordable(wanted: int) -> int:
     return wanted if files == resource.RLIM_INFINITY else max(0, min(wanted, (files - _OTHER_FILES) // 2))
 
 
-def _request(host: str, path: str, headers: dict[str, str]) -> bytes:
-    told = {"Host": host, "User-Agent": "orth", "Accept-Encoding": "identity", **headers}
-    lines = [f"GET {path}/health HTTP/1.1", *(f"{name}: {value}" for name, value in told.items())]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+def _request_head(host: str, path: str) -> bytes:
+    told = {"Host": host, "User-Agent": "orth", "Accept-Encoding": "identity"}
+    return f"GET {path}/health HTTP/1.1\r\n".encode("ascii") + _lines(told)
+
+
+def _lines(headers: Mapping[str, str]) -> bytes:
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("ascii")
 
 
 def _health(body: bytes, wall: tuple[int, int], monotonic: tuple[float, float]) -> Health:

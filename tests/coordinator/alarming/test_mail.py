@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orth.coordinator.alarming.mail import MailSender, MailServer
-from orth.coordinator.alarming.outbound import NotDelivered
+from orth.coordinator.alarming.outbound import NotDelivered, channels_outbound
 from orth.coordinator.alarming.texts import Alarm, trial_alarm
 from orth.domain.alarms import AlarmKind
 from tests.receivers import MailReceiver, self_signed
@@ -25,7 +25,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def sender(timeout: float = 5.0, ca_file: Path | None = None, allow_local: bool = True) -> MailSender:
-    return MailSender(lambda: NOW, timeout=timeout, allow_local=allow_local, ca_file=ca_file)
+    return MailSender(
+        lambda: NOW, timeout=timeout, outbound=channels_outbound(allow_local=allow_local), ca_file=ca_file
+    )
 
 
 def server_at(receiver: MailReceiver, **more: str) -> MailServer:

@@ -9,10 +9,12 @@ import pytest
 from aiohttp.abc import ResolveResult
 
 from orth.coordinator.alarming.definitions import checked
-from orth.coordinator.alarming.outbound import AddressRefused, GuardedResolver, NotDelivered, check_address
+from orth.coordinator.alarming.outbound import NotDelivered, channels_outbound
 from orth.coordinator.alarming.texts import trial_alarm
 from orth.coordinator.alarming.webhook import WebhookSender
 from orth.domain.alarms import AlarmKind
+from orth.wire.guarded import GuardedResolver
+from orth.wire.outbound import AddressRefused
 from tests.receivers import HANG, WebhookReceiver
 
 NOW = 1_769_767_200_000
@@ -20,7 +22,9 @@ ALARM = replace(trial_alarm("nightly", NOW), kind=AlarmKind.FIRST, failures=2, m
 
 
 def sender(timeout: float = 5.0, allow_local: bool = True) -> WebhookSender:
-    return WebhookSender(lambda: NOW, timeout=timeout, allow_local=allow_local, ca_file=None)
+    return WebhookSender(
+        lambda: NOW, timeout=timeout, outbound=channels_outbound(allow_local=allow_local), ca_file=None
+    )
 
 
 def hook(url: str, **more: Any) -> dict[str, Any]:
@@ -135,12 +139,12 @@ async def test_no_spelling_of_this_machine_gets_through(host: str) -> None:
 )
 def test_addresses_that_channels_may_not_lead_to(address: str) -> None:
     with pytest.raises(AddressRefused):
-        check_address(address, allow_local=False)
+        channels_outbound(allow_local=False).check(address)
 
 
 @pytest.mark.parametrize("address", ["10.0.0.7", "192.168.1.1", "8.8.8.8", "2001:4860:4860::8888", "fd12::1"])
 def test_addresses_of_receivers(address: str) -> None:
-    check_address(address, allow_local=False)
+    channels_outbound(allow_local=False).check(address)
 
 
 async def test_one_bad_address_of_a_name_is_enough() -> None:
@@ -151,7 +155,7 @@ async def test_one_bad_address_of_a_name_is_enough() -> None:
                 for ip in ("8.8.8.8", "169.254.169.254")
             ]
 
-    guarded = GuardedResolver(allow_local=False)
+    guarded = GuardedResolver(channels_outbound(allow_local=False))
     guarded._resolver = Twofold()  # type: ignore[assignment]  # the system's would need a name server
     with pytest.raises(AddressRefused):
         await guarded.resolve("rebinding.example", 80)

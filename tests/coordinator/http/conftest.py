@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.http.live import Caller, Site, prepared_database
+from tests.coordinator.http.rights_site import RightsSite
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +48,16 @@ def stranger(site: Site) -> Caller:
 @pytest.fixture
 def executor(site: Site) -> Caller:
     return site.executor()
+
+
+@pytest.fixture(scope="module")
+def with_rights(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RightsSite]:
+    with Site(Path(shutil.copy(prepared, tmp_path_factory.mktemp("rights") / "orth.db"))) as site:
+        yield RightsSite(site)
+
+
+@pytest.fixture
+def rights(with_rights: RightsSite) -> Iterator[RightsSite]:
+    """Two groups with one of everything, and people of every role; put back as it was afterwards."""
+    yield with_rights
+    with_rights.restore()

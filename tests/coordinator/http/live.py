@@ -18,26 +18,31 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import urllib3
 from fastapi import FastAPI
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select, update
 
 from orth.cluster.election import Node
 from orth.coordinator.node import Coordinator
 from orth.coordinator.rooms import Surroundings
-from orth.coordinator.signing import Claim, Signing, hash_password
+from orth.coordinator.signing import Claim, Refresh, Signing, hash_password
+from orth.coordinator.signing_in.sessions import Begun, Lifetimes, Origin, begin_session
+from orth.domain.sessions import SessionKind, Way
 from orth.events import Events
 from orth.serving import Server, loop_factory
 from orth.settings import Settings
-from orth.settings.sections import CoordinatorSection
+from orth.settings.sections import CoordinatorSection, SecuritySection
 from orth.store.all_tables import metadata
 from orth.store.database import Database, open_database
 from orth.store.dispatching import Assignment, assign_executions, record_accepted
-from orth.store.users import add_user
+from orth.store.sign_in_tables import sessions
+from orth.store.users import add_user, find_user
 from orth.testing import ManualClock
 from orth.testing.stores import prepare_store
 from orth.wire.executor_calls import ExecutorCalls
 
 ACCESS_TOKEN = "what-executors-show"
 PASSWORD = "what-admin-types"
+ADMIN_SESSION = "ad" * 16
+"""A session of the administrator that is there from the start, so that to be signed in changes nothing in the store."""
 LOG_TIMEOUT = timedelta(milliseconds=500)
 START_TIMEOUT = 10.0
 
@@ -130,7 +135,10 @@ class Site:
 
     def __init__(self, database: Path, settings: Settings | None = None) -> None:
         self.clock = ManualClock()
-        self.settings = settings or Settings(coordinator=CoordinatorSection(dispatch_timeout=LOG_TIMEOUT))
+        self.settings = settings or Settings(
+            coordinator=CoordinatorSection(dispatch_timeout=LOG_TIMEOUT),
+            security=SecuritySection(rate_burst=1_000_000, stranger_burst=1_000_000),  # time stands still here
+        )
         self.file = database
         self.db: Database = open_database(f"sqlite:///{database}")
         self.secret = secrets.token_hex(32)
@@ -190,13 +198,35 @@ class Site:
 
     def admin(self) -> Caller:
         """The administrator, signed in: the password is checked in the tests of signing in, which is slow by design."""
-        return self.bearer(self.signing.token(Claim("admin", 1), "access"))
+        return self.bearer(self.access_token())
+
+    def access_token(self, username: str = "admin") -> str:
+        """An access token of that user: of a new session, except for the administrator, who always has one."""
+        session_id = ADMIN_SESSION if username == "admin" else self.session(username).session.id
+        return self.signing.access_token(Claim(username, session_id))
+
+    def refresh_token(self) -> str:
+        """A refresh token of a new session of the administrator."""
+        begun = self.session()
+        session = begun.session
+        return self.signing.refresh_token(Refresh(session.id, session.generation, begun.secret), session.idle_until)
+
+    def session(self, username: str = "admin", kind: SessionKind = SessionKind.TOKENS) -> Begun:
+        """A new session of that user."""
+
+        def begin(connection: Connection) -> Begun:
+            user = find_user(connection, username)
+            assert user is not None
+            lifetimes, now = Lifetimes.of(self.settings), self.clock.now()
+            here = Origin("127.0.0.1", "tests")
+            return begin_session(connection, user, kind, Way.PASSWORD, here, lifetimes=lifetimes, now=now)
+
+        return self.tx(begin)
 
     @property
     def signing(self) -> Signing:
         """What the coordinator signs sessions with."""
-        security = self.settings.security
-        return Signing(self.secret, self.clock, access=security.access_token_ttl, refresh=security.refresh_token_ttl)
+        return Signing(self.secret, self.clock, access=self.settings.security.access_token_ttl)
 
     def executor(self) -> Caller:
         """An executor of ours, which knows the access token."""
@@ -239,11 +269,15 @@ class Site:
     def reset(self) -> None:
         """Go back to the start, in data and in time: cheaper than serving anew for every test."""
         self.clock.jump((self._began - self.clock.now()) / 1000)
+        self.put_back(self._first_contents)
+
+    def put_back(self, contents: Mapping[str, list[dict[str, Any]]]) -> None:
+        """Let every table have the rows it had when ``contents`` was read."""
         with self.db.engine.begin() as connection:
             for table in reversed(metadata.sorted_tables):
                 connection.execute(delete(table))
             for table in metadata.sorted_tables:
-                if rows := self._first_contents[table.name]:
+                if rows := contents[table.name]:
                     connection.execute(insert(table), rows)
 
     def dispatched(self, execution_id: int, address: str) -> None:
@@ -262,6 +296,12 @@ def prepared_database(file: Path) -> Path:
     prepare_store(url)
     with open_database(url) as db, db.engine.begin() as connection:
         add_user(connection, "admin", hash_password(PASSWORD), "admin", 0)
+        admin = find_user(connection, "admin")
+        assert admin is not None
+        for_ever = Lifetimes(dict.fromkeys(SessionKind, 2**52), 2**52)
+        here = Origin("127.0.0.1", "tests")
+        begun = begin_session(connection, admin, SessionKind.TOKENS, Way.PASSWORD, here, lifetimes=for_ever, now=0)
+        connection.execute(update(sessions).where(sessions.c.id == begun.session.id).values(id=ADMIN_SESSION))
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return file

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from orth.coordinator.alarming.sealed import opened
 from orth.domain.alarms import AlarmKind, Silence, Standing
 from orth.settings import Settings
 from orth.settings.sections import AlarmsSection
@@ -31,6 +32,11 @@ def local(prepared: Path, tmp_path: Path) -> Iterator[Site]:
         yield site
 
 
+def stored_channel(site: Site, channel_id: int) -> dict[str, Any]:
+    """The definition as the coordinator reads it."""
+    return opened(site.tx(get_channel, channel_id), site.app.state.tools.sealing).definition
+
+
 def hook(admin: Caller, name: str = "ops", **definition: Any) -> Answer:
     return admin.post(CHANNELS, {"name": name, "kind": "webhook", "definition": {"url": URL, **definition}})
 
@@ -43,7 +49,8 @@ def test_a_channel_is_written_and_shown_without_its_secrets(site: Site, admin: C
         for secret in (b"xyzzy", b"plugh", b"frotz"):
             assert secret not in answer.body
     assert shown.json["definition"]["url"] == "https://hooks.example/********"
-    assert site.tx(get_channel, shown.json["id"]).definition["url"] == URL
+    assert stored_channel(site, shown.json["id"])["url"] == URL
+    assert not [secret for secret in ("xyzzy", "plugh", "frotz") if secret in str(site.contents())]
 
 
 def test_an_edit_keeps_what_it_does_not_touch(site: Site, admin: Caller) -> None:
@@ -57,7 +64,7 @@ def test_an_edit_keeps_what_it_does_not_touch(site: Site, admin: Caller) -> None
         False,
         2,
     )
-    stored = site.tx(get_channel, made.json["id"]).definition
+    stored = stored_channel(site, made.json["id"])
     assert (stored["url"], stored["headers"]) == (URL, {"X-Key": "frotz"})
     moved = {**body, "definition": {**body["definition"], "url": "https://elsewhere.example/"}}
     assert "another place" in admin.call("PUT", path, moved).problem(422)["detail"]

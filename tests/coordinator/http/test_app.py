@@ -11,12 +11,17 @@ from joserfc.jwk import OctKey
 from orth.coordinator.http.channels import VERBS
 from orth.coordinator.signing import Claim
 from orth.store.users import set_password
-from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
+from tests.coordinator.http.live import ACCESS_TOKEN, ADMIN_SESSION, Caller, Site
 from tests.coordinator.http.tokens import unsigned
 
 OPEN = {
     ("POST", "/api/v1/auth/login"),
     ("POST", "/api/v1/auth/refresh"),
+    ("GET", "/api/v1/auth/ways"),
+    ("POST", "/api/v1/auth/session"),
+    ("POST", "/api/v1/auth/link"),
+    ("GET", "/api/v1/auth/oidc/start"),
+    ("GET", "/api/v1/auth/oidc/callback"),
     ("GET", "/health/live"),
     ("GET", "/health/ready"),
     ("GET", "/ws"),  # says that it is a socket; who may open that is tested in ``test_live_socket``
@@ -112,7 +117,7 @@ def test_an_expired_session_is_none(site: Site, admin: Caller) -> None:
 
 
 def test_a_refresh_token_opens_nothing(site: Site) -> None:
-    refused_everywhere(site, site.bearer(site.signing.token(Claim("admin", 1), "refresh")))
+    refused_everywhere(site, site.bearer(site.refresh_token()))
 
 
 def test_a_session_ends_with_the_password_it_was_begun_with(site: Site, admin: Caller) -> None:
@@ -122,24 +127,24 @@ def test_a_session_ends_with_the_password_it_was_begun_with(site: Site, admin: C
 
 
 def test_a_session_of_somebody_who_does_not_exist_is_none(site: Site) -> None:
-    refused_everywhere(site, site.bearer(site.signing.token(Claim("nobody", 1), "access")))
+    refused_everywhere(site, site.bearer(site.signing.access_token(Claim("nobody", ADMIN_SESSION))))
 
 
 @pytest.mark.parametrize("algorithm", ["none", "None", "HS256", "RS256"])
 def test_a_token_that_is_not_signed_is_none(site: Site, algorithm: str) -> None:
     now = site.clock.now() // 1000
-    claims = {"iss": "orth", "sub": "admin", "pwv": 1, "use": "access", "iat": now, "exp": now + 1000}
+    claims = {"iss": "orth", "sub": "admin", "sid": ADMIN_SESSION, "use": "access", "iat": now, "exp": now + 1000}
     refused_everywhere(site, site.bearer(unsigned({"alg": algorithm}, claims)))
 
 
 def test_a_token_signed_with_another_key_is_none(site: Site) -> None:
     now = site.clock.now() // 1000
-    claims = {"iss": "orth", "sub": "admin", "pwv": 1, "use": "access", "iat": now, "exp": now + 1000}
+    claims = {"iss": "orth", "sub": "admin", "sid": ADMIN_SESSION, "use": "access", "iat": now, "exp": now + 1000}
     refused_everywhere(site, site.bearer(jwt.encode({"alg": "HS256"}, claims, OctKey.import_key("0" * 64))))
 
 
 def test_a_session_in_the_address_is_not_looked_at(site: Site, stranger: Caller) -> None:
-    token = site.signing.token(Claim("admin", 1), "access")
+    token = site.access_token()
     for parameter in ("access_token", "token", "authorization", "api_key"):
         stranger.get(f"/api/v1/jobs?{parameter}={token}").problem(401)
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from orth.coordinator.signing import Claim, hash_password
+from orth.coordinator.signing import hash_password
 from orth.store.users import set_password
 from tests.coordinator.http.live import PASSWORD, Caller, Site
 
@@ -77,11 +77,23 @@ def test_a_refresh_token_gives_a_new_session(site: Site, stranger: Caller) -> No
 
 
 def test_a_refresh_token_expires(site: Site, stranger: Caller) -> None:
-    token = site.signing.token(Claim("admin", 1), "refresh")
+    good, late = site.refresh_token(), site.refresh_token()
     site.clock.move(7 * 86_400 - 1)
-    assert stranger.post(REFRESH, {"refresh_token": token}).status == 200
+    assert stranger.post(REFRESH, {"refresh_token": good}).status == 200
     site.clock.move(1)
-    stranger.post(REFRESH, {"refresh_token": token}).problem(401)
+    stranger.post(REFRESH, {"refresh_token": late}).problem(401)
+
+
+def test_no_refreshing_outlives_the_longest_session(site: Site, stranger: Caller) -> None:
+    token = site.refresh_token()
+    for _ in range(5):
+        site.clock.move(5 * 86_400)
+        token = stranger.post(REFRESH, {"refresh_token": token}).json["refresh_token"]
+    site.clock.move(5 * 86_400 - 1)
+    last = stranger.post(REFRESH, {"refresh_token": token}).json
+    site.clock.move(1)
+    site.bearer(last["access_token"]).get("/api/v1/jobs").problem(401)
+    stranger.post(REFRESH, {"refresh_token": last["refresh_token"]}).problem(401)
 
 
 @pytest.mark.parametrize("token", ["", "garbage", "a.b.c", "\x00", "é"])
@@ -90,7 +102,7 @@ def test_what_is_not_a_refresh_token_gives_nothing(stranger: Caller, token: str)
 
 
 def test_an_access_token_does_not_refresh(site: Site, stranger: Caller) -> None:
-    token = site.signing.token(Claim("admin", 1), "access")
+    token = site.access_token()
     stranger.post(REFRESH, {"refresh_token": token}).problem(401)
 
 
@@ -104,7 +116,7 @@ def test_a_changed_password_ends_sessions_and_their_refreshing(site: Site, stran
 
 
 def test_the_scheme_may_be_written_in_any_case(site: Site) -> None:
-    token = site.signing.token(Claim("admin", 1), "access")
+    token = site.access_token()
     for scheme in ("Bearer", "bearer", "BEARER"):
         caller = Caller(site.url, {"Authorization": f"{scheme} {token}"})
         assert caller.get("/api/v1/jobs").status == 200

@@ -76,6 +76,7 @@ def test_a_drain_is_a_wish_in_the_row_of_that_process(site: Site, admin: Caller)
     assert row is not None
     assert row.wish is Wish.DRAIN
     assert admin.get("/api/v1/cluster").json["nodes"][0]["asked_to"] == "drain"
+    assert admin.get("/api/v1/audit?action=cluster.drain").json["items"][0]["object_id"] == "alpha"
 
 
 def test_nobody_can_be_asked_who_is_not_there(site: Site, admin: Caller) -> None:

@@ -1,4 +1,5 @@
-"""``docs/api.md`` tells the truth: its examples are run in order, and every call and answer is as it says.
+"""The pages about the API tell the truth: their examples are run in order, each page by itself, and every
+call and answer is as they say.
 
 The examples are shell lines; of the shell, and of curl and jq, this knows as much as they use.
 """
@@ -16,18 +17,21 @@ from orth.domain.jobs import BlockStrategy, MisfireStrategy, RouteStrategy
 from tests.coordinator.http.live import ACCESS_TOKEN, PASSWORD, Answer, Caller, Site
 from tests.coordinator.http.test_app import every_route
 
-PAGE = Path(__file__).parents[3] / "docs" / "api.md"
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = DOCS / "api.md"
+PAGES = {"api.md": 15, "access.md": 10, "signing-in.md": 7}
+"""Pages with examples, and how many of them have an answer at least."""
 ANYTHING = "…"
 
 
-def console_lines() -> list[str]:
-    blocks = re.findall(r"^```console\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+def console_lines(page: Path) -> list[str]:
+    blocks = re.findall(r"^```console\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
     return [line for block in blocks for line in block.splitlines()]
 
 
-def examples() -> Iterator[tuple[str, str]]:
+def examples(page: Path) -> Iterator[tuple[str, str]]:
     """Each command with the answer below it, if there is one."""
-    lines = console_lines()
+    lines = console_lines(page)
     for line, below in zip(lines, [*lines[1:], "$"], strict=True):
         if line.startswith("$ "):
             yield line.removeprefix("$ "), "" if below.startswith("$") else below
@@ -48,7 +52,7 @@ class Shell:
             return self._curl(command)
         name, value = assignment.groups()
         if captured := re.fullmatch(r"\$\((curl .*) \| jq -r \.(\w+)\)", value):
-            value = self._curl(captured[1]).json[captured[2]]
+            value = str(self._curl(captured[1]).json[captured[2]])
         else:
             (value,) = self._words(value)
         self._variables[name] = self._given.get(name, value)
@@ -103,16 +107,17 @@ def read_answer(text: str) -> Any:
     return json.loads(text.replace(f", {ANYTHING}}}", f', "{ANYTHING}": true}}'))
 
 
-def test_every_example_does_what_the_page_says(own_site: Site) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_every_example_does_what_the_page_says(own_site: Site, page: str) -> None:
     shell = Shell(own_site)
     compared = 0
-    for command, said in examples():
+    for command, said in examples(DOCS / page):
         answer = shell.run(command)
         assert (answer is None) == (said == ""), command
         if answer is not None:
             assert fits(read_answer(said), answer.json), f"{command}\nthe page: {said}\nthe answer: {answer.body!r}"
             compared += 1
-    assert compared == len(re.findall(r"^\{", "\n".join(console_lines()), re.MULTILINE)) > 15
+    assert compared == len(re.findall(r"^\{", "\n".join(console_lines(DOCS / page)), re.MULTILINE)) > PAGES[page]
 
 
 def test_every_call_the_page_names_exists_and_every_call_there_is_is_named(site: Site) -> None:

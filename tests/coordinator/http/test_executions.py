@@ -62,6 +62,8 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
     assert opened == {
         "id": execution_id,
         "job_id": job_id,
+        "job_desc": "nightly report",
+        "test": False,
         "job_group": group,
         "cause": "api",
         "trigger_code": 0,

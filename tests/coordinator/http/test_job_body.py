@@ -97,7 +97,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"misfire_strategy": "PANIC"}, "misfire_strategy"),
     ({"executor_route_strategy": "NEAREST"}, "executor_route_strategy"),
     ({"executor_block_strategy": "ROUND"}, "executor_block_strategy"),
-    ({"glue_type": "GLUE_SHELL"}, "glue_type"),
+    ({"glue_source": "echo"}, "glue_source"),
+    ({"glue_remark": "x" * 129}, "glue_remark"),
     ({"glue_type": "GLUE_PERL"}, "glue_type"),
     # fields that are not the caller's
     ({"id": 1}, "id"),

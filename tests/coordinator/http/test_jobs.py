@@ -75,6 +75,8 @@ def test_everything_unsaid_has_a_default(site: Site, admin: Caller) -> None:
         "alarm_email": "",
         "alarm_policy": None,
         "glue_type": "BEAN",
+        "glue_source": "",
+        "glue_remark": "",
         "child_jobid": [],
         "child_per_shard": False,
         "trigger_status": 0,

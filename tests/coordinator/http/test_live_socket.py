@@ -16,11 +16,10 @@ from websockets.typing import Origin, Subprotocol
 
 from orth.coordinator.http import live_socket
 from orth.coordinator.services.facts import Drop, ListenerDropped
-from orth.coordinator.signing import Claim
 from orth.loop import run_loops
 from orth.settings import Settings
 from orth.settings.sections import ConsoleSection, RegistrySection
-from orth.store.users import set_password
+from orth.store.users import set_password, set_role
 from orth.testing import Recorder
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 from tests.coordinator.http.test_log_streams import time_passing
@@ -66,7 +65,7 @@ class LiveSite(Site):
         return Caller(self.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
 
     def token(self) -> str:
-        return self.signing.token(Claim("admin", 1), "access")
+        return self.access_token()
 
     def drops(self) -> list[Drop]:
         return [one.cause for one in self.recorder.all(ListenerDropped)]
@@ -305,6 +304,27 @@ def test_a_new_password_ends_the_sockets_of_the_old_one(live: LiveSite) -> None:
         live.tx(set_password, "admin", "another hash", live.clock.now())
         with time_passing(live, step=5):
             assert closed(line)[0] == 4401
+
+
+def test_who_may_not_see_everything_does_not_listen(live: LiveSite) -> None:
+    group = live.group()
+    grants = [{"group_id": group, "role": "admin"}]
+    live.admin().post("/api/v1/users", {"username": "ada", "password": "a long password", "grants": grants})
+    token = live.access_token("ada")
+    assert refusal(lambda: listening(live, token=token)) == 403
+    with listening(live, token=None) as line:
+        line.send(json.dumps({"type": "auth", "token": token}))
+        assert closed(line)[0] == 4403
+
+
+def test_a_socket_ends_when_its_listener_may_not_see_everything_any_more(live: LiveSite) -> None:
+    made = {"username": "ada", "password": "a long password", "role": "viewer"}
+    user_id = live.admin().post("/api/v1/users", made).json["id"]
+    with listening(live, token=live.access_token("ada")) as line:
+        wait_until(lambda: live.app.state.tools.feed.listeners == 1, "the listener to be there", WITHIN)
+        live.tx(set_role, user_id, None, live.clock.now())
+        with time_passing(live, step=5):
+            assert closed(line)[0] == 4403
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://[", "http://orth.example", ""])

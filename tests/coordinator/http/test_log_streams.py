@@ -16,8 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from orth.coordinator.http import sending
 from orth.coordinator.logs.following import LiveLogs
-from orth.coordinator.signing import Claim
-from orth.store.users import set_password
+from orth.store.users import set_grants, set_password
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.scrolls import EXECUTIONS, Scroll, end, hand_over, serving, taken_by, written
 from tests.servers.processes import wait_until
@@ -320,6 +319,26 @@ def test_a_stream_ends_with_its_session(site: Site) -> None:
                 events.until(lambda it: it.of("closed"))
 
 
+def a_viewer(site: Site, one: int) -> tuple[int, dict[str, str]]:
+    """Somebody who may see the group of an execution and nothing else: the id, and what they show."""
+    group = site.admin().get(f"{EXECUTIONS}/{one}").json["job_group"]
+    made = {"username": "ada", "password": "a long password", "grants": [{"group_id": group, "role": "viewer"}]}
+    user_id = site.admin().post("/api/v1/users", made).json["id"]
+    return user_id, {"Authorization": f"Bearer {site.access_token('ada')}"}
+
+
+def test_a_stream_ends_when_its_log_may_not_be_seen_any_more(site: Site) -> None:
+    with written(site, Scroll("one")) as one:
+        user_id, headers = a_viewer(site, one)
+        with stream(site, one, **headers) as events:
+            events.until(lambda it: it.texts() == ["one"])
+            site.tx(set_grants, user_id, {})
+            with time_passing(site, 1.0):
+                events.until(lambda it: it.of("closed"))
+        with stream(site, one, **headers) as refused:
+            assert refused.answer.status == 403
+
+
 def test_streams_are_bounded_and_the_reason_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live(site), "_limits", (3, 2))
     with written(site, Scroll("one")) as one, ExitStack() as stack:
@@ -398,7 +417,7 @@ def test_sockets_are_for_those_who_are_signed_in(site: Site) -> None:
             answer = refusal(site, one, additional_headers=headers)
             assert answer.status_code == 401
             assert json.loads(answer.body)["type"] == "urn:orth:problem:unauthenticated"
-        other = site.signing.token(Claim("admin", 1), "refresh")
+        other = site.refresh_token()
         assert refusal(site, one, additional_headers={"Authorization": f"Bearer {other}"}).status_code == 401
         assert refusal(site, one, f"?access_token={other}", additional_headers={}).status_code == 401
         for origin in ("http://evil.example", "http://[", "null", "]"):
@@ -427,3 +446,16 @@ def test_a_socket_ends_with_its_session(site: Site) -> None:
             all(told(client)["type"] == "beat" for _ in range(10_000))
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 4401
+
+
+def test_a_socket_ends_when_its_log_may_not_be_seen_any_more(site: Site) -> None:
+    with written(site, Scroll("one")) as one:
+        user_id, headers = a_viewer(site, one)
+        with opened(site, one, additional_headers=headers) as client:
+            assert told(client)["content"] == "one"
+            site.tx(set_grants, user_id, {})
+            with time_passing(site, 1.0), pytest.raises(ConnectionClosed) as over:
+                list(iter(lambda: told(client), None))
+        assert over.value.rcvd is not None
+        assert over.value.rcvd.code == 4401
+        assert refusal(site, one, additional_headers=headers).status_code == 404

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from orth.coordinator.signing import Claim
 from orth.settings import Settings
 from orth.settings.sections import ConsoleSection, RegistrySection
 from orth.store.users import add_user
@@ -164,7 +163,7 @@ def test_other_people_may_only_look(site: Site, service: Caller, kind: str) -> N
     """Executors would send the access token to whatever orchestrator somebody made up."""
     known = register(service, kind)
     site.tx(add_user, "reader", "", "editor", site.clock.now())
-    reader = site.bearer(site.signing.token(Claim("reader", 1), "access"))
+    reader = site.bearer(site.access_token("reader"))
     assert [one["id"] for one in listed(reader, kind)] == [known]
     reader.post(f"{kind}/register", {"url": "http://10.6.6.6:5080"}).problem(403)
     for what in ("heartbeat", "unregister", "status?status=Stopped"):

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, ValidationError, field_validator
 
-from orth.coordinator.alarming.outbound import is_literal
 from orth.coordinator.alarming.templates import PRESETS, SIGNED, check_template
 from orth.domain.alarms import mail_addresses
 from orth.errors import Invalid
 from orth.settings.values import HIDDEN
+from orth.wire.outbound import plain_ip
 
 KINDS = ("mail", "webhook", "apprise")
 
@@ -71,7 +71,7 @@ class MailDefinition(_Definition):
     @field_validator("host")
     @classmethod
     def _a_host(cls, value: str | None) -> str | None:
-        if value is not None and not _HOST.fullmatch(value) and ("%" in value or not is_literal(value)):
+        if value is not None and not _HOST.fullmatch(value) and ("%" in value or plain_ip(value) is None):
             raise ValueError("must be a host name or an IP address")
         return value
 
@@ -120,7 +120,7 @@ _MODELS: dict[str, type[_Definition]] = {
     "apprise": AppriseDefinition,
 }
 assert set(PRESETS) == set(WebhookDefinition.model_fields["preset"].annotation.__args__)  # type: ignore[union-attr]  # a Literal has them
-_SECRETS = {"mail": ("password",), "webhook": ("url", "secret", "headers"), "apprise": ("urls",)}
+SECRET_FIELDS = {"mail": ("password",), "webhook": ("url", "secret", "headers"), "apprise": ("urls",)}
 
 
 def checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
 def shown(kind: str, definition: dict[str, Any]) -> dict[str, Any]:
     """A definition without what is secret in it."""
     return {
-        name: _masked(name, value) if name in _SECRETS.get(kind, ()) else value for name, value in definition.items()
+        name: _masked(name, value) if name in SECRET_FIELDS.get(kind, ()) else value for name, value in definition.items()
     }
 
 
@@ -151,7 +151,7 @@ def with_kept_secrets(kind: str, stored: dict[str, Any], given: dict[str, Any]) 
     """``given`` with the stored secrets where it does not touch them."""
     kept: set[str] = set()
     merged = dict(given)
-    for name in _SECRETS[kind]:
+    for name in SECRET_FIELDS[kind]:
         value = stored.get(name)
         if not value:
             continue

@@ -10,7 +10,7 @@ import smtplib
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP as SMTP_POLICY
@@ -18,8 +18,9 @@ from email.utils import format_datetime
 from pathlib import Path
 from ssl import SSLContext, SSLError
 
-from orth.coordinator.alarming.outbound import NotDelivered, connect, trusted
+from orth.coordinator.alarming.outbound import NotDelivered, trusted
 from orth.coordinator.alarming.texts import Alarm
+from orth.wire.outbound import Outbound
 
 _THREADS = 8
 _SUBJECT_LIMIT = 200
@@ -45,10 +46,10 @@ class MailServer:
 class MailSender:
     """Hands mails over to servers."""
 
-    def __init__(self, now: Callable[[], int], *, timeout: float, allow_local: bool, ca_file: Path | None) -> None:
+    def __init__(self, now: Callable[[], int], *, timeout: float, outbound: Outbound, ca_file: Path | None) -> None:
         self._now = now
         self._timeout = timeout
-        self._allow_local = allow_local
+        self._outbound = outbound
         self._ca_file = ca_file
         self._threads = ThreadPoolExecutor(_THREADS, "orth-mail")
 
@@ -56,7 +57,8 @@ class MailSender:
         """Send one and give the answer of the server in short."""
         if not recipients:
             raise NotDelivered("There is nobody to send it to: neither the channel nor the job names an address.")
-        talk = _Talk(server, self._timeout, self._allow_local or server.local, trusted(self._ca_file))
+        outbound = replace(self._outbound, loopback=True) if server.local else self._outbound
+        talk = _Talk(server, self._timeout, outbound, trusted(self._ca_file))
         mail = mail_of(server, recipients, alarm, self._now())
         home = asyncio.get_running_loop()
         try:
@@ -80,17 +82,17 @@ class MailSender:
 class _Talk:
     """One conversation with a server, which may be cut from another thread."""
 
-    def __init__(self, server: MailServer, timeout: float, allow_local: bool, context: SSLContext) -> None:
+    def __init__(self, server: MailServer, timeout: float, outbound: Outbound, context: SSLContext) -> None:
         self._server = server
         self._timeout = timeout
-        self._allow_local = allow_local
+        self._outbound = outbound
         self._context = context
         self._line: socket.socket | None = None
         self._over = False
 
     def deliver(self, recipients: tuple[str, ...], mail: bytes) -> str:
         server = self._server
-        self._line = connect(server.host, server.port, self._timeout, allow_local=self._allow_local)
+        self._line = self._outbound.connect(server.host, server.port, self._timeout)
         if self._over:
             self.cut()
         line = self._line

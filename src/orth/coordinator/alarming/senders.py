@@ -1,27 +1,34 @@
 """Chooses the way out of a channel."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from orth.coordinator.alarming.apprise_urls import check_urls, send_by_apprise
 from orth.coordinator.alarming.definitions import checked
 from orth.coordinator.alarming.mail import MailSender, MailServer
-from orth.coordinator.alarming.outbound import NotDelivered
+from orth.coordinator.alarming.outbound import NotDelivered, channels_outbound
+from orth.coordinator.alarming.sealed import opened
 from orth.coordinator.alarming.texts import Alarm
 from orth.coordinator.alarming.webhook import WebhookSender
+from orth.coordinator.sealing import Sealing
 from orth.domain.alarms import MAIL_CHANNEL
 from orth.errors import OrthError
 from orth.settings.sections import AlarmsSection
 from orth.store.alarm_channels import Channel
+from orth.wire.outbound import Network
 
 
 class Senders:
     """The ways out of one coordinator."""
 
-    def __init__(self, settings: AlarmsSection, now: Callable[[], int]) -> None:
+    def __init__(
+        self, settings: AlarmsSection, now: Callable[[], int], sealing: Sealing, *, deny: Sequence[Network] = ()
+    ) -> None:
         self._settings = settings
-        timeout, local, ca_file = settings.timeout.total_seconds(), settings.allow_local, settings.ca_file
-        self._mail = MailSender(now, timeout=timeout, allow_local=local, ca_file=ca_file)
-        self._webhook = WebhookSender(now, timeout=timeout, allow_local=local, ca_file=ca_file)
+        self._sealing = sealing
+        timeout, ca_file = settings.timeout.total_seconds(), settings.ca_file
+        outbound = channels_outbound(allow_local=settings.allow_local, deny=deny)
+        self._mail = MailSender(now, timeout=timeout, outbound=outbound, ca_file=ca_file)
+        self._webhook = WebhookSender(now, timeout=timeout, outbound=outbound, ca_file=ca_file)
         self.server = _server_of(settings)
         """The mail server of the settings."""
 
@@ -37,6 +44,7 @@ class Senders:
 
     async def send(self, channel: Channel, alarm: Alarm, recipients: tuple[str, ...]) -> str:
         """Send one message and give the receiver's answer; ``NotDelivered`` when it did not take it."""
+        channel = opened(channel, self._sealing)
         try:
             definition = checked(channel.kind, channel.definition)
         except (OrthError, KeyError) as error:

@@ -8,16 +8,11 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from orth.coordinator.alarming.outbound import (
-    AddressRefused,
-    GuardedResolver,
-    NotDelivered,
-    check_address,
-    is_literal,
-    trusted,
-)
+from orth.coordinator.alarming.outbound import NotDelivered, trusted
 from orth.coordinator.alarming.templates import ANSWER_CODES, PRESETS, dingtalk_query, feishu_members, fill
 from orth.coordinator.alarming.texts import Alarm
+from orth.wire.guarded import guarded_connector
+from orth.wire.outbound import AddressRefused, Outbound
 
 _ANSWER_LIMIT = 64 * 1024
 _QUOTED = 200
@@ -27,10 +22,10 @@ _BODY_LIMIT = 1_048_576
 class WebhookSender:
     """Sends webhooks. Each on a connection of its own: they are few, and receivers are strangers."""
 
-    def __init__(self, now: Callable[[], int], *, timeout: float, allow_local: bool, ca_file: Path | None) -> None:
+    def __init__(self, now: Callable[[], int], *, timeout: float, outbound: Outbound, ca_file: Path | None) -> None:
         self._now = now
         self._timeout = timeout
-        self._allow_local = allow_local
+        self._outbound = outbound
         self._ca_file = ca_file
 
     async def send(self, definition: dict[str, Any], alarm: Alarm) -> str:
@@ -53,11 +48,8 @@ class WebhookSender:
         return judged(definition["preset"], status, answer)
 
     async def _post(self, url: URL, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
-        if url.host is not None and is_literal(url.host):
-            check_address(url.host, allow_local=self._allow_local)
-        connector = aiohttp.TCPConnector(
-            resolver=GuardedResolver(allow_local=self._allow_local), ssl=trusted(self._ca_file), force_close=True
-        )
+        self._outbound.check_host(url.host or "")
+        connector = guarded_connector(self._outbound, tls=trusted(self._ca_file), force_close=True)
         async with (
             aiohttp.ClientSession(
                 connector=connector,

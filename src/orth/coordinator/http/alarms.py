@@ -1,7 +1,13 @@
-"""Alarms: what was told, which jobs are failing, the channels by which it is told, and silences."""
+"""Alarms: what was told, which jobs are failing, the channels by which it is told, and silences.
 
+Messages, failing jobs and silences are of a group. Channels are of none: everybody may name them in a job, who may edit
+everywhere makes them, and only who may see everything is shown where they lead.
+"""
+
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Literal
 
@@ -11,14 +17,18 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from orth.clock import iso
 from orth.coordinator.alarming.definitions import checked, shown, with_kept_secrets
 from orth.coordinator.alarming.outbound import NotDelivered
+from orth.coordinator.alarming.sealed import opened, sealed
 from orth.coordinator.alarming.texts import trial_alarm
-from orth.coordinator.http.auth import CallerHere, ToolsHere
+from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.instants import LAST_SHOWN, instant, shown_instant
+from orth.coordinator.http.object_checks import check_job, check_silence, groups_silenced
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Line
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.http.versions import IfMatch, check_match
+from orth.domain.access import Permission
 from orth.domain.alarms import MAIL_CHANNEL, AlarmKind, AlarmState, Silence, Standing, mail_addresses
+from orth.domain.audit import Deed
 from orth.errors import Conflict, Invalid
 from orth.settings import parse_duration
 from orth.store.alarm_channels import (
@@ -31,9 +41,9 @@ from orth.store.alarm_channels import (
     replace_channel,
 )
 from orth.store.alarms import Message, list_messages, list_standings
+from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.groups import get_group
-from orth.store.jobs import check_exists
 from orth.store.silences import add_silence, count_silences, end_silence, get_silence, list_silences
 
 router = APIRouter(prefix="/api/v1/alarms", tags=["alarms"])
@@ -42,6 +52,7 @@ RowId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 JobFilter = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
 MessageState = Literal["waiting", "sending", "told", "failed"]
 
+_EDITORS = needs(Permission.EDIT, everywhere=True)
 _SILENCES_LIMIT = 10_000
 _LONGEST_SILENCE = 366 * 86_400_000
 
@@ -151,9 +162,10 @@ class SilenceShown(BaseModel):
     actor: str
 
 
-@router.get("")
+@router.get("", dependencies=[needs(Permission.VIEW)])
 async def alarms(
     tools: ToolsHere,
+    caller: CallerHere,
     limit: Limit = 50,
     cursor: Cursor = None,
     job_id: JobFilter = None,
@@ -161,52 +173,65 @@ async def alarms(
 ) -> Page[AlarmShown]:
     """Messages, newest first: what was told, what waits, and what could not be told."""
     wanted = None if state is None else AlarmState(state)
-    rows = await tools.db.read(list_messages, before=position(cursor), limit=limit + 1, job_id=job_id, state=wanted)
+    seen = caller.rights.groups(Permission.VIEW)
+    rows = await tools.db.read(
+        list_messages, before=position(cursor), limit=limit + 1, job_id=job_id, state=wanted, groups=seen
+    )
     return Page[AlarmShown].model_validate(page(rows, limit, lambda row: row.id, _alarm_shown))
 
 
-@router.get("/failing")
-async def failing(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[FailingShown]:
+@router.get("/failing", dependencies=[needs(Permission.VIEW)])
+async def failing(tools: ToolsHere, caller: CallerHere, limit: Limit = 50, cursor: Cursor = None) -> Page[FailingShown]:
     """Jobs that have failed and not succeeded since."""
-    rows = await tools.db.read(list_standings, position(cursor) or 0, limit + 1)
+    seen = caller.rights.groups(Permission.VIEW)
+    rows = await tools.db.read(list_standings, position(cursor) or 0, limit + 1, seen)
     return Page[FailingShown].model_validate(page(rows, limit, lambda row: row.job_id, _failing_shown))
 
 
-@router.get("/channels")
-async def channels(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[ChannelShown]:
+@router.get("/channels", dependencies=[needs(Permission.VIEW)])
+async def channels(
+    tools: ToolsHere, caller: CallerHere, limit: Limit = 50, cursor: Cursor = None
+) -> Page[ChannelShown]:
+    """Channels in order of id; to who may see some groups only, without their definitions."""
     rows = await tools.db.read(list_channels, position(cursor) or 0, limit + 1)
-    return Page[ChannelShown].model_validate(page(rows, limit, lambda row: row.id, _channel_shown))
+    shown_to = partial(_channel_shown, tools, whole=caller.rights.allows(Permission.VIEW))
+    return Page[ChannelShown].model_validate(page(rows, limit, lambda row: row.id, shown_to))
 
 
-@router.post("/channels", status_code=201)
-async def add_channel(body: ChannelBody, tools: ToolsHere, response: Response) -> ChannelShown:
+@router.post("/channels", status_code=201, dependencies=[_EDITORS])
+async def add_channel(body: ChannelBody, tools: ToolsHere, caller: CallerHere, response: Response) -> ChannelShown:
     channel = _usable(tools, Channel(body.name, body.kind, checked(body.kind, body.definition), body.enabled))
-    channel_id = await tools.db.tx(create_channel, channel, tools.clock.now())
+    channel_id = await tools.db.tx(_add, tools, caller, channel)
     response.headers["Location"] = f"/api/v1/alarms/channels/{channel_id}"
-    return await _show(tools, channel_id, response)
+    return await _show(tools, caller, channel_id, response)
 
 
-@router.get("/channels/{channel_id}")
-async def channel(channel_id: RowId, tools: ToolsHere, response: Response) -> ChannelShown:
-    return await _show(tools, channel_id, response)
+@router.get("/channels/{channel_id}", dependencies=[needs(Permission.VIEW)])
+async def channel(channel_id: RowId, tools: ToolsHere, caller: CallerHere, response: Response) -> ChannelShown:
+    return await _show(tools, caller, channel_id, response)
 
 
-@router.put("/channels/{channel_id}")
+@router.put("/channels/{channel_id}", dependencies=[_EDITORS])
 async def put_channel(
-    channel_id: RowId, body: ChannelBody, tools: ToolsHere, response: Response, if_match: IfMatch = None
+    channel_id: RowId,
+    body: ChannelBody,
+    tools: ToolsHere,
+    caller: CallerHere,
+    response: Response,
+    if_match: IfMatch = None,
 ) -> ChannelShown:
     """Write over a channel. Secrets that are left out or sent back masked stay as they are; null removes them."""
-    await tools.db.tx(_replace, tools, channel_id, body, if_match)
-    return await _show(tools, channel_id, response)
+    await tools.db.tx(_replace, tools, caller, channel_id, body, if_match)
+    return await _show(tools, caller, channel_id, response)
 
 
-@router.delete("/channels/{channel_id}", status_code=204)
-async def remove_channel(channel_id: RowId, tools: ToolsHere, if_match: IfMatch = None) -> None:
+@router.delete("/channels/{channel_id}", status_code=204, dependencies=[_EDITORS])
+async def remove_channel(channel_id: RowId, tools: ToolsHere, caller: CallerHere, if_match: IfMatch = None) -> None:
     """Remove a channel. What waits to be sent by it is given up after its attempts."""
-    await tools.db.tx(_remove, channel_id, if_match)
+    await tools.db.tx(_remove, tools, caller, channel_id, if_match)
 
 
-@router.post("/channels/{channel_id}/test")
+@router.post("/channels/{channel_id}/test", dependencies=[_EDITORS])
 async def try_channel(channel_id: RowId, tools: ToolsHere, body: TrialBody | None = None) -> TrialAnswer:
     """Send one message by the channel, now and once, and tell what its receiver says."""
     found = await tools.db.read(get_channel, channel_id)
@@ -219,44 +244,66 @@ async def try_channel(channel_id: RowId, tools: ToolsHere, body: TrialBody | Non
     return TrialAnswer(ok=ok, answer=answer, seconds=round(tools.clock.monotonic() - began, 3))
 
 
-@router.get("/silences")
+@router.get("/silences", dependencies=[needs(Permission.VIEW)])
 async def silences(
     tools: ToolsHere,
+    caller: CallerHere,
     limit: Limit = 50,
     cursor: Cursor = None,
     over: Annotated[bool, Query(description="Also those that are over.")] = False,
 ) -> Page[SilenceShown]:
     """Silences, newest first."""
     now = None if over else tools.clock.now()
-    rows = await tools.db.read(list_silences, before=position(cursor), limit=limit + 1, now=now)
+    seen = caller.rights.groups(Permission.VIEW)
+    rows = await tools.db.read(list_silences, before=position(cursor), limit=limit + 1, now=now, groups=seen)
     return Page[SilenceShown].model_validate(page(rows, limit, lambda row: row.id, _silence_shown))
 
 
-@router.post("/silences", status_code=201)
+@router.post("/silences", status_code=201, dependencies=[needs(Permission.OPERATE)])
 async def silence(body: SilenceBody, tools: ToolsHere, caller: CallerHere, response: Response) -> SilenceShown:
     """Tell nothing about a job, a group or anything for a while. Failures are counted all the same."""
     now = tools.clock.now()
-    asked = body.silence(caller.username, now)
-    silence_id = await tools.db.tx(_add_silence, asked, now)
+    asked = body.silence(caller.name, now)
+    silence_id = await tools.db.tx(_add_silence, caller, asked, now)
     response.headers["Location"] = f"/api/v1/alarms/silences/{silence_id}"
     return SilenceShown.model_validate(_silence_shown(replace(asked, id=silence_id)))
 
 
-@router.delete("/silences/{silence_id}")
-async def unsilence(silence_id: RowId, tools: ToolsHere) -> SilenceShown:
+@router.delete("/silences/{silence_id}", dependencies=[needs(Permission.OPERATE)])
+async def unsilence(silence_id: RowId, tools: ToolsHere, caller: CallerHere) -> SilenceShown:
     """End a silence now. It stays on the list of those that are over."""
-    await tools.db.tx(end_silence, silence_id, tools.clock.now())
+    await tools.db.tx(_end_silence, caller, silence_id, tools.clock.now())
     return SilenceShown.model_validate(_silence_shown(await tools.db.read(get_silence, silence_id)))
 
 
-def _add_silence(connection: Connection, asked: Silence, now: int) -> int:
+def _add_silence(connection: Connection, caller: Caller, asked: Silence, now: int) -> int:
     if asked.job_id is not None:
-        check_exists(connection, asked.job_id)
+        check_job(connection, caller, Permission.OPERATE, asked.job_id)
     if asked.job_group is not None:
+        caller.check(Permission.OPERATE, asked.job_group, "group", asked.job_group)
         get_group(connection, asked.job_group)
+    if asked.job_id is None and asked.job_group is None:
+        caller.check(Permission.OPERATE, None, "silence", "")
     if count_silences(connection, now, _SILENCES_LIMIT) >= _SILENCES_LIMIT:
         raise Conflict(f"There are {_SILENCES_LIMIT:,} silences already.", hint="End some that are not needed.")
-    return add_silence(connection, asked)
+    silence_id = add_silence(connection, asked)
+    after = {name: value for name, value in _silence_shown(asked).items() if name not in ("id", "actor")}
+    _tell_of_silence(connection, caller, "silence.create", replace(asked, id=silence_id), now, after)
+    return silence_id
+
+
+def _end_silence(connection: Connection, caller: Caller, silence_id: int, now: int) -> None:
+    check_silence(connection, caller, Permission.OPERATE, silence_id)
+    ended = get_silence(connection, silence_id)
+    end_silence(connection, silence_id, now)
+    _tell_of_silence(connection, caller, "silence.end", ended, now, {"job_id": ended.job_id, "reason": ended.reason})
+
+
+def _tell_of_silence(
+    connection: Connection, caller: Caller, action: str, silence: Silence, now: int, after: dict[str, Any]
+) -> None:
+    group = next(iter(groups_silenced(connection, silence.job_id, silence.job_group)))
+    record(connection, caller.actor, Deed(action, "silence", str(silence.id), group, after=after), now)
 
 
 def _usable(tools: Tools, channel: Channel) -> Channel:
@@ -266,37 +313,67 @@ def _usable(tools: Tools, channel: Channel) -> Channel:
     return channel
 
 
-def _replace(connection: Connection, tools: Tools, channel_id: int, body: ChannelBody, if_match: str | None) -> None:
-    held = hold_channel(connection, channel_id)
+def _add(connection: Connection, tools: Tools, caller: Caller, channel: Channel) -> int:
+    now = tools.clock.now()
+    channel_id = create_channel(connection, sealed(channel, tools.sealing), now)
+    _tell(connection, caller, "channel.create", channel_id, now, after=_told(channel))
+    return channel_id
+
+
+def _replace(
+    connection: Connection, tools: Tools, caller: Caller, channel_id: int, body: ChannelBody, if_match: str | None
+) -> None:
+    held = opened(hold_channel(connection, channel_id), tools.sealing)
     check_match(if_match, _etag(held), f"Channel {channel_id}")
     given = body.definition
     if body.kind == held.kind:
         given = with_kept_secrets(body.kind, held.definition, given)
     written = Channel(body.name, body.kind, checked(body.kind, given), body.enabled, held.version, channel_id)
-    replace_channel(connection, _usable(tools, written), tools.clock.now())
+    now = tools.clock.now()
+    replace_channel(connection, sealed(_usable(tools, written), tools.sealing), now)
+    after = _told(written)
+    if written.definition != held.definition and after == _told(held):
+        after["definition"] = {**after["definition"], "written": "a secret in it"}
+    _tell(connection, caller, "channel.update", channel_id, now, before=_told(held), after=after)
 
 
-def _remove(connection: Connection, channel_id: int, if_match: str | None) -> None:
-    check_match(if_match, _etag(hold_channel(connection, channel_id)), f"Channel {channel_id}")
+def _remove(connection: Connection, tools: Tools, caller: Caller, channel_id: int, if_match: str | None) -> None:
+    held = hold_channel(connection, channel_id)
+    check_match(if_match, _etag(held), f"Channel {channel_id}")
     delete_channel(connection, channel_id)
+    before = _told(opened(held, tools.sealing))
+    _tell(connection, caller, "channel.delete", channel_id, tools.clock.now(), before=before)
 
 
-async def _show(tools: Tools, channel_id: int, response: Response) -> ChannelShown:
+def _told(channel: Channel) -> dict[str, Any]:
+    """What the audit may know of a channel."""
+    definition = shown(channel.kind, channel.definition)
+    return {"name": channel.name, "kind": channel.kind, "enabled": channel.enabled, "definition": definition}
+
+
+def _tell(
+    connection: Connection, caller: Caller, action: str, channel_id: int, now: int, **told: Mapping[str, object]
+) -> None:
+    record(connection, caller.actor, Deed(action, "channel", str(channel_id), None, **told), now)
+
+
+async def _show(tools: Tools, caller: Caller, channel_id: int, response: Response) -> ChannelShown:
     stored = await tools.db.read(get_channel, channel_id)
     response.headers["ETag"] = _etag(stored)
-    return ChannelShown(**_channel_shown(stored))
+    return ChannelShown(**_channel_shown(tools, stored, whole=caller.rights.allows(Permission.VIEW)))
 
 
 def _etag(stored: Channel) -> str:
     return f'"{sha256(f"{stored.id}:{stored.version}".encode()).hexdigest()[:16]}"'
 
 
-def _channel_shown(stored: Channel) -> dict[str, Any]:
+def _channel_shown(tools: Tools, stored: Channel, *, whole: bool) -> dict[str, Any]:
+    stored = opened(stored, tools.sealing)
     return {
         "id": stored.id,
         "name": stored.name,
         "kind": stored.kind,
-        "definition": shown(stored.kind, stored.definition),
+        "definition": shown(stored.kind, stored.definition) if whole else {},
         "enabled": stored.enabled,
         "version": stored.version,
     }

@@ -1,19 +1,22 @@
-"""The application: resources, the rule that nobody is anonymous, and health."""
+"""The application: resources, the rule that every route says who may use it, and health."""
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.responses import JSONResponse
 from starlette.middleware.cors import CORSMiddleware
 
 from orth.coordinator.http import (
     alarms,
+    audit,
     auth,
     batches,
     calendars,
+    changes,
     cluster,
     dead_letters,
     execution_actions,
+    execution_relatives,
     executions,
     executors,
     groups,
@@ -22,14 +25,26 @@ from orth.coordinator.http import (
     log_streams,
     logs,
     metrics,
+    oidc,
+    overview,
+    scripts,
+    secrets,
     services,
     stats,
+    tokens,
+    users,
 )
-from orth.coordinator.http.auth import ToolsHere, signed_in
+from orth.coordinator.http.callers import needs
+from orth.coordinator.http.console_files import ConsoleFiles, built_console
+from orth.coordinator.http.credentials import caller_of
+from orth.coordinator.http.declarations import check_declared
 from orth.coordinator.http.from_executors import executor_routes
+from orth.coordinator.http.hosts import KnownHosts
 from orth.coordinator.http.limits import BodyLimit
 from orth.coordinator.http.problems import DOCUMENTED, Bugs, Problem, handle_problems
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.rates import StrangersLimit
+from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.settings import Settings
 from orth.store.database import ping
 from orth.version import __version__
 
@@ -38,17 +53,24 @@ health = APIRouter(prefix="/health", tags=["health"])
 _RESOURCES = (
     groups,
     jobs,
+    scripts,
     batches,
     execution_actions,  # before the executions, which would take "bulk" for an id
     executions,
+    execution_relatives,
     dead_letters,
     logs,
     log_streams,
     executors,
     calendars,
     stats,
+    overview,
     alarms,
     cluster,
+    secrets,
+    audit,
+    users,
+    tokens,
 )
 """What only signed-in callers may use."""
 
@@ -66,7 +88,32 @@ async def ready(tools: ToolsHere) -> dict[str, str]:
     return {"status": "ready"}
 
 
+_OPEN = (
+    live,
+    ready,
+    auth.login,
+    auth.refresh,
+    auth.ways,
+    auth.begin_browser_session,
+    auth.open_link,
+    oidc.start,
+    oidc.callback,
+    live_socket.no_socket,
+)
+"""For whoever comes."""
+_ASK_THEMSELVES = (services.credential, metrics.may_read, live_socket.live, log_streams.socket, changes.changes)
+"""Checks that take other credentials too, and sockets, to which these come another way."""
+
+
 def build_app(tools: Tools) -> FastAPI:
+    app = assembled(tools.settings)
+    app.state.tools = tools
+    app.state.pulse = changes.Pulse(tools.db, tools.clock)
+    return app
+
+
+def assembled(settings: Settings) -> FastAPI:
+    """Everything that is served with these settings; without tools, it can only be looked at."""
     app = FastAPI(
         title="Orth",
         version=__version__,
@@ -77,48 +124,55 @@ def build_app(tools: Tools) -> FastAPI:
         redirect_slashes=False,  # a redirect would be built from the Host header, which anybody may write
         responses=DOCUMENTED,
     )
-    app.state.tools = tools
+    app.state.caller_of = caller_of
     app.include_router(health)
     app.include_router(auth.router)
-    if tools.settings.metrics.enabled:
+    app.include_router(oidc.router)
+    if settings.metrics.enabled:
         app.include_router(metrics.router)
     app.include_router(services.router)  # these two ask for the credential themselves: services show another one
     app.include_router(live_socket.router)
     app.include_router(live_socket.sockets)
-    roles = tools.settings.coordinator.roles
+    roles = settings.coordinator.roles
+    called_by_executors = executor_routes()
     if "coordinator" in roles or "console" in roles:
         _include_resources(app)
+        app.router.default = ConsoleFiles(app.router.default, built_console())
     if "coordinator" in roles:
-        app.router.routes[:0] = executor_routes()  # first, for they are called most: routes are tried in their order
+        app.router.routes[:0] = called_by_executors  # first, for they are called most: routes are tried in their order
     handle_problems(app)
-    app.add_middleware(BodyLimit, limit=tools.settings.coordinator.max_body)
-    if tools.settings.console.origins:
+    app.add_middleware(BodyLimit, limit=settings.coordinator.max_body)
+    if settings.console.origins:
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=list(tools.settings.console.origins),
+            allow_origins=list(settings.console.origins),
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=[services.SEQ_HEADER],
         )
+    app.add_middleware(StrangersLimit)
+    app.add_middleware(KnownHosts, settings=settings)
     app.add_middleware(Bugs)
+    check_declared(
+        app.routes, (*_OPEN, *_ASK_THEMSELVES, *(getattr(route, "endpoint", None) for route in called_by_executors))
+    )
     return app
 
 
 def _include_resources(app: FastAPI) -> None:
     """What only signed-in callers may use."""
-    closed = APIRouter(dependencies=[Depends(signed_in)])
     for resource in _RESOURCES:
-        closed.include_router(resource.router)
+        app.include_router(resource.router)
 
-    @closed.get("/api/openapi.json", include_in_schema=False)
+    @app.get("/api/openapi.json", include_in_schema=False, dependencies=[needs(None)])
     async def openapi() -> JSONResponse:
-        return JSONResponse(_document(app))
+        return JSONResponse(document_of(app))
 
-    app.include_router(closed)
-    app.include_router(log_streams.sockets)  # asks for the credential itself: those of browsers come another way
+    app.include_router(log_streams.sockets)
+    app.include_router(changes.sockets)
 
 
-def _document(app: FastAPI) -> dict[str, Any]:
+def document_of(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document, with the schema that ``DOCUMENTED`` points to."""
     document = app.openapi()
     schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")

@@ -8,15 +8,20 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from orth.clock import iso
-from orth.coordinator.batches import BatchRequest, Survey, cancel_batch, start_batch, survey_batch
-from orth.coordinator.http.auth import Caller, CallerHere, ToolsHere
+from orth.coordinator.batches import BatchRequest, Survey, cancel_batch, start_batch, survey_batch, was_started
+from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.jobs import IdempotencyKey, JobId, TriggerBody
+from orth.coordinator.http.object_checks import check_batch, check_held_job, check_job
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Line
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.domain.access import Permission
+from orth.domain.audit import Deed
 from orth.domain.batches import Batch, BatchState
-from orth.store.batches import Progress, get_batch, list_batches, progress_of
+from orth.store.audit import record
+from orth.store.batches import Progress, get_batch, hold_batch, list_batches, progress_of
 from orth.store.database import Connection
+from orth.store.group_scopes import groups_of_jobs
 
 router = APIRouter(prefix="/api/v1", tags=["batches"])
 
@@ -43,7 +48,7 @@ class BatchBody(TriggerBody):
             param=self.executor_param,
             addresses=tuple(self.address_list),
             skip_done=self.skip_done,
-            actor=caller.username,
+            actor=caller.name,
         )
 
 
@@ -94,6 +99,7 @@ class BatchShown(BaseModel):
 @router.post(
     "/jobs/{job_id}/trigger-batch",
     status_code=202,
+    dependencies=[needs(Permission.OPERATE)],
     response_model=None,
     responses={202: {"model": Started}, 200: {"model": Preview}},
 )
@@ -111,53 +117,86 @@ async def trigger_batch(
     asked = body.request(idempotency_key or secrets.token_hex(16), caller, tools.settings.coordinator.batch_limit)
     if body.preview:
         response.status_code = 200
-        return _preview(await tools.db.read(survey_batch, job_id, asked))
-    batch = await tools.db.tx(start_batch, job_id, asked, tools.clock.now())
+        return _preview(await tools.db.read(_survey, caller, job_id, asked))
+    batch = await tools.db.tx(_start, caller, job_id, asked, tools.clock.now())
     tools.batches.wake()
     response.headers["Location"] = f"/api/v1/batches/{batch.id}"
     return Started(batch_id=batch.id, total=batch.total)
 
 
-@router.get("/batches")
+@router.get("/batches", dependencies=[needs(Permission.VIEW)])
 async def batches(
     tools: ToolsHere,
+    caller: CallerHere,
     limit: Limit = 50,
     cursor: Cursor = None,
     job_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     state: BatchState | None = None,
 ) -> Page[BatchShown]:
     """Batches, newest first."""
-    rows, progress = await tools.db.read(_with_progress, position(cursor), limit, job_id, state)
+    seen = caller.rights.groups(Permission.VIEW)
+    rows, progress = await tools.db.read(
+        _with_progress, before=position(cursor), limit=limit + 1, job_id=job_id, state=state, groups=seen
+    )
     return Page[BatchShown].model_validate(
         page(rows, limit, lambda batch: batch.id, lambda batch: _shown(batch, progress.get(batch.id, Progress())))
     )
 
 
-@router.get("/batches/{batch_id}")
-async def batch(batch_id: BatchId, tools: ToolsHere) -> BatchShown:
-    return await _show(tools, batch_id)
+@router.get("/batches/{batch_id}", dependencies=[needs(Permission.VIEW)])
+async def batch(batch_id: BatchId, tools: ToolsHere, caller: CallerHere) -> BatchShown:
+    return await _show(tools, caller, batch_id)
 
 
-@router.post("/batches/{batch_id}/cancel")
+@router.post("/batches/{batch_id}/cancel", dependencies=[needs(Permission.OPERATE)])
 async def cancel(batch_id: BatchId, tools: ToolsHere, caller: CallerHere) -> BatchShown:
     """Open nothing more of it. What is open goes on. Cancelling a cancelled batch changes nothing."""
-    await tools.db.tx(cancel_batch, batch_id, caller.username, tools.clock.now())
-    return await _show(tools, batch_id)
+    await tools.db.tx(_cancel, caller, batch_id, tools.clock.now())
+    return await _show(tools, caller, batch_id)
 
 
-def _with_progress(
-    connection: Connection, before: int | None, limit: int, job_id: int | None, state: BatchState | None
-) -> tuple[Sequence[Batch], dict[int, Progress]]:
-    rows = list_batches(connection, before=before, limit=limit + 1, job_id=job_id, state=state)
+def _survey(connection: Connection, caller: Caller, job_id: int, asked: BatchRequest) -> Survey:
+    check_job(connection, caller, Permission.OPERATE, job_id)
+    return survey_batch(connection, job_id, asked)
+
+
+def _start(connection: Connection, caller: Caller, job_id: int, asked: BatchRequest, now: int) -> Batch:
+    check_held_job(connection, caller, Permission.OPERATE, job_id)
+    known = was_started(connection, job_id, asked)
+    batch = start_batch(connection, job_id, asked, now)
+    if not known:
+        after = {"job": job_id, "start": iso(batch.start_time), "end": iso(batch.end_time), "total": batch.total}
+        _tell(connection, caller, "batch.start", batch, now, after)
+    return batch
+
+
+def _cancel(connection: Connection, caller: Caller, batch_id: int, now: int) -> None:
+    check_batch(connection, caller, Permission.OPERATE, batch_id)
+    batch = hold_batch(connection, batch_id)
+    cancel_batch(connection, batch_id, caller.name, now)
+    if batch.state is BatchState.RUNNING:
+        _tell(connection, caller, "batch.cancel", batch, now, {"job": batch.job_id, "opened": batch.opened})
+
+
+def _tell(
+    connection: Connection, caller: Caller, action: str, batch: Batch, now: int, after: dict[str, object]
+) -> None:
+    group = groups_of_jobs(connection, [batch.job_id]).get(batch.job_id)
+    record(connection, caller.actor, Deed(action, "batch", str(batch.id), group, after=after), now)
+
+
+def _with_progress(connection: Connection, /, **asked: Any) -> tuple[Sequence[Batch], dict[int, Progress]]:
+    rows = list_batches(connection, **asked)
     return rows, progress_of(connection, [batch.id for batch in rows])
 
 
-def _one(connection: Connection, batch_id: int) -> tuple[Batch, Progress]:
+def _one(connection: Connection, caller: Caller, batch_id: int) -> tuple[Batch, Progress]:
+    check_batch(connection, caller, Permission.VIEW, batch_id)
     return get_batch(connection, batch_id), progress_of(connection, [batch_id]).get(batch_id, Progress())
 
 
-async def _show(tools: Tools, batch_id: int) -> BatchShown:
-    return BatchShown(**_shown(*await tools.db.read(_one, batch_id)))
+async def _show(tools: Tools, caller: Caller, batch_id: int) -> BatchShown:
+    return BatchShown(**_shown(*await tools.db.read(_one, caller, batch_id)))
 
 
 def _preview(survey: Survey) -> Preview:

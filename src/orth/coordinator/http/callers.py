@@ -3,10 +3,20 @@
 A route that does not say which permission it needs is not part of the application: ``build_app`` refuses to start with
 it. What belongs to a group is checked where it is found, by ``Caller.check``; what the caller may not see is answered
 as if it were not there.
+
+How a credential is read is not known here: ``build_app`` puts ``app.state.caller_of``.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Annotated, Any
 
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import HTTPConnection
+
+from orth.connections import known_caller
+from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission, Rights
 from orth.domain.audit import Actor, ActorKind
 from orth.errors import Forbidden, NotFound
@@ -37,3 +47,52 @@ class Caller:
             f"{self.name} may not do this: it needs the permission {permission.value!r}.",
             hint="Ask an administrator for a role that has it.",
         )
+
+
+CallerOf = Callable[[Tools, HTTPConnection], Awaitable[Caller]]
+"""Reads who is calling from the credential of a request, or refuses it with 401."""
+
+BearerHere = Annotated[
+    HTTPAuthorizationCredentials | None,
+    Depends(HTTPBearer(auto_error=False, description="The access_token of POST /api/v1/auth/login.")),
+]
+"""Only for the OpenAPI document, which says by this how to show a credential."""
+
+
+async def caller_of(tools: Tools, connection: HTTPConnection) -> Caller:
+    """Who is calling; 401 when nobody says so, or not well enough."""
+    read: CallerOf = connection.app.state.caller_of
+    caller = await read(tools, connection)
+    known_caller(connection.scope)
+    tools.callers.take(f"{caller.kind.value} {caller.name}")
+    return caller
+
+
+async def signed_in(tools: ToolsHere, request: Request, _documented: BearerHere) -> Caller:
+    """The caller of a request, or 401."""
+    return await caller_of(tools, request)
+
+
+CallerHere = Annotated[Caller, Depends(signed_in)]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a route asks of its callers, before it looks at anything. Without a permission: to be signed in."""
+
+    permission: Permission | None
+    everywhere: bool
+
+    async def __call__(self, caller: CallerHere) -> None:
+        rights = caller.rights
+        if self.permission is None or (not self.everywhere and rights.allows_somewhere(self.permission)):
+            return
+        caller.check(self.permission, None, "", "")
+
+
+def needs(permission: Permission | None, *, everywhere: bool = False) -> Any:
+    """A dependency that lets through who has the permission in some group; the route then checks the one it is about.
+
+    ``everywhere``: for what belongs to no group. None: whoever is signed in.
+    """
+    return Depends(Need(permission, everywhere))

@@ -166,6 +166,7 @@ class ChannelDoor:
 
     def __init__(self, channels: Channels | None, names: Names, clock: Clock) -> None:
         self._channels = channels
+        self.names = names
         self._allowed = Allowed(names)
         self._clock = clock
         self._ears: dict[str, _Ear] = {}

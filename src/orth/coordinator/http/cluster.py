@@ -14,15 +14,20 @@ from pydantic import BaseModel, Field
 from orth.clock import iso
 from orth.cluster.election import Standing
 from orth.cluster.fellows import Fellow
-from orth.coordinator.http.auth import ToolsHere
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.callers import Caller, CallerHere, needs
+from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.domain.access import Permission
+from orth.domain.audit import Deed
 from orth.errors import Conflict, NotFound
+from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.leases import Lease, find_lease
 from orth.store.nodes import NodeRow, NodeState, OwnedCount, Wish, ask_node, count_owned, list_nodes
 from orth.store.ownership import Holding
 
 router = APIRouter(prefix="/api/v1/cluster", tags=["cluster"])
+
+_ADMINISTRATORS = needs(Permission.ADMINISTER, everywhere=True)
 
 NodeId = Annotated[str, Path(min_length=1, max_length=64, description="The name of a coordinator.")]
 
@@ -82,7 +87,7 @@ class Asked(BaseModel):
     term: int | None = Field(None, description="The leadership that is to end.")
 
 
-@router.get("")
+@router.get("", dependencies=[needs(Permission.VIEW, everywhere=True)])
 async def show(tools: ToolsHere) -> ClusterShown:
     """Show who leads, which coordinators there are, and what they own."""
     lease, rows, counts = await tools.db.read(_all)
@@ -101,8 +106,8 @@ async def show(tools: ToolsHere) -> ClusterShown:
     )
 
 
-@router.post("/nodes/{node_id}/drain", status_code=202)
-async def drain(node_id: NodeId, tools: ToolsHere) -> Asked:
+@router.post("/nodes/{node_id}/drain", status_code=202, dependencies=[_ADMINISTRATORS])
+async def drain(node_id: NodeId, tools: ToolsHere, caller: CallerHere) -> Asked:
     """Ask a coordinator to hand over what it owns and stop, as by SIGTERM."""
     _lease, rows, _counts = await tools.db.read(_all)
     row = next((one for one in rows if one.said.node_id == node_id), None)
@@ -110,12 +115,12 @@ async def drain(node_id: NodeId, tools: ToolsHere) -> Asked:
         raise NotFound("coordinator", node_id)
     if not _lives(tools, row):
         raise Conflict(f"Coordinator {node_id} is not there any more.")
-    await _ask(tools, row, Wish.DRAIN)
+    await _ask(tools, caller, row, Wish.DRAIN)
     return Asked(node=node_id, asked_to=Wish.DRAIN)
 
 
-@router.post("/step-down", status_code=202)
-async def step_down(tools: ToolsHere) -> Asked:
+@router.post("/step-down", status_code=202, dependencies=[_ADMINISTRATORS])
+async def step_down(tools: ToolsHere, caller: CallerHere) -> Asked:
     """Ask the leader to let another coordinator lead."""
     lease, rows, _counts = await tools.db.read(_all)
     leader = next((one for one in rows if lease and one.said.incarnation == lease.incarnation), None)
@@ -123,14 +128,21 @@ async def step_down(tools: ToolsHere) -> Asked:
         raise Conflict("Nobody leads at the moment.")
     if not any(_would_lead(tools, row) for row in rows if row is not leader):
         raise Conflict(f"There is nobody else to lead but {leader.said.node_id}.")
-    await _ask(tools, leader, Wish.STEP_DOWN)
+    await _ask(tools, caller, leader, Wish.STEP_DOWN)
     return Asked(node=leader.said.node_id, asked_to=Wish.STEP_DOWN, term=lease.epoch)
 
 
-async def _ask(tools: Tools, row: NodeRow, wish: Wish) -> None:
-    if not await tools.db.tx(ask_node, row.said.node_id, row.said.incarnation, wish):
+async def _ask(tools: Tools, caller: Caller, row: NodeRow, wish: Wish) -> None:
+    if not await tools.db.tx(_store_wish, caller, row, wish, tools.clock.now()):
         raise Conflict(f"Coordinator {row.said.node_id} was just replaced, or is about to stop.", hint="Look again.")
     await tools.membership.hint(row.said.node_id)
+
+
+def _store_wish(connection: Connection, caller: Caller, row: NodeRow, wish: Wish, now: int) -> bool:
+    asked = ask_node(connection, row.said.node_id, row.said.incarnation, wish)
+    if asked:
+        record(connection, caller.actor, Deed(f"cluster.{wish.value}", "node", row.said.node_id), now)
+    return asked
 
 
 def _all(connection: Connection) -> tuple[Lease | None, list[NodeRow], list[OwnedCount]]:

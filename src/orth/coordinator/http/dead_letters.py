@@ -1,18 +1,33 @@
 """Dead letters: what failed for good, to be done again or dropped, each once."""
 
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
-from orth.coordinator.http.auth import CallerHere, ToolsHere
-from orth.coordinator.http.execution_actions import AT_ONCE, DryRun, ManyDone, Max, many_done, opened, would_do
+from orth.coordinator.http.callers import Caller, CallerHere, needs
+from orth.coordinator.http.execution_actions import (
+    AT_ONCE,
+    DryRun,
+    ManyDone,
+    Max,
+    many_done,
+    opened,
+    tell_of_many,
+    would_do,
+)
 from orth.coordinator.http.instants import instant, shown_instant
 from orth.coordinator.http.jobs import Client, cause_of
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
-from orth.coordinator.replaying import drop_found, drop_named, replay_found, replay_named
+from orth.coordinator.http.tools import ToolsHere
+from orth.coordinator.replaying import Done, drop_found, drop_named, replay_found, replay_named
+from orth.domain.access import Permission
 from orth.domain.executions import Status
+from orth.domain.jobs import TriggerCause
 from orth.errors import Invalid
+from orth.store.database import Connection
 from orth.store.dead_letters import DeadLetter, LetterFilter, LetterState, find_waiting, list_dead_letters
 
 router = APIRouter(prefix="/api/v1/dead-letters", tags=["dead letters"])
@@ -70,22 +85,25 @@ def letters_asked(
 Asked = Annotated[LetterFilter, Depends(letters_asked)]
 
 
-@router.get("")
+@router.get("", dependencies=[needs(Permission.VIEW)])
 async def dead_letters(
     tools: ToolsHere,
+    caller: CallerHere,
     wanted: Asked,
     state: Annotated[LetterState | None, Query(description="Unset: whatever became of them.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[LetterShown]:
     """Executions that failed for good, the newest first."""
-    rows = await tools.db.read(list_dead_letters, wanted, state=state, before=position(cursor), limit=limit + 1)
+    seen = wanted.within(caller.rights.groups(Permission.VIEW))
+    rows = await tools.db.read(list_dead_letters, seen, state=state, before=position(cursor), limit=limit + 1)
     return Page[LetterShown].model_validate(page(rows, limit, lambda letter: letter.execution_id, _shown))
 
 
-@router.post("/replay", status_code=202)
+@router.post("/replay", status_code=202, dependencies=[needs(Permission.OPERATE)])
 async def replay(
     tools: ToolsHere,
+    caller: CallerHere,
     wanted: Asked,
     named: Named | None = None,
     maximum: Max = AT_ONCE,
@@ -94,15 +112,16 @@ async def replay(
 ) -> ManyDone:
     """Do letters again that wait for a decision: those named in the body, or by filter, the oldest first."""
     _check_meant(wanted, named)
+    groups = caller.rights.groups(Permission.OPERATE)
+    wanted = wanted.within(groups)
     if dry_run:
         return would_do(*await tools.db.read(find_waiting, wanted, maximum, named.ids if named else None))
     cause, now = cause_of(orth_client), tools.clock.now()
-    if named is not None:
-        return opened(tools, await tools.db.tx(replay_named, named.ids, cause, now), cause)
-    return opened(tools, await tools.db.tx(replay_found, wanted, maximum, cause, now), cause)
+    asked = Meant(wanted, None if named is None else named.ids, maximum, groups)
+    return opened(tools, await tools.db.tx(_replay, caller, asked, cause, now), cause)
 
 
-@router.post("/drop", status_code=202)
+@router.post("/drop", status_code=202, dependencies=[needs(Permission.OPERATE)])
 async def drop(
     tools: ToolsHere,
     caller: CallerHere,
@@ -113,11 +132,40 @@ async def drop(
 ) -> ManyDone:
     """Decide that nothing is to be done about letters that wait for a decision; chosen as for a replay."""
     _check_meant(wanted, named)
+    groups = caller.rights.groups(Permission.OPERATE)
+    wanted = wanted.within(groups)
     if dry_run:
         return would_do(*await tools.db.read(find_waiting, wanted, maximum, named.ids if named else None))
-    if named is not None:
-        return many_done(await tools.db.tx(drop_named, named.ids, caller.username))
-    return many_done(await tools.db.tx(drop_found, wanted, maximum, caller.username))
+    asked = Meant(wanted, None if named is None else named.ids, maximum, groups)
+    return many_done(await tools.db.tx(_drop, caller, asked, tools.clock.now()))
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """Which letters somebody means: those named, else by filter, the oldest first; in these groups."""
+
+    wanted: LetterFilter
+    named: Sequence[int] | None
+    maximum: int
+    groups: Collection[int] | None
+
+
+def _replay(connection: Connection, caller: Caller, asked: Meant, cause: TriggerCause, now: int) -> Done:
+    if asked.named is not None:
+        done = replay_named(connection, asked.named, cause, now, asked.groups)
+    else:
+        done = replay_found(connection, asked.wanted, asked.maximum, cause, now, asked.groups)
+    tell_of_many(connection, caller, "dead_letter.replay", done, now)
+    return done
+
+
+def _drop(connection: Connection, caller: Caller, asked: Meant, now: int) -> Done:
+    if asked.named is not None:
+        done = drop_named(connection, asked.named, caller.name, asked.groups)
+    else:
+        done = drop_found(connection, asked.wanted, asked.maximum, caller.name)
+    tell_of_many(connection, caller, "dead_letter.drop", done, now)
+    return done
 
 
 def _check_meant(wanted: LetterFilter, named: Named | None) -> None:

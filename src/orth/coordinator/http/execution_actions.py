@@ -12,18 +12,32 @@ from fastapi import APIRouter, BackgroundTasks, Depends, Query
 from pydantic import BaseModel
 
 from orth.coordinator.facts import ExecutionsOpened
-from orth.coordinator.http.auth import CallerHere, ToolsHere
+from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.execution_filter import FilterAsked
 from orth.coordinator.http.executions import ExecutionId
 from orth.coordinator.http.jobs import Client, IdempotencyKey, cause_of
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.object_checks import check_execution
+from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.killing import Killing
-from orth.coordinator.replaying import Done, do_again, do_many_again, kill_many, look_for_failed, tell_executors
+from orth.coordinator.replaying import (
+    Done,
+    do_again,
+    do_many_again,
+    kill_many,
+    look_for_failed,
+    tell_executors,
+    was_done_again,
+)
+from orth.domain.access import Permission
+from orth.domain.audit import Deed
 from orth.domain.executions import Status
 from orth.domain.jobs import TriggerCause
 from orth.errors import Invalid
-from orth.store.bulk import find_open
+from orth.store.audit import record
+from orth.store.bulk import Failed, find_open
+from orth.store.database import Connection
 from orth.store.execution_filters import Filter
+from orth.store.group_scopes import group_of_execution
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
 
@@ -55,22 +69,25 @@ class ManyDone(BaseModel):
     execution_ids: list[int]
 
 
-def meant(wanted: FilterAsked) -> Filter:
-    """The filter, which must ask for something: nobody means everything by saying nothing."""
+def meant(wanted: FilterAsked, caller: CallerHere) -> Filter:
+    """The filter, which must ask for something: nobody means everything by saying nothing. It finds what the caller may
+    do this to, and nothing else.
+    """
     if wanted == Filter():
         raise Invalid(
             "Say which executions you mean.", hint="By job_id, status, since or any other filter of the list."
         )
-    return wanted
+    return wanted.within(caller.rights.groups(Permission.OPERATE))
 
 
 Meant = Annotated[Filter, Depends(meant)]
 
 
-@router.post("/bulk/retry", status_code=202)
+@router.post("/bulk/retry", status_code=202, dependencies=[needs(Permission.OPERATE)])
 async def retry_many(
     wanted: Meant,
     tools: ToolsHere,
+    caller: CallerHere,
     maximum: Max = AT_ONCE,
     after: After = 0,
     dry_run: DryRun = False,
@@ -83,11 +100,11 @@ async def retry_many(
     if dry_run:
         return would_do(found.ids, found.left, found.next_after)
     cause = cause_of(orth_client)
-    done = await tools.db.tx(do_many_again, found, cause, tools.clock.now())
+    done = await tools.db.tx(_retry_many, caller, found, cause, tools.clock.now())
     return opened(tools, done, cause)
 
 
-@router.post("/bulk/kill", status_code=202)
+@router.post("/bulk/kill", status_code=202, dependencies=[needs(Permission.OPERATE)])
 async def kill_filtered(
     wanted: Meant,
     tools: ToolsHere,
@@ -106,17 +123,18 @@ async def kill_filtered(
     killing = Killing(
         tools.db, tools.link, tools.clock, tools.events, token=tools.access_token, offering=tools.offering
     )
-    killed = await kill_many(tools.db, killing, wanted, maximum, caller.username, tools.clock.now())
+    killed = await kill_many(tools.db, killing, wanted, maximum, caller.actor, tools.clock.now())
     later.add_task(tell_executors, killing, killed.closed, tools.settings.coordinator.dispatch_timeout.total_seconds())
     for loop in (*tools.planning, tools.batches):  # a delay may have begun, and a batch may have room
         loop.wake()
     return many_done(killed.done)
 
 
-@router.post("/{execution_id}/retry", status_code=202)
+@router.post("/{execution_id}/retry", status_code=202, dependencies=[needs(Permission.OPERATE)])
 async def retry(
     execution_id: ExecutionId,
     tools: ToolsHere,
+    caller: CallerHere,
     idempotency_key: IdempotencyKey = None,
     orth_client: Client = None,
 ) -> DoneAgain:
@@ -124,9 +142,33 @@ async def retry(
     The same ``Idempotency-Key`` is the same request. One that is open stays as it is: 409.
     """
     cause, key = cause_of(orth_client), idempotency_key or secrets.token_hex(16)
-    new = await tools.db.tx(do_again, execution_id, cause, key, tools.clock.now())
+    new = await tools.db.tx(_retry, caller, execution_id, cause, key, tools.clock.now())
     opened(tools, Done([new]), cause)
     return DoneAgain(execution_ids=[new])
+
+
+def _retry(connection: Connection, caller: Caller, execution_id: int, cause: TriggerCause, key: str, now: int) -> int:
+    check_execution(connection, caller, Permission.OPERATE, execution_id)
+    known = was_done_again(connection, execution_id, key)
+    opened = do_again(connection, execution_id, cause, key, now, caller.rights.groups(Permission.OPERATE))
+    if not known:
+        group = group_of_execution(connection, execution_id)
+        deed = Deed("execution.retry", "execution", str(execution_id), group, after={"opened": [opened]})
+        record(connection, caller.actor, deed, now)
+    return opened
+
+
+def _retry_many(connection: Connection, caller: Caller, found: Failed, cause: TriggerCause, now: int) -> Done:
+    done = do_many_again(connection, found, cause, now, caller.rights.groups(Permission.OPERATE))
+    tell_of_many(connection, caller, "execution.retry", done, now)
+    return done
+
+
+def tell_of_many(connection: Connection, caller: Caller, action: str, done: Done, now: int) -> None:
+    """Tell the audit what came of a request for many, unless nothing did."""
+    if done.ids:
+        deed = Deed(action, "execution", "", after={"executions": done.ids, "skipped": done.skipped})
+        record(connection, caller.actor, deed, now)
 
 
 def opened(tools: Tools, done: Done, cause: TriggerCause) -> ManyDone:

@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import Depends, Query
 from pydantic import AfterValidator
 
-from orth.coordinator.http.auth import ToolsHere
 from orth.coordinator.http.instants import instant
 from orth.coordinator.http.texts import Prose
+from orth.coordinator.http.tools import ToolsHere
 from orth.domain.executions import Status
 from orth.domain.jobs import TriggerCause
 from orth.errors import Invalid

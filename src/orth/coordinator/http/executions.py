@@ -1,27 +1,32 @@
 """Executions: what ran and how it ended. What they wrote is in ``logs``."""
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, BackgroundTasks, Path
 from pydantic import BaseModel, Field
 
-from orth.coordinator.http.auth import CallerHere, ToolsHere
+from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.execution_filter import FilterAsked
 from orth.coordinator.http.instants import shown_instant
+from orth.coordinator.http.object_checks import check_execution
 from orth.coordinator.http.paging import Cursor, Limit, Page, cursor_at, position
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.killing import Killing, may_start_yet
 from orth.coordinator.why import Patience, Record, Step, explain
-from orth.domain.executions import Execution, Phase, Status, status_of, tag
+from orth.domain.access import Permission
+from orth.domain.executions import TEST_KEY, Execution, Phase, Status, status_of, tag
 from orth.errors import NotFound
 from orth.store.database import Connection
 from orth.store.execution_filters import Filter
 from orth.store.execution_lists import Found, Listed, look
 from orth.store.executions import UnreadableExecution, find_execution, ids_of_trigger, look_up
 from orth.store.fires import fire_of
+from orth.store.group_scopes import groups_of_jobs, job_of_batch
 from orth.store.jobs import jobs_by_id
 from orth.store.notes import notes_of
+from orth.store.overview import names_of
 from orth.store.queue_executors import count_takers
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
@@ -40,6 +45,7 @@ class ExecutionShown(BaseModel):
 
     id: int
     job_id: int
+    job_desc: str | None = Field(None, description="The name of its job now; null when the job was removed.")
     job_group: int
     cause: str
     trigger_code: int
@@ -64,6 +70,7 @@ class ExecutionShown(BaseModel):
     reason_code: str | None
     not_before: str | None
     batch_id: int | None
+    test: bool = Field(False, description="It tries code that is not its job's; nothing follows from how it ends.")
     owner_node: str | None
     late_code: int | None = Field(description="What was reported first after it had ended otherwise; not applied.")
     alarm_status: int = Field(
@@ -131,30 +138,34 @@ class KilledShown(BaseModel):
     ended: list[int]
 
 
-@router.get("")
-async def executions(tools: ToolsHere, wanted: FilterAsked, limit: Limit = 50, cursor: Cursor = None) -> ExecutionsPage:
+@router.get("", dependencies=[needs(Permission.VIEW)])
+async def executions(
+    tools: ToolsHere, caller: CallerHere, wanted: FilterAsked, limit: Limit = 50, cursor: Cursor = None
+) -> ExecutionsPage:
     """Executions, newest first. A page is answered in bounded time: what is rare in a long history may take several
     pages, some of them empty. Go on while there is a ``next_cursor``.
     """
-    found = await _look(tools, wanted, position(cursor), limit)
+    seen = await tools.db.read(_seen, caller, wanted)
+    found = await _look(tools, seen, position(cursor), limit)
     return ExecutionsPage(
-        items=[ExecutionShown(**_shown(one)) for one in found.items],
+        items=[ExecutionShown(**one) for one in await _named(tools, [_shown(one) for one in found.items])],
         next_cursor=None if found.reached is None else cursor_at(found.reached),
         looked_to=shown_instant(found.reached_at),
     )
 
 
-@router.get("/{execution_id}")
-async def execution(execution_id: ExecutionId, tools: ToolsHere) -> ExecutionDetail:
-    found = await _find(tools, execution_id)
+@router.get("/{execution_id}", dependencies=[needs(Permission.VIEW)])
+async def execution(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -> ExecutionDetail:
+    found = await tools.db.read(_find, caller, execution_id)
     told = None if isinstance(found, UnreadableExecution) else await tools.progress.of(found)
-    return ExecutionDetail(**_shown(found), progress=None if told is None else ProgressShown(**told.model_dump()))
+    (shown,) = await _named(tools, [_shown(found)])
+    return ExecutionDetail(**shown, progress=None if told is None else ProgressShown(**told.model_dump()))
 
 
-@router.get("/{execution_id}/why")
-async def why(execution_id: ExecutionId, tools: ToolsHere) -> WhyShown:
+@router.get("/{execution_id}/why", dependencies=[needs(Permission.VIEW)])
+async def why(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -> WhyShown:
     """The story of an execution: its cause, whom it went to, what went wrong, and what happens next."""
-    record: Record = await tools.db.read(_record, execution_id)
+    record: Record = await tools.db.read(_record, caller, execution_id)
     own, one = tools.settings.coordinator, record.execution
     bounds = (own.dispatch_timeout, own.unknown_bound, own.lost_after, own.offer_bound)
     told = explain(record, Patience(*(span.total_seconds() for span in bounds)), tools.clock.now())
@@ -170,13 +181,14 @@ async def why(execution_id: ExecutionId, tools: ToolsHere) -> WhyShown:
     )
 
 
-@router.post("/{execution_id}/kill", status_code=202)
+@router.post("/{execution_id}/kill", status_code=202, dependencies=[needs(Permission.OPERATE)])
 async def kill(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere, later: BackgroundTasks) -> KilledShown:
     """End an execution now, and tell its executor. One that has ended stays as it is: 409."""
+    await tools.db.read(check_execution, caller, Permission.OPERATE, execution_id)
     killing = Killing(
         tools.db, tools.link, tools.clock, tools.events, token=tools.access_token, offering=tools.offering
     )
-    killed = await killing.kill(execution_id, caller.username)
+    killed = await killing.kill(execution_id, caller.actor)
     closed, one = killed.closed, killed.closed.execution
     if may_start_yet(closed):
         later.add_task(killing.tell_again, closed, tools.settings.coordinator.dispatch_timeout.total_seconds())
@@ -192,7 +204,8 @@ async def kill(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere, 
     )
 
 
-def _record(connection: Connection, execution_id: int) -> Record:
+def _record(connection: Connection, caller: Caller, execution_id: int) -> Record:
+    check_execution(connection, caller, Permission.VIEW, execution_id)
     found = find_execution(connection, execution_id)
     if found is None:
         raise NotFound("execution", execution_id)
@@ -222,11 +235,31 @@ async def _look(tools: Tools, wanted: Filter, before: int | None, limit: int) ->
         window = min(2 * window, _LARGEST_WINDOW) if took < _LOOK_FOR / 8 else window
 
 
-async def _find(tools: Tools, execution_id: int) -> Listed:
-    found: Listed | None = await tools.db.read(look_up, execution_id)
+def _seen(connection: Connection, caller: Caller, wanted: Filter) -> Filter:
+    """The filter, kept to what the caller may see. Of a job or a batch that may not be seen nothing is looked for: how
+    long that takes, and how far it gets, would tell of it.
+    """
+    groups = caller.rights.groups(Permission.VIEW)
+    if groups is None:
+        return wanted
+    named = wanted.job_id or (wanted.batch_id and job_of_batch(connection, wanted.batch_id))
+    if named and groups_of_jobs(connection, [named]).get(named) not in groups:
+        return wanted.within(frozenset())
+    return wanted.within(groups)
+
+
+def _find(connection: Connection, caller: Caller, execution_id: int) -> Listed:
+    check_execution(connection, caller, Permission.VIEW, execution_id)
+    found = look_up(connection, execution_id)
     if found is None:
         raise NotFound("execution", execution_id)
     return found
+
+
+async def _named(tools: Tools, shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same, with the names of their jobs."""
+    names: Mapping[int, tuple[int, str]] = await tools.db.read(names_of, {one["job_id"] for one in shown})
+    return [one | {"job_desc": names[one["job_id"]][1] if one["job_id"] in names else None} for one in shown]
 
 
 def _shown(one: Listed) -> dict[str, Any]:
@@ -242,5 +275,6 @@ def _shown(one: Listed) -> dict[str, Any]:
         "status": status_of(*codes),
         "tag": tag(*codes),
         "executor_fail_retry_count": stored["retries_left"],
+        "test": stored["trigger_key"].startswith(TEST_KEY),
         "unreadable": unreadable,
     }

@@ -1,8 +1,11 @@
 """Executors as the registry knows them, and as each coordinator reaches them.
 
-While the database is away the list comes from the memory of this coordinator, and says so.
+While the database is away the list comes from the memory of this coordinator, and says so; to those who may see all of
+it, for whose apps are whose is not in there. Executors without a group are nobody's: they are for who may see all, and
+who administers gives them a group.
 """
 
+from collections.abc import Collection
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -10,17 +13,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from orth.clock import iso
 from orth.coordinator.defining import define_group
-from orth.coordinator.http.auth import ToolsHere
-from orth.coordinator.http.groups import GroupShown, show_group
+from orth.coordinator.http.callers import Caller, CallerHere, needs
+from orth.coordinator.http.groups import GroupShown, show_group, tell_of_group
 from orth.coordinator.http.paging import Limit, LongCursor, after_text, cursor_of
 from orth.coordinator.http.texts import Line
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.domain.access import Permission
 from orth.domain.app_names import LONGEST, RENAME, trouble_with
 from orth.domain.jobs import AddressType, Group
 from orth.domain.nodes import ExecutorEntry, Liveness, Reachability, liveness, normal_address
 from orth.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from orth.store.database import Connection
-from orth.store.groups import find_group
+from orth.store.group_scopes import app_names
+from orth.store.groups import find_group, get_group
 from orth.store.reachability import Doubt, list_doubts
 from orth.store.registry import list_executors, list_unclaimed
 
@@ -85,9 +90,10 @@ class Adoption(BaseModel):
     title: Line = Field("", max_length=64)
 
 
-@router.get("")
+@router.get("", dependencies=[needs(Permission.VIEW)])
 async def executors(
     tools: ToolsHere,
+    caller: CallerHere,
     app_name: Annotated[Line | None, Query(max_length=64)] = None,
     removed: Annotated[bool, Query(description="Those that were removed for their silence lately instead.")] = False,
     limit: Limit = 50,
@@ -96,18 +102,22 @@ async def executors(
     """Every executor that beats, with what its beats say and who reaches it."""
     after = after_text(cursor, 2)
     place = (after[0], after[1]) if after else None
+    groups = caller.rights.groups(Permission.VIEW)
     if removed:
-        gone = _page_of(tools.roster.removed(), app_name, place, limit)
-        return _list(tools, gone, [], limit, removed=True)
+        seen = None if groups is None else await tools.db.read(app_names, groups)
+        known = [entry for entry in tools.roster.removed() if seen is None or entry.app_name in seen]
+        return _list(tools, _page_of(known, app_name, place, limit), [], limit, removed=True)
     try:
-        rows, doubts = await tools.db.read(_executors, app_name, place, limit + 1)
+        rows, doubts = await tools.db.read(_executors, groups, app_name, place, limit + 1)
     except StoreUnavailable:
+        if groups is not None:
+            raise
         remembered = _page_of(tools.roster.remembered(), app_name, place, limit)
         return _list(tools, remembered, [], limit, from_memory=True)
     return _list(tools, rows, doubts, limit)
 
 
-@router.get("/unclaimed")
+@router.get("/unclaimed", dependencies=[needs(Permission.VIEW, everywhere=True)])
 async def unclaimed(tools: ToolsHere, limit: Limit = 50, cursor: LongCursor = None) -> UnclaimedList:
     """App names under which executors registered, and which no group has."""
     (after,) = after_text(cursor, 1) or ("",)
@@ -127,22 +137,33 @@ async def unclaimed(tools: ToolsHere, limit: Limit = 50, cursor: LongCursor = No
     )
 
 
-@router.post("/unclaimed/{app_name:path}/adopt", status_code=201)
-async def adopt(app_name: str, tools: ToolsHere, response: Response, body: Adoption | None = None) -> GroupShown:
+@router.post(
+    "/unclaimed/{app_name:path}/adopt",
+    status_code=201,
+    dependencies=[needs(Permission.ADMINISTER, everywhere=True)],
+)
+async def adopt(
+    app_name: str, tools: ToolsHere, caller: CallerHere, response: Response, body: Adoption | None = None
+) -> GroupShown:
     """Make a group for executors that have none; it has their addresses at once."""
     if trouble := trouble_with(app_name):
         raise Invalid(f"No group can be called {app_name[:LONGEST]!r}: {trouble}.", hint=RENAME, field="app_name")
     title = body.title if body else ""
     group = Group(0, app_name, title or app_name, AddressType.AUTO, ())
-    group_id = await tools.db.tx(_adopt, group, tools.clock.now())
+    group_id = await tools.db.tx(_adopt, caller, group, tools.clock.now())
     response.headers["Location"] = f"/api/v1/groups/{group_id}"
     return await show_group(tools, group_id, response)
 
 
 def _executors(
-    connection: Connection, app_name: str | None, after: tuple[str, str] | None, limit: int
+    connection: Connection,
+    groups: Collection[int] | None,
+    app_name: str | None,
+    after: tuple[str, str] | None,
+    limit: int,
 ) -> tuple[list[ExecutorEntry], list[Doubt]]:
-    found = list_executors(connection, app_name, after=after, limit=limit, of_queues=True)
+    apps = None if groups is None else app_names(connection, groups)
+    found = list_executors(connection, app_name, after=after, limit=limit, of_queues=True, apps=apps)
     return found, list_doubts(connection)
 
 
@@ -219,9 +240,11 @@ def _seen_by(doubt: Doubt) -> ReachShown:
     )
 
 
-def _adopt(connection: Connection, group: Group, now: int) -> int:
+def _adopt(connection: Connection, caller: Caller, group: Group, now: int) -> int:
     if find_group(connection, group.app_name) is not None:
         raise Conflict(f"The executors of {group.app_name!r} have a group already.", hint="Use that one.")
     if not list_executors(connection, group.app_name, limit=1):
         raise NotFound("executor of app", group.app_name)
-    return define_group(connection, group, now)
+    group_id = define_group(connection, group, now)
+    tell_of_group(connection, caller, "group.adopt", get_group(connection, group_id), now)
+    return group_id

@@ -7,8 +7,8 @@ executors turn any other answer into a second, failed report. What became of eac
 others expect a text in the place of the payload.
 """
 
-import hmac
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -16,45 +16,68 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from orth.connections import known_caller
+from orth.coordinator.executor_access import Asked, not_its_app
+from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.facts import RefusalCause, RegistrationRefused
+from orth.coordinator.http.addresses import check_address
+from orth.coordinator.http.channel_scope import check_channel_use
 from orth.coordinator.http.channels import CHANNELS, VERBS
+from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.problems import reported, told
+from orth.coordinator.http.results import take_results
+from orth.coordinator.http.signed_paths import signed_path
 from orth.coordinator.http.tools import Tools
 from orth.domain.executions import FAILURE, SUCCESS
-from orth.errors import Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
-from orth.wire.dialects import PREFIXES, read_callback, read_registry, reads_verdicts, token_from, verdicts_payload
+from orth.errors import Forbidden, Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
+from orth.wire.dialects import PREFIXES, read_callback, read_registry, reads_verdicts, verdicts_payload
 from orth.wire.messages import RegistryRequest, Reply
+from orth.wire.signatures import RECEIVER_HEADER, BadSignature
 
-Answering = Callable[[Tools, Headers, bytes], Awaitable[object]]
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request of an executor that is let in."""
+
+    key: ExecutorKey
+    headers: Headers
+    body: bytes
+    address: str
 
 
-async def _registry(tools: Tools, _headers: Headers, body: bytes) -> object:
-    await tools.registrations.beat(_read_beat(body))
+Answering = Callable[[Tools, Call], Awaitable[object]]
+
+
+async def _registry(tools: Tools, call: Call) -> object:
+    await tools.registrations.beat(_read_beat(tools, call), call.key.key.id)
     return None
 
 
-async def _registry_remove(tools: Tools, _headers: Headers, body: bytes) -> object:
-    await tools.registrations.leave(_read_beat(body))
+async def _registry_remove(tools: Tools, call: Call) -> object:
+    await tools.registrations.leave(_read_beat(tools, call))
     return None
 
 
-def _read_beat(body: bytes) -> RegistryRequest:
-    request = read_registry(body)
+def _read_beat(tools: Tools, call: Call) -> RegistryRequest:
+    request = read_registry(call.body)
     if "," in request.registry_value:
         raise Invalid("The address has a comma, which ends an address in a list.", field="registryValue")
+    check_address(tools.settings.security, request.registry_value, "registryValue")
+    if not call.key.serves(request.registry_key):
+        raise not_its_app(call.key, request.registry_key)
     return request
 
 
-async def _callback(tools: Tools, headers: Headers, body: bytes) -> object:
-    verdicts = await tools.callbacks.take(read_callback(body))
-    return verdicts_payload(verdicts) if reads_verdicts(headers) else None
+async def _callback(tools: Tools, call: Call) -> object:
+    verdicts = await take_results(tools, call.key, call.address, read_callback(call.body))
+    return verdicts_payload(verdicts) if reads_verdicts(call.headers) else None
 
 
 def _channel_call(verb: str) -> Answering:
-    async def call(tools: Tools, _headers: Headers, body: bytes) -> object:
-        return await tools.door.verbs[verb](body)
+    async def use(tools: Tools, call: Call) -> object:
+        await check_channel_use(tools, call.key, verb, call.body)
+        return await tools.door.verbs[verb](call.body)
 
-    return call
+    return use
 
 
 _CALLS: dict[str, Answering] = {"registry": _registry, "registryRemove": _registry_remove, "callback": _callback}
@@ -63,7 +86,7 @@ _PATHS |= {f"{CHANNELS}/{verb}": _channel_call(verb) for verb in VERBS}
 
 
 _CAUSES: tuple[tuple[tuple[type[OrthError], ...], RefusalCause], ...] = (
-    ((Unauthenticated,), RefusalCause.TOKEN),
+    ((Unauthenticated, Forbidden), RefusalCause.TOKEN),
     ((Invalid, TooLarge), RefusalCause.MALFORMED),
     ((StoreUnavailable,), RefusalCause.STORE),
     ((TooBusy,), RefusalCause.BUSY),
@@ -90,30 +113,43 @@ def tell_refusal(tools: Tools, path: str, error: Exception) -> None:
         tools.events.emit(RegistrationRefused(cause))
 
 
-def _endpoint(call: Answering) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         tools: Tools = request.app.state.tools
         try:
-            _check_token(tools, token_from(request.headers))
-            known_caller(request.scope)
-            payload = await call(tools, request.headers, await request.body())
+            payload = await answer(tools, await _admitted(tools, request))
         except OrthError as error:
-            tell_refusal(tools, request.url.path, error)
+            await _tell(tools, request, error)
             message = f"{told(error)} {error.hint}" if error.hint else told(error)
-            return envelope(Reply(code=FAILURE, msg=message), error.status)
+            refused = envelope(Reply(code=FAILURE, msg=message), error.status)
+            refused.headers.update(error.headers if isinstance(error, BadSignature) else {})
+            return refused
         except Exception as bug:
             tell_refusal(tools, request.url.path, bug)
             return envelope(Reply(code=FAILURE, msg=reported(request.method, request.url.path, bug)), 500)
-        return envelope(Reply(code=SUCCESS, payload=payload))
+        answered = envelope(Reply(code=SUCCESS, payload=payload))
+        answered.headers[RECEIVER_HEADER] = tools.access.verifier.receiver  # ours see that signatures are understood
+        return answered
 
     return endpoint
 
 
-def _check_token(tools: Tools, token: str | None) -> None:
-    if token is None or not hmac.compare_digest(token.encode(), tools.access_token.encode()):
-        raise Unauthenticated(
-            "The access token is missing or wrong.", hint="Set ORTH_SECURITY__ACCESS_TOKEN to the cluster's."
-        )
+async def _admitted(tools: Tools, request: Request) -> Call:
+    body, address = await request.body(), client_address(request, tools.settings)
+    key = await tools.access.admit(Asked(request.method, signed_path(request.scope), request.headers, body))
+    known_caller(request.scope)
+    return Call(key, request.headers, body, address)
+
+
+async def _tell(tools: Tools, request: Request, error: OrthError) -> None:
+    """Tell whoever should know that a call was refused."""
+    path = request.url.path
+    tell_refusal(tools, path, error)
+    address = client_address(request, tools.settings)
+    if isinstance(error, Unauthenticated):
+        await tools.refusals.note_stranger(address, path)
+    elif isinstance(error, Forbidden):
+        await tools.refusals.note_forbidden(address, path, error.message)
 
 
 def envelope(reply: Reply, status: int = 200) -> Response:

@@ -5,15 +5,18 @@ from hashlib import sha256
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, field_validator, model_validator
 
 from orth.coordinator.defining import define_group, edit_group
-from orth.coordinator.http.auth import ToolsHere
+from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import AppName, Line, listed_address
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.http.versions import IfMatch, check_match
+from orth.domain.access import Permission
+from orth.domain.audit import Deed
 from orth.domain.jobs import AddressType, Group, GroupDialect
+from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.groups import delete_group, get_group, list_groups
 from orth.store.registry import announced_handlers
@@ -35,6 +38,9 @@ class GroupBody(BaseModel):
     address_type: AddressType = AddressType.AUTO
     address_list: list[str] = Field(default_factory=list, max_length=1000)
     dialect: GroupDialect = Field(GroupDialect.AUTO, description="How its executors are spoken to.")
+    scripts_allowed: StrictBool | None = Field(
+        None, description="Whether code of jobs may be written and run here; unsaid: as it is, and at first not."
+    )
 
     @field_validator("address_list", mode="before")
     @classmethod
@@ -57,14 +63,17 @@ class GroupBody(BaseModel):
             raise ValueError("address_list is filled by the registry when address_type is 0; set address_type to 1")
         return self
 
-    def group(self, group_id: int = 0) -> Group:
+    def group(self, stored: Group | None = None) -> Group:
+        """The group this describes: a new one, or ``stored`` with this written over it."""
+        unsaid = stored is not None and stored.scripts_allowed
         return Group(
-            group_id,
+            0 if stored is None else stored.id,
             self.app_name,
             self.title or self.app_name,
             self.address_type,
             tuple(self.address_list),
             self.dialect,
+            scripts_allowed=unsaid if self.scripts_allowed is None else self.scripts_allowed,
         )
 
 
@@ -75,6 +84,7 @@ class GroupShown(BaseModel):
     address_type: int
     address_list: list[str]
     dialect: str = Field(description="How its executors are spoken to.")
+    scripts_allowed: bool = Field(description="Whether code of jobs may be written and run here.")
     unreadable: str | None = Field(
         None, description="What of it this version does not know. Nothing is sent to its executors until it is written."
     )
@@ -99,42 +109,55 @@ class HandlerList(BaseModel):
     next_cursor: str | None = None
 
 
-@router.get("")
-async def groups(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[GroupShown]:
-    rows = await tools.db.read(list_groups, position(cursor) or 0, limit + 1)
+_ADMINISTRATORS = needs(Permission.ADMINISTER, everywhere=True)
+"""Whoever writes addresses decides where the executor token is sent, so a role in the group itself is not enough."""
+
+
+@router.get("", dependencies=[needs(Permission.VIEW)])
+async def groups(tools: ToolsHere, caller: CallerHere, limit: Limit = 50, cursor: Cursor = None) -> Page[GroupShown]:
+    """The groups the caller may see, in order of id."""
+    seen = caller.rights.groups(Permission.VIEW)
+    rows = await tools.db.read(list_groups, position(cursor) or 0, limit + 1, among=seen)
     return Page[GroupShown].model_validate(page(rows, limit, lambda group: group.id, _shown))
 
 
-@router.post("", status_code=201)
-async def create(body: GroupBody, tools: ToolsHere, response: Response) -> GroupShown:
-    group_id = await tools.db.tx(define_group, body.group(), tools.clock.now())
+@router.post("", status_code=201, dependencies=[_ADMINISTRATORS])
+async def create(body: GroupBody, tools: ToolsHere, caller: CallerHere, response: Response) -> GroupShown:
+    group_id = await tools.db.tx(_create, caller, body, tools.clock.now())
     response.headers["Location"] = f"/api/v1/groups/{group_id}"
     return await show_group(tools, group_id, response)
 
 
-@router.get("/{group_id}")
-async def group(group_id: GroupId, tools: ToolsHere, response: Response) -> GroupShown:
+@router.get("/{group_id}", dependencies=[needs(Permission.VIEW)])
+async def group(group_id: GroupId, tools: ToolsHere, caller: CallerHere, response: Response) -> GroupShown:
+    caller.check(Permission.VIEW, group_id, "group", group_id)
     return await show_group(tools, group_id, response)
 
 
-@router.get("/{group_id}/handlers")
-async def handlers(group_id: GroupId, tools: ToolsHere) -> HandlerList:
+@router.get("/{group_id}/handlers", dependencies=[needs(Permission.VIEW)])
+async def handlers(group_id: GroupId, tools: ToolsHere, caller: CallerHere) -> HandlerList:
     """The handlers the group's executors announced, with their parameters and suggested schedules."""
+    caller.check(Permission.VIEW, group_id, "group", group_id)
     found = await tools.db.read(_handlers, group_id)
     return HandlerList(items=[found[name] for name in sorted(found)])
 
 
-@router.put("/{group_id}")
+@router.put("/{group_id}", dependencies=[_ADMINISTRATORS])
 async def replace(
-    group_id: GroupId, body: GroupBody, tools: ToolsHere, response: Response, if_match: IfMatch = None
+    group_id: GroupId,
+    body: GroupBody,
+    tools: ToolsHere,
+    caller: CallerHere,
+    response: Response,
+    if_match: IfMatch = None,
 ) -> GroupShown:
-    await tools.db.tx(_edit, body.group(group_id), if_match, tools.clock.now())
+    await tools.db.tx(_edit, caller, group_id, body, if_match, tools.clock.now())
     return await show_group(tools, group_id, response)
 
 
-@router.delete("/{group_id}", status_code=204)
-async def delete(group_id: GroupId, tools: ToolsHere, if_match: IfMatch = None) -> None:
-    await tools.db.tx(_delete, group_id, if_match)
+@router.delete("/{group_id}", status_code=204, dependencies=[_ADMINISTRATORS])
+async def delete(group_id: GroupId, tools: ToolsHere, caller: CallerHere, if_match: IfMatch = None) -> None:
+    await tools.db.tx(_delete, caller, group_id, if_match, tools.clock.now())
 
 
 async def show_group(tools: Tools, group_id: int, response: Response) -> GroupShown:
@@ -146,21 +169,47 @@ async def show_group(tools: Tools, group_id: int, response: Response) -> GroupSh
 
 def _etag(group: Group) -> str:
     """A tag of what people write: the addresses an automatic group follows are not an edit."""
-    written = [group.title, int(group.address_type), group.dialect]
+    written = [group.title, int(group.address_type), group.dialect, group.scripts_allowed]
     written += [str(value) for _column, value in group.unknown]
     if group.address_type is AddressType.MANUAL:
         written += group.addresses
     return f'"{sha256(json.dumps(written).encode()).hexdigest()[:16]}"'
 
 
-def _edit(connection: Connection, group: Group, if_match: str | None, now: int) -> None:
-    check_match(if_match, _etag(get_group(connection, group.id)), f"Group {group.id}")
-    edit_group(connection, group, now)
+def _create(connection: Connection, caller: Caller, body: GroupBody, now: int) -> int:
+    group_id = define_group(connection, body.group(), now)
+    tell_of_group(connection, caller, "group.create", get_group(connection, group_id), now)
+    return group_id
 
 
-def _delete(connection: Connection, group_id: int, if_match: str | None) -> None:
-    check_match(if_match, _etag(get_group(connection, group_id)), f"Group {group_id}")
+def _edit(
+    connection: Connection, caller: Caller, group_id: int, body: GroupBody, if_match: str | None, now: int
+) -> None:
+    stored = get_group(connection, group_id)
+    check_match(if_match, _etag(stored), f"Group {group_id}")
+    edit_group(connection, body.group(stored), now)
+    before, after = _written(stored), _written(get_group(connection, group_id))
+    record(connection, caller.actor, Deed("group.update", "group", str(group_id), group_id, before, after), now)
+
+
+def _delete(connection: Connection, caller: Caller, group_id: int, if_match: str | None, now: int) -> None:
+    stored = get_group(connection, group_id)
+    check_match(if_match, _etag(stored), f"Group {group_id}")
     delete_group(connection, group_id)
+    record(connection, caller.actor, Deed("group.delete", "group", str(group_id), group_id, _written(stored)), now)
+
+
+def tell_of_group(connection: Connection, caller: Caller, action: str, group: Group, now: int) -> None:
+    """Tell the audit of a group that is new."""
+    record(connection, caller.actor, Deed(action, "group", str(group.id), group.id, after=_written(group)), now)
+
+
+def _written(group: Group) -> dict[str, Any]:
+    """What people write: the addresses an automatic group follows are not an edit."""
+    shown = _shown(group)
+    if group.address_type is AddressType.AUTO:
+        del shown["address_list"]
+    return shown
 
 
 def _handlers(connection: Connection, group_id: int) -> dict[str, HandlerShown]:
@@ -184,6 +233,7 @@ def _shown(group: Group) -> dict[str, Any]:
         "address_type": int(group.address_type),
         "address_list": list(group.addresses),
         "dialect": group.dialect,
+        "scripts_allowed": group.scripts_allowed,
         "unreadable": group.unreadable or None,
         **{column: value for column, value in group.unknown if column == "dialect" or isinstance(value, int)},
     }

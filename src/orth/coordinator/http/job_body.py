@@ -19,6 +19,7 @@ from pydantic import (
 from orth.clock import iso
 from orth.coordinator.http.texts import Line, Prose
 from orth.domain.alarms import AlarmPolicy, mail_addresses
+from orth.domain.job_secrets import SECRET_NAME, SECRETS_LIMIT
 from orth.domain.jobs import (
     ALIASES,
     HIGHEST_PRIORITY,
@@ -37,6 +38,7 @@ from orth.domain.retries import CODES_LIMIT, LARGEST_CODE, LARGEST_MULTIPLIER, L
 from orth.domain.selectors import SELECTOR_LIMIT, parse_selector
 from orth.errors import Invalid
 from orth.store.jobs import UnreadableJob
+from orth.wire.messages import GLUE_SOURCE_LIMIT
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -61,6 +63,7 @@ Misfire = Annotated[MisfireStrategy, BeforeValidator(_by_alias)]
 Route = Annotated[RouteStrategy, BeforeValidator(_by_alias)]
 Block = Annotated[BlockStrategy, BeforeValidator(_by_alias)]
 Glue = Annotated[GlueType, BeforeValidator(_by_alias)]
+SecretName = Annotated[str, Field(pattern=f"^{SECRET_NAME}$")]
 
 
 class RetryPolicyBody(BaseModel):
@@ -111,8 +114,17 @@ class JobBody(BaseModel):
     super_task_id: StrictInt = Field(
         0, ge=0, le=2**31 - 1, description="Id of a job whose handler this one runs; 0 or its own id: none."
     )
+    glue_type: Glue = Field(GlueType.BEAN, description="BEAN: a handler in the executor; else the kind of its code.")
+    glue_source: Prose | None = Field(
+        None,
+        max_length=GLUE_SOURCE_LIMIT,
+        description="Its code, unless it is BEAN; unsaid in an edit: as it is. Needs the permission script.",
+    )
+    glue_remark: Line | None = Field(
+        None, max_length=128, description="About this version of the code; code that is new needs 4 to 100 characters."
+    )
     executor_handler: Line = Field(
-        "", max_length=255, validate_default=True, description="Must be said unless a super task has one."
+        "", max_length=255, validate_default=True, description="Must be said of BEAN unless a super task has one."
     )
     executor_param: Prose = Field("", max_length=PARAM_LIMIT)
     executor_block_strategy: Block = BlockStrategy.SERIAL_EXECUTION
@@ -125,7 +137,6 @@ class JobBody(BaseModel):
     lost_after: StrictInt = Field(
         0, ge=0, le=7 * 86_400, description="Seconds after which it is lost when its executor is; 0 = the setting."
     )
-    glue_type: Glue = GlueType.BEAN
     child_jobid: list[StrictInt] = Field(
         default_factory=list,
         max_length=_CHILDREN,
@@ -136,6 +147,11 @@ class JobBody(BaseModel):
     )
     child_per_shard: StrictBool = Field(
         False, description="Of a broadcast: trigger them for each shard that succeeded, not once when all have."
+    )
+    secrets: list[SecretName] = Field(
+        default_factory=list,
+        max_length=SECRETS_LIMIT,
+        description="Names of secrets whose values its executions get; see /api/v1/secrets. Not with a queue.",
     )
     alarm_email: Line = Field("", max_length=255, description="Who is told when it fails, with commas between.")
     alarm_policy: dict[str, Any] | None = Field(
@@ -160,6 +176,13 @@ class JobBody(BaseModel):
             raise ValueError("must be empty with a label_selector: whoever takes from a queue chooses, not the job")
         return value
 
+    @field_validator("secrets")
+    @classmethod
+    def _secrets_not_queued(cls, value: list[str], info: ValidationInfo) -> list[str]:
+        if value and info.data.get("executor_queue"):
+            raise ValueError("must be empty with an executor_queue: a queue keeps what is put into it, readable")
+        return list(dict.fromkeys(value))
+
     @field_validator("alarm_email")
     @classmethod
     def _mail_addresses(cls, value: str) -> str:
@@ -179,7 +202,8 @@ class JobBody(BaseModel):
     @field_validator("executor_handler")
     @classmethod
     def _handler_named(cls, value: str, info: ValidationInfo) -> str:
-        if not value and not info.data.get("super_task_id"):
+        bean = info.data.get("glue_type", GlueType.BEAN) is GlueType.BEAN
+        if not value and bean and not info.data.get("super_task_id"):
             raise ValueError("must name a handler, unless super_task_id names a job that has one")
         return value
 
@@ -200,11 +224,11 @@ class JobBody(BaseModel):
             raise ValueError("must be ids of jobs")
         return list(dict.fromkeys(value))
 
-    @field_validator("glue_type")
+    @field_validator("glue_source")
     @classmethod
-    def _functions_only(cls, value: GlueType) -> GlueType:
-        if value is not GlueType.BEAN:
-            raise ValueError(f"{value} is not available in this version; use BEAN, a handler in the executor")
+    def _of_code(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value and info.data.get("glue_type") is GlueType.BEAN:
+            raise ValueError("must be empty for BEAN, which is a handler in the executor")
         return value
 
     def job(self, default_timezone: str) -> Job:
@@ -212,16 +236,22 @@ class JobBody(BaseModel):
         values = {**self.model_dump(), "timezone": self.timezone or default_timezone}
         values["alarm_policy"] = None if self.alarm_policy is None else json.dumps(self.alarm_policy)
         values["retry_policy"] = None if self.retry_policy is None else policy_of(values["retry_policy"])
+        values |= {"glue_source": self.glue_source or "", "glue_remark": self.glue_remark or ""}
+        values["secrets"] = tuple(self.secrets)
         return Job(id=0, child_job_ids=tuple(values.pop("child_jobid")), **values)
 
     def edited(self, job: Job) -> Job:
         """``job`` with this written over it."""
         written = self.job(job.timezone)
+        unsaid = self.glue_source is None and self.glue_type is job.glue_type
+        source = job.glue_source if unsaid else written.glue_source
+        same = (self.glue_type, source) == (job.glue_type, job.glue_source)
         return replace(
             written,
             id=job.id,
             version=job.version,
-            glue_source=job.glue_source,
+            glue_source=source,
+            glue_remark=job.glue_remark if same else written.glue_remark,
             glue_updatetime=job.glue_updatetime,
             trigger_status=job.trigger_status,
             trigger_last_time=job.trigger_last_time,
@@ -259,9 +289,12 @@ class JobShown(BaseModel):
     retry_policy: RetryPolicyBody | None
     lost_after: int
     glue_type: GlueType
+    glue_source: str | None = Field(description="Its code; null in lists.")
+    glue_remark: str
     child_jobid: list[int]
     child_param: ChildParam
     child_per_shard: bool
+    secrets: list[str]
     alarm_email: str
     alarm_policy: dict[str, Any] | None
     trigger_status: int
@@ -289,6 +322,11 @@ def shown(job: Job) -> dict[str, Any]:
     return _values(job, JobShown) | _standing(job)
 
 
+def listed(job: Job) -> dict[str, Any]:
+    """As lists show it: without its code."""
+    return shown(job) | {"glue_source": None}
+
+
 def unreadable_shown(job: UnreadableJob) -> dict[str, Any]:
     return asdict(job) | _standing(job) | {"unreadable": job.reason}
 
@@ -302,8 +340,8 @@ def _standing(job: Job | UnreadableJob) -> dict[str, Any]:
 
 
 def body_of(job: Job) -> dict[str, Any]:
-    """The writable fields of ``job``, for patching."""
-    return _values(job, JobBody)
+    """The writable fields of ``job``, for patching; its code stays unless it is said."""
+    return _values(job, JobBody) | {"glue_source": None, "glue_remark": None}
 
 
 def _values(job: Job, model: type[BaseModel]) -> dict[str, Any]:

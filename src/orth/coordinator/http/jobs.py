@@ -1,7 +1,8 @@
 """Jobs: define, edit, start, stop, trigger, and ask when they fire next."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -10,20 +11,36 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from orth.clock import iso
-from orth.coordinator.defining import define, edit, remove_job, start_job, stop_job, trigger_once, with_schedule
+from orth.coordinator.broadcasts import Avoid
+from orth.coordinator.defining import remove_job, start_job, stop_job, trigger_once, with_schedule
 from orth.coordinator.facts import ExecutionsOpened
-from orth.coordinator.http.auth import ToolsHere
-from orth.coordinator.http.job_body import JobBody, JobShown, UnreadableShown, body_of, shown, unreadable_shown
+from orth.coordinator.http.callers import Caller, CallerHere, needs
+from orth.coordinator.http.job_body import (
+    JobBody,
+    JobShown,
+    UnreadableShown,
+    body_of,
+    listed,
+    shown,
+    unreadable_shown,
+)
+from orth.coordinator.http.object_checks import check_held_job, check_job, check_mentions
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Prose
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.http.versions import IfMatch, check_match
+from orth.coordinator.http.writers import writer_of
+from orth.coordinator.scripting import define_with_code, edit_with_code
 from orth.coordinator.triggering import Request as TriggerRequest
+from orth.domain.access import Permission, narrowed
+from orth.domain.audit import Deed
 from orth.domain.jobs import Job, TriggerCause
 from orth.domain.nodes import normal_address
+from orth.domain.schedules import Schedule
+from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.fires import list_fires
-from orth.store.jobs import UnreadableJob, check_exists, get_job, hold_job, list_jobs
+from orth.store.jobs import UnreadableJob, get_job, hold_job, list_jobs
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
@@ -80,88 +97,97 @@ class FireShown(BaseModel):
     job_version: int
 
 
-@router.get("")
+@router.get("", dependencies=[needs(Permission.VIEW)])
 async def jobs(
     tools: ToolsHere,
+    caller: CallerHere,
     limit: Limit = 50,
     cursor: Cursor = None,
     job_group: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> Page[JobShown | UnreadableShown]:
     """Jobs in order of id. One that this version cannot read has ``unreadable``, which says why."""
-    rows = await tools.db.read(list_jobs, position(cursor) or 0, limit + 1, job_group)
+    group, groups = narrowed(job_group, caller.rights.groups(Permission.VIEW))
+    rows = await tools.db.read(list_jobs, position(cursor) or 0, limit + 1, group, groups=groups)
     return Page[JobShown | UnreadableShown].model_validate(page(rows, limit, lambda job: job.id, _listed))
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, dependencies=[needs(Permission.EDIT)])
 async def create(
-    body: JobBody, tools: ToolsHere, response: Response, allow_unknown_handler: AllowUnknown = False
+    body: JobBody,
+    tools: ToolsHere,
+    caller: CallerHere,
+    response: Response,
+    allow_unknown_handler: AllowUnknown = False,
 ) -> JobShown:
     job = body.job(tools.settings.coordinator.default_timezone)
-    job_id = await tools.db.tx(define, job, tools.clock.now(), allow_unknown_handler)
+    job_id = await tools.db.tx(_create, tools, caller, job, allow_unknown_handler)
     response.headers["Location"] = f"/api/v1/jobs/{job_id}"
-    return await _show(tools, job_id, response)
+    return await _show(tools, caller, job_id, response)
 
 
-@router.get("/{job_id}")
-async def job(job_id: JobId, tools: ToolsHere, response: Response) -> JobShown:
-    return await _show(tools, job_id, response)
+@router.get("/{job_id}", dependencies=[needs(Permission.VIEW)])
+async def job(job_id: JobId, tools: ToolsHere, caller: CallerHere, response: Response) -> JobShown:
+    return await _show(tools, caller, job_id, response)
 
 
-@router.put("/{job_id}")
+@router.put("/{job_id}", dependencies=[needs(Permission.EDIT)])
 async def put(
     job_id: JobId,
     body: JobBody,
     tools: ToolsHere,
+    caller: CallerHere,
     response: Response,
     if_match: IfMatch = None,
     allow_unknown_handler: AllowUnknown = False,
 ) -> JobShown:
-    await tools.db.tx(_edit, job_id, body.edited, if_match, tools.clock.now(), allow_unknown_handler)
+    await tools.db.tx(_edit, tools, caller, job_id, body.edited, if_match, allow_unknown_handler)
     _wake(tools)
-    return await _show(tools, job_id, response)
+    return await _show(tools, caller, job_id, response)
 
 
-@router.patch("/{job_id}")
+@router.patch("/{job_id}", dependencies=[needs(Permission.EDIT)])
 async def patch(
     job_id: JobId,
     changes: Annotated[dict[str, Any], Body()],
     tools: ToolsHere,
+    caller: CallerHere,
     response: Response,
     if_match: IfMatch = None,
     allow_unknown_handler: AllowUnknown = False,
 ) -> JobShown:
     """Change the fields that are named and leave the others."""
     patched = partial(_patched, changes=changes)
-    await tools.db.tx(_edit, job_id, patched, if_match, tools.clock.now(), allow_unknown_handler)
+    await tools.db.tx(_edit, tools, caller, job_id, patched, if_match, allow_unknown_handler)
     _wake(tools)
-    return await _show(tools, job_id, response)
+    return await _show(tools, caller, job_id, response)
 
 
-@router.delete("/{job_id}", status_code=204)
-async def delete(job_id: JobId, tools: ToolsHere, if_match: IfMatch = None) -> None:
-    await tools.db.tx(_delete, job_id, if_match, tools.clock.now())
+@router.delete("/{job_id}", status_code=204, dependencies=[needs(Permission.EDIT)])
+async def delete(job_id: JobId, tools: ToolsHere, caller: CallerHere, if_match: IfMatch = None) -> None:
+    await tools.db.tx(_delete, caller, job_id, if_match, tools.clock.now())
 
 
-@router.post("/{job_id}/start")
-async def start(job_id: JobId, tools: ToolsHere, response: Response) -> JobShown:
+@router.post("/{job_id}/start", dependencies=[needs(Permission.OPERATE)])
+async def start(job_id: JobId, tools: ToolsHere, caller: CallerHere, response: Response) -> JobShown:
     """Let the job fire by its schedule. Starting a started job changes nothing."""
-    await tools.db.tx(start_job, job_id, tools.clock.now())
+    await tools.db.tx(_start, caller, job_id, tools.clock.now())
     _wake(tools)
-    return await _show(tools, job_id, response)
+    return await _show(tools, caller, job_id, response)
 
 
-@router.post("/{job_id}/stop")
-async def stop(job_id: JobId, tools: ToolsHere, response: Response) -> JobShown:
+@router.post("/{job_id}/stop", dependencies=[needs(Permission.OPERATE)])
+async def stop(job_id: JobId, tools: ToolsHere, caller: CallerHere, response: Response) -> JobShown:
     """Plan no further fires and take back what is not due yet. What has begun goes on."""
-    await tools.db.tx(stop_job, job_id, tools.clock.now())
+    await tools.db.tx(_stop, caller, job_id, tools.clock.now())
     _wake(tools)
-    return await _show(tools, job_id, response)
+    return await _show(tools, caller, job_id, response)
 
 
-@router.post("/{job_id}/trigger", status_code=202)
+@router.post("/{job_id}/trigger", status_code=202, dependencies=[needs(Permission.OPERATE)])
 async def trigger(
     job_id: JobId,
     tools: ToolsHere,
+    caller: CallerHere,
     body: TriggerBody | None = None,
     idempotency_key: IdempotencyKey = None,
     orth_client: Client = None,
@@ -176,7 +202,7 @@ async def trigger(
         body.executor_param,
         tuple(body.address_list),
     )
-    ids, new = await tools.db.tx(trigger_once, job_id, asked, tools.clock.now(), tools.reach.avoid)
+    ids, new = await tools.db.tx(_trigger, caller, job_id, asked, tools.clock.now(), tools.reach.avoid)
     if new:
         tools.events.emit(ExecutionsOpened(asked.cause, len(ids)))
     for loop in tools.dispatching:
@@ -184,10 +210,12 @@ async def trigger(
     return Triggered(execution_ids=ids)
 
 
-@router.get("/{job_id}/next")
-async def next_fires(job_id: JobId, tools: ToolsHere, n: Annotated[int, Query(ge=1, le=100)] = 10) -> NextFires:
+@router.get("/{job_id}/next", dependencies=[needs(Permission.VIEW)])
+async def next_fires(
+    job_id: JobId, tools: ToolsHere, caller: CallerHere, n: Annotated[int, Query(ge=1, le=100)] = 10
+) -> NextFires:
     """The next ``n`` fires of the schedule, whether or not the job is started."""
-    job, schedule = await tools.db.read(with_schedule, job_id)
+    job, schedule = await tools.db.read(_with_schedule, caller, job_id)
     items: list[dict[str, str | None]] = []
     fire = schedule.next_after(tools.clock.now())
     while fire is not None and len(items) < n:
@@ -198,10 +226,12 @@ async def next_fires(job_id: JobId, tools: ToolsHere, n: Annotated[int, Query(ge
     return NextFires(timezone=job.timezone, items=items)
 
 
-@router.get("/{job_id}/fires")
-async def fires(job_id: JobId, tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[FireShown]:
+@router.get("/{job_id}/fires", dependencies=[needs(Permission.VIEW)])
+async def fires(
+    job_id: JobId, tools: ToolsHere, caller: CallerHere, limit: Limit = 50, cursor: Cursor = None
+) -> Page[FireShown]:
     """What was decided about past fires, newest first."""
-    await tools.db.read(check_exists, job_id)
+    await tools.db.read(check_job, caller, Permission.VIEW, job_id)
     rows = await tools.db.read(list_fires, job_id, limit + 1, position(cursor))
     return Page[FireShown].model_validate(
         page(
@@ -226,11 +256,11 @@ def cause_of(client: str | None) -> TriggerCause:
 
 
 def _listed(job: Job | UnreadableJob) -> dict[str, Any]:
-    return unreadable_shown(job) if isinstance(job, UnreadableJob) else shown(job)
+    return unreadable_shown(job) if isinstance(job, UnreadableJob) else listed(job)
 
 
-async def _show(tools: Tools, job_id: int, response: Response) -> JobShown:
-    stored = await tools.db.read(get_job, job_id)
+async def _show(tools: Tools, caller: Caller, job_id: int, response: Response) -> JobShown:
+    stored = await tools.db.read(_get, caller, job_id)
     response.headers["ETag"] = _etag(stored)
     return JobShown(**shown(stored))
 
@@ -251,20 +281,85 @@ def _patched(job: Job, changes: dict[str, Any]) -> Job:
         raise RequestValidationError(error.errors()) from None
 
 
+def _get(connection: Connection, caller: Caller, job_id: int) -> Job:
+    check_job(connection, caller, Permission.VIEW, job_id)
+    return get_job(connection, job_id)
+
+
+def _with_schedule(connection: Connection, caller: Caller, job_id: int) -> tuple[Job, Schedule]:
+    check_job(connection, caller, Permission.VIEW, job_id)
+    return with_schedule(connection, job_id)
+
+
+def _create(connection: Connection, tools: Tools, caller: Caller, job: Job, allow_unknown_handler: bool) -> int:
+    caller.check(Permission.EDIT, job.job_group, "group", job.job_group)
+    check_mentions(connection, caller, job)
+    now = tools.clock.now()
+    job_id = define_with_code(connection, job, writer_of(caller, tools), now, allow_unknown_handler)
+    _tell(connection, caller, "job.create", replace(job, id=job_id), now, after=body_of(job))
+    return job_id
+
+
 def _edit(
     connection: Connection,
+    tools: Tools,
+    caller: Caller,
     job_id: int,
     edited: Callable[[Job], Job],
     if_match: str | None,
-    now: int,
     allow_unknown_handler: bool,
 ) -> None:
     """Read, change and write in one transaction: nobody's edit in between is lost."""
+    check_held_job(connection, caller, Permission.EDIT, job_id)
     stored = hold_job(connection, job_id)
     check_match(if_match, _etag(stored), f"Job {job_id}")
-    edit(connection, stored, edited(stored), now, allow_unknown_handler)
+    written = edited(stored)
+    caller.check(Permission.EDIT, written.job_group, "group", written.job_group)  # it may be moved there
+    check_mentions(connection, caller, written, stored)
+    writer, now = writer_of(caller, tools), tools.clock.now()
+    edit_with_code(connection, stored, written, writer, now, allow_unknown_handler=allow_unknown_handler)
+    _tell(connection, caller, "job.update", written, now, before=body_of(stored), after=body_of(written))
 
 
-def _delete(connection: Connection, job_id: int, if_match: str | None, now: int) -> None:
-    check_match(if_match, _etag(hold_job(connection, job_id)), f"Job {job_id}")
+def _delete(connection: Connection, caller: Caller, job_id: int, if_match: str | None, now: int) -> None:
+    check_held_job(connection, caller, Permission.EDIT, job_id)
+    stored = hold_job(connection, job_id)
+    check_match(if_match, _etag(stored), f"Job {job_id}")
     remove_job(connection, job_id, now)
+    _tell(connection, caller, "job.delete", stored, now, before=body_of(stored))
+
+
+def _start(connection: Connection, caller: Caller, job_id: int, now: int) -> None:
+    check_held_job(connection, caller, Permission.OPERATE, job_id)
+    stored = hold_job(connection, job_id)
+    start_job(connection, job_id, now)
+    if not stored.trigger_status:
+        _tell(connection, caller, "job.start", stored, now)
+
+
+def _stop(connection: Connection, caller: Caller, job_id: int, now: int) -> None:
+    check_held_job(connection, caller, Permission.OPERATE, job_id)
+    stored = hold_job(connection, job_id)
+    stop_job(connection, job_id, now)
+    if stored.trigger_status:
+        _tell(connection, caller, "job.stop", stored, now)
+
+
+def _trigger(
+    connection: Connection, caller: Caller, job_id: int, asked: TriggerRequest, now: int, avoid: Avoid
+) -> tuple[list[int], bool]:
+    check_job(connection, caller, Permission.OPERATE, job_id)
+    ids, new = trigger_once(connection, job_id, asked, now, avoid)
+    if new:
+        after: dict[str, object] = {"executions": ids}
+        if asked.param is not None:
+            after["executor_param"] = asked.param
+        if asked.addresses:
+            after["address_list"] = list(asked.addresses)
+        _tell(connection, caller, "job.trigger", get_job(connection, job_id), now, after=after)
+    return ids, new
+
+
+def _tell(connection: Connection, caller: Caller, action: str, job: Job, now: int, **told: Mapping[str, object]) -> None:
+    """Tell the audit. Code has entries of its own, with the difference."""
+    record(connection, caller.actor, Deed(action, "job", str(job.id), job.job_group, **told), now)

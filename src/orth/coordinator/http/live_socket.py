@@ -4,8 +4,9 @@ Each message is ``{"type", "data", "seq", "at"}``. Who comes back with ``?since=
 it missed first; when that is no longer kept, a snapshot of everything comes in its place, as it does on request. Beats
 are no events.
 
-A caller shows its credential in ``Authorization``, as the subprotocol ``orth.bearer.<token>``, or in its first message.
-Never in the address: those end up in logs. The socket lives as long as the credential; a new one may be sent over it.
+A caller shows its credential in ``Authorization``, as the subprotocol ``orth.bearer.<token>``, as the cookie of a
+browser's session, or in its first message. Never in the address: those end up in logs. The socket lives as long as the
+credential; a new one may be sent over it.
 """
 
 import asyncio
@@ -17,14 +18,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
-from orth.coordinator.http.auth import caller_with
+from orth.coordinator.http.callers import Caller
+from orth.coordinator.http.cookies import session_cookie
+from orth.coordinator.http.credentials import caller_of, caller_with
 from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.problems import problem, problem_of, told
 from orth.coordinator.http.services import EXECUTORS, shows_access_token
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.services.facts import Drop, ListenerDropped
 from orth.coordinator.services.feed import Listener, TooSlow
-from orth.errors import InvalidMessage, OrthError, Unauthenticated
+from orth.domain.access import Permission
+from orth.domain.tokens import API_PREFIX
+from orth.errors import Forbidden, InvalidMessage, OrthError, Unauthenticated
 from orth.socket_guard import break_off
 from orth.wire.dialects import token_from
 from orth.wire.strict_json import read_json
@@ -46,6 +51,7 @@ _TOKEN_LIMIT = 5_000
 _POLICY = 1008
 _TRY_AGAIN = 1013
 _UNAUTHENTICATED = 4401
+_FORBIDDEN = 4403
 _INT64_MAX = 2**63 - 1
 
 
@@ -59,10 +65,17 @@ class _Over(Exception):
 
 @dataclass(slots=True)
 class _Session:
-    """Whom a socket belongs to."""
+    """Whom a socket belongs to: somebody signed in, or, with the access token, nobody in particular.
 
-    username: str
-    token: str
+    Without a token, it was opened with the cookie of a browser.
+    """
+
+    token: str | None
+    caller: Caller | None = None
+
+    @property
+    def username(self) -> str:
+        return EXECUTORS if self.caller is None else self.caller.name
 
 
 @dataclass(slots=True)
@@ -87,7 +100,7 @@ async def live(websocket: WebSocket, since: Annotated[int | None, Query(ge=0, le
         _refuse_tokens_in_query(websocket)
         check_origin(websocket, tools.settings)
         shown = _shown(websocket)
-        session = None if shown is None else await _session(tools, shown)
+        session = await _first_session(tools, websocket, shown)
         tools.places.take(known=session is not None)
     except OrthError as error:
         await websocket.send_denial_response(problem_of(error))
@@ -130,7 +143,7 @@ async def _serve(websocket: WebSocket, tools: Tools, session: _Session, listener
         await _until_over(
             _sending(websocket, tools, listener),
             _hearing(websocket, tools, listener, session),
-            _checking(tools, session),
+            _checking(websocket, tools, session),
         )
     except _Over as over:
         if over.drop is not None:
@@ -181,28 +194,34 @@ async def _hearing(websocket: WebSocket, tools: Tools, listener: Listener, sessi
         if said.get("type") == "snapshot":
             listener.ask_snapshot()
         elif said.get("type") == "auth":
-            renewed = await _authenticated(tools, said)
-            session.username, session.token = renewed.username, renewed.token
+            renewed = await _authenticated(websocket, tools, said)
+            session.token, session.caller = renewed.token, renewed.caller
         else:
             raise _Over(_POLICY, 'What is understood here is {"type": "snapshot"} and {"type": "auth", "token": …}.')
 
 
-async def _checking(tools: Tools, session: _Session) -> None:
-    """See again and again whether the credential is good."""
+async def _checking(websocket: WebSocket, tools: Tools, session: _Session) -> None:
+    """See again and again whether the credential is good, and at once when its session ends here."""
     checks = 0
     while True:
-        await tools.clock.sleep_unless(asyncio.Event(), _CHECK_EVERY)
-        checks += 1
-        try:
-            if shows_access_token(tools, session.token):
-                continue
-            tools.signing.read(session.token, "access")
-            if checks % _ASK_STORE_EVERY == 0:
-                await caller_with(tools, session.token)
-        except Unauthenticated as error:
-            raise _Over(_UNAUTHENTICATED, error.message, Drop.SESSION) from None
-        except OrthError:
-            continue  # the database is away: the session was good a moment ago
+        caller = session.caller
+        with tools.held.held(None if caller is None else caller.session_id) as over:
+            await tools.clock.sleep_unless(over, _CHECK_EVERY)
+            checks += 1
+            try:
+                await tools.held.look(tools.db, tools.clock)
+                if session.caller is not caller:
+                    continue  # another credential was sent meanwhile
+                if over.is_set() or checks % _ASK_STORE_EVERY == 0:
+                    session.caller = await _caller(websocket, tools, session.token)
+                elif session.token is not None and not _lasts(tools, session.token):
+                    tools.signing.read_access(session.token)
+            except Unauthenticated as error:
+                raise _Over(_UNAUTHENTICATED, error.message, Drop.SESSION) from None
+            except Forbidden as error:
+                raise _Over(_FORBIDDEN, error.message, Drop.SESSION) from None
+            except OrthError:
+                continue  # the database is away: the session was good a moment ago
 
 
 # --- credentials
@@ -228,28 +247,50 @@ def _agreed(offered: Sequence[str]) -> str | None:
     return _PROTOCOL if _PROTOCOL in offered else next((one for one in offered if one.startswith(_BEARER)), None)
 
 
-async def _session(tools: Tools, token: str) -> _Session:
-    if shows_access_token(tools, token):
-        return _Session(EXECUTORS, token)
-    return _Session((await caller_with(tools, token)).username, token)
+def _lasts(tools: Tools, token: str) -> bool:
+    """Whether only the database knows when a credential ends, if it does."""
+    return shows_access_token(tools, token) or token.startswith(API_PREFIX)
+
+
+async def _first_session(tools: Tools, websocket: WebSocket, shown: str | None) -> _Session | None:
+    """Whose socket it is by what came with the request; None when nothing did."""
+    if shown is None and session_cookie(websocket, tools.settings) is None:
+        return None
+    return await _session(websocket, tools, shown)
+
+
+async def _session(websocket: WebSocket, tools: Tools, token: str | None) -> _Session:
+    return _Session(token, await _caller(websocket, tools, token))
+
+
+async def _caller(websocket: WebSocket, tools: Tools, token: str | None) -> Caller | None:
+    """Who shows this token, or, without one, the cookie; None for the access token."""
+    if token is not None and shows_access_token(tools, token):
+        return None
+    read = caller_of(tools, websocket) if token is None else caller_with(tools, token, websocket)
+    caller = await read
+    caller.check(Permission.VIEW, None, "", "")  # services belong to no group
+    return caller
 
 
 async def _introduced(websocket: WebSocket, tools: Tools) -> _Session:
     """Whoever says who it is in its first message, and soon."""
     with suppress(TimeoutError):
         async with asyncio.timeout(AUTH_WITHIN):
-            return await _authenticated(tools, await _heard(websocket))
+            return await _authenticated(websocket, tools, await _heard(websocket))
     raise _Over(_UNAUTHENTICATED, 'Nobody may listen without a credential: send {"type": "auth", "token": …} first.')
 
 
-async def _authenticated(tools: Tools, said: dict[str, Any]) -> _Session:
+async def _authenticated(websocket: WebSocket, tools: Tools, said: dict[str, Any]) -> _Session:
     token = said.get("token")
     if said.get("type") != "auth" or not isinstance(token, str) or len(token) > _TOKEN_LIMIT:
         raise _Over(_UNAUTHENTICATED, 'Send {"type": "auth", "token": …} first.')
     try:
-        return await _session(tools, token)
+        return await _session(websocket, tools, token)
     except Unauthenticated as error:
         raise _Over(_UNAUTHENTICATED, error.message, Drop.SESSION) from None
+    except Forbidden as error:
+        raise _Over(_FORBIDDEN, error.message, Drop.SESSION) from None
 
 
 async def _heard(websocket: WebSocket) -> dict[str, Any]:

@@ -4,13 +4,15 @@ Both tell the same, in JSON: ``lines`` with their numbers, ``trouble`` while the
 execution is over and every line was sent, ``closed`` when the stream ends before that. The id of an event is the number
 of its last line; whoever comes back with it in ``Last-Event-ID`` goes on with the next.
 
-A stream lives as long as the session it was opened with: that is looked at again and again.
+A stream lives as long as the session it was opened with, and as its user may see the execution: that is looked at again
+and again.
 """
 
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, WebSocket
@@ -18,15 +20,17 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from orth.coordinator.http.auth import BearerHere, Caller, CallerHere, ToolsHere, caller_with, signed_in
-from orth.coordinator.http.logs import ExecutionId, FromLine
+from orth.coordinator.http.callers import Caller, CallerHere, caller_of, needs
+from orth.coordinator.http.credentials import caller_with
+from orth.coordinator.http.logs import ExecutionId, FromLine, source_for
 from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.problems import problem_of
 from orth.coordinator.http.sending import STALLED_AFTER, Departed, patiently
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.logs.following import Beat, Over, Stopping, Told, Trouble
 from orth.coordinator.logs.pages import Lines
-from orth.errors import OrthError, Unauthenticated
+from orth.domain.access import Permission
+from orth.errors import Forbidden, NotFound, OrthError, Unauthenticated
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
 sockets = APIRouter(prefix="/api/v1/executions", tags=["executions"])
@@ -43,29 +47,39 @@ Name = str
 Check = Callable[[], Awaitable[object]]
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What a stream hangs on: a session, and what that may see."""
+
+    session_id: str | None
+    check: Check
+
+
 class SessionEnded(Exception):
     """The session the stream was opened with is over."""
 
 
-@router.get("/{execution_id}/log/stream", include_in_schema=False)  # it ends when the execution does: not for a client
-async def stream(  # that was made from the document and waits for the whole answer
+# It ends when the execution does: not for a client that was made from the document and waits for the whole answer.
+@router.get("/{execution_id}/log/stream", include_in_schema=False, dependencies=[needs(Permission.VIEW)])
+async def stream(
     execution_id: ExecutionId,
     request: Request,
     tools: ToolsHere,
-    shown: BearerHere,
     caller: CallerHere,
     from_line: FromLine = 1,
     last_event_id: Annotated[str | None, Header(max_length=20, pattern=r"^[0-9]{0,10}$")] = None,
 ) -> StreamingResponse:
     """The log as server-sent events."""
-    await tools.logs.source(execution_id)
-    tools.live_logs.enter(caller.username)
+    source = await source_for(tools, caller, execution_id)
+    tools.live_logs.enter(caller.name)
     begin = min(int(last_event_id) + 1, 2**31 - 1) if last_event_id else from_line
 
     async def check() -> object:
-        return await signed_in(tools, shown, request)
+        now = await caller_of(tools, request)
+        now.check(Permission.VIEW, source.execution.job_group, "execution", execution_id)
+        return now
 
-    return EventStream(_events(tools, execution_id, begin, check), tools, caller.username)
+    return EventStream(_events(tools, execution_id, begin, Hold(caller.session_id, check)), tools, caller.name)
 
 
 class EventStream(StreamingResponse):
@@ -92,47 +106,76 @@ async def socket(websocket: WebSocket, execution_id: ExecutionId, from_line: Fro
     tools: Tools = websocket.app.state.tools
     try:
         check_origin(websocket, tools.settings)
-        token = _token(websocket)
-        caller: Caller = await caller_with(tools, token)
-        await tools.logs.source(execution_id)
-        tools.live_logs.enter(caller.username)
+        caller = await _caller(tools, websocket)
+        source = await source_for(tools, caller, execution_id)
+        tools.live_logs.enter(caller.name)
     except OrthError as error:
         await websocket.send_denial_response(problem_of(error))
         return
+
+    async def check() -> object:
+        now = await _caller(tools, websocket)
+        now.check(Permission.VIEW, source.execution.job_group, "execution", execution_id)
+        return now
+
     try:
         offered = websocket.scope.get("subprotocols", [])
         await websocket.accept(subprotocol=_PROTOCOL if _PROTOCOL in offered else None)
-        told = _told(tools, execution_id, from_line, lambda: caller_with(tools, token))
+        told = _told(tools, execution_id, from_line, Hold(caller.session_id, check))
         async with aclosing(told):
             await _unless_left(websocket, _send_all(websocket, told))
     finally:
-        tools.live_logs.leave(caller.username)
+        tools.live_logs.leave(caller.name)
 
 
-async def _told(tools: Tools, execution_id: int, from_line: int, check: Check) -> AsyncGenerator[Told, None]:
+async def _told(tools: Tools, execution_id: int, from_line: int, hold: Hold) -> AsyncGenerator[Told, None]:
     """What a watcher is told, as long as the session is good."""
     checked = tools.clock.monotonic()
-    async with aclosing(tools.live_logs.watch(execution_id, from_line)) as telling:
-        async for told in telling:
-            if tools.clock.monotonic() - checked >= _CHECK_EVERY:
-                checked = tools.clock.monotonic()
-                await _check_session(check)
-            yield told
+    watching = tools.live_logs.watch(execution_id, from_line)
+    with tools.held.held(hold.session_id) as over:
+        async with aclosing(_unless_over(watching, over)) as telling:
+            async for told in telling:
+                if tools.clock.monotonic() - checked >= _CHECK_EVERY:
+                    checked = tools.clock.monotonic()
+                    await _check_session(hold.check)
+                yield told
+
+
+async def _unless_over(watching: AsyncGenerator[Told, None], over: asyncio.Event) -> AsyncGenerator[Told, None]:
+    """What is told, until the session ends: then nothing more, whatever is being waited for."""
+    ended = asyncio.ensure_future(over.wait())
+    try:
+        async with aclosing(watching):
+            while True:
+                coming = asyncio.ensure_future(anext(watching, None))
+                try:
+                    await asyncio.wait((coming, ended), return_when=asyncio.FIRST_COMPLETED)
+                    if ended.done():
+                        raise SessionEnded
+                    told = coming.result()
+                finally:
+                    coming.cancel()
+                    await asyncio.wait((coming,))
+                if told is None:
+                    return
+                yield told
+    finally:
+        ended.cancel()
 
 
 async def _check_session(check: Check) -> None:
     try:
         await check()
-    except Unauthenticated:
+    except (Unauthenticated, Forbidden, NotFound):
         raise SessionEnded from None
     except OrthError:
         return  # the database is away: the session was good a moment ago
 
 
-async def _events(tools: Tools, execution_id: int, from_line: int, check: Check) -> AsyncGenerator[bytes, None]:
+async def _events(tools: Tools, execution_id: int, from_line: int, hold: Hold) -> AsyncGenerator[bytes, None]:
     yield b"retry: 1000\n\n"
     try:
-        async with aclosing(_told(tools, execution_id, from_line, check)) as telling:
+        async with aclosing(_told(tools, execution_id, from_line, hold)) as telling:
             async for told in telling:
                 yield _event(told)
     except SessionEnded:
@@ -198,15 +241,9 @@ async def _unless_left(websocket: WebSocket, sending: Awaitable[None]) -> None:
         await asyncio.wait((work, hearing))
 
 
-def _token(websocket: WebSocket) -> str:
-    """The access token: in ``Authorization``, or, as browsers can only send that, as a subprotocol."""
-    scheme, _, token = websocket.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and token.strip():
-        return token.strip()
+async def _caller(tools: Tools, websocket: WebSocket) -> Caller:
+    """Who opened the socket. The access token may come as a subprotocol: pages can send no header."""
     for offered in websocket.scope.get("subprotocols", []):
-        if offered.startswith(_BEARER):
-            return str(offered.removeprefix(_BEARER))
-    raise Unauthenticated(
-        "This needs a signed-in caller.",
-        hint=f"Send Authorization: Bearer …, or the subprotocols {_PROTOCOL} and {_BEARER}….",
-    )
+        if offered.startswith(_BEARER) and "authorization" not in websocket.headers:
+            return await caller_with(tools, str(offered.removeprefix(_BEARER)), websocket)
+    return await caller_of(tools, websocket)

@@ -5,18 +5,22 @@ to guess about, and always as data.
 """
 
 from collections.abc import AsyncIterator
-from typing import Annotated
+from datetime import timedelta
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.types import Receive, Scope, Send
 
-from orth.coordinator.http.auth import CallerHere, ToolsHere
+from orth.coordinator.http.callers import Caller, CallerHere, needs
+from orth.coordinator.http.instants import shown_instant
 from orth.coordinator.http.sending import Departed, patiently
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.logs.expressions import expression, literal
 from orth.coordinator.logs.reading import TAIL_LIMIT, Page, Source
+from orth.domain.access import Permission
+from orth.domain.nodes import normal_address
 from orth.errors import OrthError
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
@@ -54,10 +58,26 @@ class SearchShown(BaseModel):
     end: bool
 
 
-@router.get("/{execution_id}/log")
+class LogPlace(BaseModel):
+    """Where a log is, so that somebody who finds none learns why. Of an archived copy with gaps ``archived`` is
+    ``part``: its beginning and its last lines.
+    """
+
+    executor_address: str | None = Field(description="Who wrote it; null when nobody had the execution.")
+    executor_seen: str | None = Field(description="The last beat of that executor; null when it has left.")
+    archived: Literal["no", "part", "whole"]
+    archived_at: str | None
+    archiving: bool = Field(description="Whether logs are archived at all.")
+    kept_until: str | None = Field(
+        description="From then on it may have been removed; null while the execution is open."
+    )
+
+
+@router.get("/{execution_id}/log", dependencies=[needs(Permission.VIEW)])
 async def log(
     execution_id: ExecutionId,
     tools: ToolsHere,
+    caller: CallerHere,
     from_line: FromLine = 1,
     limit: Annotated[int, Query(ge=1, le=1000, description="Lines, at most.")] = 1000,
     tail: Annotated[
@@ -65,7 +85,7 @@ async def log(
     ] = None,
 ) -> LogShown:
     """A page of the execution's log, read from its executor or from the archive."""
-    source = await tools.logs.source(execution_id)
+    source = await source_for(tools, caller, execution_id)
     if tail is not None:
         return _shown(await tools.logs.tail(source, tail))
     page = await tools.logs.page(source, from_line)
@@ -75,10 +95,29 @@ async def log(
     return _shown(page)
 
 
-@router.get("/{execution_id}/log/search")
+@router.get("/{execution_id}/log/place", dependencies=[needs(Permission.VIEW)])
+async def place(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -> LogPlace:
+    """Where the log of an execution is, and for how long. Nobody is asked for it."""
+    source = await source_for(tools, caller, execution_id)
+    kept, ended = source.archived, source.execution.handle_time
+    address = source.execution.executor_address
+    there = tools.roster.at(normal_address(address)) if address else None
+    bound = tools.settings.logs.retention // timedelta(milliseconds=1)
+    return LogPlace(
+        executor_address=address,
+        executor_seen=shown_instant(there.last_beat) if there else None,
+        archived="no" if kept is None else "whole" if kept.complete else "part",
+        archived_at=None if kept is None else shown_instant(kept.stored_at),
+        archiving=tools.settings.logs.archive != "none",
+        kept_until=None if ended is None else shown_instant(ended + bound),
+    )
+
+
+@router.get("/{execution_id}/log/search", dependencies=[needs(Permission.VIEW)])
 async def search(
     execution_id: ExecutionId,
     tools: ToolsHere,
+    caller: CallerHere,
     q: Annotated[str, Query(min_length=1, max_length=500, description="What to look for.")],
     regex: Annotated[bool, Query(description="Whether it is a regular expression.")] = False,
     ignore_case: bool = False,
@@ -86,7 +125,7 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=1000, description="Lines that fit, at most.")] = 100,
 ) -> SearchShown:
     """The lines that say something. A search that takes long stops early and says where."""
-    source = await tools.logs.source(execution_id)
+    source = await source_for(tools, caller, execution_id)
     wanted = (expression if regex else literal)(q, ignore_case=ignore_case)
     found = await tools.searches.search(source, wanted, from_line, limit)
     hits = [LineFound(line=hit.line, text=hit.text, offset=hit.offset, cut=hit.cut) for hit in found.hits]
@@ -95,15 +134,23 @@ async def search(
 
 @router.get(
     "/{execution_id}/log/download",
+    dependencies=[needs(Permission.VIEW)],
     response_class=StreamingResponse,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def download(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -> StreamingResponse:
     """The whole log as a file, as far as it is written."""
-    source = await tools.logs.source(execution_id)
+    source = await source_for(tools, caller, execution_id)
     first = await tools.logs.page(source, 1)
-    tools.live_logs.enter(caller.username)
-    return Download(_text(tools, source, first), tools, caller.username, f"execution-{execution_id}.log")
+    tools.live_logs.enter(caller.name)
+    return Download(_text(tools, source, first), tools, caller.name, f"execution-{execution_id}.log")
+
+
+async def source_for(tools: Tools, caller: Caller, execution_id: int) -> Source:
+    """Where the log of an execution is, if the caller may see it."""
+    source = await tools.logs.source(execution_id)
+    caller.check(Permission.VIEW, source.execution.job_group, "execution", execution_id)
+    return source
 
 
 class Download(StreamingResponse):

@@ -1,4 +1,4 @@
-"""``GET /metrics``, and who may read it: whoever has the cluster's access token or is signed in.
+"""``GET /metrics``, and who may read it: whoever has the cluster's access token or is signed in and may see everything.
 
 Nobody else, with one exception. A coordinator that listens on loopback alone is a small site on one machine, and a
 scraper beside it needs no credential. It has to be beside it: a request that a proxy passed on, or that a browser was
@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from orth.coordinator.http.auth import BearerHere, ToolsHere, signed_in
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.callers import BearerHere, signed_in
+from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.metrics import CONTENT_TYPE
+from orth.domain.access import Permission
 from orth.settings import Address
 from orth.wire.dialects import token_from
 
@@ -28,7 +29,8 @@ async def may_read(tools: ToolsHere, shown: BearerHere, request: Request) -> Non
         return
     if not _shows_something(request) and _is_beside_us(tools, request):
         return
-    await signed_in(tools, shown, request)
+    caller = await signed_in(tools, request, shown)
+    caller.check(Permission.VIEW, None, "", "")
 
 
 @router.get("/metrics", include_in_schema=False)

@@ -1,7 +1,7 @@
-"""Pages of which sites may open sockets here.
+"""Pages of which sites may open sockets here, sign in, and change things with a browser's cookie.
 
-A browser lets any page open a socket to anybody, and only says which page it was. Callers that are no browsers say
-nothing, and have a credential to show all the same.
+A browser lets any page ask for that, and only says which page it was. Callers that are no browsers say nothing, and
+have a credential to show all the same.
 """
 
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ def check_origin(connection: HTTPConnection, settings: Settings) -> None:
     own = {connection.headers.get("host", "").lower(), _netloc(console.base_url or "")} - {"", None}
     if _netloc(origin) not in own and origin.lower() not in listed:
         raise Forbidden(
-            "This page may not open a socket here: it is of another origin.", hint="Add its origin to console.origins."
+            "This page may not do that here: it is of another origin.", hint="Add its origin to console.origins."
         )
 
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from orth.errors import InvalidSchedule, OrthError, StoreUnavailable, TooBusy, Unauthenticated, Unavailable
+from orth.wire.signatures import BadSignature
 
 log = logging.getLogger("orth.http")
 
@@ -72,8 +73,10 @@ def problem_of(error: OrthError) -> JSONResponse:
     answer = problem(error.status, error.kind, told(error), hint=error.hint, errors=errors)
     if isinstance(error, Unauthenticated):
         answer.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, BadSignature):
+        answer.headers.update(error.headers)
     if isinstance(error, Unavailable | TooBusy):
-        answer.headers["Retry-After"] = "5"
+        answer.headers["Retry-After"] = str(error.retry_after)
     return answer
 
 

@@ -3,8 +3,10 @@
 Any coordinator answers for all of them. Members are in camel case and statuses are words, as services of other makes
 expect them. Who is not known is answered 404, so that it registers again at once.
 
-Services show the cluster's access token, people their session; without either nothing is told. Of people only an
-administrator may speak for a service: executors send the access token to every orchestrator that is listed.
+Services prove the cluster's access token, people show their session; without either nothing is told. Executors with the
+token of their group see the coordinators and speak for themselves. Services belong to no
+group, so people must be allowed to see everything. Of people only an administrator may speak for a service: executors
+send the access token to every orchestrator that is listed.
 """
 
 import hmac
@@ -18,41 +20,84 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from orth.connections import known_caller
-from orth.coordinator.http.auth import BearerHere, ToolsHere, signed_in
+from orth.coordinator.executor_access import Asked
+from orth.coordinator.executor_keys import ExecutorKey
+from orth.coordinator.http.addresses import check_address
+from orth.coordinator.http.callers import BearerHere, signed_in
+from orth.coordinator.http.client_addresses import client_address
+from orth.coordinator.http.signed_paths import signed_path
 from orth.coordinator.http.texts import Line
-from orth.coordinator.http.tools import Tools
+from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.domain.access import Permission
 from orth.domain.services import Failing, Service, ServiceKind, ServiceStatus, UnknownStatus, read_status
-from orth.errors import Forbidden, Invalid, NotFound, TooLarge, Unauthenticated
+from orth.errors import Forbidden, Invalid, NotFound, TooLarge
 from orth.store.service_events import as_shown
-from orth.store.services import list_services
+from orth.store.services import list_services, service_name
 from orth.wire.dialects import TOKEN_HEADERS, token_from
 from orth.wire.messages import ADDRESS_LIMIT, checked_address
+from orth.wire.signatures import SIGNATURE_HEADER
+from orth.wire.strict_json import read_json
 
 BODY_LIMIT = 16 * 1024
 SEQ_HEADER = "ORTH-SEQ"
+_AGENTS = "/api/agents"
 _ID = re.compile(r"[0-9a-f]{32}")
-ADMINISTRATOR = "admin"
 EXECUTORS = "executors"
-"""Whoever shows the access token: it is the same for all of them."""
+"""Whoever shows the access token that all of them share."""
 
 
 async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> str:
     """Who calls, or 401. A credential that was shown has to be good."""
-    token = token_from(request.headers)
-    if token is not None and shows_access_token(tools, token):
+    if await _is_machine(tools, request):
+        key = await _machine(tools, request)
         known_caller(request.scope)
-        return EXECUTORS
-    if any(name in request.headers for name in TOKEN_HEADERS):
-        raise Unauthenticated(
-            "The access token is missing or wrong.", hint="Set ORTH_SECURITY__ACCESS_TOKEN to the cluster's."
-        )
-    caller = await signed_in(tools, shown, request)
-    if request.method != "GET" and caller.role != ADMINISTRATOR:
+        return key.name
+    caller = await signed_in(tools, request, shown)
+    if request.method == "GET":
+        caller.check(Permission.VIEW, None, "", "")
+    elif not caller.rights.allows(Permission.ADMINISTER):
         raise Forbidden(
             "Only services themselves and administrators may say who is there.",
             hint="Sign in as an administrator, or show the cluster's access token.",
         )
-    return caller.username
+    return caller.name
+
+
+async def _is_machine(tools: Tools, request: Request) -> bool:
+    """Whether it has the credential of a service. A bearer may be anybody's: if it is a service's, that is seen."""
+    if SIGNATURE_HEADER in request.headers or any(name in request.headers for name in TOKEN_HEADERS):
+        return True
+    token = token_from(request.headers)
+    return token is not None and await tools.access.keys.shown(token) is not None
+
+
+async def _machine(tools: Tools, request: Request) -> ExecutorKey:
+    asked = Asked(request.method, signed_path(request.scope), request.headers, await request.body())
+    speaks_for_agent = request.method == "POST" and _route(request).startswith(_AGENTS)
+    key = await tools.access.admit(asked, for_executor=speaks_for_agent)
+    if key.app_names is not None and not await _is_own(tools, key, request):
+        reason = f"The token {key.name!r} may not do this: it is of one group's executors."
+        await tools.refusals.note_forbidden(client_address(request, tools.settings), request.scope["path"], reason)
+        raise Forbidden(reason)
+    return key
+
+
+async def _is_own(tools: Tools, key: ExecutorKey, request: Request) -> bool:
+    """What a group's executors need: to see the coordinators, and to speak for themselves."""
+    route = _route(request)
+    if request.method == "GET":
+        return route == "/api/orchestrators"
+    if route == f"{_AGENTS}/register":
+        said = read_json(await request.body(), BODY_LIMIT)
+        return isinstance(said, dict) and key.serves(str(said.get("name")))
+    service_id = str(request.path_params.get("service_id", ""))
+    name = await tools.db.read(service_name, ServiceKind.AGENT, service_id) if route.startswith(_AGENTS) else None
+    # Who is not known is answered 404, so that it registers again.
+    return route.startswith(_AGENTS) and (name is None or key.serves(name))
+
+
+def _route(request: Request) -> str:
+    return str(getattr(request.scope.get("route"), "path", ""))
 
 
 def shows_access_token(tools: Tools, text: str) -> bool:
@@ -215,6 +260,7 @@ async def _register(
         url = checked_address(said.url.strip())
     except Invalid as error:
         raise Invalid(error.message, hint=error.hint, field="url") from None
+    check_address(tools.settings.security, url, "url")
     incarnation, name = said.incarnation or None, said.name or None
     return Registered(
         id=await tools.registrar.register(

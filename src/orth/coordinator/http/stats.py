@@ -1,6 +1,7 @@
 """Statistics: how executions ended, over time and for one job, and how many are open.
 
 All of it comes from counts by the hour, so a span is made of whole hours: the one in which it begins counts as a whole.
+Only what the caller may see is counted.
 """
 
 from collections.abc import Mapping
@@ -11,13 +12,15 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
 from orth.clock import iso
-from orth.coordinator.http.auth import ToolsHere
+from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.instants import instant
+from orth.coordinator.http.object_checks import check_job
+from orth.coordinator.http.tools import ToolsHere
+from orth.domain.access import Permission
 from orth.domain.executions import OPEN_PHASES, UNSENT_PHASES, Phase, Status
 from orth.errors import Invalid
 from orth.store.daily_reports import DAY
 from orth.store.database import Connection
-from orth.store.jobs import check_exists
 from orth.store.statistics import HOUR, Count, Span, counts_by_status, counts_by_time, open_counts
 
 router = APIRouter(prefix="/api/v1", tags=["stats"])
@@ -93,17 +96,18 @@ class JobStatsShown(StatsShown):
     days: list[BucketShown]
 
 
-@router.get("/stats")
-async def stats(tools: ToolsHere, since: _Instant = None, job_group: _Id = None) -> StatsShown:
+@router.get("/stats", dependencies=[needs(Permission.VIEW)])
+async def stats(tools: ToolsHere, caller: CallerHere, since: _Instant = None, job_group: _Id = None) -> StatsShown:
     """How executions ended since then (24 hours unless said), of all jobs or those of a group."""
     now = tools.clock.now()
     span = Span(since=_start(since or "24h", now, HOUR), until=now + 1, job_group=job_group)
-    return StatsShown(**await tools.db.read(_stats, span))
+    return StatsShown(**await tools.db.read(_stats, span.within(caller.rights.groups(Permission.VIEW))))
 
 
-@router.get("/stats/histogram")
+@router.get("/stats/histogram", dependencies=[needs(Permission.VIEW)])
 async def histogram(
     tools: ToolsHere,
+    caller: CallerHere,
     since: _Instant = None,
     until: _Instant = None,
     bucket: Bucket = Bucket.HOUR,
@@ -120,20 +124,22 @@ async def histogram(
         hint = "Ask for days, or for a shorter span."
         raise Invalid(f"That would be more than {BUCKETS_LIMIT} parts.", hint=hint, field="since")
     span = Span(since=start, until=end, job_id=job_id, job_group=job_group)
-    found = await tools.db.read(counts_by_time, span, bucket.ms)
+    seen = caller.rights.groups(Permission.VIEW)
+    found = await tools.db.read(counts_by_time, span.within(seen), bucket.ms)
     return HistogramShown(bucket=bucket, items=_buckets(found, span, bucket.ms))
 
 
-@router.get("/jobs/{job_id}/stats")
+@router.get("/jobs/{job_id}/stats", dependencies=[needs(Permission.VIEW)])
 async def job_stats(
     job_id: Annotated[int, Path(ge=1, le=2**31 - 1)],
     tools: ToolsHere,
+    caller: CallerHere,
     days: Annotated[int, Query(ge=1, le=400, description="Today and so many days before, less one.")] = 7,
 ) -> JobStatsShown:
     """How the executions of a job ended in the last days."""
     now = tools.clock.now()
     span = Span(since=now - now % DAY - (days - 1) * DAY, until=now + 1, job_id=job_id)
-    return JobStatsShown(**await tools.db.read(_job_stats, span))
+    return JobStatsShown(**await tools.db.read(_job_stats, caller, span))
 
 
 def _stats(connection: Connection, span: Span) -> dict[str, object]:
@@ -149,13 +155,13 @@ def _stats(connection: Connection, span: Span) -> dict[str, object]:
         "success_rate": succeeded / total if total else None,
         "mean_ms": ran.total_ms // ran.executions if ran.executions else None,
         "longest_ms": ran.longest_ms if ran.executions else None,
-        "open": _open(open_counts(connection, job_id=span.job_id, job_group=span.job_group)),
+        "open": _open(open_counts(connection, job_id=span.job_id, job_group=span.job_group, groups=span.groups)),
     }
 
 
-def _job_stats(connection: Connection, span: Span) -> dict[str, object]:
+def _job_stats(connection: Connection, caller: Caller, span: Span) -> dict[str, object]:
     assert span.job_id is not None
-    check_exists(connection, span.job_id)
+    check_job(connection, caller, Permission.VIEW, span.job_id)
     days = _buckets(counts_by_time(connection, span, DAY), span, DAY)
     return _stats(connection, span) | {"job_id": span.job_id, "days": days}
 

@@ -1,17 +1,20 @@
 """What the resources work with, handed to the application once."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from orth.clock import Clock
 from orth.cluster.election import Election
 from orth.cluster.membership import Membership
 from orth.coordinator.alarming.senders import Senders
 from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.executor_access import ExecutorAccess, Refusals
 from orth.coordinator.http.channels import ChannelDoor
+from orth.coordinator.http.rates import Buckets
 from orth.coordinator.logs.following import LiveLogs
 from orth.coordinator.logs.reading import LogReading
 from orth.coordinator.logs.searching import Searches
@@ -21,16 +24,19 @@ from orth.coordinator.progress import ProgressReading
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Registrations
 from orth.coordinator.roster import Roster
+from orth.coordinator.sealing import Sealing
 from orth.coordinator.services.feed import Feed
 from orth.coordinator.services.places import Places
 from orth.coordinator.services.registrar import Registrar
 from orth.coordinator.signing import Signing
+from orth.coordinator.signing_in.held import HeldSessions
+from orth.coordinator.signing_in.issuer import Issuer
 from orth.errors import TooBusy
 from orth.events import Events
 from orth.loop import Loop
 from orth.settings import Settings
 from orth.store.database import Database
-from orth.store.users import User
+from orth.store.sessions import SignedIn
 from orth.wire.executor_calls import ExecutorLink
 
 
@@ -61,23 +67,27 @@ class Gate:
         self._places.release()
 
 
-class RememberedUsers:
+class RememberedSessions:
     """Who signed-in callers were when the database was last asked, for the minutes in which it cannot be."""
 
     def __init__(self, *, seconds: float = 300.0, limit: int = 1000) -> None:
         self._seconds = seconds
         self._limit = limit
-        self._users: dict[str, tuple[User, float]] = {}
+        self._found: dict[str, tuple[SignedIn, float]] = {}
 
-    def note(self, user: User, now: float) -> None:
-        self._users.pop(user.username, None)
-        self._users[user.username] = (user, now)
-        if len(self._users) > self._limit:
-            del self._users[next(iter(self._users))]
+    def note(self, signed_in: SignedIn, now: float) -> None:
+        self._found.pop(signed_in.session.id, None)
+        self._found[signed_in.session.id] = (signed_in, now)
+        if len(self._found) > self._limit:
+            del self._found[next(iter(self._found))]
 
-    def find(self, username: str, now: float) -> User | None:
-        user, seen = self._users.get(username, (None, now))
-        return user if now - seen < self._seconds else None
+    def find(self, session_id: str, now: float) -> SignedIn | None:
+        signed_in, seen = self._found.get(session_id, (None, now))
+        return signed_in if now - seen < self._seconds else None
+
+    def forget(self, session_ids: Iterable[str]) -> None:
+        for session_id in session_ids:
+            self._found.pop(session_id, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +128,25 @@ class Tools:
     feed: Feed
     places: Places
     """Room for listeners of the feed."""
+    sealing: Sealing
+    access: ExecutorAccess
+    """Who is let in as an executor."""
+    refusals: Refusals
+    callers: Buckets
+    """How often each caller may ask."""
+    strangers: Buckets
+    """How often they may who are nobody we know, by address."""
     logins: Gate = field(default_factory=Gate)
-    users: RememberedUsers = field(default_factory=RememberedUsers)
+    remembered: RememberedSessions = field(default_factory=RememberedSessions)
+    held: HeldSessions = field(default_factory=HeldSessions)
+    """Sessions that sockets and streams hang on."""
+    issuer: Issuer = field(default_factory=Issuer)
+    """Whom people may sign in through."""
 
 
 def tools_of(request: Request) -> Tools:
     tools: Tools = request.app.state.tools
     return tools
+
+
+ToolsHere = Annotated[Tools, Depends(tools_of)]

@@ -1,0 +1,44 @@
+// Errors as the API tells them (RFC 9457): what is wrong, what to do next, and which field it is about.
+
+import type { components } from '@/api/schema';
+
+export type ProblemBody = components['schemas']['Problem'];
+
+export class Problem extends Error {
+  readonly status: number;
+  readonly kind: string;
+  readonly hint: string | undefined;
+  readonly errors: NonNullable<ProblemBody['errors']>;
+
+  constructor(body: ProblemBody) {
+    super(body.detail);
+    this.name = 'Problem';
+    this.status = body.status;
+    this.kind = body.type.replace('urn:orth:problem:', '');
+    this.hint = body.hint ?? undefined;
+    this.errors = body.errors ?? [];
+  }
+}
+
+/** The problem an answer is; also when a proxy answered in the server's place, with something else. */
+export function problemOf(status: number, statusText: string, body: unknown): Problem {
+  if (isProblem(body)) return new Problem(body);
+  return new Problem({
+    type: 'urn:orth:problem:unreadable',
+    title: 'Unreadable',
+    status,
+    detail: `${status} ${statusText}`.trim(),
+  });
+}
+
+function isProblem(body: unknown): body is ProblemBody {
+  return typeof body === 'object' && body !== null && 'detail' in body && 'type' in body && 'status' in body;
+}
+
+/** The server could not be asked at all. */
+export class Unreachable extends Error {
+  constructor() {
+    super('Unreachable');
+    this.name = 'Unreachable';
+  }
+}

@@ -1,0 +1,100 @@
+// Who is signed in and what they may do. Only what is allowed is offered; the server decides all the same.
+
+import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { useCallback } from 'react';
+import { type Answered, api, got, rememberCsrfToken } from '@/api/client';
+import { problemOf } from '@/api/problem';
+import type { BrowserSession, Role } from '@/api/types';
+
+export type Permission = 'view' | 'operate' | 'edit' | 'script' | 'administer';
+
+const GRANTED: Record<Role, readonly Permission[]> = {
+  viewer: ['view'],
+  operator: ['view', 'operate'],
+  editor: ['view', 'operate', 'edit', 'script'],
+  admin: ['view', 'operate', 'edit', 'script', 'administer'],
+};
+
+export interface Rights {
+  everywhere: Role | null;
+  inGroups: Record<string, Role>;
+}
+
+/** Whether somebody may do it in a group; without one, to what belongs to no group. */
+export function allows(rights: Rights, permission: Permission, group?: number): boolean {
+  if (rights.everywhere && GRANTED[rights.everywhere].includes(permission)) return true;
+  const role = group === undefined ? undefined : rights.inGroups[String(group)];
+  return role !== undefined && GRANTED[role].includes(permission);
+}
+
+export function allowsSomewhere(rights: Rights, permission: Permission): boolean {
+  const groups = Object.keys(rights.inGroups).map(Number);
+  return allows(rights, permission) || groups.some((group) => allows(rights, permission, group));
+}
+
+export interface Session {
+  name: string;
+  rights: Rights;
+}
+
+function sessionOf({ username, csrf_token, rights }: BrowserSession): Session {
+  rememberCsrfToken(csrf_token);
+  return { name: username, rights: { everywhere: rights.everywhere, inGroups: rights.in_groups } };
+}
+
+/** The session, or null when nobody is signed in. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: async (): Promise<Session | null> => {
+    const { data, error, response } = await api.GET('/api/v1/auth/session');
+    if (response.status === 401) return null;
+    if (data) return sessionOf(data);
+    throw problemOf(response.status, response.statusText, error);
+  },
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+/** How people may sign in here. */
+export const waysQuery = queryOptions({
+  queryKey: ['session', 'ways'],
+  queryFn: () => got(api.GET('/api/v1/auth/ways')),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+export function useSession(): Session | null | undefined {
+  return useQuery(sessionQuery).data;
+}
+
+/** A test of rights for the person who is signed in. */
+export function useMay(): (permission: Permission, group?: number) => boolean {
+  const session = useSession();
+  return useCallback(
+    (permission: Permission, group?: number) => !!session && allows(session.rights, permission, group),
+    [session],
+  );
+}
+
+export async function signIn(queries: QueryClient, username: string, password: string): Promise<void> {
+  const me = await signedInBy(api.POST('/api/v1/auth/session', { body: { username, password } }));
+  queries.setQueryData(sessionQuery.queryKey, sessionOf(me));
+}
+
+/** Sign in by the one-time link that a first start or `orth login --link` printed. */
+export async function signInByLink(queries: QueryClient, token: string): Promise<void> {
+  const me = await signedInBy(api.POST('/api/v1/auth/link', { body: { token } }));
+  queries.setQueryData(sessionQuery.queryKey, sessionOf(me));
+}
+
+export async function signOut(queries: QueryClient): Promise<void> {
+  await got(api.POST('/api/v1/auth/logout'));
+  rememberCsrfToken(null);
+  queries.setQueryData(sessionQuery.queryKey, null);
+  queries.removeQueries({ predicate: (one) => one.queryKey[0] !== sessionQuery.queryKey[0] });
+}
+
+/** A refusal here is a wrong password, not a session that ended: nobody is sent to the page they are on. */
+async function signedInBy(asking: Promise<Answered<BrowserSession>>): Promise<BrowserSession> {
+  const { data, error, response } = await asking;
+  if (data) return data;
+  throw problemOf(response.status, response.statusText, error);
+}

@@ -1,0 +1,24 @@
+// The nouns of the API under short names.
+
+import type { components, operations } from '@/api/schema';
+
+type Schemas = components['schemas'];
+
+export type BrowserSession = Schemas['BrowserSession'];
+export type Role = Schemas['Role'];
+export type Execution = Schemas['ExecutionShown'];
+export type ExecutionDetail = Schemas['ExecutionDetail'];
+export type ExecutionsPage = Schemas['ExecutionsPage'];
+export type Why = Schemas['WhyShown'];
+export type Status = Schemas['Status'];
+export type Group = Schemas['GroupShown'];
+export type Job = Schemas['JobShown'];
+export type Stats = Schemas['StatsShown'];
+export type Histogram = Schemas['HistogramShown'];
+export type HistogramPart = Schemas['BucketShown'];
+export type Overview = Schemas['OverviewShown'];
+export type Cluster = Schemas['ClusterShown'];
+export type ManyDone = Schemas['ManyDone'];
+export type Cause = NonNullable<
+  NonNullable<operations['executions_api_v1_executions_get']['parameters']['query']>['cause']
+>;

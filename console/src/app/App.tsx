@@ -1,0 +1,48 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import { App as AntdApp, ConfigProvider } from 'antd';
+import type { Locale } from 'antd/es/locale';
+import { Suspense, useEffect, useState } from 'react';
+import { RouterProvider } from 'react-router';
+import { usePreference } from '@/app/preferences';
+import { makeQueries } from '@/app/queries';
+import { makeRouter } from '@/app/router';
+import { Waiting } from '@/app/Waiting';
+import { speak } from '@/i18n/i18n';
+import type { Language } from '@/i18n/languages';
+import { antdTheme } from '@/theme/antd';
+import { useTheme } from '@/theme/useTheme';
+
+const queries = makeQueries();
+const router = makeRouter();
+
+/** Ant Design's own words, loaded with the language. */
+const LOCALES: Record<Language, () => Promise<{ default: Locale }>> = {
+  en: () => import('antd/es/locale/en_US'),
+  'zh-CN': () => import('antd/es/locale/zh_CN'),
+  fr: () => import('antd/es/locale/fr_FR'),
+};
+
+export function App({ nonce }: { nonce: string }) {
+  const theme = useTheme();
+  const [language] = usePreference('language');
+  const [locale, setLocale] = useState<Locale>();
+  useEffect(() => {
+    let current = true;
+    void speak(language);
+    void LOCALES[language]().then((loaded) => current && setLocale(loaded.default));
+    return () => {
+      current = false;
+    };
+  }, [language]);
+  return (
+    <ConfigProvider theme={antdTheme(theme)} csp={{ nonce }} {...(locale && { locale })}>
+      <AntdApp component={false}>
+        <QueryClientProvider client={queries}>
+          <Suspense fallback={<Waiting />}>
+            <RouterProvider router={router} />
+          </Suspense>
+        </QueryClientProvider>
+      </AntdApp>
+    </ConfigProvider>
+  );
+}

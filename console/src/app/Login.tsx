@@ -1,0 +1,106 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button, Form, Input } from 'antd';
+import { useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useLocation, useNavigate } from 'react-router';
+import { address } from '@/api/base';
+import { signIn, signInByLink, waysQuery } from '@/api/session';
+import { LanguageChoice, ThemeChoice } from '@/app/choices';
+import { Logo } from '@/app/Logo';
+import { CopyButton } from '@/parts/CopyButton';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import './login.css';
+
+const NEW_LINK = 'orth login --link';
+
+interface Arrived {
+  from?: string;
+  link?: string;
+}
+
+interface Credentials {
+  username: string;
+  password: string;
+}
+
+/** Sign in by password, or by the one-time link one came with. */
+export function Login() {
+  const { t } = useTranslation('login');
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { from = '/', link } = (useLocation().state ?? {}) as Arrived;
+  const single = useQuery(waysQuery).data?.ways.includes('oidc') ?? false;
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(link !== undefined);
+  const taken = useRef(false);
+
+  useEffect(() => {
+    document.title = `${t('title')} · Orth`;
+  }, [t]);
+
+  useEffect(() => {
+    if (!link || taken.current) return;
+    taken.current = true; // it works once
+    signInByLink(queries, link)
+      .then(() => navigate('/', { replace: true }))
+      .catch(setError)
+      .finally(() => setBusy(false));
+  }, [link, queries, navigate]);
+
+  async function submit({ username, password }: Credentials) {
+    setBusy(true);
+    setError(null);
+    try {
+      await signIn(queries, username, password);
+      await navigate(from, { replace: true });
+    } catch (reason) {
+      setError(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <div className="login">
+      <header className="login-choices">
+        <LanguageChoice />
+        <ThemeChoice />
+      </header>
+      <main className="login-card">
+        <div className="login-brand">
+          <Logo size={40} />
+          <div>
+            <h1>Orth</h1>
+            <p className="muted">{t('intro')}</p>
+          </div>
+        </div>
+        {busy && link && <p role="status">{t('byLink')}</p>}
+        {error !== null && <ProblemNotice error={error} />}
+        <Form<Credentials> layout="vertical" requiredMark={false} onFinish={submit} disabled={busy}>
+          <Form.Item name="username" label={t('username')} rules={[{ required: true, message: t('required') }]}>
+            <Input autoComplete="username" autoFocus maxLength={50} size="large" />
+          </Form.Item>
+          <Form.Item name="password" label={t('password')} rules={[{ required: true, message: t('required') }]}>
+            <Input.Password autoComplete="current-password" maxLength={1000} size="large" />
+          </Form.Item>
+          <Button type="primary" htmlType="submit" block size="large" loading={busy}>
+            {t('submit')}
+          </Button>
+        </Form>
+        {single && (
+          <Button block size="large" href={address(`/api/v1/auth/oidc/start?${new URLSearchParams({ next: from })}`)}>
+            {t('single')}
+          </Button>
+        )}
+        <section className="login-first">
+          <h2>{link && error !== null ? t('linkFailed') : t('firstTime')}</h2>
+          <p className="muted">{link && error !== null ? t('linkHint') : t('firstTimeHint')}</p>
+          <div className="snippet">
+            <pre>{NEW_LINK}</pre>
+            <CopyButton text={NEW_LINK} />
+          </div>
+        </section>
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { Button } from 'antd';
+import { useTranslation } from 'react-i18next';
+import { Link, useRouteError } from 'react-router';
+import { EmptyState } from '@/parts/EmptyState';
+
+/** A page that broke: the rest of the console goes on. */
+export function Fault() {
+  const { t } = useTranslation('common');
+  const error = useRouteError();
+  return (
+    <EmptyState
+      title={t('errors.title')}
+      action={
+        <Button type="primary" onClick={() => window.location.reload()}>
+          {t('errors.reload')}
+        </Button>
+      }
+    >
+      {error instanceof Error ? error.message : String(error)}
+    </EmptyState>
+  );
+}
+
+export function NotFound() {
+  const { t } = useTranslation('common');
+  return (
+    <EmptyState title={t('errors.notFoundTitle')} action={<Link to="/">{t('errors.home')}</Link>}>
+      {t('errors.notFound')}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LiveConnection, pauseAfter, SILENT_AFTER, type Surroundings } from '@/live/connection';
+
+/** What a browser's socket does, done by hand. */
+class Line {
+  onopen: (() => void) | null = null;
+  onmessage: ((event: { data: string }) => void) | null = null;
+  onclose: ((event: { code: number }) => void) | null = null;
+  closed = false;
+  close(): void {
+    this.closed = true;
+    this.onclose?.({ code: 1006 });
+  }
+}
+
+function site() {
+  const lines: Line[] = [];
+  const told: (readonly string[] | null)[] = [];
+  let refusals = 0;
+  const around: Surroundings = {
+    open: () => {
+      lines.push(new Line());
+      return lines.at(-1) as unknown as WebSocket;
+    },
+    now: () => Date.now(),
+    chance: () => 0,
+    changed: (subjects) => told.push(subjects),
+    refused: () => {
+      refusals += 1;
+    },
+  };
+  const connection = new LiveConnection(around);
+  return { connection, lines, told, refusals: () => refusals, last: () => lines.at(-1) as Line };
+}
+
+describe('the live connection', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('tells what changed, and nothing for a beat', () => {
+    const { connection, told, last } = site();
+    connection.start();
+    last().onopen?.();
+    last().onmessage?.({ data: '{"type":"beat"}' });
+    last().onmessage?.({ data: '{"type":"changed","subjects":["executions"]}' });
+    expect(connection.state).toEqual({ kind: 'live' });
+    expect(told).toEqual([['executions']]);
+  });
+
+  it('waits longer after each failure, and looks at everything once it is back', () => {
+    const { connection, lines, told, last } = site();
+    connection.start();
+    last().onopen?.();
+    last().onclose?.({ code: 1006 });
+    expect(connection.state).toEqual({ kind: 'waiting', retryAt: Date.now() + 1_000 });
+    vi.advanceTimersByTime(1_000);
+    expect(lines).toHaveLength(2);
+    last().onclose?.({ code: 1006 });
+    expect(connection.state).toEqual({ kind: 'waiting', retryAt: Date.now() + 2_000 });
+    connection.retryNow();
+    last().onopen?.();
+    expect(told).toEqual([null]);
+  });
+
+  it('takes silence for a cut line', () => {
+    const { connection, last } = site();
+    connection.start();
+    last().onopen?.();
+    vi.advanceTimersByTime(SILENT_AFTER);
+    expect(last().closed).toBe(true);
+    expect(connection.state.kind).toBe('waiting');
+  });
+
+  it('rests while paused or hidden, and catches up afterwards', () => {
+    const { connection, lines, told, last } = site();
+    connection.start();
+    last().onopen?.();
+    connection.pause(true);
+    expect([connection.state.kind, last().closed]).toEqual(['paused', true]);
+    connection.hide(true);
+    connection.hide(false);
+    expect(lines).toHaveLength(1);
+    connection.pause(false);
+    last().onopen?.();
+    expect(lines).toHaveLength(2);
+    expect(told).toEqual([null]);
+  });
+
+  it('does not come back with a session that is over', () => {
+    const { connection, lines, refusals, last } = site();
+    connection.start();
+    last().onopen?.();
+    last().onclose?.({ code: 4401 });
+    vi.advanceTimersByTime(120_000);
+    expect([refusals(), lines.length]).toEqual([1, 1]);
+  });
+
+  it('never waits longer than half a minute and a bit', () => {
+    expect(pauseAfter(1, 0)).toBe(1_000);
+    expect(pauseAfter(50, 1)).toBe(37_500);
+  });
+});

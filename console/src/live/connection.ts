@@ -1,0 +1,145 @@
+// The one live connection of a tab. It hears which subjects changed, comes back by itself when it is cut, and rests
+// while the tab is hidden or the person has paused it. Nothing in here knows React.
+
+export type LiveState =
+  | { kind: 'connecting' }
+  | { kind: 'live' }
+  | { kind: 'waiting'; retryAt: number }
+  | { kind: 'paused' }
+  | { kind: 'hidden' };
+
+export interface Surroundings {
+  open: () => WebSocket;
+  now: () => number;
+  /** The share of a pause that chance adds, so that a thousand tabs do not come back at once. */
+  chance: () => number;
+  /** Subjects to look at again; null: everything, for nobody knows what was missed. */
+  changed: (subjects: readonly string[] | null) => void;
+  /** The session is over: there is no use in coming back. */
+  refused: () => void;
+}
+
+export const SILENT_AFTER = 25_000;
+const FIRST_PAUSE = 1_000;
+const LONGEST_PAUSE = 30_000;
+const UNAUTHENTICATED = 4401;
+
+/** How long to wait before the attempt after `failures` that went wrong. */
+export function pauseAfter(failures: number, chance: number): number {
+  return Math.min(FIRST_PAUSE * 2 ** Math.max(0, failures - 1), LONGEST_PAUSE) * (1 + chance / 4);
+}
+
+export class LiveConnection {
+  private socket: WebSocket | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private failures = 0;
+  private missed = false;
+  private listeners = new Set<() => void>();
+  private wanted = { running: false, paused: false, hidden: false };
+  state: LiveState = { kind: 'connecting' };
+  /** When the server was last heard. */
+  heardAt: number;
+
+  constructor(private readonly around: Surroundings) {
+    this.heardAt = around.now();
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  start(): void {
+    this.want({ running: true });
+  }
+
+  stop(): void {
+    this.want({ running: false });
+  }
+
+  pause(paused: boolean): void {
+    this.want({ paused });
+  }
+
+  hide(hidden: boolean): void {
+    this.want({ hidden });
+  }
+
+  retryNow(): void {
+    if (this.state.kind === 'waiting') this.connect();
+  }
+
+  private want(change: Partial<typeof this.wanted>): void {
+    this.wanted = { ...this.wanted, ...change };
+    const { running, paused, hidden } = this.wanted;
+    if (running && !paused && !hidden) {
+      if (!this.socket && this.state.kind !== 'waiting') this.connect();
+      return;
+    }
+    this.drop();
+    this.missed = true;
+    this.become(paused ? { kind: 'paused' } : hidden ? { kind: 'hidden' } : { kind: 'connecting' });
+  }
+
+  private connect(): void {
+    clearTimeout(this.timer);
+    this.become({ kind: 'connecting' });
+    const socket = this.around.open();
+    this.socket = socket;
+    socket.onopen = () => this.opened();
+    socket.onmessage = (event) => this.heard(String(event.data));
+    socket.onclose = (event) => this.closed(event.code);
+  }
+
+  private opened(): void {
+    this.failures = 0;
+    this.noteLife();
+    this.become({ kind: 'live' });
+    if (this.missed) this.around.changed(null);
+    this.missed = false;
+  }
+
+  private heard(text: string): void {
+    this.noteLife();
+    const message = JSON.parse(text) as { type: string; subjects?: string[] };
+    if (message.type === 'changed' && message.subjects) this.around.changed(message.subjects);
+    this.announce();
+  }
+
+  /** A line that has gone dead says nothing: the server beats every ten seconds, so silence means it is cut. */
+  private noteLife(): void {
+    this.heardAt = this.around.now();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.socket?.close(), SILENT_AFTER);
+  }
+
+  private closed(code: number): void {
+    this.drop();
+    this.missed = true;
+    if (code === UNAUTHENTICATED) {
+      this.around.refused();
+      return;
+    }
+    this.failures += 1;
+    const pause = pauseAfter(this.failures, this.around.chance());
+    this.timer = setTimeout(() => this.connect(), pause);
+    this.become({ kind: 'waiting', retryAt: this.around.now() + pause });
+  }
+
+  private drop(): void {
+    clearTimeout(this.timer);
+    if (!this.socket) return;
+    this.socket.onopen = this.socket.onmessage = this.socket.onclose = null;
+    this.socket.close();
+    this.socket = null;
+  }
+
+  private become(state: LiveState): void {
+    this.state = state;
+    this.announce();
+  }
+
+  private announce(): void {
+    for (const listener of this.listeners) listener();
+  }
+}

@@ -1,0 +1,73 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Execution } from '@/api/types';
+import { usePreference } from '@/app/preferences';
+import { BulkActions } from '@/pages/executions/BulkActions';
+import { useColumns } from '@/pages/executions/columns';
+import { FilterBar } from '@/pages/executions/FilterBar';
+import { type ExecutionFilters, FILTERS } from '@/pages/executions/filters';
+import { executionsQuery, histogramQuery } from '@/pages/executions/queries';
+import { EmptyState } from '@/parts/EmptyState';
+import { Histogram } from '@/parts/histogram/Histogram';
+import { Page } from '@/parts/Page';
+import { DataTable } from '@/parts/table/DataTable';
+import { fullInstant } from '@/parts/time/format';
+import { useDisplayZone } from '@/parts/time/Instant';
+import { useUrlFilters } from '@/parts/useUrlFilters';
+import './executions.css';
+
+/** What ran, by any filter; the filters are in the address. */
+export function Executions() {
+  const { t } = useTranslation('executions');
+  const [filters, change] = useUrlFilters(FILTERS);
+  const list = useInfiniteQuery(executionsQuery(filters));
+  const opened = useMemo(() => Date.now(), []);
+  const bars = useQuery(histogramQuery(filters, opened));
+  const columns = useColumns();
+  const lookedTo = list.data?.pages.at(-1)?.looked_to ?? null;
+  return (
+    <Page title={t('title')} intro={t('intro')} actions={<BulkActions filters={filters} />}>
+      <section className="panel executions-chart">
+        <div className="panel-body">
+          {bars.data ? (
+            <Histogram
+              shown={bars.data}
+              label={t('chart.label')}
+              height={72}
+              onChoose={(span) => change({ ...span })}
+            />
+          ) : (
+            <div className="chart-place" />
+          )}
+        </div>
+      </section>
+      <FilterBar filters={filters} change={change} />
+      <DataTable<Execution>
+        label={t('title')}
+        list={list}
+        columns={columns}
+        rowKey="id"
+        empty={<Empty filters={filters} lookedTo={list.hasNextPage ? lookedTo : null} />}
+      />
+    </Page>
+  );
+}
+
+function Empty({ filters, lookedTo }: { filters: ExecutionFilters; lookedTo: string | null }) {
+  const { t } = useTranslation('executions');
+  const [language] = usePreference('language');
+  const zone = useDisplayZone();
+  if (Object.keys(filters).length === 0) {
+    return (
+      <EmptyState title={t('empty.title')} snippet="orth job run 1 --follow">
+        {t('empty.hint')}
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title={t('empty.filtered')}>
+      {lookedTo && t('empty.lookedTo', { at: fullInstant(Date.parse(lookedTo), language, zone) })}
+    </EmptyState>
+  );
+}

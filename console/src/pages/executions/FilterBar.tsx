@@ -1,0 +1,125 @@
+import { CloseOutlined } from '@ant-design/icons';
+import { useQuery } from '@tanstack/react-query';
+import { Button, Input, Select, Tag } from 'antd';
+import { useTranslation } from 'react-i18next';
+import type { Cause } from '@/api/types';
+import { CAUSES, type ExecutionFilters, FILTERS, type FilterName } from '@/pages/executions/filters';
+import { groupsQuery } from '@/pages/executions/queries';
+import { STATUSES } from '@/status/statuses';
+
+interface Props {
+  filters: ExecutionFilters;
+  change: (changes: { [P in FilterName]?: string | undefined }) => void;
+}
+
+const SPANS = { '1h': 'hour', '24h': 'day', '7d': 'week', '30d': 'month' } as const;
+
+/** Filters apply at once and stay in the address. */
+export function FilterBar({ filters, change }: Props) {
+  const { t } = useTranslation(['executions', 'status']);
+  const groups = useQuery(groupsQuery).data?.items ?? [];
+  const any = FILTERS.some((name) => filters[name]);
+  return (
+    <search className="filter-bar" aria-label={t('filters.label')}>
+      <Choice
+        label={t('filters.status')}
+        value={filters.status}
+        onChange={(status) => change({ status })}
+        options={STATUSES.map((one) => ({ value: one, label: t(`status:name.${one}`) }))}
+      />
+      <Choice
+        label={t('filters.group')}
+        value={filters.job_group}
+        onChange={(job_group) => change({ job_group })}
+        options={groups.map((group) => ({ value: String(group.id), label: group.title || group.app_name }))}
+      />
+      <Choice
+        label={t('filters.cause')}
+        value={filters.cause}
+        onChange={(cause) => change({ cause })}
+        options={(Object.keys(CAUSES) as Cause[]).map((one) => ({ value: one, label: t(`cause.${one}`) }))}
+      />
+      <Span filters={filters} change={change} />
+      <Input.Search
+        key={filters.text}
+        className="filter-text"
+        allowClear
+        defaultValue={filters.text}
+        maxLength={200}
+        placeholder={t('filters.text')}
+        aria-label={t('filters.text')}
+        onSearch={(text) => change({ text: text.trim() })}
+      />
+      <Chips filters={filters} change={change} />
+      {any && (
+        <Button
+          type="link"
+          size="small"
+          onClick={() => change(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}
+        >
+          {t('filters.clear')}
+        </Button>
+      )}
+    </search>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string | undefined;
+  onChange: (value: string | undefined) => void;
+  options: { value: string; label: string }[];
+}
+
+function Choice({ label, value, onChange, options }: ChoiceProps) {
+  return (
+    <Select
+      allowClear
+      showSearch={{ optionFilterProp: 'label' }}
+      className="filter-choice"
+      popupMatchSelectWidth={220}
+      placeholder={label}
+      aria-label={label}
+      value={value ?? null}
+      onChange={(chosen) => onChange(chosen ?? undefined)}
+      options={options}
+    />
+  );
+}
+
+function Span({ filters, change }: Props) {
+  const { t } = useTranslation('executions');
+  const { since, until } = filters;
+  const options = (Object.keys(SPANS) as (keyof typeof SPANS)[]).map((one) => ({
+    value: one as string,
+    label: t(`filters.${SPANS[one]}`),
+  }));
+  const chosen = since !== undefined && (until !== undefined || !(since in SPANS));
+  if (chosen && since) options.push({ value: since, label: t('filters.chosen') });
+  return (
+    <Choice
+      label={t('filters.since')}
+      value={since}
+      onChange={(span) => change({ since: span, until: undefined })}
+      options={options}
+    />
+  );
+}
+
+/** Filters that come from links, each with a way to be rid of it. */
+function Chips({ filters, change }: Props) {
+  const { t } = useTranslation('executions');
+  const chips: [FilterName, string][] = [];
+  if (filters.job_id) chips.push(['job_id', t('filters.job', { id: filters.job_id })]);
+  if (filters.executor) chips.push(['executor', t('filters.executor', { address: filters.executor })]);
+  if (filters.batch_id) chips.push(['batch_id', t('filters.batch', { id: filters.batch_id })]);
+  return chips.map(([name, text]) => (
+    <Tag
+      key={name}
+      closable={{ closeIcon: <CloseOutlined />, 'aria-label': `${t('filters.clear')}: ${text}` }}
+      onClose={() => change({ [name]: undefined })}
+    >
+      {text}
+    </Tag>
+  ));
+}

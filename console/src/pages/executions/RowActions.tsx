@@ -1,0 +1,49 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import type { Execution } from '@/api/types';
+import { killOne, retryOne } from '@/pages/executions/queries';
+import { ConfirmAction } from '@/parts/ConfirmAction';
+import { PermissionGate } from '@/parts/PermissionGate';
+import { TERMINAL } from '@/status/statuses';
+
+/** What can be done to one execution: what has ended is done again, what has not is ended. */
+export function RowActions({ execution: one }: { execution: Execution }) {
+  const { t } = useTranslation('executions');
+  const queries = useQueryClient();
+  const job = one.job_desc ?? t('removedJob');
+  const look = () => queries.invalidateQueries({ queryKey: ['executions'] });
+  return (
+    <PermissionGate needs="operate" group={one.job_group}>
+      {TERMINAL[one.status] ? (
+        <ConfirmAction
+          label={t('retry.label')}
+          title={t('retry.title', { id: one.id })}
+          confirm={t('retry.label')}
+          button={{ size: 'small', type: 'text' }}
+          act={async () => {
+            const id = await retryOne(one.id);
+            await look();
+            return t('retry.done', { id });
+          }}
+        >
+          <p>{t('retry.text', { job })}</p>
+        </ConfirmAction>
+      ) : (
+        <ConfirmAction
+          label={t('kill.label')}
+          title={t('kill.title', { id: one.id })}
+          confirm={t('kill.label')}
+          danger
+          button={{ size: 'small', type: 'text' }}
+          act={async () => {
+            await killOne(one.id);
+            await look();
+            return t('kill.done', { id: one.id });
+          }}
+        >
+          <p>{t('kill.text', { job })}</p>
+        </ConfirmAction>
+      )}
+    </PermissionGate>
+  );
+}

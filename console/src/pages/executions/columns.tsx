@@ -1,0 +1,111 @@
+import type { TableColumnsType } from 'antd';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import type { Cause, Execution } from '@/api/types';
+import { CAUSES } from '@/pages/executions/filters';
+import { RowActions } from '@/pages/executions/RowActions';
+import { Duration } from '@/parts/time/Duration';
+import { Instant } from '@/parts/time/Instant';
+import { PhaseText } from '@/status/PhaseText';
+import { StatusTag } from '@/status/StatusTag';
+
+/** The columns people ask for: which job, how it ended, why it ran, when, how long, and where. */
+export function useColumns(): TableColumnsType<Execution> {
+  const { t } = useTranslation('executions');
+  return useMemo(
+    () => [
+      {
+        title: t('columns.status'),
+        key: 'status',
+        render: (_, one) => (
+          <>
+            <StatusTag execution={one} />
+            <PhaseText execution={one} />
+          </>
+        ),
+      },
+      { title: t('columns.job'), key: 'job', render: (_, one) => <JobCell execution={one} /> },
+      {
+        title: t('columns.cause'),
+        key: 'cause',
+        render: (_, one) => (one.cause in CAUSES ? t(`cause.${one.cause as Cause}`) : one.cause),
+      },
+      {
+        title: t('columns.due'),
+        key: 'due',
+        className: 'nowrap',
+        render: (_, one) => <Instant at={one.schedule_time ?? one.trigger_time} />,
+      },
+      {
+        title: t('columns.start'),
+        key: 'start',
+        className: 'nowrap',
+        render: (_, one) => <Instant at={one.start_time} />,
+      },
+      {
+        title: t('columns.duration'),
+        key: 'duration',
+        align: 'right',
+        className: 'nowrap',
+        render: (_, one) => <Duration from={one.start_time} to={one.handle_time} />,
+      },
+      { title: t('columns.executor'), key: 'executor', render: (_, one) => <ExecutorCell execution={one} /> },
+      {
+        title: t('columns.attempt'),
+        key: 'attempt',
+        className: 'nowrap',
+        render: (_, one) => <Attempt execution={one} />,
+      },
+      {
+        title: <span className="visually-hidden">{t('columns.actions')}</span>,
+        key: 'actions',
+        align: 'right',
+        render: (_, one) => <RowActions execution={one} />,
+      },
+    ],
+    [t],
+  );
+}
+
+function JobCell({ execution: one }: { execution: Execution }) {
+  const { t } = useTranslation('executions');
+  const name = one.job_desc ?? t('removedJob');
+  return (
+    <>
+      <Link to={`/executions?job_id=${one.job_id}`} className="cell-main cell-name" title={name}>
+        {name}
+      </Link>
+      <div className="cell-sub">
+        <Link to={`/executions/${one.id}`} className="quiet">
+          #{one.id}
+        </Link>{' '}
+        · <span className="mono">{one.executor_handler}</span>
+      </div>
+    </>
+  );
+}
+
+function ExecutorCell({ execution: one }: { execution: Execution }) {
+  if (one.executor_address) {
+    const to = `/executions?${new URLSearchParams({ executor: one.executor_address })}`;
+    return (
+      <Link to={to} className="mono quiet">
+        {one.executor_address.replace(/^https?:\/\//, '')}
+      </Link>
+    );
+  }
+  return <span className="muted mono">{one.queue ?? '–'}</span>;
+}
+
+function Attempt({ execution: one }: { execution: Execution }) {
+  const { t } = useTranslation('executions');
+  return (
+    <>
+      <span className={one.attempt > 1 ? undefined : 'muted'}>{one.attempt}</span>
+      {one.shard_total > 1 && (
+        <div className="cell-sub">{t('shard', { index: one.shard_index + 1, total: one.shard_total })}</div>
+      )}
+    </>
+  );
+}

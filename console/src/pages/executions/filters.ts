@@ -1,0 +1,59 @@
+// What the executions page can be asked for, as it stands in the address and as the API takes it.
+
+import type { Cause, Status } from '@/api/types';
+import type { Filters } from '@/parts/useUrlFilters';
+import { STATUSES } from '@/status/statuses';
+
+export const FILTERS = [
+  'status',
+  'job_group',
+  'job_id',
+  'cause',
+  'executor',
+  'batch_id',
+  'since',
+  'until',
+  'text',
+] as const;
+export type FilterName = (typeof FILTERS)[number];
+export type ExecutionFilters = Filters<FilterName>;
+
+export const CAUSES: Record<Cause, true> = {
+  cron: true,
+  fixed_rate: true,
+  fixed_delay: true,
+  at: true,
+  manual: true,
+  api: true,
+  parent: true,
+  retry: true,
+  misfire: true,
+  batch: true,
+};
+
+/** The filter as the API takes it. An address is typed by people: what is no status or number is left out. */
+export function asQuery(filters: ExecutionFilters) {
+  const number = (text: string | undefined) => (text && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined);
+  const { status, cause, executor, since, until, text } = filters;
+  return {
+    status: STATUSES.find((one): one is Status => one === status),
+    cause: cause && Object.hasOwn(CAUSES, cause) ? (cause as Cause) : undefined,
+    job_group: number(filters.job_group),
+    job_id: number(filters.job_id),
+    batch_id: number(filters.batch_id),
+    executor,
+    since,
+    until,
+    text,
+  };
+}
+
+/** Bars for hours as long as there are not too many of them. */
+export function bucketFor(filters: ExecutionFilters, now: number): 'hour' | 'day' {
+  const { since = '24h', until } = filters;
+  const age = /^(\d+)([mhd])$/.exec(since);
+  const units = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+  const start = age ? now - Number(age[1]) * units[age[2] as keyof typeof units] : Date.parse(since);
+  const end = until ? Date.parse(until) : now;
+  return end - start <= 3 * units.d ? 'hour' : 'day';
+}

@@ -1,0 +1,55 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { api, got } from '@/api/client';
+import type { ExecutionsPage, ManyDone } from '@/api/types';
+import { asQuery, bucketFor, type ExecutionFilters } from '@/pages/executions/filters';
+
+export function executionsQuery(filters: ExecutionFilters) {
+  return infiniteQueryOptions({
+    queryKey: ['executions', 'list', filters],
+    queryFn: ({ pageParam }): Promise<ExecutionsPage> =>
+      got(
+        api.GET('/api/v1/executions', {
+          params: { query: { ...asQuery(filters), limit: 50, ...(pageParam && { cursor: pageParam }) } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+}
+
+/** Counts exist by job and group; other filters do not change the bars. */
+export function histogramQuery(filters: ExecutionFilters, now: number) {
+  const { job_id, job_group, since, until } = asQuery(filters);
+  const query = { job_id, job_group, since: since ?? '24h', until, bucket: bucketFor(filters, now) };
+  return queryOptions({
+    queryKey: ['executions', 'histogram', query],
+    queryFn: () => got(api.GET('/api/v1/stats/histogram', { params: { query } })),
+  });
+}
+
+export const groupsQuery = queryOptions({
+  queryKey: ['groups', 'all'],
+  queryFn: () => got(api.GET('/api/v1/groups', { params: { query: { limit: 200 } } })),
+  staleTime: 60_000,
+});
+
+export async function retryOne(id: number): Promise<number> {
+  const done = await got(
+    api.POST('/api/v1/executions/{execution_id}/retry', { params: { path: { execution_id: id } } }),
+  );
+  return done.execution_ids[0] ?? id;
+}
+
+export async function killOne(id: number): Promise<void> {
+  await got(api.POST('/api/v1/executions/{execution_id}/kill', { params: { path: { execution_id: id } } }));
+}
+
+export type Bulk = 'retry' | 'kill';
+
+/** Do something to all executions that match, the oldest first; or only tell which. */
+export function doToMany(what: Bulk, filters: ExecutionFilters, dryRun: boolean): Promise<ManyDone> {
+  const query = { ...asQuery(filters), dry_run: dryRun };
+  return what === 'retry'
+    ? got(api.POST('/api/v1/executions/bulk/retry', { params: { query } }))
+    : got(api.POST('/api/v1/executions/bulk/kill', { params: { query } }));
+}

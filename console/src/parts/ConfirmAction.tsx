@@ -1,0 +1,66 @@
+import { App, Button, type ButtonProps, Modal } from 'antd';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+
+interface Props {
+  label: string;
+  title: string;
+  /** What will happen, to what; asked for when the dialog opens. */
+  children: ReactNode;
+  confirm: string;
+  danger?: boolean;
+  button?: ButtonProps;
+  /** Does it; the text that says what came of it. */
+  act: () => Promise<string>;
+}
+
+/** A button whose action is named and confirmed first. A refusal stays in the dialog, with its reason. */
+export function ConfirmAction({ label, title, children, confirm, danger, button, act }: Props) {
+  const { t } = useTranslation('common');
+  const { message } = App.useApp();
+  const [open, setOpen] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+
+  async function go() {
+    setBusy(true);
+    setError(null);
+    try {
+      message.success(await act());
+      setOpen(false);
+    } catch (reason) {
+      setError(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <>
+      <Button
+        {...button}
+        danger={danger}
+        onClick={() => {
+          setError(null);
+          setOpen(true);
+        }}
+      >
+        {label}
+      </Button>
+      <Modal
+        open={open}
+        title={title}
+        okText={confirm}
+        cancelText={t('cancel')}
+        okButtonProps={{ danger: !!danger, loading: busy }}
+        onOk={go}
+        onCancel={() => setOpen(false)}
+        destroyOnHidden
+      >
+        {children}
+        {error !== null && <ProblemNotice error={error} />}
+      </Modal>
+    </>
+  );
+}

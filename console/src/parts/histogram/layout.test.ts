@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { layBars, roundedUp } from '@/parts/histogram/layout';
+
+const NONE = { success: 0, failed: 0, timeout: 0, trigger_failed: 0 };
+
+describe('the bars of a histogram', () => {
+  it('stack what went wrong on what went well', () => {
+    const { bars, top } = layBars([{ ...NONE, start: '2026-01-01T00:00:00Z', success: 60, failed: 40 }]);
+    expect(top).toBe(100);
+    expect(bars[0]?.segments).toEqual([
+      { ending: 'success', from: 0, size: 0.6 },
+      { ending: 'failed', from: 0.6, size: 0.4 },
+    ]);
+  });
+
+  it('show one failure among thousands', () => {
+    const { bars } = layBars([{ ...NONE, start: '2026-01-01T00:00:00Z', success: 9_999, failed: 1 }]);
+    expect(bars[0]?.segments.at(-1)?.size).toBeGreaterThanOrEqual(0.02);
+  });
+
+  it.each([
+    [0, 5],
+    [6, 10],
+    [11, 20],
+    [230, 250],
+    [1_001, 2_000],
+  ])('have a scale with a round top: %i fits under %i', (value, top) => {
+    expect(roundedUp(value)).toBe(top);
+  });
+});

@@ -1,0 +1,50 @@
+// Where the bars of a histogram go. Pure numbers: the component only draws them.
+
+import type { HistogramPart } from '@/api/types';
+
+export type Ending = 'success' | 'failed' | 'timeout' | 'trigger_failed';
+
+/** Bottom to top; what went wrong lies on what went well. */
+export const ENDINGS: readonly Ending[] = ['success', 'timeout', 'failed', 'trigger_failed'];
+
+export interface Segment {
+  ending: Ending;
+  /** Shares of the height, from the bottom. */
+  from: number;
+  size: number;
+}
+
+export interface Bar {
+  start: number;
+  total: number;
+  segments: Segment[];
+}
+
+/** The next number with a round look, so that the scale reads well. */
+export function roundedUp(value: number): number {
+  if (value <= 5) return 5;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const step = [1, 2, 2.5, 5, 10].find((one) => one * power >= value) ?? 10;
+  return step * power;
+}
+
+/** A part that has any ending shows it: at least this share of the height, however many others there are. */
+const VISIBLE = 0.02;
+
+export function layBars(parts: readonly HistogramPart[]): { bars: Bar[]; top: number } {
+  const totals = parts.map((part) => ENDINGS.reduce((sum, ending) => sum + (part[ending] ?? 0), 0));
+  const top = roundedUp(Math.max(0, ...totals));
+  const bars = parts.map((part, index) => {
+    let from = 0;
+    const segments: Segment[] = [];
+    for (const ending of ENDINGS) {
+      const count = part[ending] ?? 0;
+      if (count === 0) continue;
+      const size = Math.max(count / top, VISIBLE);
+      segments.push({ ending, from, size });
+      from += size;
+    }
+    return { start: Date.parse(part.start), total: totals[index] ?? 0, segments };
+  });
+  return { bars, top };
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { plain, spansOf, visible } from '@/parts/log/ansi';
+
+const ESC = '\u001b';
+
+describe('colours of terminals', () => {
+  it('become styles, which end where they say', () => {
+    expect(spansOf(`a ${ESC}[1;31mred${ESC}[0m b`)).toEqual([
+      { text: 'a ', style: {} },
+      { text: 'red', style: { bold: true, fg: 'red' } },
+      { text: ' b', style: {} },
+    ]);
+    expect(spansOf(`${ESC}[31mred${ESC}[39m none`).at(-1)?.style).toEqual({});
+    expect(spansOf(`${ESC}[mx`)).toEqual([{ text: 'x', style: {} }]);
+  });
+
+  it('of any kind become the nearest one that can be read', () => {
+    const colour = (codes: string) => spansOf(`${ESC}[${codes}mx`)[0]?.style;
+    expect(colour('92')).toEqual({ fg: 'green' });
+    expect(colour('44')).toEqual({ bg: 'blue' });
+    expect(colour('38;5;196')).toEqual({ fg: 'red' });
+    expect(colour('38;2;0;200;220')).toEqual({ fg: 'cyan' });
+    expect(colour('48;5;240;1')).toEqual({ bg: 'black', bold: true });
+    expect(colour('38;2;1;2;3')).toEqual({ fg: 'black' });
+    expect(colour('38;2;0;200;220;4')).toEqual({ fg: 'cyan', underline: true });
+    expect(colour('38;9;1')).toEqual({});
+  });
+
+  it('are left out of plain text', () => {
+    expect(plain(`${ESC}[32mok${ESC}[0m`)).toBe('ok');
+  });
+});
+
+describe('what a terminal would obey', () => {
+  it('is spelled out', () => {
+    expect(plain(`${ESC}[2J${ESC}]0;title\u0007x`)).toBe('␛[2J␛]0;title␇x');
+    expect(visible('a\u202eb\u0085\u007f\tc')).toBe('a⟨U+202E⟩b⟨U+0085⟩␡\tc');
+  });
+
+  it('and markup stays text', () => {
+    expect(spansOf('<img src=x onerror=alert(1)>')).toEqual([{ text: '<img src=x onerror=alert(1)>', style: {} }]);
+  });
+});

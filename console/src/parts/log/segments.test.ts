@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { searchFor, segmentsOf } from '@/parts/log/segments';
+
+describe('the segments of a line', () => {
+  it('are links where there are some, and only to the web', () => {
+    const [, link, rest] = segmentsOf('see https://example.org/a?b=1, or javascript:alert(1)', null);
+    expect(link).toEqual({ text: 'https://example.org/a?b=1', style: {}, href: 'https://example.org/a?b=1' });
+    expect(rest?.text).toBe(', or javascript:alert(1)');
+    expect(rest?.href).toBeUndefined();
+  });
+
+  it('show what was found across colours and inside links', () => {
+    const line = '\u001b[31mred\u001b[0mdish http://x/red';
+    const found = segmentsOf(line, searchFor('redd', false, false)).filter((one) => one.found);
+    expect(found.map((one) => one.text)).toEqual(['red', 'd']);
+    const inLink = segmentsOf('http://x/red', searchFor('RED', false, true)).at(-1);
+    expect(inLink).toEqual({ text: 'red', style: {}, href: 'http://x/red', found: true });
+  });
+
+  it('together are the line', () => {
+    const line = 'a b http://x.y/z. c';
+    const text = segmentsOf(line, searchFor('[a-z]', true, false)).map((one) => one.text);
+    expect(text.join('')).toBe(line);
+    expect(segmentsOf('', null)).toEqual([]);
+  });
+});
+
+describe('what is looked for', () => {
+  it('is taken literally, unless it is an expression that is one here too', () => {
+    expect(segmentsOf('a.c abc', searchFor('a.c', false, false)).filter((one) => one.found)).toHaveLength(1);
+    expect(segmentsOf('a.c abc', searchFor('a.c', true, false)).filter((one) => one.found)).toHaveLength(2);
+    expect(searchFor('(?P<x>a', true, false)).toBeNull();
+    expect(segmentsOf('abc', searchFor('x*', true, false)).some((one) => one.found)).toBe(false);
+  });
+});

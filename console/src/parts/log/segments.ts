@@ -1,0 +1,76 @@
+// A line as the pieces it is shown in: styles of terminals, links, and what a search found.
+
+import { type Span, type Style, spansOf } from '@/parts/log/ansi';
+
+export interface Segment {
+  text: string;
+  style: Style;
+  href?: string;
+  found?: boolean;
+}
+
+const LINK = /https?:\/\/[^\s<>"'`]+/g;
+const TRAILING = /[.,;:!?)\]}]+$/;
+
+interface Range {
+  from: number;
+  to: number;
+}
+
+export function segmentsOf(line: string, search: RegExp | null): Segment[] {
+  const spans = spansOf(line);
+  const text = spans.map((span) => span.text).join('');
+  const links = [...text.matchAll(LINK)].map(({ index, 0: raw }) => {
+    const href = raw.replace(TRAILING, '');
+    return { from: index, to: index + href.length, href };
+  });
+  const founds = search ? rangesOf(text, search) : [];
+  return divided(spans, text.length, links, founds);
+}
+
+/** Where it is found; an expression that matches nothing at all is not found anywhere. */
+export function rangesOf(text: string, search: RegExp): Range[] {
+  const found: Range[] = [];
+  for (const { index, 0: match } of text.matchAll(search)) {
+    if (match) found.push({ from: index, to: index + match.length });
+    if (found.length >= 200) break;
+  }
+  return found;
+}
+
+function divided(spans: Span[], length: number, links: (Range & { href: string })[], founds: Range[]): Segment[] {
+  let at = 0;
+  const ends = spans.map((span) => {
+    at += span.text.length;
+    return at;
+  });
+  const cuts = [...new Set([0, length, ...ends, ...[...links, ...founds].flatMap(({ from, to }) => [from, to])])];
+  cuts.sort((one, other) => one - other);
+  const text = spans.map((span) => span.text).join('');
+  const segments: Segment[] = [];
+  let span = 0;
+  for (let index = 0; index + 1 < cuts.length; index++) {
+    const [from, to] = [cuts[index] ?? 0, cuts[index + 1] ?? 0];
+    while ((ends[span] ?? length) <= from) span += 1;
+    const inside = (range: Range) => range.from <= from && to <= range.to;
+    const href = links.find(inside)?.href;
+    segments.push({
+      text: text.slice(from, to),
+      style: spans[span]?.style ?? {},
+      ...(href && { href }),
+      ...(founds.some(inside) && { found: true }),
+    });
+  }
+  return segments;
+}
+
+/** What is looked for, as an expression for the page; null when it is none here, for Python's are not quite ours. */
+export function searchFor(text: string, regex: boolean, ignoreCase: boolean): RegExp | null {
+  if (!text) return null;
+  const source = regex ? text : text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  try {
+    return new RegExp(source, ignoreCase ? 'gi' : 'g');
+  } catch {
+    return null;
+  }
+}

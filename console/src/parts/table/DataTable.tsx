@@ -1,0 +1,53 @@
+// A table over a list that is read by keyset: rows come page by page and stay where they are while more are added.
+
+import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
+import { Button, Table, type TableProps } from 'antd';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { usePreference } from '@/app/preferences';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import '@/parts/parts.css';
+import './table.css';
+
+export interface KeysetPage<Row> {
+  items: Row[];
+  next_cursor: string | null;
+}
+
+interface Props<Row> extends Omit<TableProps<Row>, 'dataSource' | 'pagination' | 'loading'> {
+  list: UseInfiniteQueryResult<InfiniteData<KeysetPage<Row>>>;
+  /** What is shown when the list is empty: it should say why, and what to do. */
+  empty: ReactNode;
+  /** What the table holds, for those who cannot see it. */
+  label: string;
+}
+
+export function DataTable<Row extends object>({ list, empty, label, ...table }: Props<Row>) {
+  const { t } = useTranslation('common');
+  const [density] = usePreference('density');
+  const rows = list.data?.pages.flatMap((page) => page.items) ?? [];
+  if (list.isError && !list.data) return <ProblemNotice error={list.error} retry={() => list.refetch()} />;
+  return (
+    <section className="data-table" aria-label={label} aria-busy={list.isPending}>
+      <Table<Row>
+        size={density}
+        scroll={{ x: 'max-content' }}
+        {...table}
+        dataSource={rows}
+        loading={list.isPending}
+        pagination={false}
+        locale={{ emptyText: list.isPending ? ' ' : empty }}
+      />
+      <footer className="table-foot muted">
+        <span aria-live="polite">
+          {t(list.hasNextPage ? 'table.shownMore' : 'table.shown', { count: rows.length })}
+        </span>
+        {list.hasNextPage && (
+          <Button size="small" loading={list.isFetchingNextPage} onClick={() => list.fetchNextPage()}>
+            {t('table.more')}
+          </Button>
+        )}
+      </footer>
+    </section>
+  );
+}

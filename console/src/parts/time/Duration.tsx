@@ -1,0 +1,14 @@
+import { duration } from '@/parts/time/format';
+import { useNow } from '@/parts/time/useNow';
+
+/** How long something took; without an end it is still going on, and counts. */
+export function Duration({ from, to }: { from: string | null; to: string | null }) {
+  if (from === null) return <span className="muted">–</span>;
+  if (to === null) return <Counting from={from} />;
+  return <span>{duration(Math.max(0, Date.parse(to) - Date.parse(from)))}</span>;
+}
+
+function Counting({ from }: { from: string }) {
+  const now = useNow();
+  return <span className="muted">{duration(Math.max(0, now - Date.parse(from)))}</span>;
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { duration, fullInstant, instant, relative } from '@/parts/time/format';
+
+const NOON = Date.parse('2026-03-01T12:00:00Z');
+
+describe('durations', () => {
+  it.each([
+    [0, '0 ms'],
+    [999, '999 ms'],
+    [3_140, '3.1 s'],
+    [59_949, '59.9 s'],
+    [59_990, '1 min 00 s'],
+    [65_000, '1 min 05 s'],
+    [3_599_600, '1 h 00 min'],
+    [7_380_000, '2 h 03 min'],
+    [353_000_000, '4 d 2 h'],
+  ])('of %i ms are %s', (ms, text) => {
+    expect(duration(ms)).toBe(text);
+  });
+});
+
+describe('ages', () => {
+  it('use the largest unit that fits', () => {
+    expect(relative(NOON - 12_000, NOON, 'en')).toBe('12s ago');
+    expect(relative(NOON + 240_000, NOON, 'en')).toBe('in 4m');
+    expect(relative(NOON - 7_200_000, NOON, 'fr')).toContain('2');
+  });
+});
+
+describe('instants', () => {
+  it('leave the day out when it is today, in the zone that is shown', () => {
+    expect(instant(NOON, NOON + 60_000, 'en', 'UTC')).toBe('12:00:00');
+    expect(instant(NOON, NOON + 43_200_000, 'en', 'UTC')).toBe('Mar 1, 12:00:00');
+    expect(instant(NOON, NOON, 'en', 'Asia/Shanghai')).toBe('20:00:00');
+  });
+
+  it('say the zone in full', () => {
+    expect(fullInstant(NOON, 'en', 'UTC')).toContain('UTC');
+  });
+});

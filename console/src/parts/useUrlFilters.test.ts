@@ -1,0 +1,14 @@
+import { describe, expect, it } from 'vitest';
+import { changed, filtersIn } from '@/parts/useUrlFilters';
+
+describe('filters in the address', () => {
+  it('are those that are named and not empty', () => {
+    const params = new URLSearchParams('status=failed&text=&other=1');
+    expect(filtersIn(params, ['status', 'text'] as const)).toEqual({ status: 'failed' });
+  });
+
+  it('change one by one and leave the others', () => {
+    const after = changed(new URLSearchParams('status=failed&job_id=3&page=x'), { status: undefined, text: 'a b' });
+    expect(after.toString()).toBe('job_id=3&page=x&text=a+b');
+  });
+});

@@ -1,0 +1,37 @@
+// Filters live in the address: they survive a reload, Back undoes them, and a link shows others the same.
+
+import { useCallback, useMemo } from 'react';
+import { useSearchParams } from 'react-router';
+
+export type Filters<K extends string> = Partial<Record<K, string>>;
+
+/** The filters among `names` that the address holds, and a way to change some of them. */
+export function useUrlFilters<K extends string>(
+  names: readonly K[],
+): [Filters<K>, (changes: { [P in K]?: string | undefined }) => void] {
+  const [params, setParams] = useSearchParams();
+  const filters = useMemo(() => filtersIn(params, names), [params, names]);
+  const change = useCallback(
+    (changes: { [P in K]?: string | undefined }) => setParams((before) => changed(before, changes)),
+    [setParams],
+  );
+  return [filters, change];
+}
+
+export function filtersIn<K extends string>(params: URLSearchParams, names: readonly K[]): Filters<K> {
+  const found: Filters<K> = {};
+  for (const name of names) {
+    const value = params.get(name);
+    if (value) found[name] = value;
+  }
+  return found;
+}
+
+export function changed(before: URLSearchParams, changes: Record<string, string | undefined>): URLSearchParams {
+  const after = new URLSearchParams(before);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) after.set(name, value);
+    else after.delete(name);
+  }
+  return after;
+}

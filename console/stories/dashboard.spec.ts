@@ -1,0 +1,36 @@
+import { expect, jobs, test } from './stage';
+
+test('the dashboard shows what there is, what fails and what comes next', async ({ signedIn: page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('region', { name: 'Executors healthy' })).toContainText('1of 1 registered');
+  await expect(page.getByRole('region', { name: 'Jobs started' })).toContainText('2');
+  const failing = page.locator('.panel', { hasText: 'Failing now' });
+  await expect(failing.getByText('Collect prices of all suppliers')).toBeVisible();
+  await expect(failing.getByText('Failed 200/500')).toBeVisible();
+  await expect(failing.getByText('3 in a row')).toBeVisible();
+  const next = page.locator('.panel', { hasText: 'Next fires' });
+  await expect(next.getByText('Nightly report')).toBeVisible();
+  await failing.getByText('Collect prices of all suppliers').click();
+  await expect(page).toHaveURL(new RegExp(`/executions\\?job_id=${jobs['Collect prices of all suppliers']}$`));
+});
+
+test('an execution that ends is seen without a reload', async ({ signedIn: page, request, session }) => {
+  await page.goto('/');
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  const card = page.getByRole('region', { name: 'Executions ended' }).locator('.card-value');
+  const before = Number(await card.textContent());
+  await trigger(request, session, jobs['Greet the customers'] ?? 0);
+  await expect(async () => expect(Number(await card.textContent())).toBeGreaterThan(before)).toPass({ timeout: 5_000 });
+});
+
+async function trigger(
+  request: import('@playwright/test').APIRequestContext,
+  session: { cookies: { name: string; value: string }[] },
+  job: number,
+): Promise<void> {
+  const Cookie = session.cookies.map((one) => `${one.name}=${one.value}`).join('; ');
+  const mine = await (await request.get('/api/v1/auth/session', { headers: { Cookie } })).json();
+  const headers = { Cookie, 'X-CSRF-Token': mine.csrf_token as string };
+  const answer = await request.post(`/api/v1/jobs/${job}/trigger`, { headers, data: {} });
+  expect(answer.status()).toBe(202);
+}

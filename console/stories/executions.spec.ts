@@ -1,0 +1,70 @@
+import { expect, jobs, test } from './stage';
+
+test('every status is shown as its tag', async ({ signedIn: page }) => {
+  await page.goto('/executions');
+  for (const tag of ['Success 200/200', 'Failed 200/500', 'Timeout 200/502', 'Pending 200/0', 'Trigger Failed 500/0']) {
+    await expect(page.getByRole('button', { name: tag }).first()).toBeVisible();
+  }
+});
+
+test('the tag opens by keyboard, shows the raw messages, and Esc closes it', async ({ signedIn: page }) => {
+  await page.goto('/executions?status=failed');
+  const tag = page.getByRole('button', { name: 'Failed 200/500' }).first();
+  await tag.focus();
+  await page.keyboard.press('Enter');
+  const box = page.getByRole('dialog', { name: 'Messages behind this status' });
+  await expect(box).toContainText('the supplier sent no prices for 2026-01-30');
+  await expect(box.getByRole('button', { name: 'Copy the execution message' })).toBeVisible();
+  await expect(box.getByRole('link', { name: 'Open the log' })).toBeVisible();
+  await expect(box.getByRole('region', { name: 'Why' })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(box).toBeHidden();
+  await expect(tag).toBeFocused();
+  await page.keyboard.press('Space');
+  await expect(box).toBeVisible();
+});
+
+test('filters are in the address and survive a reload and Back', async ({ signedIn: page }) => {
+  await page.goto('/executions');
+  await page.getByRole('combobox', { name: 'Any status' }).click();
+  await page.getByTitle('Timeout', { exact: true }).click();
+  await expect(page).toHaveURL(/status=timeout/);
+  await expect(page.getByRole('button', { name: 'Success 200/200' })).toHaveCount(0);
+  await page.reload();
+  await expect(page.getByRole('button', { name: 'Timeout 200/502' })).toHaveCount(1);
+  await page.goBack();
+  await expect(page.getByRole('button', { name: 'Success 200/200' }).first()).toBeVisible();
+});
+
+test('what runs is ended, after its job was named', async ({ signedIn: page }) => {
+  await page.goto(`/executions?job_id=${jobs['Rebuild the search index']}`);
+  await expect(page.getByRole('button', { name: 'Pending 200/0' })).toBeVisible();
+  await page.getByRole('button', { name: 'Kill', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog).toContainText('Rebuild the search index');
+  await dialog.getByRole('button', { name: 'Kill' }).click();
+  await expect(page.getByRole('button', { name: 'Failed 200/500' })).toBeVisible();
+});
+
+test('everything that failed is counted before it is run again', async ({ signedIn: page }) => {
+  const job = jobs['Collect prices of all suppliers'];
+  await page.goto(`/executions?status=failed&job_id=${job}`);
+  await page.getByRole('button', { name: 'Retry all that match' }).click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog).toContainText('3 failed executions are run again.');
+  await dialog.getByRole('button', { name: 'Retry all that match' }).click();
+  await expect(page.getByText('3 executions done.')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Failed 200/500' })).toHaveCount(6);
+});
+
+test('dragging over the bars chooses a span', async ({ signedIn: page }) => {
+  await page.goto('/executions');
+  const bars = page.getByRole('slider');
+  const box = await bars.boundingBox();
+  if (!box) throw new Error('There are no bars.');
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.9, box.y + 10);
+  await page.mouse.up();
+  await expect(page).toHaveURL(/since=.*until=/);
+});

@@ -1,0 +1,65 @@
+// Where stories are told: a coordinator that tests/console started, and the system's own browser.
+
+import { test as base, expect, type Page, type PlaywrightTestConfig } from '@playwright/test';
+
+function given(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set: stories are told by tests/console.`);
+  return value;
+}
+
+export const url = given('ORTH_STORY_URL');
+export const user = given('ORTH_STORY_USER');
+export const password = given('ORTH_STORY_PASSWORD');
+export const jobs = JSON.parse(given('ORTH_STORY_JOBS')) as Record<string, number>;
+
+export const browserOptions: PlaywrightTestConfig['use'] = {
+  baseURL: url,
+  viewport: { width: 1440, height: 900 },
+  locale: 'en-US',
+  timezoneId: 'Europe/Paris',
+  launchOptions: { executablePath: given('ORTH_STORY_BROWSER'), args: ['--no-sandbox', '--disable-dev-shm-usage'] },
+};
+
+export async function signIn(page: Page, at = ''): Promise<void> {
+  await page.goto(`${at}/login`);
+  await page.getByLabel('User name').fill(user);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible();
+}
+
+interface Actor {
+  /** A page whose session begins where the last story's ended: signing in is slow, on purpose. */
+  signedIn: Page;
+}
+
+export const test = base.extend<
+  Actor,
+  { session: Awaited<ReturnType<import('@playwright/test').BrowserContext['storageState']>> }
+>({
+  session: [
+    async ({ browser }, use) => {
+      const context = await browser.newContext({ ...browserOptions });
+      await signIn(await context.newPage());
+      const state = await context.storageState();
+      await context.close();
+      await use(state);
+    },
+    { scope: 'worker' },
+  ],
+  signedIn: async ({ browser, session }, use) => {
+    const context = await browser.newContext({ ...browserOptions, storageState: session });
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    await use(page);
+    await context.close();
+    expect(complaints, 'what the browser complained about').toEqual([]);
+  },
+});
+
+export { expect };

@@ -1,0 +1,100 @@
+"""``orth audit``: who did what; and whether the record of it is whole.
+
+``list`` and ``export`` ask the API. ``verify`` reads the database itself: whoever has changed it may have changed what
+serves it.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orth.cli.api_client import ApiChoice, api_options
+from orth.cli.options import config_option, coordinator_dir_option, store_option
+from orth.cli.output import output_option, show_list
+from orth.cli.starting import needing_extra, settings_of
+from orth.errors import Invalid, Unreadable
+
+_FILTERS = (
+    click.option("--actor", metavar="NAME", help="Only what this user, token or node did."),
+    click.option("--action", metavar="ACTION", help="Only this, such as job.update."),
+    click.option("--object", metavar="KIND[:ID]", help="Only what was done to these: job, or job:7."),
+    click.option("--since", metavar="AGE|INSTANT", help="Only since: 2h, or 2026-01-30T10:00:00Z."),
+    click.option("--until", metavar="AGE|INSTANT", help="Only before."),
+)
+
+
+def _filter_options(command: Any) -> Any:
+    for option in reversed(_FILTERS):
+        command = option(command)
+    return command
+
+
+@click.group()
+def audit() -> None:
+    """Look at who did what, and whether the record of it is whole."""
+
+
+@audit.command(name="list")
+@_filter_options
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many, newest first.")
+@output_option
+@api_options
+def list_(api: ApiChoice, limit: int, output: str, **wanted: object) -> None:
+    """List entries, newest first."""
+    with api.client() as client:
+        found = [{"id": one["seq"], **one} for one in client.items("/api/v1/audit", limit=limit, **wanted)]
+    show_list(
+        found,
+        output,
+        {
+            "entry": lambda one: one["seq"],
+            "at": lambda one: one["at"],
+            "actor": lambda one: one["actor"] or one["actor_kind"],
+            "from": lambda one: one["address"],
+            "action": lambda one: one["action"],
+            "object": lambda one: f"{one['object_kind']}:{one['object_id']}",
+            "changed": lambda one: ", ".join({**(one["before"] or {}), **(one["after"] or {})}),
+        },
+    )
+
+
+@audit.command()
+@_filter_options
+@click.option("--format", "form", type=click.Choice(("csv", "jsonl")), default="jsonl", show_default=True)
+@api_options
+def export(api: ApiChoice, form: str, **wanted: object) -> None:
+    """Write entries to standard output, oldest first."""
+    with api.client() as client:
+        for line in client.stream("/api/v1/audit", format=form, **wanted):
+            click.echo(line)
+
+
+@audit.command()
+@click.option("--expect", metavar="SEQ:DIGEST", help="A head that was written down earlier: it must still be there.")
+@store_option
+@coordinator_dir_option
+@config_option
+def verify(expect: str | None, store: str | None, data_dir: str | None, config: Path | None) -> None:
+    """Find out whether entries were changed, removed or reordered.
+
+    Tells the head of the chain. Keep it elsewhere and give it to --expect later: then a record that was written anew
+    as a whole is found as well. Exit code 1: something is wrong.
+    """
+    with needing_extra("server"):
+        from orth.domain.audit_chain import Chain, read_head
+        from orth.store.audit import verify as verify_chain
+        from orth.store.database import open_database
+        from orth.store.migrating import check_schema
+    expected = None if expect is None else read_head(expect)
+    if expect is not None and expected is None:
+        raise Invalid(f"{expect!r} is not a head.", hint="It is a number, a colon and 64 hexadecimal digits.")
+    url = settings_of({"store.url": store, "coordinator.data_dir": data_dir}, config).store_url
+    check_schema(url)
+    chain = Chain(expected)
+    with open_database(url, size=1, patience=300.0) as db, db.engine.begin() as connection:
+        fault = verify_chain(connection, chain)
+    if fault is not None:
+        raise Unreadable(f"The audit is not whole. Entry {fault.seq}: {fault.message}.")
+    click.echo(f"The audit is whole: {chain.entries} entries.")
+    click.echo(f"Head: {chain.last or 'none yet'}")

@@ -1,0 +1,83 @@
+"""``orth secret``: values that jobs need and nobody else may see.
+
+A value is read from standard input, or asked for without showing it: on the command line others could read it.
+"""
+
+import sys
+
+import click
+
+from orth.cli.api_client import ApiChoice, api_options
+from orth.cli.output import output_option, show_list
+from orth.errors import Invalid
+
+_group = click.option("--group", "job_group", type=int, metavar="ID", help="The group it belongs to.  [default: all]")
+
+
+@click.group()
+def secret() -> None:
+    """Look after secrets that jobs name."""
+
+
+@secret.command(name="list")
+@_group
+@output_option
+@api_options
+def list_(api: ApiChoice, job_group: int | None, output: str) -> None:
+    """List them: names and versions, never values."""
+    with api.client() as client:
+        found = list(client.items("/api/v1/secrets", job_group=job_group))
+    show_list(
+        found,
+        output,
+        {
+            "name": lambda one: one["name"],
+            "group": lambda one: one["job_group"] or "all",
+            "version": lambda one: one["version"],
+            "updated": lambda one: one["updated_at"],
+            "by": lambda one: one["updated_by"],
+        },
+    )
+
+
+@secret.command(name="set")
+@click.argument("name")
+@_group
+@api_options
+def set_(api: ApiChoice, name: str, job_group: int | None) -> None:
+    """Store a value, read from standard input or asked for.
+
+    \b
+    orth secret set DB_PASSWORD --group 1 < password.txt
+    """
+    value = _asked() if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n").removesuffix("\r")
+    with api.client() as client:
+        stored = client.call("PUT", f"/api/v1/secrets/{_quoted(name)}", body={"value": value}, query=_query(job_group))
+    click.echo(f"{stored['name']} has version {stored['version']}.")
+
+
+@secret.command()
+@click.argument("name")
+@_group
+@api_options
+def delete(api: ApiChoice, name: str, job_group: int | None) -> None:
+    """Remove one that no job names."""
+    with api.client() as client:
+        client.call("DELETE", f"/api/v1/secrets/{_quoted(name)}", query=_query(job_group))
+
+
+def _asked() -> str:
+    value: str = click.prompt("Value", hide_input=True, confirmation_prompt=True, err=True)
+    return value
+
+
+def _query(job_group: int | None) -> dict[str, object]:
+    return {"job_group": job_group}
+
+
+def _quoted(name: str) -> str:
+    from urllib.parse import quote
+
+    if not name:
+        raise Invalid("A secret has a name.")
+    return quote(name, safe="")

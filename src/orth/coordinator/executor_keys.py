@@ -1,0 +1,191 @@
+"""Which tokens executors have: those of their groups, or the one that all may share.
+
+The two directions of the same question. What an executor shows is looked up here, by the name of its key; and what a
+coordinator shows to an executor is the token that executor registered with, so that each accepts its own. Nothing is
+shown to an address that nobody has registered and no group lists: whoever may name an address must not be able to
+collect tokens there.
+
+Keys are remembered for a few seconds, so a revoked one is good for that long at most.
+"""
+
+import hmac
+from dataclasses import dataclass
+
+from orth.clock import Clock
+from orth.coordinator.roster import Roster
+from orth.coordinator.sealing import Sealing
+from orth.domain.nodes import ExecutorEntry, normal_address
+from orth.domain.tokens import TokenKind
+from orth.errors import StoreUnavailable, Unreadable
+from orth.store.database import Connection, Database
+from orth.store.groups import manual_addresses
+from orth.store.registry import executors_at
+from orth.store.tokens import Proven, find_by_key, newest_for_app, note_use
+from orth.wire.executor_calls import Credential
+from orth.wire.messages import Extension
+from orth.wire.signatures import Key, key_of
+
+REMEMBERED = 5.0
+"""Seconds for which what the database said is believed."""
+WITHOUT_STORE = 300.0
+"""The same while it is away."""
+USE_NOTED_EVERY = 60.0
+GLOBAL = "executors"
+"""The name of whoever shows the token that all share."""
+_LIMIT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorKey:
+    """A token of executors. ``app_names`` are those it may speak for; None: for all."""
+
+    token: str
+    name: str = GLOBAL
+    app_names: frozenset[str] | None = None
+    token_id: int | None = None
+
+    @property
+    def key(self) -> Key:
+        return key_of(self.token)
+
+    def serves(self, app_name: str) -> bool:
+        return self.app_names is None or app_name in self.app_names
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What the database knows of an address. Without an ``app_name`` nothing."""
+
+    app_name: str = ""
+    entry: ExecutorEntry | None = None
+
+
+class ExecutorKeys:
+    """The tokens of one cluster's executors, as one coordinator knows them. For one event loop."""
+
+    def __init__(self, db: Database, clock: Clock, sealing: Sealing, shared: tuple[str, ...]) -> None:
+        """``shared`` are the tokens good for all, the newest first."""
+        self._db = db
+        self._clock = clock
+        self._sealing = sealing
+        self._shared = {key_of(token).id: ExecutorKey(token) for token in shared}
+        self._newest = ExecutorKey(shared[0])
+        self._found: dict[str, tuple[ExecutorKey, float]] = {}
+        self._places: dict[str, tuple[_Place, float]] = {}
+        self._for_apps: dict[str, tuple[ExecutorKey, float]] = {}
+        self._used: dict[int, float] = {}
+        self._roster: Roster | None = None
+
+    def follow(self, roster: Roster) -> None:
+        """From now on ask this one first who is where."""
+        self._roster = roster
+
+    # --- what executors show
+
+    async def named(self, key_id: str) -> ExecutorKey | None:
+        """The token whose key has this name, if it is good."""
+        shared = self._shared.get(key_id)
+        if shared is not None:
+            return shared
+        known, at = self._found.get(key_id, (None, float("-inf")))
+        now = self._clock.monotonic()
+        if known is not None and now - at < REMEMBERED:
+            return known
+        try:
+            found = self._opened(await self._db.read(find_by_key, key_id))
+        except StoreUnavailable:
+            if known is not None and now - at < WITHOUT_STORE:
+                return known
+            raise
+        if found is None:
+            self._found.pop(key_id, None)
+            return None
+        _remember(self._found, key_id, (found, now))
+        return found
+
+    async def shown(self, token: str) -> ExecutorKey | None:
+        """The token with this text, if it is good."""
+        found = await self.named(key_of.__wrapped__(token).id)  # strangers' texts must not fill the memory of ours
+        same = hmac.compare_digest((found.token if found else "").encode(), token.encode())
+        return found if same else None
+
+    async def note_use(self, key: ExecutorKey) -> None:
+        """Write down that a token is in use, once in a while."""
+        now, token_id = self._clock.monotonic(), key.token_id
+        if token_id is None or now - self._used.get(token_id, float("-inf")) < USE_NOTED_EVERY:
+            return
+        _remember(self._used, token_id, now)
+        await self._db.tx(note_use, token_id, self._clock.now())
+
+    # --- what executors are shown
+
+    async def credential(self, address: str, app_name: str) -> Credential:
+        """What to show to whoever is at ``address``."""
+        place = await self._place(normal_address(address))
+        entry = place.entry
+        if not place.app_name:
+            return Credential("")
+        if entry is not None and entry.key_id is not None:
+            key = await self.named(entry.key_id) or self._newest
+        elif entry is not None:
+            key = self._newest  # an earlier version of ours took its beat
+        else:
+            key = await self._for_app(app_name or place.app_name)
+        signs = entry is not None and Extension.SIGNED in entry.extensions
+        return Credential(key.token, signs, (entry.incarnation or "") if entry is not None else "")
+
+    async def _place(self, address: str) -> _Place:
+        here = self._roster.at(address) if self._roster is not None else None
+        if here is not None:
+            return _Place(here.app_name, here)
+        known, at = self._places.get(address, (_Place(), float("-inf")))
+        now = self._clock.monotonic()
+        if now - at < REMEMBERED and known.app_name:
+            return known
+        try:
+            found = await self._db.read(_look, address)
+        except StoreUnavailable:
+            return known
+        _remember(self._places, address, (found, now))
+        return found
+
+    async def _for_app(self, app_name: str) -> ExecutorKey:
+        """The newest token of a group whose executors do not register, else the one for all."""
+        known, at = self._for_apps.get(app_name, (self._newest, float("-inf")))
+        now = self._clock.monotonic()
+        if now - at < REMEMBERED:
+            return known
+        try:
+            found = self._opened(await self._db.read(newest_for_app, app_name, self._clock.now())) or self._newest
+        except StoreUnavailable:
+            return known
+        _remember(self._for_apps, app_name, (found, now))
+        return found
+
+    def _opened(self, proven: Proven | None) -> ExecutorKey | None:
+        if proven is None or not proven.is_good(self._clock.now()) or proven.token.kind is not TokenKind.EXECUTOR:
+            return None
+        try:
+            text = self._sealing.open(proven.secret.sealed or "", seal_context(proven.secret.digest)).decode()
+        except Unreadable:
+            return None  # sealed with a key this node does not have: its executors are not known here
+        return ExecutorKey(text, proven.token.name, frozenset(proven.token.app_names), proven.token.id)
+
+
+def seal_context(digest: str) -> str:
+    """What a token's text is sealed for: a row of its own."""
+    return f"executor token {digest}"
+
+
+def _look(connection: Connection, address: str) -> _Place:
+    registered = executors_at(connection, address)
+    if registered:
+        return _Place(registered[0].app_name, registered[0])
+    listed = {normal_address(one): app_name for one, app_name in manual_addresses(connection).items()}
+    return _Place(listed.get(address, ""))
+
+
+def _remember(memory: dict, key: object, value: object) -> None:  # type: ignore[type-arg]  # of several kinds
+    if len(memory) >= _LIMIT and key not in memory:
+        del memory[next(iter(memory))]
+    memory[key] = value

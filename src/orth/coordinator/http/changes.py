@@ -1,0 +1,133 @@
+"""``/api/v1/changes``: a WebSocket that tells a page where to look again.
+
+A message names subjects that may have changed, ``{"type": "changed", "subjects": ["executions"]}``, and never what
+changed: the page asks for what it shows, with its own rights, so nothing is told here that somebody may not see, and a
+message that is lost costs a moment and no truth. A beat comes when nothing else does; who hears neither has lost the
+line.
+
+However many pages listen, one coordinator looks at the database once in ``LOOK_EVERY``; while nobody listens, not at
+all.
+"""
+
+import asyncio
+from collections.abc import Hashable, Mapping
+from contextlib import suppress
+
+from fastapi import APIRouter, WebSocket
+from starlette.websockets import WebSocketDisconnect
+
+from orth.clock import Clock
+from orth.coordinator.http.callers import Caller, caller_of
+from orth.coordinator.http.origins import check_origin
+from orth.coordinator.http.problems import problem_of
+from orth.coordinator.http.tools import Tools
+from orth.errors import OrthError, Unauthenticated
+from orth.store.database import Database
+from orth.store.signs import read_signs
+
+sockets = APIRouter()
+
+LOOK_EVERY = 0.5
+BEAT_EVERY = 10.0
+_CHECK_EVERY = 10.0
+_STALLED_AFTER = 10.0
+_UNAUTHENTICATED = 4401
+
+Signs = Mapping[str, Hashable]
+
+
+class Pulse:
+    """The last signs of change, shared by all who ask at about the same time."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db, self._clock = db, clock
+        self._signs: Signs = {}
+        self._read_at = float("-inf")
+        self._reading = asyncio.Lock()
+
+    async def signs(self) -> Signs:
+        async with self._reading:
+            if self._clock.monotonic() - self._read_at >= LOOK_EVERY:
+                self._signs = await self._db.read(read_signs)
+                self._read_at = self._clock.monotonic()
+            return self._signs
+
+
+def differing(before: Signs, now: Signs) -> list[str]:
+    """Subjects whose sign is another one."""
+    return sorted(subject for subject, sign in now.items() if before.get(subject) != sign)
+
+
+@sockets.websocket("/api/v1/changes")
+async def changes(websocket: WebSocket) -> None:
+    """Tell where to look again, as long as the session is good."""
+    tools: Tools = websocket.app.state.tools
+    try:
+        check_origin(websocket, tools.settings)
+        caller = await caller_of(tools, websocket)
+        tools.places.take(known=True)
+    except OrthError as error:
+        await websocket.send_denial_response(problem_of(error))
+        return
+    try:
+        await websocket.accept()
+        await _until_left(websocket, tools, caller)
+    finally:
+        tools.places.give_back(known=True)
+
+
+async def _until_left(websocket: WebSocket, tools: Tools, caller: Caller) -> None:
+    telling = asyncio.ensure_future(_tell(websocket, tools, caller))
+    hearing = asyncio.ensure_future(_hear_nothing(websocket))
+    try:
+        await asyncio.wait((telling, hearing), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        telling.cancel()
+        hearing.cancel()
+        await asyncio.gather(telling, hearing, return_exceptions=True)
+
+
+async def _hear_nothing(websocket: WebSocket) -> None:
+    """Wait for the page to leave; what it says is not wanted."""
+    while (await websocket.receive())["type"] != "websocket.disconnect":
+        continue
+
+
+async def _tell(websocket: WebSocket, tools: Tools, caller: Caller) -> None:
+    pulse: Pulse = websocket.app.state.pulse
+    signs: Signs | None = None
+    told = checked = tools.clock.monotonic()
+    with tools.held.held(caller.session_id) as over, suppress(TimeoutError, WebSocketDisconnect, RuntimeError):
+        while True:
+            now = tools.clock.monotonic()
+            if over.is_set() or now - checked >= _CHECK_EVERY:
+                checked = now
+                if not await _still_good(websocket, tools, caller):
+                    await websocket.close(_UNAUTHENTICATED, "The session has ended.")
+                    return
+            before, signs = signs, await _signs(pulse, tools, signs)
+            subjects = differing(before, signs) if before is not None else []
+            if subjects or now - told >= BEAT_EVERY:
+                told = now
+                message = {"type": "changed", "subjects": subjects} if subjects else {"type": "beat"}
+                async with asyncio.timeout(_STALLED_AFTER):
+                    await websocket.send_json(message)
+            await tools.clock.sleep_unless(over, LOOK_EVERY)
+
+
+async def _signs(pulse: Pulse, tools: Tools, before: Signs | None) -> Signs:
+    """The signs now, and whether sessions have ended; while the database is away, those before it went."""
+    try:
+        await tools.held.look(tools.db, tools.clock)
+        return await pulse.signs()
+    except OrthError:
+        return before or {}
+
+
+async def _still_good(websocket: WebSocket, tools: Tools, caller: Caller) -> bool:
+    try:
+        return (await caller_of(tools, websocket)).name == caller.name
+    except Unauthenticated:
+        return False
+    except OrthError:
+        return True  # the database is away: the session was good a moment ago

@@ -1,0 +1,58 @@
+"""The cookie of a browser's session.
+
+Scripts cannot read it, other sites' pages cannot make a browser send it, and it stays on this host. Over TLS its name
+begins with ``__Host-``, which browsers accept only from us and for the whole host, or, where the console lies under a
+path, ``__Secure-``. On a connection only the name that belongs there is read: what was set without TLS is worth nothing
+with it.
+"""
+
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from orth.coordinator.http.client_addresses import is_secure
+from orth.settings import Settings
+
+_NAME = "orth-session"
+
+
+def console_path(settings: Settings) -> str:
+    """The path under which browsers find us: ``/``, unless the console's URL says otherwise."""
+    return urlsplit(settings.console.base_url or "").path.rstrip("/") or "/"
+
+
+def cookie_name(connection: HTTPConnection, settings: Settings) -> str:
+    if not is_secure(connection, settings):
+        return _NAME
+    return f"__Host-{_NAME}" if console_path(settings) == "/" else f"__Secure-{_NAME}"
+
+
+def session_cookie(connection: HTTPConnection, settings: Settings) -> tuple[str, str] | None:
+    """Id and secret of the session a browser shows, if it shows one."""
+    session_id, dot, secret = connection.cookies.get(cookie_name(connection, settings), "").partition(".")
+    return (session_id, secret) if dot and session_id and secret else None
+
+
+def set_session_cookie(
+    response: Response, connection: HTTPConnection, settings: Settings, session_id: str, secret: str
+) -> None:
+    """For as long as the browser is open; how long it is good the store knows."""
+    response.set_cookie(
+        cookie_name(connection, settings),
+        f"{session_id}.{secret}",
+        path=console_path(settings),
+        secure=is_secure(connection, settings),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def drop_session_cookie(response: Response, connection: HTTPConnection, settings: Settings) -> None:
+    response.delete_cookie(
+        cookie_name(connection, settings),
+        path=console_path(settings),
+        secure=is_secure(connection, settings),
+        httponly=True,
+        samesite="strict",
+    )

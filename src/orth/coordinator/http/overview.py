@@ -1,0 +1,152 @@
+"""Everything at a glance, for the first page of the console: from counts, and never from the whole history."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from orth.clock import iso
+from orth.coordinator.http.callers import CallerHere, needs
+from orth.coordinator.http.tools import ToolsHere
+from orth.domain.access import Permission
+from orth.domain.executions import Status, status_of
+from orth.store.database import Connection
+from orth.store.overview import (
+    Failing,
+    Groups,
+    Slow,
+    Upcoming,
+    count_executors,
+    count_jobs,
+    list_failing,
+    list_slowest,
+    list_upcoming,
+)
+from orth.store.statistics import HOUR
+
+router = APIRouter(prefix="/api/v1/stats", tags=["stats"])
+
+_DAY = 24 * HOUR
+
+
+class JobsCounted(BaseModel):
+    started: int
+    stopped: int
+
+
+class ExecutorsCounted(BaseModel):
+    alive: int = Field(description="Those whose last beat came in time.")
+    total: int
+
+
+class UpcomingShown(BaseModel):
+    """A started job, and when it fires next."""
+
+    job_id: int
+    job_group: int
+    job_desc: str
+    schedule_type: str
+    schedule_conf: str
+    due_time: str
+
+
+class FailingShown(BaseModel):
+    """A job that failed in the last day and has not succeeded since. ``streak`` is counted up to 100."""
+
+    job_id: int
+    job_group: int
+    job_desc: str
+    execution_id: int
+    trigger_code: int
+    handle_code: int
+    status: Status
+    ended_at: str
+    streak: int
+
+
+class SlowShown(BaseModel):
+    """A job and how long its executions of the last day took."""
+
+    job_id: int
+    job_group: int
+    job_desc: str
+    executions: int
+    mean_ms: int
+    longest_ms: int
+
+
+class OverviewShown(BaseModel):
+    at: str
+    jobs: JobsCounted
+    executors: ExecutorsCounted
+    upcoming: list[UpcomingShown]
+    failing: list[FailingShown]
+    slowest: list[SlowShown]
+
+
+@router.get("/overview", dependencies=[needs(Permission.VIEW)])
+async def overview(
+    tools: ToolsHere,
+    caller: CallerHere,
+    upcoming: Annotated[int, Query(ge=0, le=100, description="How many jobs that fire next.")] = 20,
+    top: Annotated[int, Query(ge=0, le=50, description="How many that fail, and how many that take long.")] = 8,
+) -> OverviewShown:
+    """How many jobs and executors there are, which fire next, which fail, and which took long in the last day."""
+    now = tools.clock.now()
+    beat = int(tools.settings.registry.heartbeat.total_seconds() * 1000)
+    heard_since = now - beat - beat // 10
+    seen = caller.rights.groups(Permission.VIEW)
+    return await tools.db.read(_overview, now, heard_since, (upcoming, top), seen)
+
+
+def _overview(
+    connection: Connection, now: int, heard_since: int, lengths: tuple[int, int], seen: Groups
+) -> OverviewShown:
+    since = now - _DAY - (now - _DAY) % HOUR
+    coming, top = lengths
+    started, stopped = count_jobs(connection, seen)
+    alive, total = count_executors(connection, heard_since, seen)
+    return OverviewShown(
+        at=iso(now),
+        jobs=JobsCounted(started=started, stopped=stopped),
+        executors=ExecutorsCounted(alive=alive, total=total),
+        upcoming=[_upcoming(one) for one in list_upcoming(connection, coming, seen)],
+        failing=[_failing(one) for one in list_failing(connection, since, top, seen)],
+        slowest=[_slow(one) for one in list_slowest(connection, since, top, seen)],
+    )
+
+
+def _upcoming(one: Upcoming) -> UpcomingShown:
+    return UpcomingShown(
+        job_id=one.job_id,
+        job_group=one.job_group,
+        job_desc=one.job_desc,
+        schedule_type=one.schedule_type,
+        schedule_conf=one.schedule_conf,
+        due_time=iso(one.due_time),
+    )
+
+
+def _failing(one: Failing) -> FailingShown:
+    return FailingShown(
+        job_id=one.job_id,
+        job_group=one.job_group,
+        job_desc=one.job_desc,
+        execution_id=one.execution_id,
+        trigger_code=one.trigger_code,
+        handle_code=one.handle_code,
+        status=status_of(one.trigger_code, one.handle_code),
+        ended_at=iso(one.ended_at),
+        streak=one.streak,
+    )
+
+
+def _slow(one: Slow) -> SlowShown:
+    return SlowShown(
+        job_id=one.job_id,
+        job_group=one.job_group,
+        job_desc=one.job_desc,
+        executions=one.executions,
+        mean_ms=one.total_ms // max(1, one.executions),
+        longest_ms=one.longest_ms,
+    )

@@ -1,0 +1,139 @@
+"""How often somebody may ask.
+
+Every caller has a bucket that fills steadily; a request takes one drop, and whoever finds it empty is told when to come
+back. Callers are known by their credential. Those without a good one share the bucket of their address, and only
+pay for what turned out to be unauthenticated: whoever is let in is not kept out by a stranger next door. Executors that
+proved their token pay nothing.
+"""
+
+import math
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from orth.clock import Clock
+from orth.connections import SCOPE_KEY
+from orth.coordinator.http.client_addresses import client_address
+from orth.coordinator.http.problems import problem_of
+from orth.errors import TooBusy
+from orth.wire.dialects import TOKEN_HEADERS
+from orth.wire.signatures import SIGNATURE_HEADER
+
+_LIMIT = 20_000
+"""Buckets kept; the one that was used least recently goes, and is full again when its caller comes back."""
+_OPEN_TO_ALL = ("/health/",)
+"""What load balancers and monitoring ask, however often."""
+_CREDENTIALS = frozenset(
+    name.lower().encode() for name in ("Authorization", "Cookie", SIGNATURE_HEADER, *TOKEN_HEADERS)
+)
+_TRY_AGAIN = 1013
+
+
+class TooOften(TooBusy):
+    """A caller who has to wait."""
+
+    kind = "too-often"
+
+    def __init__(self, seconds: float) -> None:
+        self.retry_after = max(1, math.ceil(seconds))
+        super().__init__("Too many requests.", hint=f"Come back in {self.retry_after} s.")
+
+
+class Buckets:
+    """One bucket for each key. ``rate`` drops flow in each second, up to ``burst``."""
+
+    def __init__(self, rate: float, burst: float, clock: Clock) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._levels: dict[str, tuple[float, float]] = {}
+
+    def take(self, key: str) -> None:
+        """Take a drop, or ``TooOften``."""
+        if (error := self.refusal(key)) is not None:
+            raise error
+        level, now = self._level(key)
+        self._levels.pop(key, None)
+        self._levels[key] = (level - 1, now)
+        if len(self._levels) > _LIMIT:
+            del self._levels[next(iter(self._levels))]
+
+    def refusal(self, key: str) -> TooOften | None:
+        """What to say when there is no drop to take."""
+        level, _now = self._level(key)
+        return TooOften((1 - level) / self._rate) if level < 1 else None
+
+    def _level(self, key: str) -> tuple[float, float]:
+        now = self._clock.monotonic()
+        level, at = self._levels.get(key, (self._burst, now))
+        return min(self._burst, level + (now - at) * self._rate), now
+
+
+class StrangersLimit:
+    """Middleware that bounds what is asked without a good credential, for each address."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        tools = scope["app"].state.tools if scope["type"] in ("http", "websocket") else None
+        if tools is None or scope["path"].startswith(_OPEN_TO_ALL):
+            await self._app(scope, receive, send)
+            return
+        address = client_address(HTTPConnection(scope), tools.settings)
+        answer = _Answer(scope, receive, send, tools.strangers, address)
+        if not _has_credential(scope) and (error := tools.strangers.refusal(address)) is not None:
+            await answer.refuse(error)
+            return
+        await self._app(scope, receive, answer.send)
+
+
+class _Answer:
+    """An answer on its way. Where it turns out that nobody knows who asked, it is paid for or replaced."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, strangers: Buckets, address: str) -> None:
+        self._request = (scope, receive)
+        self._send = send
+        self._strangers = strangers
+        self._address = address
+        self._known = _Known(scope)
+        self._begun = self._replaced = False
+
+    async def send(self, message: Message) -> None:
+        if not self._begun:
+            self._begun = True
+            error = None if self._known.yes else self._strangers.refusal(self._address)
+            if error is not None:
+                self._replaced = True
+                await self.refuse(error)
+            elif not self._known.yes:
+                self._strangers.take(self._address)
+        if not self._replaced:
+            await self._send(message)
+
+    async def refuse(self, error: TooOften) -> None:
+        scope, receive = self._request
+        if scope["type"] == "http":
+            await problem_of(error)(scope, receive, self._send)
+        else:
+            await self._send({"type": "websocket.close", "code": _TRY_AGAIN, "reason": error.message})
+
+
+class _Known:
+    """Whether the caller of a request turned out to be known; hears it in place of whoever else wants to."""
+
+    def __init__(self, scope: MutableMapping[str, Any]) -> None:
+        self.yes = False
+        self._others: Callable[[], None] | None = scope.get(SCOPE_KEY)
+        scope[SCOPE_KEY] = self._hear
+
+    def _hear(self) -> None:
+        self.yes = True
+        if self._others is not None:
+            self._others()
+
+
+def _has_credential(scope: Scope) -> bool:
+    return any(name in _CREDENTIALS for name, _value in scope["headers"])

@@ -1,0 +1,231 @@
+"""Tokens of programs and of executors.
+
+A token is shown once, in the answer that makes it. Nobody makes one that may more than they may themselves; those of
+executors speak for a group, so only administrators make them.
+"""
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from orth.coordinator.http.callers import Caller, CallerHere, needs
+from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
+from orth.coordinator.http.texts import AppName, Line
+from orth.coordinator.http.tools import ToolsHere
+from orth.coordinator.tokens import make_secret
+from orth.domain.access import Permission, Rights, Role
+from orth.domain.audit import Actor, Deed
+from orth.domain.tokens import Token, TokenKind, excess
+from orth.errors import Forbidden, Invalid
+from orth.settings.values import format_duration
+from orth.store.audit import record
+from orth.store.database import Connection
+from orth.store.tokens import (
+    TokenSecret,
+    create_token,
+    get_token,
+    list_tokens,
+    revoke_token,
+    rotate_token,
+    secrets_of,
+)
+
+router = APIRouter(prefix="/api/v1/tokens", tags=["tokens"])
+
+TokenId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+GroupId = Annotated[int, Field(ge=1, le=2**31 - 1)]
+_ADMINISTRATORS = needs(Permission.ADMINISTER, everywhere=True)
+_DEFAULT_DAYS = 90
+_LONGEST_OVERLAP = 30 * 86_400
+
+
+class TokenBody(BaseModel):
+    """A token as it is asked for. ``role`` holds in every group, ``group_roles`` in some; those of executors have
+    ``app_names`` instead.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: TokenKind = TokenKind.API
+    name: Line = Field(min_length=1, max_length=64)
+    role: Role | None = None
+    group_roles: dict[GroupId, Role] = Field(default_factory=dict, max_length=200)
+    app_names: list[AppName] = Field(default_factory=list, max_length=50)
+    expires_in_days: int | None = Field(
+        None, ge=1, le=36_500, description=f"{_DEFAULT_DAYS} unless said; those of executors then never expire."
+    )
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> "TokenBody":
+        has_rights = self.role is not None or bool(self.group_roles)
+        if self.kind is TokenKind.EXECUTOR and (has_rights or not self.app_names):
+            raise ValueError("an executor token has app_names, and neither role nor group_roles")
+        if self.kind is TokenKind.API and (self.app_names or not has_rights):
+            raise ValueError("an API token has a role or group_roles, and no app_names")
+        return self
+
+    def token(self, caller: Caller, now: int) -> Token:
+        days = self.expires_in_days or (_DEFAULT_DAYS if self.kind is TokenKind.API else None)
+        return Token(
+            kind=self.kind,
+            name=self.name,
+            rights=Rights(self.role, self.group_roles),
+            app_names=tuple(dict.fromkeys(self.app_names)),
+            created_by=caller.name[:64],
+            created_at=now,
+            expires_at=None if days is None else now + days * 86_400_000,
+        )
+
+
+class Rotation(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    overlap: int = Field(
+        86_400, ge=0, le=_LONGEST_OVERLAP, description="Seconds for which the secret it has now stays good."
+    )
+
+
+class SecretShown(BaseModel):
+    shown: str = Field(description="How it begins.")
+    valid_until: int | None = Field(description="Set on one that was replaced.")
+
+
+class TokenShown(BaseModel):
+    id: int
+    kind: TokenKind
+    name: str
+    role: Role | None
+    group_roles: dict[int, Role]
+    app_names: list[str]
+    created_by: str
+    created_at: int
+    expires_at: int | None
+    last_used_at: int | None = Field(description="To within a minute.")
+    revoked_at: int | None
+    secrets: list[SecretShown] = Field(description="What proves it, the newest first; two while it is rotated.")
+
+
+class TokenMade(TokenShown):
+    token: str = Field(description="The text to show. It is told now and never again.")
+
+
+@router.get("", dependencies=[_ADMINISTRATORS])
+async def tokens(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[TokenShown]:
+    """All tokens, also those that are over, in order of id."""
+    rows, secrets = await tools.db.read(_listed, position(cursor) or 0, limit + 1)
+    return Page[TokenShown](**page(rows, limit, lambda one: one.id, lambda one: _shown(one, secrets.get(one.id, []))))
+
+
+@router.post("", status_code=201, dependencies=[_ADMINISTRATORS])
+async def create(body: TokenBody, tools: ToolsHere, caller: CallerHere) -> TokenMade:
+    """Make a token."""
+    now = tools.clock.now()
+    token = body.token(caller, now)
+    _check_lifetime(token, tools.settings.security.token_longest)
+    _check_rights(token, caller)
+    text, secret = make_secret(token.kind, tools.sealing)
+    stored = await tools.db.tx(_store, token, secret, caller.actor, now)
+    return TokenMade(**_shown(stored, [secret]), token=text)
+
+
+@router.get("/{token_id}", dependencies=[_ADMINISTRATORS])
+async def show(token_id: TokenId, tools: ToolsHere) -> TokenShown:
+    """One token, without what proves it."""
+    token, secrets = await tools.db.read(_found, token_id)
+    return TokenShown(**_shown(token, secrets))
+
+
+@router.post("/{token_id}/rotate", dependencies=[_ADMINISTRATORS])
+async def rotate(token_id: TokenId, tools: ToolsHere, caller: CallerHere, body: Rotation | None = None) -> TokenMade:
+    """Give a token a new secret; the old one stays good for the overlap, and none before it."""
+    now = tools.clock.now()
+    until = now + (body or Rotation(overlap=86_400)).overlap * 1000
+    token = await tools.db.read(get_token, token_id)
+    _check_rights(token, caller)
+    text, secret = make_secret(token.kind, tools.sealing)
+    token, secrets = await tools.db.tx(_replace_secret, token_id, secret, until, caller.actor, now)
+    return TokenMade(**_shown(token, secrets), token=text)
+
+
+@router.delete("/{token_id}", status_code=204, dependencies=[_ADMINISTRATORS])
+async def revoke(token_id: TokenId, tools: ToolsHere, caller: CallerHere) -> None:
+    """End a token at once. It stays in the list for a while."""
+    await tools.db.tx(_revoke, token_id, caller.actor, tools.clock.now())
+
+
+def _check_lifetime(token: Token, longest: timedelta) -> None:
+    lifetime = (token.expires_at or token.created_at) - token.created_at
+    if token.kind is TokenKind.API and lifetime > longest.total_seconds() * 1000:
+        raise Invalid(
+            f"An API token is good for at most {format_duration(longest)}.",
+            hint="Set security.token_longest for longer ones.",
+            field="expires_in_days",
+        )
+
+
+def _check_rights(token: Token, caller: Caller) -> None:
+    more = excess(token.rights, caller.rights)
+    if more is not None:
+        raise Forbidden(f"The token would be allowed {more}, and {caller.name} is not.")
+
+
+def _store(connection: Connection, token: Token, secret: TokenSecret, actor: Actor, now: int) -> Token:
+    token_id = create_token(connection, token, secret, now)
+    stored = get_token(connection, token_id)
+    record(connection, actor, Deed("token.create", "token", str(token_id), after=_told(stored)), now)
+    return stored
+
+
+def _replace_secret(
+    connection: Connection, token_id: int, secret: TokenSecret, until: int, actor: Actor, now: int
+) -> tuple[Token, list[TokenSecret]]:
+    token = rotate_token(connection, token_id, secret, until, now)
+    record(connection, actor, Deed("token.rotate", "token", str(token_id), after={"old_until": until}), now)
+    return token, secrets_of(connection, [token_id])[token_id]
+
+
+def _revoke(connection: Connection, token_id: int, actor: Actor, now: int) -> None:
+    token = revoke_token(connection, token_id, now)
+    if token.revoked_at is None:
+        record(connection, actor, Deed("token.revoke", "token", str(token_id), before=_told(token)), now)
+
+
+def _listed(connection: Connection, after: int, limit: int) -> tuple[list[Token], dict[int, list[TokenSecret]]]:
+    found = list_tokens(connection, after, limit)
+    return found, secrets_of(connection, [token.id for token in found])
+
+
+def _found(connection: Connection, token_id: int) -> tuple[Token, list[TokenSecret]]:
+    return get_token(connection, token_id), secrets_of(connection, [token_id]).get(token_id, [])
+
+
+def _told(token: Token) -> dict[str, object]:
+    """What the audit says of a token."""
+    rights = token.rights
+    return {
+        "kind": token.kind.value,
+        "name": token.name,
+        "role": rights.everywhere,
+        "group_roles": {str(group): role.value for group, role in rights.in_groups.items()},
+        "app_names": list(token.app_names),
+        "expires_at": token.expires_at,
+    }
+
+
+def _shown(token: Token, secrets: list[TokenSecret]) -> dict[str, Any]:
+    return {
+        "id": token.id,
+        "kind": token.kind,
+        "name": token.name,
+        "role": token.rights.everywhere,
+        "group_roles": dict(token.rights.in_groups),
+        "app_names": list(token.app_names),
+        "created_by": token.created_by,
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+        "last_used_at": token.last_used_at,
+        "revoked_at": token.revoked_at,
+        "secrets": [{"shown": one.shown, "valid_until": one.valid_until} for one in secrets],
+    }

@@ -1,0 +1,13 @@
+"""What people may in single groups; what they may everywhere is the role in their own row."""
+
+from sqlalchemy import BigInteger, Column, Index, String
+
+from orth.store.schema import table
+
+user_grants = table(
+    "orth_user_grant",
+    Column("user_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("group_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("role", String(16), nullable=False),
+    Index("ix_user_grant_group", "group_id"),
+)

@@ -1,0 +1,173 @@
+"""What the first page shows of everything: jobs, executors, what comes next, what fails and what takes long.
+
+Nothing here reads the history from end to end: jobs and executors are few, what fails or takes long is found in the
+counts by the hour, and only those jobs are then looked up one by one. ``groups`` are those the caller may see; None
+stands for all.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, case, func, select, union_all
+
+from orth.domain.executions import OUTCOMES, Status
+from orth.store.engines import among
+from orth.store.record_tables import statistics, statistics_deltas
+from orth.store.tables import executions, groups, jobs, registry
+
+Groups = Collection[int] | None
+
+STREAK_LIMIT = 100
+"""Failures in a row are counted up to this."""
+_CANDIDATES = 50
+_FAILURES = tuple(OUTCOMES[status] for status in (Status.FAILED, Status.TIMEOUT, Status.TRIGGER_FAILED))
+_SUCCESS = OUTCOMES[Status.SUCCESS]
+
+
+@dataclass(frozen=True, slots=True)
+class Upcoming:
+    """A job and its next fire."""
+
+    job_id: int
+    job_group: int
+    job_desc: str
+    schedule_type: str
+    schedule_conf: str
+    due_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A job whose last end was none of success. ``streak`` of them in a row, counted up to a limit."""
+
+    job_id: int
+    job_group: int
+    job_desc: str
+    execution_id: int
+    trigger_code: int
+    handle_code: int
+    ended_at: int
+    streak: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A job and how long its executions took in a span."""
+
+    job_id: int
+    job_group: int
+    job_desc: str
+    executions: int
+    total_ms: int
+    longest_ms: int
+
+
+def count_jobs(connection: Connection, seen: Groups) -> tuple[int, int]:
+    """How many jobs are started, and how many are not."""
+    counted = select(jobs.c.trigger_status, func.count().label("n")).group_by(jobs.c.trigger_status)
+    found = {row.trigger_status: row.n for row in connection.execute(_within(counted, jobs.c.job_group, seen))}
+    started = int(found.get(1, 0))
+    return started, sum(found.values()) - started
+
+
+def count_executors(connection: Connection, heard_since: int, seen: Groups) -> tuple[int, int]:
+    """How many executors have beaten since then, and how many are registered."""
+    lively = func.sum(case((registry.c.update_time >= heard_since, 1), else_=0))
+    counted = select(func.coalesce(lively, 0), func.count()).select_from(registry)
+    counted = counted.where(registry.c.registry_group == "EXECUTOR")
+    if seen is not None:
+        names = select(groups.c.app_name).where(groups.c.id.in_(list(seen)))
+        counted = counted.where(registry.c.registry_key.in_(names))
+    alive, total = connection.execute(counted).one()
+    return int(alive), int(total)
+
+
+def list_upcoming(connection: Connection, limit: int, seen: Groups) -> list[Upcoming]:
+    """Started jobs by their next fire, the soonest first. Each is there once, however often it fires."""
+    columns = (
+        jobs.c.id,
+        jobs.c.job_group,
+        jobs.c.job_desc,
+        jobs.c.schedule_type,
+        jobs.c.schedule_conf,
+        jobs.c.due_time,
+    )
+    soonest = select(*columns).where(jobs.c.trigger_status == 1, jobs.c.due_time > 0)
+    soonest = soonest.order_by(jobs.c.due_time, jobs.c.id).limit(limit)
+    return [Upcoming(*row) for row in connection.execute(_within(soonest, jobs.c.job_group, seen))]
+
+
+def list_failing(connection: Connection, since: int, limit: int, seen: Groups) -> list[Failing]:
+    """Jobs that failed since then and have not succeeded after it, the latest failure first."""
+    counted = _counted(since, seen, _FAILURES)
+    latest = func.max(counted.c.hour)
+    candidates = select(counted.c.job_id).group_by(counted.c.job_id).order_by(latest.desc()).limit(_CANDIDATES)
+    names = names_of(connection, [row.job_id for row in connection.execute(candidates)])
+    found = [_failing(connection, job_id, *named) for job_id, named in names.items()]
+    failing = sorted((one for one in found if one is not None), key=lambda one: one.ended_at, reverse=True)
+    return failing[:limit]
+
+
+def list_slowest(connection: Connection, since: int, limit: int, seen: Groups) -> list[Slow]:
+    """Jobs by their longest execution since then, the longest first."""
+    counted = _counted(since, seen, tuple(OUTCOMES[status] for status in Status if status.terminal))
+    longest = func.max(counted.c.longest_ms)
+    sums = select(counted.c.job_id, func.sum(counted.c.executions), func.sum(counted.c.total_ms), longest)
+    sums = sums.group_by(counted.c.job_id).having(longest > 0).order_by(longest.desc()).limit(limit)
+    rows = connection.execute(sums).all()
+    names = names_of(connection, [row[0] for row in rows])
+    return [
+        Slow(job_id, *names[job_id], int(count), int(total), int(most))
+        for job_id, count, total, most in rows
+        if job_id in names
+    ]
+
+
+def names_of(connection: Connection, ids: Collection[int]) -> Mapping[int, tuple[int, str]]:
+    """Group and name of those jobs that still exist, in the order of ``ids``."""
+    rows = connection.execute(
+        select(jobs.c.id, jobs.c.job_group, jobs.c.job_desc).where(among(connection, jobs.c.id, ids))
+    )
+    found = {row.id: (row.job_group, row.job_desc) for row in rows}
+    return {job_id: found[job_id] for job_id in ids if job_id in found}
+
+
+def _failing(connection: Connection, job_id: int, job_group: int, job_desc: str) -> Failing | None:
+    """The job as failing, if its last end is a failure."""
+    own = executions.c.job_id == job_id
+    succeeded = select(executions.c.id).where(own, executions.c.outcome == _SUCCESS)
+    last_success = connection.execute(succeeded.order_by(executions.c.id.desc()).limit(1)).scalar() or 0
+    failures = [
+        row
+        for outcome in _FAILURES  # one by one: each is a short walk along the index
+        for row in connection.execute(
+            select(executions.c.id, executions.c.trigger_code, executions.c.handle_code, executions.c.handle_time)
+            .add_columns(executions.c.phase_time)
+            .where(own, executions.c.outcome == outcome, executions.c.id > last_success)
+            .order_by(executions.c.id.desc())
+            .limit(STREAK_LIMIT)
+        )
+    ]
+    if not failures:
+        return None
+    last = max(failures, key=lambda row: int(row.id))
+    ended_at = last.handle_time or last.phase_time
+    codes = (last.trigger_code, last.handle_code)
+    return Failing(job_id, job_group, job_desc, last.id, *codes, ended_at, min(len(failures), STREAK_LIMIT))
+
+
+def _counted(since: int, seen: Groups, outcomes: Collection[int]) -> Any:
+    """Counts of single jobs since then, those not folded yet too."""
+    names = ("job_id", "hour", "executions", "total_ms", "longest_ms")
+    parts = []
+    for table in (statistics, statistics_deltas):
+        part = select(*(table.c[name] for name in names)).where(
+            table.c.hour >= since, table.c.job_id > 0, table.c.outcome.in_(outcomes)
+        )
+        parts.append(_within(part, table.c.job_group, seen))
+    return union_all(*parts).subquery()
+
+
+def _within(statement: Select[Any], column: ColumnElement[int], seen: Groups) -> Select[Any]:
+    return statement if seen is None else statement.where(column.in_(list(seen)))

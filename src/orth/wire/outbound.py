@@ -1,0 +1,144 @@
+"""Where a process may connect to when somebody else has said where.
+
+Executors register their addresses and people write down receivers of alarms. Whoever does could make a coordinator
+call the address at which a cloud hands out credentials, or its own machine. So an address is judged when the connection
+is made: the name is resolved once, every address it has is looked at, and the connection goes to one that was. A name
+that leads elsewhere the second time gains nothing.
+
+The ranges are written down here: what the standard library calls private or reserved differs between its versions.
+``orth.wire.guarded`` puts this in front of aiohttp.
+"""
+
+import asyncio
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import NamedTuple
+
+Network = IPv4Network | IPv6Network
+Ip = IPv4Address | IPv6Address
+
+
+def _networks(*texts: str) -> tuple[Network, ...]:
+    return tuple(ip_network(text) for text in texts)
+
+
+NEVER: tuple[tuple[str, tuple[Network, ...]], ...] = (
+    ("no single machine", _networks("0.0.0.0/8", "224.0.0.0/4", "240.0.0.0/4", "::/128", "ff00::/8")),
+    ("link-local", _networks("169.254.0.0/16", "fe80::/10")),
+    (
+        "where clouds keep credentials",  # outside of the link-local ranges
+        _networks("100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128"),
+    ),
+)
+"""What nothing ever connects to, and what it is."""
+LOOPBACK = _networks("127.0.0.0/8", "::1/128")
+_TEREDO = IPv6Network("2001::/32")
+_LAST_32_BITS = (IPv6Network("::/96"), IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
+"""Ranges whose addresses are IPv4 addresses in another dress: compatible, mapped, translated."""
+_SIX_TO_FOUR = IPv6Network("2002::/16")
+
+
+class AddressRefused(OSError):
+    """An address that may not be connected to."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.strerror = sentence
+
+
+class Resolved(NamedTuple):
+    """An address that was judged."""
+
+    family: int
+    ip: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """What may be connected to. ``allow`` are the only networks, if there are any; ``deny`` comes before it."""
+
+    allow: tuple[Network, ...] = ()
+    deny: tuple[Network, ...] = ()
+    loopback: bool = True
+    loopback_setting: str = "security.outbound_loopback"
+    """What people would set to allow it."""
+
+    def refusal(self, text: str) -> str | None:
+        """Why this IP address may not be connected to; None when it may."""
+        ip = plain_ip(text)
+        if ip is None:
+            return f"{text[:64]} is no address"
+        for what, networks in NEVER:
+            if _within(ip, networks):
+                return f"{text} is {what}"
+        if _within(ip, self.deny):
+            return f"{text} is in security.outbound_deny"
+        if _within(ip, LOOPBACK) and not self.loopback:
+            return f"{text} is this machine itself ({self.loopback_setting} is off)"
+        if self.allow and not _within(ip, self.allow):
+            return f"{text} is not in security.outbound_allow"
+        return None
+
+    def check(self, text: str) -> None:
+        """``AddressRefused`` for an IP address that may not be connected to."""
+        why = self.refusal(text)
+        if why is not None:
+            raise AddressRefused(f"{why}, and may not be connected to")
+
+    def check_host(self, host: str) -> None:
+        """The same for a host that may be a name: those are judged when they are resolved."""
+        if plain_ip(host) is not None:
+            self.check(host.strip("[]"))
+
+    def check_all(self, found: Iterable[str]) -> None:
+        """Of a name with several addresses each must be good: which of them is used is nobody's choice."""
+        for text in found:
+            self.check(text)
+
+    async def resolve(self, host: str, port: int) -> list[Resolved]:
+        """The addresses of ``host``, all of them judged, in the order in which to try them."""
+        loop = asyncio.get_running_loop()
+        return self._judged(await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+
+    def connect(self, host: str, port: int, timeout: float) -> socket.socket:
+        """A connection to the first address of ``host`` that answers, for code that waits in a thread of its own."""
+        failure: OSError = OSError(f"{host} has no address")
+        for family, ip, to in self._judged(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)):
+            line = socket.socket(family, socket.SOCK_STREAM)
+            try:
+                line.settimeout(timeout)
+                line.connect((ip, to))
+            except OSError as error:
+                line.close()
+                failure = error
+            else:
+                return line
+        raise failure
+
+    def _judged(self, found: Sequence[tuple[int, int, int, str, tuple[object, ...]]]) -> list[Resolved]:
+        self.check_all(str(one[4][0]) for one in found)
+        return [Resolved(one[0], str(one[4][0]), int(str(one[4][1]))) for one in found]
+
+
+def plain_ip(text: str) -> Ip | None:
+    """The address that ``text`` spells, IPv4 where it is one in the dress of IPv6; None when it spells none."""
+    try:
+        ip = ip_address(text.strip("[]").partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(ip, IPv4Address):
+        return ip
+    if int(ip) > 1 and any(ip in network for network in _LAST_32_BITS):  # :: and ::1 are themselves
+        return IPv4Address(int(ip) & 0xFFFFFFFF)
+    if ip in _SIX_TO_FOUR:
+        return IPv4Address(int(ip) >> 80 & 0xFFFFFFFF)
+    if ip in _TEREDO:
+        return IPv4Address(~int(ip) & 0xFFFFFFFF)
+    return ip
+
+
+def _within(ip: Ip, networks: Iterable[Network]) -> bool:
+    return any(ip.version == network.version and ip in network for network in networks)

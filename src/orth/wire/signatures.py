@@ -1,0 +1,258 @@
+"""Requests between our own processes, signed: who asks whom for what, and when.
+
+A signature is one header, ``ORTH-SIGNATURE``. It proves the token without showing it: whoever listens learns nothing
+that is good for another request. It covers the method, the path, the digest of the body, the time, a nonce, the sender
+and the receiver, so that a captured request is good once, for a minute, and for one process only.
+
+    1;key;time;nonce;sender;receiver;digest;mac
+
+*key* names the token without telling it, *time* is in epoch milliseconds, *receiver* is the incarnation of the process
+that is asked. A caller that cannot know that, or whose clock is wrong, is told with the refusal (``ORTH-RECEIVER``,
+``ORTH-TIME``) and asks once more. A peer that knows nothing of signatures tells neither, and is shown the token itself,
+unless that is forbidden.
+
+``Signer`` writes for all peers of a process, ``Verifier`` judges what arrives at it. Neither does I/O.
+"""
+
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from hashlib import sha256
+from typing import NamedTuple
+from urllib.parse import quote
+
+from orth.clock import Clock
+from orth.errors import TooBusy, Unauthenticated
+
+SIGNATURE_HEADER = "ORTH-SIGNATURE"
+RECEIVER_HEADER = "ORTH-RECEIVER"
+TIME_HEADER = "ORTH-TIME"
+WINDOW = 60_000
+"""Milliseconds by which the time of a request may differ from the receiver's."""
+NONCES_LIMIT = 500_000
+"""Requests remembered of one window; a sender beyond that is told to wait."""
+TRIES = 3
+"""Requests made for one answer: behind a balancer the next one may meet another process."""
+
+_VERSION = "1"
+_FORM = re.compile(
+    r"1;(?P<key>[0-9a-f]{16});(?P<time>[0-9]{1,15});(?P<nonce>[\w-]{16,32});"
+    r"(?P<sender>[\w.%~-]{0,200});(?P<receiver>[\w.%~-]{0,200});(?P<digest>[0-9a-f]{64});(?P<mac>[0-9a-f]{64})",
+    re.ASCII,
+)
+_PEERS_LIMIT = 20_000
+_CLOCK_SLACK = 1_000  # milliseconds a clock may be off before it is minded
+
+
+class Key(NamedTuple):
+    """What a token signs with, and the name under which others look for it."""
+
+    id: str
+    secret: bytes
+
+
+@lru_cache(maxsize=4096)
+def key_of(token: str) -> Key:
+    """The key of a token. Neither the token nor the secret can be computed from its name."""
+    name = sha256(b"orth key id:" + token.encode()).hexdigest()[:16]
+    return Key(name, hmac.digest(token.encode(), b"orth signing key", "sha256"))
+
+
+class Refused(StrEnum):
+    """Why a signature is not accepted."""
+
+    MALFORMED = "malformed"
+    UNKNOWN_KEY = "unknown key"
+    WRONG = "wrong"
+    OTHER_RECEIVER = "other receiver"
+    STALE = "stale"
+    OTHER_BODY = "other body"
+    REPLAYED = "replayed"
+
+
+_SENTENCES = {
+    Refused.OTHER_RECEIVER: "The request was signed for another process.",
+    Refused.STALE: "The request was signed too long ago, or its sender's clock is wrong.",
+    Refused.OTHER_BODY: "The body is not the one that was signed.",
+    Refused.REPLAYED: "The request was made before.",
+}
+
+
+class BadSignature(Unauthenticated):
+    """A signature that proves nothing here. Why a wrong one is wrong is not told."""
+
+    def __init__(self, why: Refused) -> None:
+        super().__init__(_SENTENCES.get(why, "The signature of the request is not valid."))
+        self.why = why
+        self.headers: dict[str, str] = {}
+        """What goes with the answer (``Verifier.correction``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """What a signature says."""
+
+    key_id: str
+    time: int
+    nonce: str
+    sender: str
+    receiver: str
+    digest: str
+    mac: str
+
+
+def read_signature(text: str) -> Signed:
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise BadSignature(Refused.MALFORMED)
+    key, time, nonce, sender, receiver, digest, mac = found.groups()
+    return Signed(key, int(time), nonce, sender, receiver, digest, mac)
+
+
+def signature_from(headers: Mapping[str, str]) -> Signed | None:
+    """The signature of a request, if it has one."""
+    text = headers.get(SIGNATURE_HEADER) or headers.get(SIGNATURE_HEADER.lower())
+    return None if text is None else read_signature(text)
+
+
+def _mac(secret: bytes, method: str, path: str, told: str) -> str:
+    return hmac.digest(secret, f"{method}\n{path}\n{told}".encode(), "sha256").hex()
+
+
+# --- those who ask ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Peer:
+    """What is known of a process at an address."""
+
+    receiver: str = ""
+    ahead: int = 0
+    """Milliseconds its clock is ahead of ours, if that is worth minding."""
+    plain: bool = False
+    """It knows nothing of signatures."""
+
+
+class Signer:
+    """Signs what one process asks of others. Safe to share between threads."""
+
+    def __init__(self, sender: str, clock: Clock, *, required: bool = False) -> None:
+        """With ``required``, a peer that knows nothing of signatures is not shown the token instead."""
+        self._sender = quote(sender[:60], safe="")
+        self._clock = clock
+        self._required = required
+        self._peers: dict[str, _Peer] = {}
+
+    def speaks_plainly(self, address: str) -> bool:
+        """Whether whoever is at ``address`` has to be shown the token itself."""
+        peer = self._peers.get(address)
+        return peer is not None and peer.plain and not self._required
+
+    def header(self, token: str, address: str, method: str, path: str, body: bytes) -> dict[str, str]:
+        """The header that proves ``token`` to whoever is at ``address``; ``path`` comes after that address."""
+        key, peer = key_of(token), self._peers.get(address) or _Peer()
+        time = self._clock.now() + peer.ahead
+        nonce, digest = secrets.token_urlsafe(15), sha256(body).hexdigest()
+        told = f"{_VERSION};{key.id};{time};{nonce};{self._sender};{peer.receiver};{digest}"
+        return {SIGNATURE_HEADER: f"{told};{_mac(key.secret, method, path, told)}"}
+
+    def expect_first(self, address: str, receiver: str) -> None:
+        """Which process is thought to be at ``address``: believed until it says otherwise itself."""
+        if address not in self._peers and receiver:
+            self._remember(address, _Peer(quote(receiver[:60], safe="")))
+
+    def met(self, address: str, headers: Mapping[str, str]) -> None:
+        """Read an answer to what was asked plainly: whoever tells its incarnation understands signatures by now."""
+        if RECEIVER_HEADER in headers:
+            self._peers.pop(address, None)
+
+    def learns(self, address: str, sent: Mapping[str, str], refused: bool, headers: Mapping[str, str]) -> bool:
+        """Read the answer to what was ``sent``; whether it tells something that makes another try worth while.
+
+        ``refused`` says that the answer may mean that we were not let in. Of our own, whoever is asked tells its
+        incarnation with that; those who do not know what a signature is tell nothing.
+        """
+        if not refused:
+            return False
+        signed = signature_from(sent)
+        receiver, time = headers.get(RECEIVER_HEADER), headers.get(TIME_HEADER, "")
+        if receiver is None:
+            self._remember(address, _Peer(plain=True))
+            return signed is not None and not self._required
+        if not time.isdecimal() or len(time) > 15:
+            return False
+        there = int(time)
+        stale = signed is not None and abs(there - signed.time) > WINDOW - _CLOCK_SLACK
+        ahead = there - self._clock.now() if stale else self._peer(address).ahead
+        self._remember(address, _Peer(receiver[:200], ahead))
+        return signed is None or stale or signed.receiver != receiver
+
+    def _peer(self, address: str) -> _Peer:
+        return self._peers.get(address) or _Peer()
+
+    def _remember(self, address: str, peer: _Peer) -> None:
+        if len(self._peers) >= _PEERS_LIMIT and address not in self._peers:
+            self._peers.clear()  # each is learned again by one more request
+        self._peers[address] = peer
+
+
+# --- those who are asked ----------------------------------------------------------------------------------------------
+
+
+class Nonces:
+    """Remembers what was asked, for as long as it could be asked again. Two halves, of which the older one goes."""
+
+    def __init__(self, limit: int = NONCES_LIMIT) -> None:
+        self._limit = limit
+        self._new: set[str] = set()
+        self._old: set[str] = set()
+        self._since = float("-inf")
+
+    def add(self, nonce: str, now: float) -> bool:
+        """Remember one, at ``now`` seconds; False when it is known already, ``TooBusy`` when there is no room."""
+        if now - self._since >= 2 * WINDOW / 1000:
+            self._old = self._new if now - self._since < 4 * WINDOW / 1000 else set()
+            self._new, self._since = set(), now
+        if nonce in self._new or nonce in self._old:
+            return False
+        if len(self._new) >= self._limit:
+            raise TooBusy("More signed requests came than can be told apart.", hint="Ask again in a minute.")
+        self._new.add(nonce)
+        return True
+
+
+class Verifier:
+    """Judges what is asked of the process ``receiver``. Not to be shared between threads."""
+
+    def __init__(self, receiver: str, clock: Clock) -> None:
+        self.receiver = quote(receiver[:60], safe="")
+        self._clock = clock
+        self._nonces = Nonces()
+
+    def check(self, signed: Signed, key: Key | None, method: str, path: str) -> None:
+        """``BadSignature`` unless whoever has ``key`` has signed this, for us and now. The body is another matter."""
+        told = (
+            f"{_VERSION};{signed.key_id};{signed.time};{signed.nonce};{signed.sender};{signed.receiver};{signed.digest}"
+        )
+        mac = _mac(key.secret if key else b"", method, path, told)
+        if not hmac.compare_digest(mac, signed.mac) or key is None:
+            raise BadSignature(Refused.UNKNOWN_KEY if key is None else Refused.WRONG)
+        if signed.receiver != self.receiver:
+            raise BadSignature(Refused.OTHER_RECEIVER)
+        if abs(signed.time - self._clock.now()) > WINDOW:
+            raise BadSignature(Refused.STALE)
+
+    def admit(self, signed: Signed, body: bytes) -> None:
+        """Take a request that was checked, once."""
+        if not hmac.compare_digest(sha256(body).hexdigest(), signed.digest):
+            raise BadSignature(Refused.OTHER_BODY)
+        if not self._nonces.add(signed.nonce, self._clock.monotonic()):
+            raise BadSignature(Refused.REPLAYED)
+
+    def correction(self) -> dict[str, str]:
+        """The headers that tell a caller what it could not know."""
+        return {RECEIVER_HEADER: self.receiver, TIME_HEADER: str(self._clock.now())}

@@ -1,0 +1,88 @@
+"""``orth audit``: listed and exported through a served coordinator, verified in the database."""
+
+import csv
+import io
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from orth.domain.audit import Actor, ActorKind, Deed
+from orth.domain.audit_chain import read_head
+from orth.store.audit import record
+from orth.store.database import open_database
+from orth.store.migrating import upgrade
+from tests.cli.conftest import Run
+from tests.cli.running import orth as run_orth
+from tests.cli.signed_in import SignedIn
+from tests.coordinator.http.live import Site
+
+
+class Orth(SignedIn):
+    command = "audit"
+
+
+@pytest.fixture
+def orth(run: Run, served: Site) -> Orth:
+    served.reset()
+    return Orth(run, served)
+
+
+def write(file: Path, count: int) -> None:
+    url = f"sqlite:///{file}"
+    upgrade(url)
+    with open_database(url) as db, db.engine.begin() as connection:
+        for number in range(count):
+            deed = Deed("job.update", "job", str(number), 2, {"n": 0}, {"n": 1})
+            record(connection, Actor(ActorKind.USER, "ann", "10.0.0.1"), deed, 1_750_000_000_000 + number)
+
+
+def test_what_was_done_is_listed_and_exported(orth: Orth) -> None:
+    group = orth.site.group("demo")
+    head, row = orth("list", "--object", "group").splitlines()
+    assert head.split() == ["ENTRY", "AT", "ACTOR", "FROM", "ACTION", "OBJECT", "CHANGED"]
+    assert row.split()[2:6] == ["admin", "127.0.0.1", "group.create", f"group:{group}"]
+    assert json.loads(orth("list", "--action", "group.create", "-o", "json"))[0]["after"]["app_name"] == "demo"
+    lines = [json.loads(line) for line in orth("export", "--object", "group").splitlines()]
+    assert [one["action"] for one in lines] == ["group.create"]
+    [row_of_table] = csv.DictReader(io.StringIO(orth("export", "--object", "group", "--format", "csv")))
+    assert row_of_table["action"] == "group.create"
+
+
+def test_a_whole_record_is_told_with_its_head(tmp_path: Path) -> None:
+    write(tmp_path / "orth.db", 3)
+    told = run_orth("audit", "verify", "--store", "sqlite:///orth.db", cwd=tmp_path)
+    assert told.returncode == 0, told
+    first, head = told.stdout.splitlines()
+    assert first == "The audit is whole: 3 entries."
+    kept = read_head(head.removeprefix("Head: "))
+    assert kept is not None
+    assert kept.seq == 3
+    write(tmp_path / "orth.db", 2)
+    again = run_orth("audit", "verify", "--store", "sqlite:///orth.db", "--expect", str(kept), cwd=tmp_path)
+    assert again.stdout.startswith("The audit is whole: 5 entries.")
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("UPDATE orth_audit SET actor = 'bob' WHERE seq = 2", "Entry 2: it was changed after it was written."),
+        ("DELETE FROM orth_audit WHERE seq = 2", "Entry 2: entries 2 to 2 are missing."),
+        ("DELETE FROM orth_audit WHERE seq = 3", "Entry 3: entries 3 to 3 are missing at the end."),
+    ],
+)
+def test_a_record_that_was_tampered_with_is_told_in_one_line(tmp_path: Path, statement: str, told: str) -> None:
+    write(tmp_path / "orth.db", 3)
+    with closing(sqlite3.connect(tmp_path / "orth.db")) as connection, connection:
+        connection.execute(statement)
+    verified = run_orth("audit", "verify", "--store", "sqlite:///orth.db", cwd=tmp_path)
+    assert (verified.returncode, verified.stderr) == (1, f"orth: The audit is not whole. {told}\n")
+
+
+def test_what_is_no_head_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "orth.db", 1)
+    told = run_orth("audit", "verify", "--store", "sqlite:///orth.db", "--expect", "7", cwd=tmp_path)
+    assert told.returncode == 1
+    assert "is not a head" in told.stderr

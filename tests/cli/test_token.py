@@ -1,0 +1,58 @@
+"""``orth token`` against a served coordinator."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.signed_in import SignedIn
+from tests.coordinator.http.live import Caller, Site
+
+
+class Orth(SignedIn):
+    command = "token"
+
+
+@pytest.fixture
+def orth(run: Run, served: Site) -> Orth:
+    served.reset()
+    return Orth(run, served)
+
+
+def text_of(output: str) -> str:
+    return next(word for word in output.split() if word.startswith("orth_"))
+
+
+def test_a_token_for_a_program_from_its_making_to_its_end(orth: Orth) -> None:
+    group = orth.site.group("reports")
+    made = orth("create", "ci", "--role", "viewer", "--in-group", "reports=operator", "--days", "30")
+    assert "(shown this once)" in made
+    assert f"viewer everywhere, group {group}: operator" in made
+    text = text_of(made)
+    assert orth.site.bearer(text).get("/api/v1/groups").status == 200
+    listed = orth("list")
+    assert text not in listed
+    assert text[:15] in listed
+    (one,) = json.loads(orth("list", "-o", "json"))
+    rotated = orth("rotate", str(one["id"]), "--overlap", "60")
+    assert f"{text[:15]}…, good until" in rotated
+    assert orth.site.bearer(text_of(rotated)).get("/api/v1/groups").status == 200
+    assert "is revoked" in orth("revoke", str(one["id"]))
+    assert orth.site.bearer(text_of(rotated)).get("/api/v1/groups").status == 401
+    assert json.loads(orth("list", "-o", "json")) == []
+    assert "revoked" in orth("list", "--all")
+
+
+def test_a_token_for_executors(orth: Orth) -> None:
+    made = orth("create", "nightly", "--executor", "reports", "--executor", "invoices")
+    assert "be an executor of reports, invoices" in made
+    beat = {"registryGroup": "EXECUTOR", "registryKey": "reports", "registryValue": "http://10.0.0.1:9999"}
+    executor = Caller(orth.site.url, {"ORTH-ACCESS-TOKEN": text_of(made)})
+    assert executor.post("/api/registry", beat).status == 200
+
+
+def test_a_group_that_is_not_there(orth: Orth, run: Run) -> None:
+    for given, code, told in (("nowhere=viewer", 1, "There is no group nowhere"), ("nowhere", 2, "does not end in")):
+        result = run("token", "create", "ci", "--in-group", given, **orth.environ)
+        assert result.exit_code == code
+        assert told in (result.output or str(result.exception)) + str(result.exception)

@@ -1,0 +1,77 @@
+"""The line that tells pages where to look again: who may listen, what is told, and when it ends."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
+
+from orth.coordinator.http.changes import differing
+from tests.coordinator.http.live import Site
+from tests.coordinator.http.test_log_streams import time_passing
+from tests.coordinator.http.test_session_ends import Browser, end_on_another_node, sign_out
+
+WITHIN = 10.0
+
+
+@contextmanager
+def listening(site: Site, origin: str | None = None) -> Iterator[ClientConnection]:
+    url = site.url.replace("http", "ws", 1) + "/api/v1/changes"
+    headers = {"Authorization": f"Bearer {site.access_token()}"}
+    with connect(url, additional_headers=headers, origin=Origin(origin) if origin else None) as line:
+        yield line
+
+
+def told(line: ClientConnection) -> dict[str, object]:
+    said: dict[str, object] = json.loads(line.recv(WITHIN))
+    return said
+
+
+def test_only_what_differs_is_named() -> None:
+    assert differing({"a": 1, "b": 2}, {"a": 1, "b": 3, "c": 4}) == ["b", "c"]
+    assert differing({"a": 1}, {"a": 1}) == []
+
+
+def test_an_execution_that_is_opened_is_told_of(own_site: Site) -> None:
+    job_id = own_site.job()
+    with time_passing(own_site), listening(own_site) as line:
+        assert told(line) == {"type": "beat"}, "the first look is not a change"
+        own_site.execution(job_id)
+        while (said := told(line))["type"] == "beat":
+            continue
+        assert said == {"type": "changed", "subjects": ["executions"]}
+
+
+def test_a_line_without_news_beats(own_site: Site) -> None:
+    with time_passing(own_site), listening(own_site) as line:
+        assert [told(line), told(line)] == [{"type": "beat"}, {"type": "beat"}]
+
+
+def test_nobody_listens_without_a_credential_or_from_another_site(site: Site) -> None:
+    url = site.url.replace("http", "ws", 1) + "/api/v1/changes"
+    with pytest.raises(InvalidStatus) as refused, connect(url):
+        pass
+    assert refused.value.response.status_code == 401
+    with pytest.raises(InvalidStatus) as refused, listening(site, "https://elsewhere.example"):
+        pass
+    assert refused.value.response.status_code == 403
+
+
+@pytest.mark.parametrize("ending", [sign_out, end_on_another_node])
+def test_the_line_ends_with_the_session(own_site: Site, ending: Callable[[Browser], None]) -> None:
+    browser = Browser(own_site)
+    with time_passing(own_site), browser.socket("/api/v1/changes") as line:
+        assert told(line) == {"type": "beat"}
+        ending(browser)
+        assert code_of_the_end(line) == 4401
+
+
+def code_of_the_end(line: ClientConnection) -> int | None:
+    try:
+        while True:
+            told(line)
+    except ConnectionClosed as closed:
+        return closed.rcvd.code if closed.rcvd else None

@@ -1,0 +1,71 @@
+"""How often somebody may ask: callers by their credential, strangers by their address, executors without a bound."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orth.coordinator.http import rates
+from orth.coordinator.http.rates import Buckets, TooOften
+from orth.settings import Settings
+from orth.settings.sections import SecuritySection
+from orth.testing import ManualClock
+from tests.coordinator.http.live import Site
+
+
+@pytest.fixture
+def strict(prepared: Path, tmp_path: Path) -> Iterator[Site]:
+    security = SecuritySection(rate=2, rate_burst=5, stranger_rate=1, stranger_burst=3)
+    with Site(Path(shutil.copy(prepared, tmp_path / "orth.db")), Settings(security=security)) as site:
+        yield site
+
+
+def test_a_caller_is_told_when_to_come_back(strict: Site) -> None:
+    admin = strict.admin()
+    assert [admin.get("/api/v1/groups").status for _ in range(7)] == [200] * 5 + [429] * 2
+    refused = admin.get("/api/v1/groups")
+    refused.problem(429)
+    assert refused.headers["Retry-After"] == "1"
+    strict.clock.move(1)
+    assert [admin.get("/api/v1/groups").status for _ in range(3)] == [200, 200, 429]
+
+
+def test_strangers_share_the_bucket_of_their_address_and_keep_nobody_else_out(strict: Site) -> None:
+    stranger, guesser = strict.stranger(), strict.bearer("wrong")
+    assert [stranger.get("/api/v1/groups").status for _ in range(4)] == [401, 401, 401, 429]
+    guessed = guesser.get("/api/v1/groups")
+    guessed.problem(429)
+    assert guessed.headers["Retry-After"] == "1"
+    assert strict.admin().get("/api/v1/groups").status == 200, "who is let in is not kept out"
+    assert {strict.executor().post("/api/callback", []).status for _ in range(20)} == {200}, "executors are exempt"
+    assert strict.bearer("x").post("/api/callback", []).status == 429
+    assert {stranger.get("/health/live").status for _ in range(20)} == {200}
+    strict.clock.move(2)
+    assert [stranger.get("/api/v1/groups").status for _ in range(3)] == [401, 401, 429]
+
+
+def test_buckets_fill_up_to_their_size_and_no_further() -> None:
+    clock = ManualClock()
+    buckets = Buckets(rate=10, burst=2, clock=clock)
+    buckets.take("a")
+    buckets.take("a")
+    with pytest.raises(TooOften):
+        buckets.take("a")
+    buckets.take("b")
+    clock.move(0.1)
+    buckets.take("a")
+    clock.move(1000)
+    buckets.take("a")
+    buckets.take("a")
+    with pytest.raises(TooOften):
+        buckets.take("a")
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "_LIMIT", 100)
+    buckets = Buckets(1, 1, ManualClock())
+    for number in range(1000):
+        buckets.take(str(number))
+    assert len(buckets._levels) == 100
+    assert "999" in buckets._levels

@@ -1,0 +1,267 @@
+"""Tokens of programs and of executors over HTTP: made, shown once, used, rotated, revoked; and what they never open."""
+
+from typing import Any
+
+import pytest
+
+from orth.domain.tokens import API_PREFIX, EXECUTOR_PREFIX
+from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
+from tests.coordinator.http.rights_site import RightsSite
+
+DAY = 86_400
+TOKENS = "/api/v1/tokens"
+
+
+def made(site: Site, **body: Any) -> dict[str, Any]:
+    answer = site.admin().post(TOKENS, {"name": "ci", "role": "viewer", **body})
+    assert answer.status == 201, answer.body
+    found: dict[str, Any] = answer.json
+    return found
+
+
+def of_group(site: Site, *app_names: str) -> dict[str, Any]:
+    body = {"kind": "executor", "name": f"of {app_names[0]}", "app_names": app_names}
+    answer = site.admin().post(TOKENS, body)
+    assert answer.status == 201, answer.body
+    found: dict[str, Any] = answer.json
+    return found
+
+
+def machine(site: Site, token: str) -> Caller:
+    return Caller(site.url, {"ORTH-ACCESS-TOKEN": token})
+
+
+def beat(app_name: str, address: str = "http://10.0.0.1:9999") -> dict[str, str]:
+    return {"registryGroup": "EXECUTOR", "registryKey": app_name, "registryValue": address}
+
+
+# --- API tokens
+
+
+def test_a_token_is_shown_once_and_stored_hashed(site: Site) -> None:
+    token = made(site)
+    text = token.pop("token")
+    assert text.startswith(API_PREFIX)
+    assert text not in str(site.contents())
+    listed = site.admin().get(TOKENS)
+    assert text.encode() not in listed.body
+    assert listed.json["items"] == [token]
+    assert site.admin().get(f"{TOKENS}/{token['id']}").json == token
+    assert text.startswith(token["secrets"][0]["shown"])
+    assert token["expires_at"] == site.clock.now() + 90 * DAY * 1000
+
+
+def test_a_program_may_what_its_token_may(site: Site) -> None:
+    group, other = site.group("demo"), site.group("other")
+    program = site.bearer(made(site, role=None, group_roles={str(group): "operator"})["token"])
+    assert [one["app_name"] for one in program.get("/api/v1/groups").json["items"]] == ["demo"]
+    program.get(f"/api/v1/groups/{other}").problem(404)
+    program.post("/api/v1/groups", {"app_name": "mine"}).problem(403)
+    program.post(TOKENS, {"name": "more", "role": "admin"}).problem(403)
+
+
+def test_changes_by_a_token_are_audited_under_its_name(site: Site) -> None:
+    program = site.bearer(made(site, role="admin")["token"])
+    assert program.post("/api/v1/groups", {"app_name": "made-by-program"}).status == 201
+    entries = site.admin().get("/api/v1/audit").json["items"]
+    assert any((one["actor_kind"], one["actor"]) == ("token", "token:ci") for one in entries), entries
+
+
+def test_use_is_noted_once_a_minute(site: Site) -> None:
+    token = made(site)
+    program = site.bearer(token["token"])
+    times = []
+    for pause in (0, 30, 31):
+        site.clock.jump(pause)
+        assert program.get("/api/v1/groups").status == 200
+        times.append(site.admin().get(f"{TOKENS}/{token['id']}").json["last_used_at"])
+    assert times[0] == times[1] == times[2] - 61_000
+
+
+@pytest.mark.parametrize("how", ["expired", "revoked", "other", "cut", "long", "executor"])
+def test_a_token_that_is_not_good_is_refused(site: Site, how: str) -> None:
+    """A02: each with the same answer."""
+    token = made(site, expires_in_days=1)
+    text = token["token"]
+    if how == "expired":
+        site.clock.jump(DAY)
+    elif how == "revoked":
+        assert site.admin().call("DELETE", f"{TOKENS}/{token['id']}").status == 204
+    text = {
+        "other": API_PREFIX + "x" * 43,
+        "cut": text[:-1],
+        "long": text + "x" * 500,
+        "executor": of_group(site, "demo")["token"],
+    }.get(how, text)
+    site.bearer(text).get("/api/v1/groups").problem(401)
+
+
+@pytest.mark.parametrize("name", ["token", "access_token", "api_key"])
+def test_a_token_in_an_address_is_refused(site: Site, name: str) -> None:
+    """A18."""
+    text = made(site)["token"]
+    site.stranger().get(f"/api/v1/groups?{name}={text}").problem(401)
+    site.bearer(text).get(f"/api/v1/groups?{name}={text}").problem(401)
+
+
+def test_two_secrets_are_good_while_it_is_rotated(site: Site) -> None:
+    token = made(site)
+    rotated = site.admin().post(f"{TOKENS}/{token['id']}/rotate", {"overlap": 600}).json
+    assert rotated["id"] == token["id"]
+    old, new = site.bearer(token["token"]), site.bearer(rotated["token"])
+    assert (old.get("/api/v1/groups").status, new.get("/api/v1/groups").status) == (200, 200)
+    site.clock.jump(600)
+    assert (old.get("/api/v1/groups").status, new.get("/api/v1/groups").status) == (401, 200)
+    third = site.admin().post(f"{TOKENS}/{token['id']}/rotate", {"overlap": 0}).json["token"]
+    assert (new.get("/api/v1/groups").status, site.bearer(third).get("/api/v1/groups").status) == (401, 200)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"name": "x"},
+        {"name": "x", "role": "owner"},
+        {"name": "", "role": "viewer"},
+        {"name": "x", "role": "viewer", "app_names": ["demo"]},
+        {"name": "x", "kind": "executor"},
+        {"name": "x", "kind": "executor", "app_names": ["demo"], "role": "viewer"},
+        {"name": "x", "kind": "executor", "app_names": ["a b"]},
+        {"name": "x", "role": "viewer", "expires_in_days": 0},
+        {"name": "x", "role": "viewer", "expires_in_days": 366},
+        {"name": "x", "role": "viewer", "created_by": "root"},
+        {"name": "x", "group_roles": {"0": "viewer"}},
+    ],
+)
+def test_what_is_no_token(site: Site, body: dict[str, Any]) -> None:
+    """A15: unknown fields too."""
+    site.admin().post(TOKENS, body).problem(422)
+
+
+@pytest.mark.parametrize("who", ["nobody", "idle", "viewer", "operator", "editor", "group admin", "overseer", "chief"])
+def test_only_administrators_deal_in_tokens(rights: RightsSite, who: str) -> None:
+    """A14."""
+    token = rights.site.admin().post(TOKENS, {"name": "t", "role": "viewer"}).json
+    caller = rights.callers[who]
+    for method, path, body in (
+        ("GET", TOKENS, None),
+        ("POST", TOKENS, {"name": "t", "role": "viewer"}),
+        ("GET", f"{TOKENS}/{token['id']}", None),
+        ("POST", f"{TOKENS}/{token['id']}/rotate", None),
+        ("DELETE", f"{TOKENS}/{token['id']}", None),
+    ):
+        caller.call(method, path, body).problem(401 if who == "nobody" else 403)
+
+
+# --- tokens of executors
+
+
+def test_a_group_token_registers_its_own_app_only(site: Site) -> None:
+    """A07: another app's name is refused, and that is written down."""
+    token = of_group(site, "demo", "demo-night")["token"]
+    assert token.startswith(EXECUTOR_PREFIX)
+    executor = machine(site, token)
+    assert executor.post("/api/registry", beat("demo")).envelope()["code"] == 200
+    assert executor.post("/api/registry", beat("demo-night")).envelope()["code"] == 200
+    executor.post("/api/registry", beat("other")).envelope(403)
+    executor.post("/api/registryRemove", beat("other")).envelope(403)
+    shown = site.admin().get("/api/v1/executors").json["items"]
+    assert {one["app_name"] for one in shown} == {"demo", "demo-night"}
+    actions = [one["action"] for one in site.admin().get("/api/v1/audit").json["items"]]
+    assert "executor.refused" in actions
+
+
+def test_a_group_token_reports_for_its_own_executions_only(site: Site) -> None:
+    """A05: unchanged, refused, audited; its own results in the same callback are stored."""
+    own, other = (site.execution(site.job(job_group=site.group(name))) for name in ("demo", "other"))
+    for one in (own, other):
+        site.dispatched(one, "http://10.0.0.1:9999")
+    executor = machine(site, of_group(site, "demo")["token"])
+    executor.headers["ORTH-EXTENSIONS"] = "verdicts"
+    results = [{"logId": one, "handleCode": 200, "handleMsg": "done"} for one in (own, other)]
+    executor.post("/api/callback", results[1:]).envelope(403)
+    verdicts = executor.post("/api/callback", results).envelope()["data"]["verdicts"]
+    assert {one["logId"]: one["verdict"] for one in verdicts} == {own: "stored", other: "retry"}
+    statuses = [site.admin().get(f"/api/v1/executions/{one}").json["status"] for one in (own, other)]
+    assert statuses == ["success", "pending"]
+    refused = [one for one in site.admin().get("/api/v1/audit").json["items"] if one["action"] == "callback.refused"]
+    assert [(one["actor"], one["object_id"]) for one in refused] == [("of demo", str(other))]
+
+
+def test_a_group_token_opens_nothing_else(site: Site) -> None:
+    """A leaked one can read and trigger nothing."""
+    job = site.job(job_group=site.group("demo"))
+    token = of_group(site, "demo")["token"]
+    for caller in (machine(site, token), site.bearer(token)):
+        for path in ("/api/v1/jobs", "/api/v1/groups", "/api/v1/executions", "/api/v1/executors", "/metrics"):
+            caller.get(path).problem(401)
+        caller.post(f"/api/v1/jobs/{job}/trigger").problem(401)
+        caller.get("/api/agents").problem(403)
+        caller.post("/api/orchestrators/register", {"url": "http://10.6.6.6:5080"}).problem(403)
+        assert caller.get("/api/orchestrators").status == 200
+
+
+def test_a_group_token_speaks_for_its_own_agents_only(site: Site) -> None:
+    executor = machine(site, of_group(site, "demo")["token"])
+    mine = executor.post("/api/agents/register", {"url": "http://10.0.0.1:9999", "name": "demo"})
+    assert mine.status == 200
+    assert executor.post(f"/api/agents/{mine.json['id']}/heartbeat").status == 200
+    executor.post("/api/agents/register", {"url": "http://10.0.0.2:9999", "name": "other"}).problem(403)
+    others = site.executor().post("/api/agents/register", {"url": "http://10.0.0.3:9999", "name": "other"}).json["id"]
+    executor.post(f"/api/agents/{others}/unregister").problem(403)
+    executor.post(f"/api/agents/{'0' * 32}/heartbeat").problem(404)
+
+
+def test_a_group_token_uses_its_own_queues_only(own_site: Site) -> None:
+    executor = machine(own_site, of_group(own_site, "demo")["token"])
+    prefix = "orchestrix.job.dispatch."
+
+    def take(queue: str) -> int:
+        return executor.post("/api/channels/take", {"queues": [prefix + queue], "consumer": "c"}).status
+
+    assert {take("demo.default"), take("demo.default.p2")} == {503}, "let through; there are no channels here"
+    assert {take("other.default"), take("demo"), take("demo.x.default"), take("demox.default")} == {403}
+    beat_of = {"topic": "orchestrix.worker.heartbeat", "message": {"appName": "other"}}
+    assert executor.post("/api/channels/announce", beat_of).status == 403
+    foreign = own_site.execution(own_site.job(job_group=own_site.group("other")))
+    box = f"orchestrix.job.1.status.{foreign}"
+    assert executor.post("/api/channels/read", {"after": {box: ""}}).status == 403
+    assert executor.post("/api/channels/post", {"boxes": {box: [{}]}}).status == 403
+
+
+def test_rotation_and_revocation_of_a_group_token(site: Site) -> None:
+    token = of_group(site, "demo")
+    rotated = site.admin().post(f"{TOKENS}/{token['id']}/rotate", {"overlap": 60}).json["token"]
+    old, new = machine(site, token["token"]), machine(site, rotated)
+    assert {one.post("/api/registry", beat("demo")).status for one in (old, new)} == {200}
+    site.clock.move(60)
+    assert [one.post("/api/registry", beat("demo")).status for one in (old, new)] == [401, 200]
+    assert site.admin().call("DELETE", f"{TOKENS}/{token['id']}").status == 204
+    site.clock.move(5)
+    new.post("/api/registry", beat("demo")).envelope(401)
+
+
+def test_the_shared_token_still_lets_everybody_in(site: Site) -> None:
+    of_group(site, "demo")
+    assert machine(site, ACCESS_TOKEN).post("/api/registry", beat("demo")).status == 200
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://169.254.169.254", "http://[fe80::1]:80", "http://[::ffff:169.254.169.254]", "http://100.100.100.200"],
+)
+def test_an_address_that_is_never_called_is_not_registered(site: Site, executor: Caller, address: str) -> None:
+    """A08, A40."""
+    executor.post("/api/registry", beat("demo", address)).envelope(422)
+    executor.post("/api/agents/register", {"url": address, "name": "demo"}).problem(422)
+    assert site.admin().get("/api/v1/executors").json["items"] == []
+
+
+@pytest.mark.parametrize("who", ["operator", "editor", "administrator"])
+def test_a_trigger_goes_only_to_addresses_of_its_group(rights: RightsSite, who: str) -> None:
+    """A39: whoever asks, and however much they may."""
+    caller, job = rights.callers[who], rights.ours.job
+    span = {"start": "2026-02-01T00:00:00Z", "end": "2026-02-01T03:00:00Z"}
+    for address, status in (("http://10.66.66.66:80", 422), ("http://ours.example.org:9999", 202)):
+        assert caller.post(f"/api/v1/jobs/{job}/trigger", {"address_list": [address]}).status == status
+        assert caller.post(f"/api/v1/jobs/{job}/trigger-batch", {**span, "address_list": [address]}).status == status

@@ -1,0 +1,160 @@
+"""Which token is whose: what executors show, and what they are shown."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from orth.coordinator.executor_keys import REMEMBERED, WITHOUT_STORE, ExecutorKeys
+from orth.coordinator.roster import Roster
+from orth.coordinator.sealing import Sealing
+from orth.coordinator.tokens import make_secret
+from orth.domain.jobs import AddressType, Group
+from orth.domain.nodes import ExecutorEntry
+from orth.domain.tokens import Token, TokenKind
+from orth.errors import StoreUnavailable
+from orth.store.database import Database, open_database
+from orth.store.groups import create_group
+from orth.store.registry import Beat, record_beats
+from orth.store.tokens import create_token, get_token, revoke_token, rotate_token
+from orth.testing import ManualClock
+from orth.testing.stores import prepare_store
+from orth.wire.executor_calls import Credential
+from orth.wire.messages import Extension
+from orth.wire.signatures import key_of
+
+SHARED, BEFORE = "shared-by-all-executors", "what-they-shared-before"
+ADDRESS = "http://10.0.0.7:9999"
+
+
+class Place:
+    """A store, its clock, and the keys as one coordinator knows them."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.clock = ManualClock()
+        self.sealing = Sealing.fresh()
+        self.keys = ExecutorKeys(db, self.clock, self.sealing, (SHARED, BEFORE))
+
+    async def token(self, *app_names: str) -> tuple[int, str]:
+        text, secret = make_secret(TokenKind.EXECUTOR, self.sealing)
+        token = Token(TokenKind.EXECUTOR, app_names[0], app_names=app_names)
+        return await self.db.tx(create_token, token, secret, self.clock.now()), text
+
+    async def registered(self, key: str | None, *extensions: str, app_name: str = "demo") -> None:
+        key_id = None if key is None else key_of(key).id
+        beat = Beat(app_name, ADDRESS, "incarnation-a", frozenset(extensions), key_id=key_id)
+        await self.db.tx(record_beats, [beat], self.clock.now())
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    url = f"sqlite:///{tmp_path / 'orth.db'}"
+    prepare_store(url)
+    with open_database(url) as db:
+        yield Place(db)
+
+
+async def test_what_is_shown_says_for_whom_one_speaks(place: Place) -> None:
+    token_id, text = await place.token("demo", "night")
+    for shared in (SHARED, BEFORE):
+        everybody = await place.keys.shown(shared)
+        assert everybody is not None
+        assert everybody.serves("anything")
+    found = await place.keys.shown(text)
+    assert found is not None
+    assert (found.token_id, found.serves("demo"), found.serves("night"), found.serves("other")) == (
+        token_id,
+        True,
+        True,
+        False,
+    )
+    for wrong in ("", "x", text[:-1], text + "x", text.upper(), SHARED[:-1]):
+        assert await place.keys.shown(wrong) is None
+
+
+async def test_a_revoked_token_is_good_for_a_few_seconds_at_most(place: Place) -> None:
+    token_id, text = await place.token("demo")
+    assert await place.keys.shown(text) is not None
+    await place.db.tx(revoke_token, token_id, place.clock.now())
+    place.clock.move(REMEMBERED)
+    assert await place.keys.shown(text) is None
+
+
+async def test_a_token_is_known_while_the_database_is_away_for_a_while(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, text = await place.token("demo")
+    assert await place.keys.shown(text) is not None
+
+    async def away(*_: object) -> object:
+        raise StoreUnavailable("gone")
+
+    monkeypatch.setattr(place.db, "read", away)
+    place.clock.move(WITHOUT_STORE - 1)
+    assert await place.keys.shown(text) is not None
+    place.clock.move(1)
+    with pytest.raises(StoreUnavailable):
+        await place.keys.shown(text)
+
+
+async def test_an_executor_is_shown_the_token_it_registered_with(place: Place) -> None:
+    token_id, first = await place.token("demo")
+    await place.registered(first)
+    second, secret = make_secret(TokenKind.EXECUTOR, place.sealing)
+    await place.db.tx(rotate_token, token_id, secret, place.clock.now() + 600_000, place.clock.now())
+    assert (await place.keys.credential(ADDRESS, "demo")).token == first
+    await place.registered(second, Extension.SIGNED)
+    place.clock.move(REMEMBERED)
+    assert await place.keys.credential(ADDRESS, "demo") == Credential(second, True, "incarnation-a")
+    for shared in (SHARED, BEFORE):
+        await place.registered(shared)
+        place.clock.move(REMEMBERED)
+        assert (await place.keys.credential(ADDRESS + "/", "demo")).token == shared
+
+
+async def test_nothing_is_shown_to_an_address_nobody_has_registered(place: Place) -> None:
+    """Whoever may name an address must not be able to collect tokens there."""
+    await place.token("demo")
+    for app_name in ("demo", ""):
+        assert await place.keys.credential("http://10.66.66.66:80", app_name) == Credential("")
+
+
+async def test_executors_that_are_listed_by_hand_are_shown_the_newest_token_of_their_group(place: Place) -> None:
+    group = Group(0, "demo", "Demo", AddressType.MANUAL, (ADDRESS,))
+    await place.db.tx(create_group, group, place.clock.now())
+    assert (await place.keys.credential(ADDRESS, "demo")).token == SHARED
+    place.clock.move(REMEMBERED)
+    _, text = await place.token("demo")
+    assert await place.keys.credential(ADDRESS, "demo") == Credential(text)
+
+
+async def test_what_this_coordinator_has_heard_itself_needs_no_database(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roster = Roster(place.clock, dead_after=90)
+    place.keys.follow(roster)
+    entry = ExecutorEntry("demo", ADDRESS, 0, "b", frozenset({Extension.SIGNED}), key_id=key_of(SHARED).id)
+    roster.stored(entry, 1)
+    monkeypatch.setattr(place.db, "read", None)
+    assert await place.keys.credential(ADDRESS, "") == Credential(SHARED, True, "b")
+
+
+async def test_a_token_sealed_with_a_key_we_do_not_have_is_nobodys(place: Place) -> None:
+    token_id, text = await place.token("demo")
+    other = ExecutorKeys(place.db, place.clock, Sealing.fresh(), (SHARED,))
+    assert await other.shown(text) is None
+    assert (await place.db.read(get_token, token_id)).is_good(place.clock.now())
+
+
+async def test_use_is_noted_once_a_minute(place: Place) -> None:
+    token_id, text = await place.token("demo")
+    key = await place.keys.shown(text)
+    assert key is not None
+    times = []
+    for pause in (0, 59, 1):
+        place.clock.move(pause)
+        await place.keys.note_use(key)
+        times.append((await place.db.read(get_token, token_id)).last_used_at)
+    assert times[0] == times[1]
+    assert times[2] == place.clock.now()

@@ -1,0 +1,158 @@
+"""Signed calls between a real executor and those who call it: replayed, stale, for another, plain (A04)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+
+from orth.clock import Clock, SystemClock
+from orth.errors import Unavailable
+from orth.events import Events
+from orth.executor.handlers import Handlers
+from orth.executor.runtime import Runtime
+from orth.executor.settings import ExecutorSettings
+from orth.serving import Server, bound
+from orth.settings import Address
+from orth.testing import ManualClock
+from orth.wire.executor_calls import Credential, ExecutorCalls
+from orth.wire.messages import CallbackVerdict, LogRequest, RegistryRequest, RunRequest
+from orth.wire.signatures import RECEIVER_HEADER, SIGNATURE_HEADER, TIME_HEADER, Signer
+
+TOKEN = "token-of-this-executor"
+
+
+class Nobody:
+    """Coordinators that take everything."""
+
+    def register(self, request: RegistryRequest) -> None: ...
+
+    def unregister(self, request: RegistryRequest) -> None: ...
+
+    def call_back(self, items: object) -> list[CallbackVerdict]:
+        raise Unavailable("later")
+
+
+class Known:
+    """What a coordinator believes of the executor."""
+
+    def __init__(self, credential: Credential) -> None:
+        self.credential_ = credential
+
+    async def credential(self, address: str, app_name: str) -> Credential:
+        return self.credential_
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path, *, clock: Clock | None = None, must_sign: bool = False
+) -> AsyncIterator[tuple[str, Runtime, list[str]]]:
+    ran: list[str] = []
+    handlers = Handlers("demo")
+
+    @handlers.job("note")
+    def note() -> str:
+        ran.append("note")
+        return "noted"
+
+    settings = ExecutorSettings(
+        app_name="demo", access_token=TOKEN, data_dir=folder, logs_dir=folder / "logs", require_signatures=must_sign
+    )
+    with bound(Address("127.0.0.1", 0)) as listening:
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        runtime = Runtime(
+            handlers,
+            settings,
+            Nobody(),
+            address=address,
+            incarnation="incarnation-a",
+            clock=clock or SystemClock(),
+            events=Events(),
+        )
+        runtime.start()
+        server = Server(runtime.http, keep_alive=5, websockets=False)
+        task = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            yield address, runtime, ran
+        finally:
+            server.should_exit = True
+            await task
+            await asyncio.to_thread(runtime.threads.drain, 1.0)
+            runtime.close()
+
+
+def trigger(log_id: int = 1) -> RunRequest:
+    return RunRequest(job_id=1, executor_handler="note", log_id=log_id)
+
+
+async def sent(address: str, headers: dict[str, str], body: bytes, path: str = "/run") -> tuple[int, Mapping[str, str]]:
+    async with aiohttp.ClientSession() as session, session.post(address + path, data=body, headers=headers) as answer:
+        await answer.read()
+        return answer.status, answer.headers
+
+
+async def test_a_captured_trigger_is_good_once_here_and_now(tmp_path: Path) -> None:
+    """A04: replayed, changed, sent elsewhere: 401, and nothing runs."""
+    clock = ManualClock()
+    async with serving(tmp_path / "a", clock=clock) as (address, runtime, _ran):
+        signer = Signer("node-1", clock)
+        signer.expect_first(address, "incarnation-a")
+        body = trigger().model_dump_json(by_alias=True).encode()
+        captured = signer.header(TOKEN, address, "POST", "/run", body)
+        assert (await sent(address, captured, body))[0] == 200
+        await asyncio.to_thread(runtime.join_idle, 10)
+        held = runtime.outbox.waiting()
+        for refused in (
+            await sent(address, captured, body),
+            await sent(address, captured, body.replace(b"note", b"evil")),
+            await sent(address, captured, body, path="/runs"),
+            await sent(address, {**captured, "ORTH-ACCESS-TOKEN": TOKEN}, body),
+        ):
+            assert refused[0] == 401
+            assert refused[1][RECEIVER_HEADER] == "incarnation-a"
+            assert refused[1][TIME_HEADER] == str(clock.now())
+        other = Signer("node-1", clock)
+        other.expect_first(address, "incarnation-b")
+        assert (await sent(address, other.header(TOKEN, address, "POST", "/run", body), body))[0] == 401
+        late = signer.header(TOKEN, address, "POST", "/run", body)
+        clock.jump(61)
+        assert (await sent(address, late, body))[0] == 401
+        assert (await sent(address, {SIGNATURE_HEADER: "1;nonsense"}, body))[0] == 401
+        assert runtime.quiet()
+        assert runtime.outbox.waiting() == held
+
+
+async def test_a_coordinator_that_knows_little_learns_by_one_refusal(tmp_path: Path) -> None:
+    """Another incarnation than it thought, and a clock that is an hour off."""
+    clock = ManualClock()
+    async with serving(tmp_path) as (address, runtime, ran):
+        known = Known(Credential(TOKEN, signed=True, receiver="an earlier process"))
+        calls = ExecutorCalls(timeout=5, credentials=known, signer=Signer("node-1", clock, required=True))
+        async with calls as link:
+            assert (await link.run(address, trigger(), token="not used")).ok
+            assert await link.run_all(address, [trigger(2), trigger(3)], token="", extensions=frozenset({"batch-run"}))
+            await asyncio.to_thread(runtime.join_idle, 10)
+            assert (await link.log(address, LogRequest(log_id=1), token="")).end
+        assert len(ran) == 3
+
+
+async def test_a_bare_token_is_good_until_signatures_are_required(tmp_path: Path) -> None:
+    for must_sign in (False, True):
+        async with serving(tmp_path / str(must_sign), must_sign=must_sign) as (address, _runtime, _ran):
+            status, told = await sent(address, {"ORTH-ACCESS-TOKEN": TOKEN}, b"{}", "/beat")
+            assert status == (401 if must_sign else 200)
+            assert RECEIVER_HEADER not in told
+            assert (await sent(address, {"ORTH-ACCESS-TOKEN": "wrong"}, b"{}", "/beat"))[0] == 401
+
+
+async def test_what_an_executor_tells_of_its_health(tmp_path: Path) -> None:
+    """A80: who proves nothing learns whether it works, and no more."""
+    async with serving(tmp_path, must_sign=True) as (address, _runtime, _ran):
+        signer = Signer("node-1", SystemClock())
+        signer.expect_first(address, "incarnation-a")
+        signed = signer.header(TOKEN, address, "GET", "/health", b"")
+        async with aiohttp.ClientSession() as session:
+            for headers, members in (({}, 1), ({"ORTH-ACCESS-TOKEN": TOKEN}, 1), (signed, 8)):
+                async with session.get(f"{address}/health", headers=headers) as answer:
+                    assert len(await answer.json()) == members

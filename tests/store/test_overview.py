@@ -1,0 +1,118 @@
+"""The first look at everything: counted in the roll-ups, looked up one by one, and only in the groups one may see."""
+
+from orth.coordinator.finishing import finish
+from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
+from orth.store.database import Database
+from orth.store.executions import Ending
+from orth.store.jobs import create_job
+from orth.store.overview import (
+    STREAK_LIMIT,
+    Groups,
+    count_executors,
+    count_jobs,
+    list_failing,
+    list_slowest,
+    list_upcoming,
+    names_of,
+)
+from orth.store.registry import Beat, record_beats
+from orth.store.statistics import HOUR, fold
+from tests.store.builders import NOW, a_due_job, a_job, assign, open_some, stored_group
+
+DAY_AGO = NOW - 24 * HOUR
+
+
+async def ended(db: Database, job: int, group: int, *codes: int, took: int = 0, at: int = NOW) -> list[int]:
+    """Executions of a job that ended with these handle codes, one after the other."""
+    found = []
+    for number, code in enumerate(codes):
+        opened = {"prefix": f"{at}-{number}", "job_id": job, "job_group": group}
+        (one,) = await db.tx(lambda connection, opened=opened: open_some(connection, 1, **opened))
+        await db.tx(lambda connection, one=one: assign(connection, one))
+        ending = Ending(execution_id=one, trigger_code=SUCCESS, handle_code=code, start_time=at + number)
+        await db.tx(finish, [ending], at + number + took)
+        found.append(one)
+    return found
+
+
+async def two_groups(db: Database) -> tuple[int, int]:
+    return await stored_group(db, "first"), await stored_group(db, "second")
+
+
+async def test_jobs_are_counted_by_whether_they_are_started(db: Database) -> None:
+    first, second = await two_groups(db)
+    for job in (a_due_job(first), a_due_job(second), a_job(second), a_job(second)):
+        await db.tx(create_job, job, NOW)
+    assert await db.read(count_jobs, None) == (2, 2)
+    assert await db.read(count_jobs, {second}) == (1, 2)
+    assert await db.read(count_jobs, frozenset()) == (0, 0)
+
+
+async def test_executors_are_counted_by_their_last_beat(db: Database) -> None:
+    first, _second = await two_groups(db)
+    await db.tx(record_beats, [Beat("first", "http://10.0.0.1:1")], NOW - 60_000)
+    await db.tx(record_beats, [Beat("first", "http://10.0.0.2:1"), Beat("second", "http://10.0.0.3:1")], NOW)
+    assert await db.read(count_executors, NOW - 33_000, None) == (2, 3)
+    assert await db.read(count_executors, NOW - 33_000, {first}) == (1, 2)
+    assert await db.read(count_executors, NOW - 33_000, frozenset()) == (0, 0)
+
+
+async def test_the_soonest_fires_come_first_and_each_job_once(db: Database) -> None:
+    first, second = await two_groups(db)
+    late = await db.tx(create_job, a_due_job(first, NOW + 9_000), NOW)
+    soon = await db.tx(create_job, a_due_job(second, NOW + 1_000, job_desc="soon"), NOW)
+    await db.tx(create_job, a_job(first), NOW)
+    assert [one.job_id for one in await db.read(list_upcoming, 10, None)] == [soon, late]
+    (only,) = await db.read(list_upcoming, 1, None)
+    assert (only.job_desc, only.due_time, only.schedule_conf) == ("soon", NOW + 1_000, "30")
+    assert [one.job_id for one in await db.read(list_upcoming, 10, {first})] == [late]
+
+
+async def test_a_job_fails_until_it_succeeds(db: Database) -> None:
+    first, second = await two_groups(db)
+    bad = await db.tx(create_job, a_job(first, job_desc="bad"), NOW)
+    mended = await db.tx(create_job, a_job(second), NOW)
+    await ended(db, bad, first, FAILURE, SUCCESS, TIMED_OUT, FAILURE)
+    last = (await ended(db, bad, first, TIMED_OUT, at=NOW + 100))[0]
+    await ended(db, mended, second, FAILURE, SUCCESS)
+
+    async def failing(seen: Groups = None) -> list[tuple[int, int, int]]:
+        return [(one.job_id, one.execution_id, one.streak) for one in await db.read(list_failing, DAY_AGO, 10, seen)]
+
+    assert await failing() == [(bad, last, 3)]
+    await db.tx(fold, 100)
+    assert await failing() == [(bad, last, 3)], "the same from the folded counts"
+    assert await failing({second}) == []
+    (one,) = await db.read(list_failing, DAY_AGO, 10, None)
+    assert (one.job_desc, one.trigger_code, one.handle_code, one.ended_at) == ("bad", SUCCESS, TIMED_OUT, NOW + 100)
+    assert await db.read(list_failing, NOW + HOUR, 10, None) == [], "not since then"
+
+
+async def test_a_long_streak_is_counted_up_to_a_limit(db: Database) -> None:
+    first, _second = await two_groups(db)
+    bad = await db.tx(create_job, a_job(first), NOW)
+    await ended(db, bad, first, *[FAILURE] * (STREAK_LIMIT + 5))
+    (one,) = await db.read(list_failing, DAY_AGO, 10, None)
+    assert one.streak == STREAK_LIMIT
+
+
+async def test_the_longest_comes_first(db: Database) -> None:
+    first, second = await two_groups(db)
+    quick = await db.tx(create_job, a_job(first), NOW)
+    slow = await db.tx(create_job, a_job(second, job_desc="slow"), NOW)
+    await ended(db, quick, first, SUCCESS, SUCCESS, took=10)
+    await ended(db, slow, second, SUCCESS, took=5_000)
+    await ended(db, slow, second, FAILURE, took=1_000, at=NOW + 1)
+    found = await db.read(list_slowest, DAY_AGO, 10, None)
+    assert [one.job_id for one in found] == [slow, quick]
+    assert (found[0].job_desc, found[0].executions, found[0].longest_ms) == ("slow", 2, 5_000)
+    assert found[0].total_ms == 6_000
+    assert [one.job_id for one in await db.read(list_slowest, DAY_AGO, 10, {first})] == [quick]
+
+
+async def test_names_keep_the_order_and_leave_out_what_is_gone(db: Database) -> None:
+    first, _second = await two_groups(db)
+    one = await db.tx(create_job, a_job(first, job_desc="one"), NOW)
+    two = await db.tx(create_job, a_job(first, job_desc="two"), NOW)
+    assert list((await db.read(names_of, [two, 99, one])).items()) == [(two, (first, "two")), (one, (first, "one"))]
+    assert await db.read(names_of, []) == {}

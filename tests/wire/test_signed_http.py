@@ -1,0 +1,152 @@
+"""Calls to coordinators of three ages: one that reads signatures, one that does not, one of another make."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from orth.clock import SystemClock
+from orth.errors import Unavailable
+from orth.testing import ManualClock
+from orth.wire.coordinator_calls import CoordinatorCalls
+from orth.wire.messages import RegistryRequest
+from orth.wire.signatures import (
+    RECEIVER_HEADER,
+    SIGNATURE_HEADER,
+    BadSignature,
+    Signer,
+    Verifier,
+    key_of,
+    signature_from,
+)
+
+TOKEN = "token-of-the-cluster"
+BEAT = RegistryRequest(registry_key="demo", registry_value="http://10.0.0.1:9999")
+
+
+class Peer:
+    """A coordinator. ``asked`` is how each request proved itself."""
+
+    def __init__(self, *, signatures: bool, refusal: int = 401) -> None:
+        self.verifier = Verifier("process-a", SystemClock()) if signatures else None
+        self.refusal = refusal
+        self.asked: list[str] = []
+        self.busy = False
+        peer = self
+
+        class Door(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                status, told = peer.judged(self.path, dict(self.headers.items()), body)
+                good = status == 200 and "refused" not in told
+                answer = json.dumps({"code": 200 if good else 500, "msg": None}).encode()
+                told.pop("refused", None)
+                self.send_response_only(status)
+                for name, value in {**told, "Content-Length": str(len(answer))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def judged(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str]]:
+        if self.busy:
+            return 503, {}
+        signed = signature_from(headers)
+        if signed is not None and self.verifier is not None:
+            self.asked.append("signed")
+            try:
+                self.verifier.check(signed, key_of(TOKEN), "POST", path)
+                self.verifier.admit(signed, body)
+            except BadSignature:
+                return 401, self.verifier.correction()
+            return 200, {RECEIVER_HEADER: self.verifier.receiver}
+        self.asked.append("token" if headers.get("ORTH-ACCESS-TOKEN") == TOKEN else "nothing")
+        told = {} if self.verifier is None else {RECEIVER_HEADER: self.verifier.receiver}
+        return (200, told) if self.asked[-1] == "token" else (self.refusal, {"refused": ""})
+
+
+@contextmanager
+def served(peer: Peer) -> Iterator[Peer]:
+    thread = threading.Thread(target=peer.server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield peer
+    finally:
+        peer.server.shutdown()
+        thread.join()
+        peer.server.server_close()
+
+
+def calls(peer: Peer, signer: Signer) -> CoordinatorCalls:
+    return CoordinatorCalls([peer.url], TOKEN, 5.0, signer=signer)
+
+
+def test_one_that_reads_signatures_is_never_shown_the_token() -> None:
+    with served(Peer(signatures=True)) as peer:
+        link = calls(peer, Signer("executor", SystemClock()))
+        for _ in range(3):
+            link.register(BEAT)
+        assert peer.asked == ["signed"] * 4, "the first asks twice: it did not know which process is there"
+        peer.verifier = Verifier("process-b", SystemClock())
+        link.register(BEAT)
+        assert peer.asked == ["signed"] * 6
+
+
+def test_a_clock_that_is_wrong_is_corrected() -> None:
+    with served(Peer(signatures=True)) as peer:
+        link = calls(peer, Signer("executor", ManualClock()))
+        link.register(BEAT)
+        link.register(BEAT)
+        assert peer.asked == ["signed"] * 3
+
+
+@pytest.mark.parametrize("refusal", [401, 200])
+def test_one_that_does_not_is_shown_the_token_until_it_does(refusal: int) -> None:
+    """Those of another make say with HTTP 200 that a token is wrong."""
+    with served(Peer(signatures=False, refusal=refusal)) as peer:
+        link = calls(peer, Signer("executor", SystemClock()))
+        link.register(BEAT)
+        link.register(BEAT)
+        assert peer.asked == ["nothing", "token", "token"]
+        peer.verifier = Verifier("upgraded", SystemClock())
+        link.register(BEAT)
+        link.register(BEAT)
+        assert peer.asked[3:] == ["token", "signed", "signed"]
+
+
+@pytest.mark.parametrize("refusal", [401, 200])
+def test_where_signatures_are_required_the_token_is_never_shown(refusal: int) -> None:
+    with served(Peer(signatures=False, refusal=refusal)) as peer:
+        link = calls(peer, Signer("executor", SystemClock(), required=True))
+        for _ in range(2):
+            with pytest.raises(Unavailable):
+                link.register(BEAT)
+        assert peer.asked == ["nothing", "nothing"]
+
+
+def test_one_that_is_busy_is_not_shown_the_token_for_that() -> None:
+    with served(Peer(signatures=True)) as peer:
+        link = calls(peer, Signer("executor", SystemClock()))
+        peer.busy = True
+        with pytest.raises(Unavailable):
+            link.register(BEAT)
+        peer.busy = False
+        link.register(BEAT)
+        assert set(peer.asked) == {"signed"}
+
+
+def test_without_a_signer_the_token_is_shown() -> None:
+    with served(Peer(signatures=True)) as peer:
+        CoordinatorCalls([peer.url], TOKEN, 5.0).register(BEAT)
+        assert peer.asked == ["token"]
+        assert SIGNATURE_HEADER not in peer.asked
