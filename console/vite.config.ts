@@ -39,5 +39,6 @@ export default defineConfig({
     include: ['src/**/*.test.{ts,tsx}', 'gates/**/*.test.ts'],
     setupFiles: ['./gates/setup.ts'],
     restoreMocks: true,
+    isolate: false, // one document for all: making one for each file takes most of the time
   },
 });

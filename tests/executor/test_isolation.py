@@ -300,7 +300,7 @@ def test_an_unknown_isolation_is_refused(app: Handlers) -> None:
 
 
 def test_a_worker_knows_all_that_a_thread_knows() -> None:
-    made_there = {"schedule_time", "trigger_time", "params", "run_log", "clock", "on_progress"}
+    made_there = {"schedule_time", "trigger_time", "params", "secrets", "run_log", "clock", "on_progress"}
     assert {field.name for field in fields(JobContext)} == {*FACTS, *made_there}
 
 

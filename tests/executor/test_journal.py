@@ -133,6 +133,15 @@ def test_damage_in_the_middle_is_set_aside_and_the_rest_is_read(
     assert (disk.directory / "quarantined").read_bytes() == bad
 
 
+@pytest.mark.parametrize("body", [b'{"v":1,"ended":[[Infinity,1,1]]}', b'{"v":1,"ended":[[1,1e400,1]]}', b"[" * 10**5])
+def test_numbers_and_depths_that_no_version_writes_are_set_aside(disk: Disk, body: bytes) -> None:
+    [segment] = segments(disk.directory)
+    bad = b"%08x %d %s\n" % (zlib.crc32(body), len(body), body)
+    segment.write_bytes(put_record(item(1)) + bad + put_record(item(3)))
+    assert disk.restart().keys() == {1, 3}
+    assert len(disk.ears.of(RecordQuarantined)) == 1
+
+
 def test_a_crash_between_the_new_segment_and_the_removal_of_the_old_changes_nothing(disk: Disk) -> None:
     disk.journal.append(put_record(item(1)), force=True)
     disk.journal.append(put_record(item(2)), force=True)

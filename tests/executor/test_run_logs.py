@@ -82,6 +82,23 @@ def test_a_page_is_bounded_in_bytes_but_never_empty(logs: RunLogs, monkeypatch: 
     assert (page.to_line, page.end) == (1, False)
 
 
+def test_a_line_longer_than_a_page_comes_in_pieces(logs: RunLogs) -> None:
+    """A script knows the name of its log, and may write there without end and without a line break."""
+    log = logs.open(7, NOON)
+    log.write("ours")
+    size = 2 * run_logs.PAGE_BYTES + 5
+    with log.path.open("ab") as file:
+        file.write(b"x" * size + b"\nafter\n")
+    pages = [logs.read(7, NOON, line, finished=False) for line in (1, 2, 3, 4)]
+    assert [page.from_line for page in pages] == [1, 2, 3, 4]
+    assert [page.to_line for page in pages] == [1, 2, 3, 5]
+    assert all(len(page.content) <= run_logs.PAGE_BYTES for page in pages)
+    assert sum(page.content.count("x") for page in pages) == size
+    assert pages[-1].content.endswith("\nafter")
+    assert logs.tail(7, NOON, 1, finished=True).content == "after"
+    assert len(logs.tail(7, NOON, 1000, finished=True).content) <= run_logs.PAGE_BYTES
+
+
 def test_a_line_being_written_is_not_shown_until_it_is_whole(logs: RunLogs) -> None:
     log = logs.open(7, NOON)
     log.write("whole")

@@ -49,6 +49,10 @@ async def test_it_announces_what_it_is(app: Handlers, rig: MakeRig) -> None:
         "app-name",
         "ticks",
         "progress",
+        "signed",
+        "source-digest",
+        "drafts",
+        "secrets",
     )
     [handler] = request.orth.handlers
     assert (handler.name, handler.description, handler.schedule) == ("hello", "Greet.", "0/5 * * * * ?")

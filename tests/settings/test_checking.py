@@ -68,7 +68,7 @@ def test_settings_that_cannot_work_together_are_problems(given: dict[str, object
         {"security__oidc_issuer": "https://login.example", "security__oidc_client_id": "orth"},
         {"security__oidc_issuer": "http://127.0.0.1:9000", "security__oidc_client_id": "orth"},
         {"cluster__handoff_tries": 12},
-        {"cluster__lease_provider": "redis", "channels__url": "rediss://cache:6379/0"},
+        {"cluster__lease_provider": "redis", "channels__url": "rediss://:p@cache:6379/0"},
         {"coordinator__listen": "0.0.0.0:5080", "security__access_token": TOKEN},
         {"executor__listen": "10.0.0.7:9999", "executor__transport": "link"},
     ],

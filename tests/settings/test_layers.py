@@ -30,7 +30,13 @@ def test_lines_are_counted_the_same_with_windows_endings_and_a_byte_order_mark(t
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(b"[store\n", "is not TOML"), (b"a = 1\na = 2\n", "is not TOML"), (b"\xff\xfe", "is not TOML")],
+    [
+        (b"[store\n", "is not TOML"),
+        (b"a = 1\na = 2\n", "is not TOML"),
+        (b"\xff\xfe", "is not TOML"),
+        (b"a = " + b"9" * 5_000, "is not TOML"),
+        (b"a = " + b"[" * 5_000, "is nested too deeply"),
+    ],
 )
 def test_a_file_that_is_not_toml_is_refused(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "orth.toml"

@@ -62,10 +62,12 @@ def test_the_highest_layer_that_speaks_decides(tmp_path: Path, file: bool, envir
 def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
     texts = {
         "duration": "2h", "duration up to 1m": "1s", "list of durations": "1s,2s", "number": "4", "bytes": "4",
+        "bytes, up to what a trigger may carry": "4",
         "none, starttls or tls": "tls", "none, store or folder": "store",
         "text": "t", "time zone": "Asia/Tokyo", "path": "p", "host:port": "127.0.0.1:7", "list of URLs": "http://u:1",
         "secret": "a-secret-of-good-length", "push, queue or link": "link", "list of names": "A,B",
         "database or redis": "redis", "list of networks": "10.0.0.0/8,::1", "port": "4", "host name": "h",
+        "list of cpu=N, memory=N, file_size=N, processes=N, open_files=N": "cpu=60,memory=1073741824",
         "list of key=value": "zone=eu,gpu=a100", "list of host names": "h,i",
         "list of value=role or value=role@app-name": "ops=operator,data=editor@demo",
         "list of shell, python, powershell, nodejs, php, glue": "glue,shell", "list of command, http": "http",

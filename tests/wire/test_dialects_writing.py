@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orth.domain.jobs import BlockStrategy, GlueType
-from orth.errors import Invalid
+from orth.errors import Invalid, InvalidMessage
 from orth.wire.dialects import (
     Dialect,
     auth_headers,
@@ -330,3 +330,32 @@ def test_a_trigger_is_sent_ahead_only_where_its_start_is_held_back(
     else:
         with pytest.raises(Invalid, match="not sent ahead"):
             run_body(ahead, dialect, extensions)
+
+
+class TestSecrets:
+    REQUEST = RunRequest(job_id=1, log_id=2, secrets={"API_KEY": "canary"})
+
+    def test_they_go_to_those_who_announced_to_hide_them(self) -> None:
+        _path, body = run_body(self.REQUEST, Dialect.ORTH, frozenset({Extension.SECRETS}))
+        assert json.loads(body)["secrets"] == {"API_KEY": "canary"}
+        assert read_run(body).secrets == {"API_KEY": "canary"}
+
+    @pytest.mark.parametrize("dialect", [Dialect.AUTO, Dialect.ORTH, Dialect.XXL, Dialect.XXL35])
+    def test_they_go_to_nobody_else(self, dialect: Dialect) -> None:
+        announced = frozenset({Extension.RESEND}) if dialect is Dialect.ORTH else frozenset[str]()
+        with pytest.raises(Invalid) as refused:
+            run_body(self.REQUEST, dialect, announced)
+        assert "canary" not in str(refused.value)
+
+    def test_without_them_nothing_is_said(self) -> None:
+        _path, body = run_body(RunRequest(job_id=1, log_id=2), Dialect.ORTH, frozenset({Extension.SECRETS}))
+        assert b"secrets" not in body
+
+    @pytest.mark.parametrize(
+        "wrong", [{"lower": "v"}, {"A": "nul\x00"}, {"A": "x" * 16_385}, {f"A{n}": "v" for n in range(21)}]
+    )
+    def test_what_cannot_be_one_is_refused_without_repeating_it(self, wrong: dict[str, str]) -> None:
+        body = json.dumps({"jobId": 1, "logId": 2, "secrets": wrong}).encode()
+        with pytest.raises(InvalidMessage) as refused:
+            read_run(body)
+        assert "xxxx" not in str(refused.value)

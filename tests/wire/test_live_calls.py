@@ -67,7 +67,7 @@ def test_a_snapshot_in_the_place_of_what_is_no_longer_kept_leads_on_or_back() ->
 
 
 def test_what_is_no_message_is_passed_over() -> None:
-    noise = ("no json", "[]", '{"type": "hello"}', '{"seq": 3}', '{"type": 1, "seq": 3}')
+    noise = ("no json", "[" * 100_000, "[]", '{"type": "hello"}', '{"seq": 3}', '{"type": 1, "seq": 3}')
     with LiveServer(sends(*noise, event(1))).running() as server:
         (found,) = islice(Following(server).messages(0), 1)
     assert (found.seq, found.data["id"], found.at) == (1, "a" * 32, "2026-01-30T03:00:00.000Z")

@@ -75,6 +75,7 @@ class TestRunRequest:
             "appName": None,
             "sourceDigest": None,
             "draft": None,
+            "secrets": None,
         }
 
     def test_an_unknown_block_strategy_queues(self) -> None:

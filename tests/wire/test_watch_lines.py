@@ -166,6 +166,16 @@ async def test_what_is_no_answer(watch: Watch, behaviour: object) -> None:
         assert peer.address not in watch.lines
 
 
+async def test_one_that_wants_to_speak_another_protocol_is_let_go(watch: Watch) -> None:
+    unexpected: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: unexpected.append(context))
+    switching = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n\0"
+    with Peer(lambda e: e.sock.sendall(switching)) as peer:
+        assert (await watch.lines.ask(peer.address)).well
+        assert await watch.next_end() == (peer.address, False)
+    assert unexpected == []
+
+
 async def test_a_server_that_closes_after_its_answer_ends_the_line_after_it(watch: Watch) -> None:
     with Peer(lambda e: e.respond(b'{"status": "ok"}', Connection="close")) as peer:
         assert (await watch.lines.ask(peer.address)).well

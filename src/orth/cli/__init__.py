@@ -9,8 +9,8 @@ modules of their own, imported when they are called, and those import what they 
 * ``options`` and ``starting`` — what commands share: common options, settings, log, failpoints
 * ``log_setup`` — the process log
 * ``api_client``, ``sign_ins`` and ``output`` — for commands that call a coordinator: its API, as whom, what is shown
-* ``up``, ``server``, ``executor``, ``job``, ``exec``, ``stats``, ``events``, ``alarm``, ``user``, ``login``, ``config``,
-  ``db``, ``doctor`` — commands
+* ``up``, ``server``, ``executor``, ``job``, ``exec``, ``stats``, ``events``, ``alarm``, ``user``, ``login``,
+  ``config``, ``db``, ``doctor`` — commands
 """
 
 from orth.cli.frame import main

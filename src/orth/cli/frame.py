@@ -39,7 +39,7 @@ SUBCOMMANDS = {
     "user": Subcommand("orth.cli.user", "Look after people: who may sign in, and what they may."),
     "token": Subcommand("orth.cli.token", "Look after tokens: of programs that use the API, and of executors."),
     "login": Subcommand("orth.cli.login", "Sign in to a coordinator and remember it."),
-    "logout": Subcommand("orth.cli.login", "Forget the sign-in of a coordinator."),
+    "logout": Subcommand("orth.cli.login", "End the sign-in to a coordinator and forget it."),
     "import": Subcommand("orth.cli.import_xxl_job", "Take over the jobs of another scheduler."),
     "config": Subcommand("orth.cli.config", "Show and check settings."),
     "db": Subcommand("orth.cli.db", "Look after the database."),

@@ -188,9 +188,7 @@ OptionalPort = Annotated[
     int | None, Field(ge=0, le=65535), BeforeValidator(_refuse_switches), _reading(_or_none), Kind("port")
 ]
 Bytes = Annotated[int, Field(ge=1), BeforeValidator(_refuse_switches), Kind("bytes")]
-SourceBytes = Annotated[
-    int, Field(ge=1, le=1024 * 1024), BeforeValidator(_refuse_switches), Kind("bytes, up to what a trigger may carry")
-]
+SourceBytes = Annotated[int, Field(ge=1, le=1024 * 1024), BeforeValidator(_refuse_switches), Kind("bytes")]
 Switch = Annotated[bool, Kind("true or false")]
 
 Name = Annotated[str, Field(min_length=1, max_length=64), _reading(_stripped), Kind("text")]

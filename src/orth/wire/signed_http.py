@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from orth.errors import Unauthenticated
 from orth.wire.bounded_http import Answer, BoundedHttp
-from orth.wire.signatures import TRIES, Signer
+from orth.wire.signatures import RECEIVER_HEADER, TRIES, Signer
 
 
 def _not_let_in(answer: Answer) -> bool:
@@ -50,7 +50,11 @@ class SignedHttp:
                 body=body,
                 connect=connect,
             )
-            if signer is None or not signer.learns(address, proof, refuses(answer), answer.headers):
+            if signer is None:
+                break
+            # Ours say with the status that we are not let in; only of others the answer has to be read for it.
+            refused = _not_let_in(answer) if RECEIVER_HEADER in answer.headers else refuses(answer)
+            if not signer.learns(address, proof, refused, answer.headers):
                 break
         if signer is not None and plain:
             signer.met(address, answer.headers)

@@ -298,7 +298,7 @@ def prepared_database(file: Path) -> Path:
         add_user(connection, "admin", hash_password(PASSWORD), "admin", 0)
         admin = find_user(connection, "admin")
         assert admin is not None
-        for_ever = Lifetimes(dict.fromkeys(SessionKind, 2**52), 2**52)
+        for_ever = Lifetimes(dict.fromkeys(SessionKind, 2**47), 2**47)
         here = Origin("127.0.0.1", "tests")
         begun = begin_session(connection, admin, SessionKind.TOKENS, Way.PASSWORD, here, lifetimes=for_ever, now=0)
         connection.execute(update(sessions).where(sessions.c.id == begun.session.id).values(id=ADMIN_SESSION))

@@ -55,6 +55,30 @@ def own_session(site: Site) -> Caller:
     return site.bearer(site.signing.access_token(Claim("admin", site.session().session.id)))
 
 
+def exercised(
+    operation: schemathesis.APIOperation[Any, Any, Any, Any], mode: GenerationMode, url: str, headers: dict[str, str]
+) -> Counter[int]:
+    """Call an operation some times, as its document says; how often it answered with what kind of status."""
+    answered: Counter[int] = Counter()
+    slow = operation.path.endswith(("/login", "/auth/session", "/password"))  # each try costs a password hash
+
+    @given(case=operation.as_strategy(generation_mode=mode))
+    @settings(
+        max_examples=3 if slow else 10,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def conforms(case: schemathesis.Case[Any]) -> None:
+        response = case.call_and_validate(base_url=url, headers=headers, checks=CONFORMANCE)
+        answered[response.status_code // 100] += 1
+
+    conforms()
+    return answered
+
+
 def references(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         if isinstance(value.get("$ref"), str):
@@ -104,23 +128,8 @@ def test_requests_made_from_the_document_are_answered_as_it_says(
     for operation in callable_operations(document):
         if mode is GenerationMode.NEGATIVE and not {"parameters", "requestBody"} & said[operation.label].keys():
             continue  # nothing is asked of the caller, so nothing can be wrong
-        slow = operation.path.endswith(("/login", "/auth/session", "/password"))  # each try costs a password hash
         headers = own_session(site).headers  # some operations end the one they are called in
-
-        @given(case=operation.as_strategy(generation_mode=mode))
-        @settings(
-            max_examples=3 if slow else 10,
-            deadline=None,
-            database=None,
-            derandomize=True,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )
-        def conforms(case: schemathesis.Case[Any]) -> None:
-            response = case.call_and_validate(base_url=site.url, headers=headers, checks=CONFORMANCE)
-            answered[response.status_code // 100] += 1
-
-        conforms()
+        answered += exercised(operation, mode, site.url, headers)
     assert answered[5] == 0
     assert answered[4] > 50
     assert mode is GenerationMode.NEGATIVE or answered[2] > 30

@@ -26,7 +26,13 @@ describe('tracebacks', () => {
   });
 
   it('of Java are the lines that say where', () => {
-    const java = ['java.lang.Error: no', '\tat a.B.c(B.java:1)', '\tat a.B.d(B.java:2)', 'Caused by: x', '\tat e.F.g(F.java:3)'];
+    const java = [
+      'java.lang.Error: no',
+      '\tat a.B.c(B.java:1)',
+      '\tat a.B.d(B.java:2)',
+      'Caused by: x',
+      '\tat e.F.g(F.java:3)',
+    ];
     expect(foldsIn(1, ['x', ...java, 'y'])).toEqual([{ head: 2, first: 3, last: 6 }]);
   });
 

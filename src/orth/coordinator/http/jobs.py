@@ -360,6 +360,8 @@ def _trigger(
     return ids, new
 
 
-def _tell(connection: Connection, caller: Caller, action: str, job: Job, now: int, **told: Mapping[str, object]) -> None:
+def _tell(
+    connection: Connection, caller: Caller, action: str, job: Job, now: int, **told: Mapping[str, object]
+) -> None:
     """Tell the audit. Code has entries of its own, with the difference."""
     record(connection, caller.actor, Deed(action, "job", str(job.id), job.job_group, **told), now)

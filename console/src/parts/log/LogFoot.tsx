@@ -1,0 +1,92 @@
+import { useQuery } from '@tanstack/react-query';
+import { Button } from 'antd';
+import { useTranslation } from 'react-i18next';
+import { api, got } from '@/api/client';
+import { usePreference } from '@/app/preferences';
+import { useLive } from '@/live/LiveProvider';
+import { EmptyState } from '@/parts/EmptyState';
+import { type Ending, endingOf } from '@/parts/log/ending';
+import type { Log } from '@/parts/log/Log';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import { fullInstant } from '@/parts/time/format';
+import { useDisplayZone } from '@/parts/time/Instant';
+import { useNow } from '@/parts/time/useNow';
+
+function usePlace(log: Log, wanted: boolean) {
+  return useQuery({
+    queryKey: ['executions', 'log-place', log.id],
+    queryFn: () =>
+      got(api.GET('/api/v1/executions/{execution_id}/log/place', { params: { path: { execution_id: log.id } } })),
+    enabled: wanted,
+  }).data;
+}
+
+/** Whether more comes, and if not, how it ended. */
+export function LogFoot({ log, unseen, onEnd }: { log: Log; unseen: number; onEnd: () => void }) {
+  const { t } = useTranslation('log');
+  const { paused } = useLive();
+  const now = useNow();
+  const { kind } = log.stream.state;
+  const place = usePlace(log, kind === 'over');
+  const said = useEndingText();
+  const ending = kind === 'over' && place ? endingOf(place, log.book.last, now) : null;
+  const state = kind === 'over' ? 'finished' : paused || kind === 'resting' ? 'paused' : kind;
+  return (
+    <footer className="log-foot">
+      <span className={`log-state log-state-${state}`}>
+        <span className="live-dot" aria-hidden="true" />
+        {ending && log.book.last > 0 ? said(ending) : t(`state.${state}`)}
+      </span>
+      {log.state.trouble && <span className="log-trouble">{log.state.trouble}</span>}
+      {unseen > 0 && (
+        <Button size="small" type="link" onClick={onEnd}>
+          {t('unseen', { count: unseen })}
+        </Button>
+      )}
+      <span className="log-count">{t('count', { count: log.book.last })}</span>
+    </footer>
+  );
+}
+
+/** What stands where lines would, when there are none. */
+export function NoLines({ log, error }: { log: Log; error: unknown }) {
+  const { t } = useTranslation('log');
+  const now = useNow();
+  const { state } = log.stream;
+  const place = usePlace(log, true);
+  const said = useEndingText();
+  const over = state.kind === 'over' || !!error;
+  if (!over) return <EmptyState title={t('waiting')}>{t('waitingHint')}</EmptyState>;
+  if (!place) return error ? <ProblemNotice error={error} retry={() => void log.open()} /> : null;
+  const ending = endingOf(place, 0, now);
+  const note = state.kind === 'over' ? state.note : '';
+  return (
+    <div>
+      <EmptyState title={said(ending)} {...(!place.archiving && ending.kind === 'notArchived' && { snippet: '[logs]\narchive = "store"' })}>
+        {note || (ending.kind === 'notArchived' && !place.archiving ? t('archiveHint') : null)}
+      </EmptyState>
+      {!!error && <ProblemNotice error={error} retry={() => void log.open()} />}
+    </div>
+  );
+}
+
+function useEndingText(): (ending: Ending) => string {
+  const { t } = useTranslation('log');
+  const [language] = usePreference('language');
+  const zone = useDisplayZone();
+  return (ending) => {
+    switch (ending.kind) {
+      case 'archived':
+      case 'archivedPart':
+        return t(`ending.${ending.kind}`, { address: ending.address });
+      case 'notArchived':
+        return ending.seen
+          ? t('ending.notArchivedSeen', { address: ending.address, at: fullInstant(Date.parse(ending.seen), language, zone) })
+          : t('ending.notArchived', { address: ending.address });
+      case 'expired':
+        return t('ending.expired', { at: fullInstant(Date.parse(ending.at), language, zone) });
+      default:
+        return t(`ending.${ending.kind}`);
+    }
+  };
+}

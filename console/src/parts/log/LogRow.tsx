@@ -1,0 +1,100 @@
+import { CaretDownOutlined, CaretRightOutlined } from '@ant-design/icons';
+import { memo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Style } from '@/parts/log/ansi';
+import type { Fold } from '@/parts/log/folds';
+import type { LogLine } from '@/parts/log/LogBook';
+import { levelOf, told } from '@/parts/log/lines';
+import { type Segment, segmentsOf } from '@/parts/log/segments';
+
+export interface RowProps {
+  number: number;
+  href: string;
+  line: LogLine | undefined;
+  /** The time as it is to be shown; undefined: not at all. */
+  stamp: ((at: number) => string) | undefined;
+  search: RegExp | null;
+  marked: boolean;
+  found: boolean;
+  fold?: Fold;
+  folded?: boolean;
+  onFold?: (head: number) => void;
+  onNumber: (number: number) => void;
+  onWhole: (number: number) => void;
+}
+
+/** One line. Its text is only ever text: what it says cannot become part of the page. */
+export const LogRow = memo(function LogRow(props: RowProps) {
+  const { t } = useTranslation('log');
+  const { number, line, fold, folded, onFold } = props;
+  const { at, body } = told(line?.text ?? '');
+  const kind = line ? ` log-${levelOf(line.text)}` : '';
+  return (
+    <div className={`log-row${kind}${props.marked ? ' log-marked' : ''}${props.found ? ' log-found' : ''}`}>
+      <a
+        className="log-number"
+        href={props.href}
+        tabIndex={-1}
+        aria-label={t('line', { number })}
+        onClick={(event) => {
+          if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+          event.preventDefault();
+          props.onNumber(number);
+        }}
+      >
+        {number}
+      </a>
+      {props.stamp && <span className="log-stamp">{at === null ? '' : props.stamp(at)}</span>}
+      <span className="log-text">
+        {fold && onFold && (
+          <button
+            type="button"
+            className="log-fold"
+            aria-expanded={!folded}
+            aria-label={t('fold', { count: fold.last - fold.first + 1 })}
+            onClick={() => onFold(fold.head)}
+          >
+            {folded ? <CaretRightOutlined /> : <CaretDownOutlined />}
+            {folded && t('folded', { count: fold.last - fold.first + 1 })}
+          </button>
+        )}
+        {line ? <Pieces text={body} search={props.search} /> : <span className="log-unread">…</span>}
+        {line && line.length > line.text.length && (
+          <button type="button" className="log-more" onClick={() => props.onWhole(number)}>
+            {t('more', { count: line.length - line.text.length })}
+          </button>
+        )}
+      </span>
+    </div>
+  );
+});
+
+export function Pieces({ text, search }: { text: string; search: RegExp | null }) {
+  return segmentsOf(text, search).map((segment, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a line have no other name, and change together
+    <Piece key={index} segment={segment} />
+  ));
+}
+
+function Piece({ segment }: { segment: Segment }) {
+  const { text, style, href, found } = segment;
+  const inner = found ? <mark>{text}</mark> : text;
+  const named = classOf(style);
+  if (href) {
+    return (
+      <a className={named} href={href} target="_blank" rel="noopener noreferrer nofollow">
+        {inner}
+      </a>
+    );
+  }
+  return named ? <span className={named}>{inner}</span> : inner;
+}
+
+function classOf({ fg, bg, inverse, ...marks }: Style): string | undefined {
+  const front = inverse ? bg : fg;
+  const ground = inverse ? (fg ?? 'white') : bg;
+  const names = Object.entries(marks).flatMap(([name, on]) => (on ? [`ansi-${name}`] : []));
+  if (front) names.push(`ansi-${front}`);
+  if (ground) names.push(`ansi-on-${ground}`);
+  return names.length > 0 ? names.join(' ') : undefined;
+}

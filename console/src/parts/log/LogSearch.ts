@@ -1,0 +1,105 @@
+// A search over the whole log, on the server, which answers in parts: they are asked for one after the other until the
+// end, or until there are more than anybody goes through.
+
+export interface Match {
+  line: number;
+  text: string;
+}
+
+export interface SearchPart {
+  to_line: number;
+  matches: Match[];
+  end: boolean;
+}
+
+export interface Query {
+  text: string;
+  regex: boolean;
+  ignoreCase: boolean;
+}
+
+export type AskPart = (query: Query, from: number, limit: number, signal: AbortSignal) => Promise<SearchPart>;
+
+export interface SearchState {
+  query: Query | null;
+  matches: Match[];
+  /** How far it has looked. */
+  toLine: number;
+  busy: boolean;
+  /** Whether all there is was looked at. */
+  end: boolean;
+  error: unknown;
+}
+
+const IDLE: SearchState = { query: null, matches: [], toLine: 0, busy: false, end: false, error: null };
+const PART = 1_000;
+
+export class LogSearch {
+  private listeners = new Set<() => void>();
+  private stopping: AbortController | null = null;
+  state: SearchState = IDLE;
+
+  /** `limit`: matches after which it waits to be asked for more. */
+  constructor(
+    private readonly ask: AskPart,
+    private readonly limit: number,
+    private readonly keep: (match: Match) => boolean = () => true,
+  ) {}
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  start(query: Query | null): void {
+    this.stopping?.abort();
+    this.become({ ...IDLE, query });
+    if (query) void this.run(this.limit);
+  }
+
+  /** Look further: for more, or at lines that were written meanwhile. */
+  more(): void {
+    if (this.state.query && !this.state.busy) void this.run(this.state.matches.length + this.limit);
+  }
+
+  stop(): void {
+    this.stopping?.abort();
+  }
+
+  private async run(enough: number): Promise<void> {
+    const { query } = this.state;
+    if (!query) return;
+    const stopping = new AbortController();
+    this.stopping = stopping;
+    this.become({ ...this.state, busy: true, error: null });
+    try {
+      while (this.state.matches.length < enough) {
+        const before = this.state.toLine;
+        const part = await this.ask(query, before + 1, PART, stopping.signal);
+        if (stopping.signal.aborted) return;
+        const matches = [...this.state.matches, ...part.matches.filter(this.keep)];
+        this.become({ ...this.state, matches, toLine: part.to_line, end: part.end });
+        if (part.end || part.to_line <= before) break;
+      }
+      this.become({ ...this.state, busy: false });
+    } catch (error) {
+      if (!stopping.signal.aborted) this.become({ ...this.state, busy: false, error });
+    }
+  }
+
+  private become(state: SearchState): void {
+    this.state = state;
+    for (const listener of this.listeners) listener();
+  }
+}
+
+/** The match to go to from a line: the next one in that direction, and around the end. -1 when there is none. */
+export function matchFrom(matches: readonly Match[], line: number, direction: 1 | -1): number {
+  if (matches.length === 0) return -1;
+  if (direction === 1) {
+    const next = matches.findIndex((match) => match.line > line);
+    return next === -1 ? 0 : next;
+  }
+  const before = matches.findLastIndex((match) => match.line < line);
+  return before === -1 ? matches.length - 1 : before;
+}

@@ -1,0 +1,101 @@
+import { SearchOutlined } from '@ant-design/icons';
+import { Button, Input, type InputRef, Tooltip } from 'antd';
+import { type Ref, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSaid } from '@/parts/ProblemNotice';
+import type { Query, SearchState } from '@/parts/log/LogSearch';
+import { SEARCH_ICONS } from '@/parts/log/LogToolbar';
+
+interface Props {
+  ref: Ref<InputRef>;
+  state: SearchState;
+  /** The place of the current match among them, from 0; -1 for none. */
+  current: number;
+  onSearch: (query: Query | null) => void;
+  onStep: (direction: 1 | -1) => void;
+}
+
+/** Looks through the whole log. Enter searches, then goes on to the next; with Shift to the previous. */
+export function SearchBox({ ref, state, current, onSearch, onStep }: Props) {
+  const { t } = useTranslation('log');
+  const [text, setText] = useState('');
+  const [regex, setRegex] = useState(false);
+  const [exact, setExact] = useState(false);
+
+  function go(direction: 1 | -1, changed: Partial<Query> = {}) {
+    const query = { text, regex, ignoreCase: !exact, ...changed };
+    if (!query.text) onSearch(null);
+    else if (same(query, state.query)) onStep(direction);
+    else onSearch(query);
+  }
+
+  return (
+    <search className="log-search">
+      <Input
+        ref={ref}
+        size="small"
+        className="log-search-text"
+        prefix={<SearchOutlined />}
+        value={text}
+        maxLength={500}
+        allowClear
+        placeholder={t('search.placeholder')}
+        aria-label={t('search.label')}
+        onChange={(event) => {
+          setText(event.target.value);
+          if (!event.target.value) onSearch(null);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') go(event.shiftKey ? -1 : 1);
+          if (event.key === 'Escape' && text) {
+            event.stopPropagation();
+            setText('');
+            onSearch(null);
+          }
+        }}
+      />
+      <Mode name={t('search.exact')} sign="Aa" on={exact} onClick={() => {
+          setExact(!exact);
+          if (state.query) go(1, { ignoreCase: exact });
+        }}
+      />
+      <Mode name={t('search.regex')} sign=".*" on={regex} onClick={() => {
+          setRegex(!regex);
+          if (state.query) go(1, { regex: !regex });
+        }}
+      />
+      <Outcome state={state} current={current} />
+      <Button size="small" type="text" icon={SEARCH_ICONS.previous} aria-label={t('search.previous')} disabled={state.matches.length === 0} onClick={() => onStep(-1)} />
+      <Button size="small" type="text" icon={SEARCH_ICONS.next} aria-label={t('search.next')} disabled={state.matches.length === 0} onClick={() => onStep(1)} />
+    </search>
+  );
+}
+
+function Mode({ name, sign, on, onClick }: { name: string; sign: string; on: boolean; onClick: () => void }) {
+  return (
+    <Tooltip title={name}>
+      <Button size="small" type={on ? 'primary' : 'text'} aria-label={name} aria-pressed={on} onClick={onClick}>
+        <span className="mono">{sign}</span>
+      </Button>
+    </Tooltip>
+  );
+}
+
+/** `3 of 17`; more than anybody goes through have a plus. */
+function Outcome({ state, current }: { state: SearchState; current: number }) {
+  const { t } = useTranslation('log');
+  const said = useSaid(state.error);
+  if (!state.query) return null;
+  if (state.error) return <span className="log-outcome log-outcome-error" role="alert">{said.title}</span>;
+  const count = state.matches.length;
+  const more = !state.end && count > 0 && !state.busy ? '+' : '';
+  return (
+    <output className="log-outcome">
+      {count === 0 ? (state.busy ? t('search.busy') : t('search.none')) : t('search.place', { place: current + 1, total: `${count.toLocaleString()}${more}` })}
+    </output>
+  );
+}
+
+function same(one: Query, other: Query | null): boolean {
+  return !!other && one.text === other.text && one.regex === other.regex && one.ignoreCase === other.ignoreCase;
+}

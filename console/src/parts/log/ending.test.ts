@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { endingOf, type LogPlace } from '@/parts/log/ending';
+
+const PLACE: LogPlace = {
+  executor_address: 'http://10.0.0.7:9999',
+  executor_seen: '2026-01-30T10:00:00.000Z',
+  archived: 'no',
+  archived_at: null,
+  archiving: false,
+  kept_until: '2026-03-01T10:00:00.000Z',
+};
+const NOW = Date.parse('2026-02-01T00:00:00Z');
+
+describe('how a log ends', () => {
+  it('with lines: as it was written, or as a copy of what is gone', () => {
+    expect(endingOf(PLACE, 5, NOW)).toEqual({ kind: 'finished' });
+    expect(endingOf({ ...PLACE, archived: 'whole' }, 5, NOW)).toEqual({ kind: 'finished' });
+    const gone = { ...PLACE, executor_seen: null };
+    expect(endingOf({ ...gone, archived: 'whole' }, 5, NOW).kind).toBe('archived');
+    expect(endingOf({ ...gone, archived: 'part' }, 5, NOW).kind).toBe('archivedPart');
+  });
+
+  it('without lines: with the reason', () => {
+    expect(endingOf({ ...PLACE, executor_address: null }, 0, NOW)).toEqual({ kind: 'nobody' });
+    expect(endingOf(PLACE, 0, Date.parse('2026-04-01T00:00:00Z')).kind).toBe('expired');
+    expect(endingOf({ ...PLACE, executor_seen: null }, 0, NOW)).toEqual({
+      kind: 'notArchived',
+      address: 'http://10.0.0.7:9999',
+      seen: null,
+    });
+    expect(endingOf({ ...PLACE, archived: 'whole' }, 0, NOW)).toEqual({ kind: 'empty' });
+  });
+});

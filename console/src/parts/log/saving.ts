@@ -1,0 +1,57 @@
+// Taking a log along: as clean text for the clipboard, or as a file.
+
+import { plain } from '@/parts/log/ansi';
+import type { Page } from '@/parts/log/Log';
+import { textsOf } from '@/parts/log/LogBook';
+import type { Match, Query, SearchPart } from '@/parts/log/LogSearch';
+import { told } from '@/parts/log/lines';
+
+export const COPY_LIMIT = 10_000;
+export const SAVE_LIMIT = 200_000;
+
+/** A line without its time and its colours. */
+export function clean(text: string): string {
+  return plain(told(text).body);
+}
+
+/** Lines from `first` on, at most as many as a clipboard should get. */
+export async function linesFrom(
+  read: (from: number, limit: number) => Promise<Page>,
+  first: number,
+  last: number,
+): Promise<string[]> {
+  const texts: string[] = [];
+  const end = Math.min(last, first + COPY_LIMIT - 1);
+  for (let from = first; from <= end; ) {
+    const page = await read(from, Math.min(1_000, end - from + 1));
+    if (page.to_line < page.from_line) break;
+    texts.push(...textsOf(page));
+    from = page.to_line + 1;
+  }
+  return texts;
+}
+
+/** Everything a search finds, up to a limit. */
+export async function allMatches(
+  search: (query: Query, from: number, limit: number, signal: AbortSignal) => Promise<SearchPart>,
+  query: Query,
+): Promise<Match[]> {
+  const found: Match[] = [];
+  const { signal } = new AbortController();
+  for (let from = 1; found.length < SAVE_LIMIT; ) {
+    const part = await search(query, from, 1_000, signal);
+    found.push(...part.matches);
+    if (part.end || part.to_line < from) break;
+    from = part.to_line + 1;
+  }
+  return found;
+}
+
+export function saveText(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
+}
