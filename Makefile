@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := server,postgres,mysql,redis
 WORKERS ?= 3
+SECONDS ?= 60
 ARGS ?=
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet \
 	--constraint constraints.txt --build-constraint constraints.txt
@@ -19,7 +20,7 @@ CONSOLE_SOURCES := $(shell find console -type f -not -path '*/node_modules/*' \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install up test lint servers bench faults console console-check console-shots audit clean
+.PHONY: help install up test lint servers bench faults fuzz console console-check console-shots audit clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | sort -u | awk -F '\t' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -55,6 +56,9 @@ console-check: $(VENV)/.installed ## Check the console: style, types against the
 
 console-shots: $(VENV)/.development servers console ## Make pictures of every page of the console, in console/build/shots
 	@$(BIN)/python -m tests.console.shots console/build/shots
+
+fuzz: $(VENV)/.development ## Feed every reader of foreign bytes with new inputs, SECONDS=60 each
+	@$(BIN)/python -m tests.fuzz $(SECONDS) $(ARGS)
 
 audit: $(VENV)/.development ## Look for known vulnerabilities in what Orth depends on
 	@$(BIN)/python tools/vulnerabilities.py $(VENV)

@@ -234,7 +234,7 @@ def reload_on_hangup(reload: Callable[[], None], stopping: asyncio.Event) -> Non
     _handle((signal.SIGHUP,), on_hangup)
 
 
-def stand_aside_on_signal(stand_aside: Callable[[], None]) -> None:
+def stand_aside_on_signal(stand_aside: Callable[[], object]) -> None:
     _handle((STAND_ASIDE,), stand_aside)
 
 
@@ -246,7 +246,7 @@ def _has_terminal() -> bool:
     return True
 
 
-def _handle(numbers: Sequence[signal.Signals], handler: Callable[[], None]) -> None:
+def _handle(numbers: Sequence[signal.Signals], handler: Callable[[], object]) -> None:
     for number in numbers:
         asyncio.get_running_loop().add_signal_handler(number, handler)
     ours = {number: signal.getsignal(number) for number in numbers}

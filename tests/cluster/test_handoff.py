@@ -10,8 +10,8 @@ import pytest
 from orth.channels.interface import ChannelsUnavailable, Listening, Message
 from orth.channels.memory import MemoryChannels
 from orth.cluster.handoff import Rules, Step, next_step, stay_until
-from orth.cluster.notices import Reason
 from orth.cluster.ownership_facts import ExecutionsAdopted, HandoffsSettled
+from orth.domain.handoffs import Reason
 from orth.store.ownership import Holding, abandon, adoptable, keep
 from tests.cluster.ownership_site import QUICK, Node, Site
 

@@ -1,9 +1,10 @@
 """How executions come to have an owner, and how one finds out that it is not one any more."""
 
 from orth.channels.interface import ChannelsUnavailable
-from orth.cluster.notices import Reason, assigned, handoff
+from orth.cluster.notices import assigned, handoff
 from orth.cluster.ownership import CLAIM_AFTER
 from orth.cluster.ownership_facts import ExecutionsAdopted, OwnershipLost
+from orth.domain.handoffs import Reason
 from orth.store.ownership import Owned, adopt, offer, orphan
 from orth.testing import ManualClock
 from tests.cluster.ownership_site import Site, assignments

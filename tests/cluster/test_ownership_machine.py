@@ -22,8 +22,8 @@ from sqlalchemy import Connection, select
 from orth.channels.interface import Message
 from orth.cluster.drain import Drain, Taking
 from orth.cluster.handoff import HandingOver, Rules
-from orth.cluster.notices import Reason
 from orth.domain.executions import OPEN_PHASES
+from orth.domain.handoffs import Reason
 from orth.store.database import Database, open_database
 from orth.store.engines import is_sqlite
 from orth.store.ownership import Holding, Owner, abandon, keep, orphan, orphan_unowned, release_orphans, unowned

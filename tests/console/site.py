@@ -13,6 +13,9 @@ _JOBS: dict[str, dict[str, Any]] = {
     "Nightly report": {"executor_handler": "greet", "schedule_type": "CRON", "schedule_conf": "0 30 2 * * ?"},
     "Rebuild the search index": {"executor_handler": "linger"},
     "Synchronise warehouses": {"executor_handler": "linger", "executor_timeout": 1},
+    "Read the ledger": {"executor_handler": "flood"},
+    "Talk to the suppliers": {"executor_handler": "chatter"},
+    "Try the viewer": {"executor_handler": "mischief"},
 }
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from orth.coordinator.letters import Letter, Peer, run_request
 from orth.coordinator.scripting import Bounds, Code, Writer, define_with_code, save_code, try_code
 from orth.coordinator.triggering import Request
 from orth.domain import reasons
@@ -13,6 +14,7 @@ from orth.domain.access import Rights, Role
 from orth.domain.audit import Actor, ActorKind
 from orth.domain.executions import Execution, Phase, Status
 from orth.domain.jobs import GlueType, Job, RouteStrategy, TriggerCause
+from orth.domain.scripts import digest_of
 from orth.errors import Forbidden
 from orth.executor.handlers import Handlers
 from orth.store.database import Connection, Database
@@ -22,6 +24,7 @@ from orth.store.jobs import get_job, hold_job
 from orth.store.notes import notes_of
 from orth.testing import Cluster
 from orth.testing.network import Line
+from orth.wire.messages import RunRequest
 
 WRITER = Writer(Actor(ActorKind.USER, "ada"), Rights(everywhere=Role.EDITOR), Bounds(65_536, 30))
 
@@ -194,3 +197,16 @@ async def test_whoever_may_edit_but_not_write_code_may_not(scripts: Scripts) -> 
         await scripts.db.tx(lambda connection: save_code(connection, hold_job(connection, job.id), code, nobody, now))
     with pytest.raises(Forbidden, match="'script'"):
         await scripts.db.tx(try_code, job, None, Request(TriggerCause.MANUAL, "a"), nobody, now)
+
+
+async def test_a_trigger_carries_the_digest_of_its_source_where_that_is_understood(scripts: Scripts) -> None:
+    job = await scripts.job()
+    tried = await scripts.cluster.execution(await scripts.attempt(job, glue("draft")))
+    own = await scripts.cluster.execution(await scripts.cluster.trigger(job))
+    ours = Peer("", "tests", extensions=frozenset({"source-digest"}))
+
+    def sent(execution: Execution, peer: Peer) -> RunRequest:
+        return run_request(Letter(execution, job, job, peer), scripts.cluster.clock.now(), lambda *_: None, again=False)
+
+    assert (sent(own, ours).source_digest, sent(own, ours).draft) == (digest_of(glue("own")), None)
+    assert (sent(own, replace(ours, extensions=frozenset())).source_digest, sent(tried, ours).draft) == (None, True)

@@ -12,8 +12,9 @@ import pytest
 from orth.clock import SystemClock
 from orth.errors import Unavailable
 from orth.executor import processes as processes_module
+from orth.executor.exits import Exit
 from orth.executor.guard import descendants, process_tree
-from orth.executor.processes import Command, Exit, GuardLost, Processes
+from orth.executor.processes import Command, GuardLost, Processes
 from tests.executor.bench import eventually
 from tests.executor.survivors import alive, is_gone, new_mark, nurseries_and_below
 from tests.forks import forked

@@ -31,8 +31,12 @@ class Answer:
         return (self.statuses or [0])[0]
 
 
-def exchange(port: int, pieces: Iterable[bytes], *, within: float = 10.0, pause: float = 0.0) -> Answer:
-    """Send all pieces, as long as they are taken, and read until the other side closes, or for ``within`` seconds."""
+def exchange(
+    port: int, pieces: Iterable[bytes], *, within: float = 10.0, pause: float = 0.0, until: bytes | None = None
+) -> Answer:
+    """Send all pieces, as long as they are taken, and read: until the other side closes, or ``until`` has come, or for
+    ``within`` seconds.
+    """
     began = time.monotonic()
     deadline = began + within
     received, closed = bytearray(), False
@@ -42,7 +46,7 @@ def exchange(port: int, pieces: Iterable[bytes], *, within: float = 10.0, pause:
         line.setblocking(False)
         poll = select.poll()
         poll.register(line, select.POLLIN)
-        while time.monotonic() < deadline and not closed:
+        while time.monotonic() < deadline and not closed and (until is None or until not in received):
             if piece == b"":
                 piece = next(waiting, None)
             poll.modify(line, select.POLLIN | (select.POLLOUT if piece else 0))

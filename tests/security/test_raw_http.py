@@ -39,9 +39,8 @@ class TestBodies:
     def test_a_body_in_chunks_without_end_is_refused_in_flat_memory(self, door: Door) -> None:
         before = memory_of(door.process.popen.pid)
         request = door.post("Content-Type: application/json", "Transfer-Encoding: chunked")
-        answer = exchange(door.port, itertools.chain([request], chunks(65536)), within=60)
+        answer = exchange(door.port, itertools.chain([request], chunks(65536)), within=30, until=b"\r\n\r\n")
         assert answer.status == 413
-        assert answer.closed
         assert memory_of(door.process.popen.pid) - before < GROWTH
 
     def test_a_body_shorter_than_announced_is_never_acted_upon(self, door: Door) -> None:

@@ -67,6 +67,25 @@ def test_beyond_loopback_without_a_credential(command: tuple[str, ...], tmp_path
     assert not (tmp_path / ".orth").exists()
 
 
+def test_a_user_for_scripts_who_is_not_there(tmp_path: Path) -> None:
+    done = orth(
+        *("executor", str(JOBS), "--listen", "127.0.0.1:0"),
+        cwd=tmp_path,
+        ORTH_SECURITY__ACCESS_TOKEN="t",
+        ORTH_EXECUTOR__SCRIPT_USER="somebody-else",
+        NOTES="notes",
+    )
+    assert "There is no user somebody-else here" in one_line(done)
+
+
+def test_a_redis_of_others_without_a_password(tmp_path: Path) -> None:
+    """A77."""
+    url = "redis://10.255.255.1:6379/0"
+    done = orth("server", "--listen", "127.0.0.1:0", "--channels", url, cwd=tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t")
+    assert "without a password" in one_line(done)
+    assert not (tmp_path / ".orth").exists()
+
+
 def test_an_unknown_setting(tmp_path: Path) -> None:
     (tmp_path / "orth.toml").write_text('[coordinator]\nlisen = "127.0.0.1:0"\n')
     line = one_line(orth("server", cwd=tmp_path))

@@ -1,7 +1,7 @@
 // Every page: its address, its place in the navigation and the file it is loaded from. A page is one row here, one file
 // in pages/ and one file of texts for each language.
 
-import { DashboardOutlined, UnorderedListOutlined } from '@ant-design/icons';
+import { ApartmentOutlined, CloudServerOutlined, DashboardOutlined, HeartOutlined, UnorderedListOutlined } from '@ant-design/icons';
 import type { ComponentType, ReactNode } from 'react';
 import type { Permission } from '@/api/session';
 
@@ -12,8 +12,10 @@ export interface PageEntry {
   load: Load;
   /** What one must be allowed, somewhere, to be offered the page. */
   needs: Permission;
+  /** Needed everywhere: what it shows belongs to no group. */
+  everywhere?: true;
   /** Its place in the navigation; without one it is reached from another page. */
-  nav?: { key: 'dashboard' | 'executions'; icon: ReactNode };
+  nav?: { key: 'dashboard' | 'executions' | 'executors' | 'lifecycle' | 'cluster'; icon: ReactNode };
 }
 
 export const PAGES: PageEntry[] = [
@@ -28,5 +30,35 @@ export const PAGES: PageEntry[] = [
     load: async () => ({ Component: (await import('@/pages/executions/Executions')).Executions }),
     needs: 'view',
     nav: { key: 'executions', icon: <UnorderedListOutlined /> },
+  },
+  {
+    path: '/executions/:id',
+    load: async () => ({ Component: (await import('@/pages/execution/Execution')).Execution }),
+    needs: 'view',
+  },
+  {
+    path: '/executions/:id/log',
+    load: async () => ({ Component: (await import('@/pages/log/LogPage')).LogPage }),
+    needs: 'view',
+  },
+  {
+    path: '/executors',
+    load: async () => ({ Component: (await import('@/pages/executors/Executors')).Executors }),
+    needs: 'view',
+    nav: { key: 'executors', icon: <CloudServerOutlined /> },
+  },
+  {
+    path: '/lifecycle',
+    load: async () => ({ Component: (await import('@/pages/lifecycle/Lifecycle')).Lifecycle }),
+    needs: 'view',
+    everywhere: true,
+    nav: { key: 'lifecycle', icon: <HeartOutlined /> },
+  },
+  {
+    path: '/cluster',
+    load: async () => ({ Component: (await import('@/pages/cluster/Cluster')).Cluster }),
+    needs: 'view',
+    everywhere: true,
+    nav: { key: 'cluster', icon: <ApartmentOutlined /> },
   },
 ];

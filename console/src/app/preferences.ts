@@ -9,6 +9,8 @@ export interface Preferences {
   /** An IANA zone, or what the browser is set to. */
   zone: 'browser' | string;
   density: 'middle' | 'small';
+  logWrap: boolean;
+  logStamps: 'full' | 'seconds' | 'relative' | 'off';
 }
 
 const KEY = 'orth.preferences';
@@ -20,7 +22,14 @@ function browserLanguage(): Language {
 }
 
 function defaults(): Preferences {
-  return { theme: 'system', language: browserLanguage(), zone: 'browser', density: 'middle' };
+  return {
+    theme: 'system',
+    language: browserLanguage(),
+    zone: 'browser',
+    density: 'middle',
+    logWrap: false,
+    logStamps: 'seconds',
+  };
 }
 
 function read(): Preferences {

@@ -3,8 +3,13 @@
 import 'i18next';
 import type common from './locales/en/common.json';
 import type dashboard from './locales/en/dashboard.json';
+import type execution from './locales/en/execution.json';
 import type executions from './locales/en/executions.json';
+import type log from './locales/en/log.json';
 import type login from './locales/en/login.json';
+import type cluster from './locales/en/cluster.json';
+import type executors from './locales/en/executors.json';
+import type lifecycle from './locales/en/lifecycle.json';
 import type status from './locales/en/status.json';
 
 declare module 'i18next' {
@@ -13,8 +18,13 @@ declare module 'i18next' {
     resources: {
       common: typeof common;
       dashboard: typeof dashboard;
+      execution: typeof execution;
       executions: typeof executions;
+      log: typeof log;
       login: typeof login;
+      cluster: typeof cluster;
+      executors: typeof executors;
+      lifecycle: typeof lifecycle;
       status: typeof status;
     };
   }

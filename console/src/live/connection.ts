@@ -17,6 +17,10 @@ export interface Surroundings {
   changed: (subjects: readonly string[] | null) => void;
   /** The session is over: there is no use in coming back. */
   refused: () => void;
+  /** Everything else that is said on this line. */
+  said?: (message: unknown) => void;
+  /** A line without beats: its silence means nothing. */
+  beatless?: true;
 }
 
 export const SILENT_AFTER = 25_000;
@@ -103,6 +107,7 @@ export class LiveConnection {
     this.noteLife();
     const message = JSON.parse(text) as { type: string; subjects?: string[] };
     if (message.type === 'changed' && message.subjects) this.around.changed(message.subjects);
+    else this.around.said?.(message);
     this.announce();
   }
 
@@ -110,7 +115,7 @@ export class LiveConnection {
   private noteLife(): void {
     this.heardAt = this.around.now();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.socket?.close(), SILENT_AFTER);
+    if (!this.around.beatless) this.timer = setTimeout(() => this.socket?.close(), SILENT_AFTER);
   }
 
   private closed(code: number): void {

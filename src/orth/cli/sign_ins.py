@@ -1,8 +1,8 @@
 """What ``orth login`` remembers: one sign-in per server, in a file only its owner can read.
 
 The file is ``sign-ins.json`` in ``$ORTH_HOME``, else ``$XDG_CONFIG_HOME/orth``, else ``~/.config/orth``. It is replaced
-as a whole, so that whoever reads it sees a good one. One that others may read is refused: it must be treated as known to
-them.
+as a whole, so that whoever reads it sees a good one. One that others may read is refused: it must be treated as known
+to them.
 
 A refresh token can be used once. So whoever changes the file holds a lock beside it, and whoever refreshes looks, with
 the lock held, whether another command has done so meanwhile.

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from orth.cluster.assigning import Assigning
 from orth.cluster.handoff import Handed, HandingOver, Rules, stay_until
-from orth.cluster.notices import Reason
 from orth.cluster.ownership import Competing, Tending
 from orth.cluster.ownership_facts import DrainBegan, DrainCutShort, DrainEnded, HandoffsSettled
 from orth.cluster.station import Station
+from orth.domain.handoffs import Reason
 from orth.errors import OrthError
 from orth.store.ownership import abandon
 

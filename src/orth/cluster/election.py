@@ -12,6 +12,7 @@ from orth.cluster.lease_hint import LeaseHint
 from orth.events import Events
 from orth.loop import Loop
 from orth.store import life_locks
+from orth.store.cluster_history import note_term
 from orth.store.database import Connection, Database
 from orth.store.leases import Lease, find_lease, read_lease, renew_lease, resign_lease, take_lease
 
@@ -170,7 +171,7 @@ class Election(Loop):
             return min(_LOOK, self._renew, self._lease - waited)
         if now < self._abstains_until or not await self._hint.may_compete():
             return _LOOK
-        epoch = await self._db.tx(take_lease, lease, self._node.id, self._node.incarnation)
+        epoch = await self._db.tx(_take, lease, self._node, self.clock.now())
         if epoch is None:
             return 0.0  # somebody was first: look who
         self._begin(Term(epoch), now)
@@ -228,6 +229,14 @@ class Election(Loop):
         self.events.emit(TermEndedHere(self._node.id, self._term.epoch, reason))
         self._term = None
         self._trusted_until = 0.0
+
+
+def _take(connection: Connection, seen: Lease, node: Node, now: int) -> int | None:
+    """Begin a term, and let it be remembered; its number, or None when somebody was first."""
+    epoch = take_lease(connection, seen, node.id, node.incarnation)
+    if epoch is not None:
+        note_term(connection, epoch, node.id, node.incarnation, now)
+    return epoch
 
 
 def _look(connection: Connection, lives: Callable[[Connection, str], bool | None]) -> tuple[Lease | None, bool | None]:

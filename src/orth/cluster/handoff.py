@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from orth.channels.interface import ChannelsUnavailable, Listening
-from orth.cluster.notices import Reason, handoff, read_acks
+from orth.cluster.notices import handoff, read_acks
 from orth.cluster.ownership_facts import HandoffsSettled
 from orth.cluster.station import Station
+from orth.domain.handoffs import Reason
 from orth.store.database import Connection
 from orth.store.ownership import Owned, Owner, offer, still_given_by
 

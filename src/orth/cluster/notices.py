@@ -6,21 +6,12 @@ whoever acts on one asks the database first.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from orth.channels.interface import Message
 from orth.clock import iso
+from orth.domain.handoffs import Reason
 from orth.store.ownership import Adoptable, Owned
-
-
-class Reason(StrEnum):
-    """Why an execution is to change hands."""
-
-    SHUTDOWN = "Shutdown"
-    NODE_CRASH = "NodeCrash"
-    REBALANCE = "Rebalance"
-    ORPHAN = "Orphan"
 
 
 @dataclass(frozen=True, slots=True)

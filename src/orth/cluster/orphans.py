@@ -11,9 +11,10 @@ from orth.clock import Clock
 from orth.cluster.assigning import PUSHED_AFTER
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
-from orth.cluster.notices import Reason, handoff
+from orth.cluster.notices import handoff
 from orth.cluster.ownership_facts import OrphansFound, OrphansOffered
 from orth.cluster.station import Station
+from orth.domain.handoffs import Reason
 from orth.store.ownership import (
     Adoptable,
     Holding,

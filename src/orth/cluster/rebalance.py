@@ -10,10 +10,10 @@ from dataclasses import replace
 from itertools import islice
 
 from orth.cluster.handoff import HandingOver, Rules
-from orth.cluster.notices import Reason
 from orth.cluster.ownership import Competing
 from orth.cluster.peers import Peer
 from orth.cluster.station import Station
+from orth.domain.handoffs import Reason
 from orth.loop import Loop
 from orth.store.ownership import Holding, keep, owners
 

@@ -47,7 +47,7 @@ def edit_group(connection: Connection, group: Group, now: int) -> None:
 
 def define(connection: Connection, job: Job, now: int, allow_unknown_handler: bool) -> int:
     """Store a new job, stopped; its id."""
-    _checked_schedule(connection, job, now)
+    schedule_asked(connection, job, now)
     check_references(connection, job)
     if not allow_unknown_handler:
         _check_handler(connection, job)
@@ -88,7 +88,7 @@ def start_job(connection: Connection, job_id: int, now: int) -> None:
             hint="Give it one, or trigger it by hand.",
         )
     decided = decided_after(connection, job_id, now)
-    started = restarted(stored, _checked_schedule(connection, stored, now), now, decided)
+    started = restarted(stored, schedule_asked(connection, stored, now), now, decided)
     replace_job(connection, started, now, standing=True)
 
 
@@ -135,6 +135,13 @@ def trigger_once(
 def with_schedule(connection: Connection, job_id: int) -> tuple[Job, Schedule]:
     stored = get_job(connection, job_id)
     return stored, _schedule(connection, stored)
+
+
+def schedule_asked(connection: Connection, job: Job, now: int) -> Schedule:
+    """The schedule of ``job``, which need not be stored; refused when it has no fire left."""
+    schedule = _schedule(connection, job)
+    schedule.check_future(now)
+    return schedule
 
 
 def _withdraw(connection: Connection, stored: Job, following: Schedule | None, now: int, reason_code: str) -> list[int]:
@@ -184,12 +191,6 @@ def _schedule(connection: Connection, job: Job) -> Schedule:
     if calendar is None:
         raise NotFound("calendar", job.calendar_id)
     return schedule_of(job, calendar)
-
-
-def _checked_schedule(connection: Connection, job: Job, now: int) -> Schedule:
-    schedule = _schedule(connection, job)
-    schedule.check_future(now)
-    return schedule
 
 
 def _check_handler(connection: Connection, job: Job) -> None:

@@ -15,6 +15,7 @@ from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import RowsPurged
 from orth.events import Events
 from orth.store.audit import purge
+from orth.store.cluster_history import trim_handoffs
 from orth.store.daily_reports import drop_reports
 from orth.store.database import Connection, Database
 from orth.store.purging import Purged, purge_batches, purge_executions, purge_fires, purge_statistics
@@ -60,6 +61,12 @@ def _reports(connection: Connection, before: int, _after: int) -> Purged:
     return Purged(drop_reports(connection, before), None)
 
 
+def _handoffs(connection: Connection, _before: int, _after: int) -> Purged:
+    """The newest are kept, however old."""
+    removed = trim_handoffs(connection, STEP)
+    return Purged(removed, 0 if removed == STEP else None)
+
+
 class Purging(LeaderLoop):
     """Removes what is old, a step a turn."""
 
@@ -75,6 +82,7 @@ class Purging(LeaderLoop):
             ("fires", _fires, retention.fires),
             ("statistics", _statistics, retention.statistics),
             ("daily reports", _reports, retention.statistics),
+            ("handoffs", _handoffs, retention.executions),
             ("audit entries", self._audit, retention.audit),
         )
         self._at = 0

@@ -4,7 +4,6 @@ An *API token* acts for a program: it has rights, as people do. An *executor tok
 an executor of its app names, and nothing else. Both are random, shown once, and told apart by how they begin.
 """
 
-import secrets
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
@@ -14,7 +13,6 @@ from orth.domain.access import Permission, Rights, Role, granted
 API_PREFIX = "orth_pat_"
 EXECUTOR_PREFIX = "orth_ext_"
 _SHOWN = 6  # characters after the prefix by which people know a token again; those that are left cannot be guessed
-_BYTES = 32
 
 
 class TokenKind(StrEnum):
@@ -39,11 +37,6 @@ class Token:
 
     def is_good(self, now: int) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
-
-
-def new_secret(kind: TokenKind) -> str:
-    """The text that proves a token."""
-    return (API_PREFIX if kind is TokenKind.API else EXECUTOR_PREFIX) + secrets.token_urlsafe(_BYTES)
 
 
 def digest_of(text: str) -> str:

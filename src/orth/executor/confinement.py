@@ -13,12 +13,16 @@ import math
 import os
 import pwd
 import resource
+import signal
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from orth.errors import CannotStart
+from orth.executor.frames import Message
+from orth.executor.prctl import gain_no_privileges
 
 _RESOURCES = {
     "cpu": resource.RLIMIT_CPU,
@@ -29,6 +33,8 @@ _RESOURCES = {
 }
 _CPU_GRACE = 1
 """Seconds between SIGXCPU, which can be caught, and SIGKILL."""
+
+CATCHABLE = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 
 Limits = Mapping[str, int]
 """How much of each, by the names of ``_RESOURCES``: seconds, bytes or a number of them."""
@@ -111,7 +117,28 @@ def let_in(folder: Path, identity: Identity) -> None:
             )
 
 
-def confine(message: Mapping[str, Any]) -> None:
+def become_command(message: Message, output: int, telling: int) -> NoReturn:
+    """In a forked child: start the command in its place. What fails is told, and nothing of this process is left."""
+    try:
+        os.setsid()
+        for number in CATCHABLE:
+            with suppress(OSError, ValueError):  # two are the C library's own
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        for source, place in ((nothing, 0), (output, 1), (output, 2)):
+            os.dup2(source, place)
+        _confine(message["confined"])
+        gain_no_privileges()
+        os.execve(message["argv"][0], message["argv"], message["env"])  # noqa: S606  # without a shell: as it is meant
+    except BaseException as error:
+        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        os.write(telling, (told or type(error).__name__).encode())
+    finally:
+        os._exit(127)
+
+
+def _confine(message: Mapping[str, Any]) -> None:
     """Take it on, in this process and for good."""
     impose(message["limits"])
     whose = message["whose"]

@@ -13,7 +13,6 @@ fork of an interpreter. The child is started by ``posix_spawn``; or, when it is 
 is forked to become a Python worker.
 """
 
-import ctypes
 import os
 import select
 import signal
@@ -23,8 +22,9 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from orth.clock import Clock
-from orth.executor.confinement import confine, impose
+from orth.executor.confinement import CATCHABLE, become_command, impose
 from orth.executor.frames import PACKET, Frames, Message
+from orth.executor.prctl import become_subreaper
 
 LEFTOVER_GRACE = 1.0
 """Seconds that processes left behind by a child have between SIGTERM and SIGKILL."""
@@ -33,34 +33,11 @@ LONGEST_POLL = 3600.0
 KILL_PATIENCE = 5.0
 """Seconds after SIGKILL until a process that still exists (stuck in the kernel) is reported as a survivor."""
 
-_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
-_SET_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
-_SET_NO_NEW_PRIVILEGES = 38  # PR_SET_NO_NEW_PRIVS of <linux/prctl.h>
 _KILL_AGAIN = 0.02
 _STATE, _PARENT, _THREADS = 0, 1, 17  # fields of /proc/PID/stat behind the name, see proc(5)
-_DEFAULTS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 
 Work = Callable[[int, int], None]
 """What a forked worker does, given its socket to the executor and where the executor's own stderr goes."""
-
-
-def become_subreaper() -> None:
-    _control(_SET_SUBREAPER, 1)
-
-
-def go_on_without_parent() -> None:
-    """Have the kernel send SIGCONT when the parent dies: whoever was stopped wakes up and sees it.
-
-    The kernel means the thread that made this process, and after that whichever becomes the parent; too many of these
-    signals do nothing.
-    """
-    _control(_SET_PARENT_DEATH_SIGNAL, signal.SIGCONT)
-
-
-def _control(option: int, value: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, value, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"prctl({option}, {value}) failed")
 
 
 def wake_on_child_exit() -> int:
@@ -273,7 +250,7 @@ class Guard:
                 ],
                 setsid=True,
                 setsigmask=(),
-                setsigdef=_DEFAULTS,
+                setsigdef=CATCHABLE,
             )
         except BaseException:
             self._output.close()
@@ -289,7 +266,7 @@ class Guard:
         hearing, telling = os.pipe2(os.O_CLOEXEC)
         child = os.fork()
         if child == 0:
-            _become_command(message, output, telling)
+            become_command(message, output, telling)
         os.close(telling)
         with os.fdopen(hearing, "rb") as told:
             trouble = told.read().decode()
@@ -395,27 +372,6 @@ class Guard:
         if not self._running or self._kill_at is None:
             return None
         return min(max(_KILL_AGAIN, self._kill_at - self._clock.monotonic()), LONGEST_POLL) * 1000
-
-
-def _become_command(message: Message, output: int, telling: int) -> NoReturn:
-    """In a forked child. What fails is told, and nothing of this process is left."""
-    try:
-        os.setsid()
-        for number in _DEFAULTS:
-            with suppress(OSError, ValueError):  # two are the C library's own
-                signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        for source, place in ((nothing, 0), (output, 1), (output, 2)):
-            os.dup2(source, place)
-        confine(message["confined"])
-        _control(_SET_NO_NEW_PRIVILEGES, 1)
-        os.execve(message["argv"][0], message["argv"], message["env"])  # noqa: S606  # without a shell: as it is meant
-    except BaseException as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        os.write(telling, (told or type(error).__name__).encode())
-    finally:
-        os._exit(127)
 
 
 def _group_of(pid: int) -> int:

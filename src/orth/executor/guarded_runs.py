@@ -5,8 +5,9 @@ from weakref import WeakSet
 
 from orth.errors import OrthError
 from orth.executor.context import JobContext, JobFailed
+from orth.executor.exits import Exit
 from orth.executor.output import Sink
-from orth.executor.processes import Command, Exit, FileChanged, GuardLink, GuardLost, Processes
+from orth.executor.processes import Command, FileChanged, GuardLink, GuardLost, Processes
 
 ARGUMENT_LIMIT = 131_072 - len("ORTH_JOB_PARAM=") - 1
 """Bytes of text that Linux passes to a program as one argument, and as the variable of the parameter."""

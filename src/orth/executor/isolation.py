@@ -26,11 +26,12 @@ from orth.clock import Clock
 from orth.errors import CannotStart, OrthError, Unavailable
 from orth.executor.confinement import NO_LIMITS, Limits
 from orth.executor.context import JobContext, JobFailed, Outcome
+from orth.executor.exits import Exit
 from orth.executor.frames import Message, frame_pair
 from orth.executor.guarded_runs import Inside
 from orth.executor.handlers import Handlers
 from orth.executor.output import Lines
-from orth.executor.processes import Exit, GuardLink, GuardLost, Processes, drain, feed
+from orth.executor.processes import GuardLink, GuardLost, Processes, drain, feed
 from orth.executor.worker import facts_of
 from orth.forked import let_go_in_child
 

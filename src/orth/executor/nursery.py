@@ -29,13 +29,12 @@ from orth.executor.frames import Frames
 from orth.executor.guard import (
     Guard,
     Work,
-    become_subreaper,
     descendants,
-    go_on_without_parent,
     process_tree,
     send_signal,
     wake_on_child_exit,
 )
+from orth.executor.prctl import become_subreaper, go_on_without_parent
 
 IMPORTING = "ORTH_NURSERY_IMPORTING"
 """Set while a nursery imports handlers: an executor that is started by that must not have a nursery of its own."""

@@ -25,6 +25,7 @@ from weakref import WeakSet
 from orth.clock import Clock
 from orth.errors import CannotStart, Unavailable
 from orth.executor.confinement import UNCONFINED, Confinement, Limits
+from orth.executor.exits import Exit
 from orth.executor.frames import Frames, Message, frame_pair
 from orth.executor.guard import KILL_PATIENCE, LONGEST_POLL, Standing
 from orth.executor.masking import NOTHING_HIDDEN, Mask
@@ -45,12 +46,6 @@ _CHUNK = 65_536
 _IDLE_KEPT = 8
 
 
-_LIMITS_PASSED = {
-    signal.SIGXCPU: ", because it used more processor time than it may",
-    signal.SIGXFSZ: ", because it wrote a larger file than it may",
-}
-
-
 class GuardLost(Unavailable):
     """A guard was killed, and the nursery with it or after it has killed what the guard had below."""
 
@@ -59,28 +54,6 @@ class GuardLost(Unavailable):
 
 class FileChanged(OSError):
     """The file that was to be run is not the one that was meant, or was changed since."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """How a process ended: its exit value, or minus the signal that ended it."""
-
-    code: int
-    survivors: tuple[int, ...] = ()
-    overdue: bool = False
-    """Whether it was ended because its own limit had passed."""
-
-    def __str__(self) -> str:
-        if self.code >= 0:
-            return f"exit value {self.code}"
-        return f"killed by {_signal_name(-self.code)}" + _LIMITS_PASSED.get(-self.code, "")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 @dataclass(frozen=True, slots=True)

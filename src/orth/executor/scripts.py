@@ -28,9 +28,10 @@ from orth.domain.jobs import GlueType
 from orth.executor.confinement import UNCONFINED, Confinement
 from orth.executor.context import JobContext, JobFailed
 from orth.executor.environment import variables_of
+from orth.executor.exits import Exit
 from orth.executor.guard import Standing, standing_of
 from orth.executor.guarded_runs import GuardedRuns
-from orth.executor.processes import Command, Exit, FileChanged, Processes
+from orth.executor.processes import Command, FileChanged, Processes
 from orth.wire.messages import RunRequest
 
 _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR")

@@ -1,6 +1,6 @@
 """Earlier and present versions of the source that travels with a job."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +9,11 @@ from sqlalchemy import Connection, Row, delete, insert, select
 from orth.domain.jobs import GlueType
 from orth.domain.scripts import digest_of
 from orth.errors import NotFound
-from orth.store.tables import glue_versions
+from orth.store.group_scopes import in_groups
+from orth.store.tables import glue_versions, jobs
 
 _KINDS = {one.value: one for one in GlueType}
+_WITH_CODE = sorted(kind for kind in _KINDS if kind != GlueType.BEAN)
 _ROWS_AT_ONCE = 1000
 
 
@@ -29,6 +31,40 @@ class GlueVersion:
     @property
     def digest(self) -> str:
         return digest_of(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class JobWithCode:
+    """A job that has code, without the code."""
+
+    job_id: int
+    job_desc: str
+    job_group: int
+    glue_type: GlueType
+    remark: str
+    saved_at: int | None
+    """None when nobody knows."""
+
+
+def list_jobs_with_code(
+    connection: Connection, after: int, limit: int, groups: Collection[int] | None = None
+) -> list[JobWithCode]:
+    """Jobs that have code, in order of id, those after ``after``; only of these groups."""
+    wanted = (
+        jobs.c.id,
+        jobs.c.job_desc,
+        jobs.c.job_group,
+        jobs.c.glue_type,
+        jobs.c.glue_remark,
+        jobs.c.glue_updatetime,
+    )
+    found = select(*wanted).where(
+        jobs.c.id > after, jobs.c.glue_type.in_(_WITH_CODE), *in_groups(jobs.c.job_group, groups)
+    )
+    return [
+        JobWithCode(int(job_id), name, int(group), _KINDS[kind], remark, saved_at or None)
+        for job_id, name, group, kind, remark, saved_at in connection.execute(found.order_by(jobs.c.id).limit(limit))
+    ]
 
 
 def keep_glue_versions(connection: Connection, job_id: int, versions: Sequence[GlueVersion]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Integer, Row, delete, exists, func, literal, not_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Integer, Row, delete, exists, func, literal, not_, or_, select, update
 
 from orth.domain.jobs import (
     PLANNED_AHEAD,
@@ -110,6 +110,12 @@ def list_jobs(
     if group is not None:
         statement = statement.where(jobs.c.job_group == group)
     return [_job(row) for row in connection.execute(statement)]
+
+
+def list_newest(connection: Connection, limit: int, *asked: ColumnElement[bool]) -> list[Job | UnreadableJob]:
+    """Jobs of which all that is asked holds, newest first."""
+    rows = connection.execute(select(jobs).where(*asked).order_by(jobs.c.id.desc()).limit(limit))
+    return [_job(row) for row in rows]
 
 
 def hold_job(connection: Connection, job_id: int) -> Job:

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, exists, func, select, update
 
 from orth.domain.executions import OPEN_PHASES, Phase
+from orth.store.cluster_history import Change, note_handoffs
 from orth.store.engines import among, insert_new, locked, share_locked
 from orth.store.tables import executions, ownership
 
@@ -68,6 +69,8 @@ class Adoptable:
     node_id: str | None
     incarnation: str | None
     holding: Holding
+    since: int = 0
+    """When it was offered or became nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ def adopt(connection: Connection, owner: Owner, seen: Mapping[int, int], now: in
         ).all()  # locked in one order, whoever adopts
         jobs = _open_jobs(connection, [row.execution_id for row in rows])
         won = [
-            row.execution_id
+            row
             for row in rows
             if row.execution_id in jobs
             and row.state in _ADOPTABLE
@@ -116,7 +119,7 @@ def adopt(connection: Connection, owner: Owner, seen: Mapping[int, int], now: in
         if won:
             connection.execute(
                 update(ownership)
-                .where(among(connection, ownership.c.execution_id, won))
+                .where(among(connection, ownership.c.execution_id, [row.execution_id for row in won]))
                 .values(
                     node_id=owner.node_id,
                     incarnation=owner.incarnation,
@@ -125,6 +128,8 @@ def adopt(connection: Connection, owner: Owner, seen: Mapping[int, int], now: in
                     changed_at=now,
                 )
             )
+            changes = [_change_of(row, jobs[row.execution_id]) for row in won]
+            note_handoffs(connection, (owner.node_id, owner.incarnation), changes, now)
         mine += _held(connection, owner, jobs)
     return mine
 
@@ -139,7 +144,15 @@ def adoptable(connection: Connection, limit: int, *, after: int = 0) -> list[Ado
         .limit(limit)
     )
     return [
-        Adoptable(row.execution_id, row.job_id, row.generation, row.node_id, row.incarnation, Holding(row.state))
+        Adoptable(
+            row.execution_id,
+            row.job_id,
+            row.generation,
+            row.node_id,
+            row.incarnation,
+            Holding(row.state),
+            row.changed_at,
+        )
         for row in rows
     ]
 
@@ -287,6 +300,11 @@ def _change(connection: Connection, owner: Owner, seen: Mapping[int, int], to: H
             )
         changed |= set(ids)
     return changed
+
+
+def _change_of(row: Row[Any], job_id: int) -> Change:
+    offered = row.state == Holding.OFFERED
+    return Change(row.execution_id, job_id, row.node_id, row.incarnation, offered, row.changed_at)
 
 
 def _open_jobs(connection: Connection, ids: Sequence[int]) -> dict[int, int]:

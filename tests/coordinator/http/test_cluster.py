@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert
 
+from orth.store.cluster_history import Change, note_handoffs, note_term
 from orth.store.database import Connection
 from orth.store.leases import read_lease, take_lease
 from orth.store.nodes import Beat, Load, NodeState, Role, Wish, find_node, join
@@ -121,3 +122,40 @@ def test_none_of_it_is_for_strangers(site: Site, stranger: Caller, executor: Cal
     joined(site, "alpha")
     for caller in (stranger, executor):
         assert caller.call(method, path).problem(401)["detail"]
+
+
+def test_terms_are_remembered_with_who_led(site: Site, admin: Caller) -> None:
+    assert admin.get("/api/v1/cluster/terms").json["items"] == []
+    for term, name in enumerate(("alpha", "beta", "alpha"), start=1):
+        site.tx(note_term, term, name, f"process-of-{name}", site.clock.now() + term)
+    found = admin.get("/api/v1/cluster/terms?limit=2").json["items"]
+    assert [(one["term"], one["node"]) for one in found] == [(3, "alpha"), (2, "beta")]
+    assert found[0]["began_at"] > found[1]["began_at"]
+
+
+def test_changes_of_hands_are_told_with_their_reason_and_case(site: Site, admin: Caller) -> None:
+    now = site.clock.now()
+    joined(site, "alpha", NodeState.DRAINING)
+    joined(site, "beta")
+    joined(site, "gamma", NodeState.DEAD)
+    taker = ("beta", "process-of-beta")
+    changes = [
+        Change(1, 7, "alpha", "process-of-alpha", offered=True, since=now - 40),
+        Change(2, 7, "alpha", "process-of-alpha", offered=True, since=now - 6_000),
+        Change(3, 7, "gamma", "process-of-gamma", offered=False, since=now - 100),
+        Change(4, 7, None, None, offered=False, since=now - 100),
+        Change(5, 7, "beta", "an-earlier-process", offered=True, since=now - 100),
+    ]
+    site.tx(note_handoffs, taker, changes, now)
+    found = admin.get("/api/v1/cluster/handoffs?limit=5").json["items"]
+    assert [(one["execution_id"], one["reason"], one["case"], one["tries"]) for one in reversed(found)] == [
+        (1, "Shutdown", "A", 1),
+        (2, "Shutdown", "B", 2),
+        (3, "NodeCrash", None, None),
+        (4, "Orphan", None, None),
+        (5, "Rebalance", "A", 1),
+    ]
+    assert [one["waited_ms"] for one in found] == [100, 100, 100, 6_000, 40]
+    first = admin.get("/api/v1/cluster/handoffs?limit=2").json
+    rest = admin.get(f"/api/v1/cluster/handoffs?limit=9&cursor={first['next_cursor']}").json
+    assert [one["execution_id"] for one in (*first["items"], *rest["items"])] == [5, 4, 3, 2, 1]

@@ -193,3 +193,23 @@ def test_nobody_anonymous_sees_or_adopts(site: Site, stranger: Caller, executor:
         caller.get(UNCLAIMED).problem(401)
         caller.post(f"{UNCLAIMED}/stray-app/adopt").problem(401)
     assert site.contents() == before
+
+
+def test_an_executor_is_called_on_request(site: Site, admin: Caller, executor: Caller) -> None:
+    nobody = {"app_name": "demo", "address": "http://127.0.0.1:9"}
+    assert admin.post(f"{EXECUTORS}/ping", nobody).problem(404)["detail"], "only who is registered is called"
+    beat_of(executor, "demo", nobody["address"])
+    pinged = admin.post(f"{EXECUTORS}/ping", nobody)
+    assert (pinged.status, pinged.json["node"], pinged.json["answered"]) == (200, "node", False)
+    assert pinged.json["reason"]
+    (shown,) = admin.get(EXECUTORS).json["items"]
+    assert shown["reachability"][0]["state"] == "suspect", "the next probe confirms it"
+
+
+def test_an_executor_is_taken_off_the_list_and_the_audit_says_so(admin: Caller, executor: Caller) -> None:
+    named = {"app_name": "demo", "address": "http://10.0.0.1:9999"}
+    beat_of(executor, **named)
+    assert admin.post(f"{EXECUTORS}/remove", named).status == 204
+    assert admin.get(EXECUTORS).json["items"] == []
+    assert admin.post(f"{EXECUTORS}/remove", named).problem(404)["detail"]
+    assert admin.get("/api/v1/audit?action=executor.remove").json["items"][0]["object_id"] == named["address"]

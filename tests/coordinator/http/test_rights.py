@@ -69,6 +69,10 @@ def _group(prepared: RightsSite) -> dict[str, Any]:
     return {"app_name": prepared.ours.app_name, "title": "another title"}
 
 
+def _executor(prepared: RightsSite) -> dict[str, Any]:
+    return {"app_name": prepared.ours.app_name, "address": "http://10.0.0.9:9999"}
+
+
 def _channel(_: RightsSite) -> dict[str, Any]:
     return {"name": "another", "kind": "webhook", "definition": {"url": "https://alarms.example.org/other"}}
 
@@ -104,6 +108,8 @@ RULES: dict[str, Rule] = {
     "DELETE /api/v1/users/{user_id}/grants/{group_id}": Rule("ADMINISTER"),
     "POST /api/v1/users/{user_id}/password": Rule("ADMINISTER", 200, lambda _: {}),
     "DELETE /api/v1/users/{user_id}": Rule("ADMINISTER", 204),
+    "GET /api/v1/users/{user_id}/sessions": Rule("ADMINISTER"),
+    "DELETE /api/v1/users/{user_id}/sessions": Rule("ADMINISTER"),
     "GET /api/v1/tokens": Rule("ADMINISTER"),
     "POST /api/v1/tokens": Rule("ADMINISTER", 201, lambda _: {"name": "for a program", "role": "viewer"}),
     "GET /api/v1/tokens/{token_id}": Rule("ADMINISTER", 404),
@@ -117,11 +123,16 @@ RULES: dict[str, Rule] = {
     "PUT /api/v1/groups/{group_id}": Rule("ADMINISTER", 200, _group),
     "DELETE /api/v1/groups/{group_id}": Rule("ADMINISTER", 409),
     "GET /api/v1/executors": Rule("LIST"),
+    "POST /api/v1/executors/ping": Rule("OPERATE", 404, _executor),
+    "POST /api/v1/executors/remove": Rule("ADMINISTER", 404, _executor),
     "GET /api/v1/executors/unclaimed": Rule("VIEW_EVERYWHERE"),
     "POST /api/v1/executors/unclaimed/{app_name:path}/adopt": Rule("ADMINISTER", 201),
     # jobs
     "GET /api/v1/jobs": Rule("LIST"),
     "POST /api/v1/jobs": Rule("EDIT", 201, _job),
+    "GET /api/v1/jobs/board": Rule("LIST"),
+    "GET /api/v1/schedules/upcoming": Rule("LIST"),
+    "POST /api/v1/schedules/preview": Rule("LIST", 200, lambda _: {"schedule_type": "FIX_RATE", "schedule_conf": "30"}),
     "GET /api/v1/jobs/{job_id}": Rule("VIEW"),
     "PUT /api/v1/jobs/{job_id}": Rule("EDIT", 200, _job),
     "PATCH /api/v1/jobs/{job_id}": Rule("EDIT", 200, lambda _: {"job_desc": "another name"}),
@@ -177,6 +188,7 @@ RULES: dict[str, Rule] = {
     ),
     "DELETE /api/v1/alarms/silences/{silence_id}": Rule("OPERATE"),
     # scripts
+    "GET /api/v1/scripts": Rule("LIST"),
     "GET /api/v1/scripts/{job_id}": Rule("VIEW", 409),
     "PUT /api/v1/scripts/{job_id}": Rule(
         "EDIT", 200, lambda _: {"glue_type": "GLUE_SHELL", "glue_source": "echo", "glue_remark": "a first version"}
@@ -194,8 +206,12 @@ RULES: dict[str, Rule] = {
     "DELETE /api/v1/secrets/{name}": Rule("ADMINISTER_GROUP", 404, query="?job_group={group_id}"),
     "GET /api/v1/audit": Rule("ADMINISTER"),
     "GET /api/v1/audit/head": Rule("ADMINISTER"),
+    "GET /api/v1/settings": Rule("ADMINISTER"),
     # the cluster and its services
     "GET /api/v1/cluster": Rule("VIEW_EVERYWHERE"),
+    "GET /api/v1/cluster/terms": Rule("VIEW_EVERYWHERE"),
+    "GET /api/v1/cluster/handoffs": Rule("VIEW_EVERYWHERE"),
+    "GET /api/v1/cluster/waiting": Rule("VIEW_EVERYWHERE"),
     "POST /api/v1/cluster/nodes/{node_id}/drain": Rule("ADMINISTER", 404),
     "POST /api/v1/cluster/step-down": Rule("ADMINISTER", 409),
     "GET /ws": Rule("OPEN", 400),

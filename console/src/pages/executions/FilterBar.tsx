@@ -2,9 +2,9 @@ import { CloseOutlined } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
 import { Button, Input, Select, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
+import { groupsQuery } from '@/api/groups';
 import type { Cause } from '@/api/types';
 import { CAUSES, type ExecutionFilters, FILTERS, type FilterName } from '@/pages/executions/filters';
-import { groupsQuery } from '@/pages/executions/queries';
 import { STATUSES } from '@/status/statuses';
 
 interface Props {

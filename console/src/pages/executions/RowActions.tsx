@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { killOne, retryOne } from '@/api/executions';
 import type { Execution } from '@/api/types';
-import { killOne, retryOne } from '@/pages/executions/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { PermissionGate } from '@/parts/PermissionGate';
 import { TERMINAL } from '@/status/statuses';

@@ -27,23 +27,6 @@ export function histogramQuery(filters: ExecutionFilters, now: number) {
   });
 }
 
-export const groupsQuery = queryOptions({
-  queryKey: ['groups', 'all'],
-  queryFn: () => got(api.GET('/api/v1/groups', { params: { query: { limit: 200 } } })),
-  staleTime: 60_000,
-});
-
-export async function retryOne(id: number): Promise<number> {
-  const done = await got(
-    api.POST('/api/v1/executions/{execution_id}/retry', { params: { path: { execution_id: id } } }),
-  );
-  return done.execution_ids[0] ?? id;
-}
-
-export async function killOne(id: number): Promise<void> {
-  await got(api.POST('/api/v1/executions/{execution_id}/kill', { params: { path: { execution_id: id } } }));
-}
-
 export type Bulk = 'retry' | 'kill';
 
 /** Do something to all executions that match, the oldest first; or only tell which. */

@@ -7,6 +7,7 @@ import { LogBook, type LogPage } from '@/parts/log/LogBook';
 import { LogReader } from '@/parts/log/LogReader';
 import type { Match, Query, SearchPart } from '@/parts/log/LogSearch';
 import { LogStream } from '@/parts/log/LogStream';
+import { ERROR_EXPRESSION, tellsOfError } from '@/parts/log/lines';
 
 export type Page = LogPage & { end: boolean };
 
@@ -77,14 +78,14 @@ export class Log {
     );
   }
 
-  /** The first line from which an expression is found; null when it is nowhere. */
-  async first(expression: string): Promise<Match | null> {
-    const signal = new AbortController().signal;
-    const query = { text: expression, regex: true, ignoreCase: false };
+  /** The first line that tells of an error; null when none does. */
+  async firstError(): Promise<Match | null> {
+    const { signal } = new AbortController();
+    const query = { text: ERROR_EXPRESSION, regex: true, ignoreCase: false };
     for (let from = 1; ; ) {
-      const { matches, to_line, end } = await this.search(query, from, 1, signal);
-      if (matches[0]) return matches[0];
-      if (end || to_line < from) return null;
+      const { matches, to_line, end } = await this.search(query, from, 50, signal);
+      const found = matches.find((match) => tellsOfError(match.text));
+      if (found || end || to_line < from) return found ?? null;
       from = to_line + 1;
     }
   }
@@ -100,7 +101,9 @@ export class Log {
   }
 
   private read(query: { from?: number; limit?: number; tail?: number }): Promise<Page> {
-    return got(api.GET('/api/v1/executions/{execution_id}/log', { params: { path: { execution_id: this.id }, query } }));
+    return got(
+      api.GET('/api/v1/executions/{execution_id}/log', { params: { path: { execution_id: this.id }, query } }),
+    );
   }
 
   private change(change: Partial<typeof this.state>): void {

@@ -62,7 +62,10 @@ export function NoLines({ log, error }: { log: Log; error: unknown }) {
   const note = state.kind === 'over' ? state.note : '';
   return (
     <div>
-      <EmptyState title={said(ending)} {...(!place.archiving && ending.kind === 'notArchived' && { snippet: '[logs]\narchive = "store"' })}>
+      <EmptyState
+        title={said(ending)}
+        {...(!place.archiving && ending.kind === 'notArchived' && { snippet: '[logs]\narchive = "store"' })}
+      >
         {note || (ending.kind === 'notArchived' && !place.archiving ? t('archiveHint') : null)}
       </EmptyState>
       {!!error && <ProblemNotice error={error} retry={() => void log.open()} />}
@@ -81,7 +84,10 @@ function useEndingText(): (ending: Ending) => string {
         return t(`ending.${ending.kind}`, { address: ending.address });
       case 'notArchived':
         return ending.seen
-          ? t('ending.notArchivedSeen', { address: ending.address, at: fullInstant(Date.parse(ending.seen), language, zone) })
+          ? t('ending.notArchivedSeen', {
+              address: ending.address,
+              at: fullInstant(Date.parse(ending.seen), language, zone),
+            })
           : t('ending.notArchived', { address: ending.address });
       case 'expired':
         return t('ending.expired', { at: fullInstant(Date.parse(ending.at), language, zone) });

@@ -1,7 +1,16 @@
 // The lines of a log, of which only those in view are on the page.
 
 import { Button } from 'antd';
-import { type Ref, useCallback, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import {
+  type Ref,
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { useTranslation } from 'react-i18next';
 import { type ListRange, Virtuoso, type VirtuosoHandle } from 'react-virtuoso';
 import type { Log } from '@/parts/log/Log';
@@ -50,7 +59,10 @@ export function LogLines(props: Props) {
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
   const { window, move } = useWindow(book.last, wrap ? WRAPPED_WINDOW_LINES : WINDOW_LINES, startAt, following);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the book changes inside; its version says so
-  const rows = useMemo(() => new Rows(window, book.hidden(opened, marked)), [window, book, book.foldsVersion, opened, marked]);
+  const rows = useMemo(
+    () => new Rows(window, book.hidden(opened, marked)),
+    [window, book, book.foldsVersion, opened, marked],
+  );
   useSteadyRows(rows, range, list, following);
 
   const look = useCallback(
@@ -177,8 +189,7 @@ function useWindow(last: number, size: number, startAt: number | null, following
   if (current.last - current.first + 1 > size) current = windowAround(startAt ?? last, last, size);
   if (current !== window) setWindow(current);
   const move = useCallback(
-    (line: number) =>
-      setWindow((now) => (line > now.first && line < now.last ? now : windowAround(line, last, size))),
+    (line: number) => setWindow((now) => (line > now.first && line < now.last ? now : windowAround(line, last, size))),
     [last, size],
   );
   return { window: current, move };
@@ -201,7 +212,9 @@ function useSteadyRows(
 }
 
 /** Hears that somebody scrolls up: following never does. */
-function useScrollWatch(onFollow: (following: boolean) => void): (element: HTMLElement | null | globalThis.Window) => void {
+function useScrollWatch(
+  onFollow: (following: boolean) => void,
+): (element: HTMLElement | null | globalThis.Window) => void {
   const watched = useRef<(() => void) | null>(null);
   return useCallback(
     (element) => {

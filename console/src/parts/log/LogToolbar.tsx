@@ -46,7 +46,12 @@ export function LogToolbar(props: Props) {
       <Levels levels={props.levels} onLevels={props.onLevels} />
       <span className="log-tools">
         {props.following !== null && (
-          <Button size="small" type={props.following ? 'primary' : 'default'} aria-pressed={props.following} onClick={props.onFollow}>
+          <Button
+            size="small"
+            type={props.following ? 'primary' : 'default'}
+            aria-pressed={props.following}
+            onClick={props.onFollow}
+          >
             {t('follow')}
           </Button>
         )}
@@ -137,7 +142,14 @@ function FirstError({ go }: { go: () => Promise<boolean> }) {
   }
   return (
     <Tooltip title={error ? said.title : t('firstError')}>
-      <Button size="small" icon={<BugOutlined />} loading={busy} danger={!!error} aria-label={t('firstError')} onClick={look} />
+      <Button
+        size="small"
+        icon={<BugOutlined />}
+        loading={busy}
+        danger={!!error}
+        aria-label={t('firstError')}
+        onClick={look}
+      />
     </Tooltip>
   );
 }

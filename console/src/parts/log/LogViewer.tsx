@@ -13,7 +13,7 @@ import { type LinesHandle, LogLines } from '@/parts/log/LogLines';
 import { Pieces } from '@/parts/log/LogRow';
 import { matchFrom } from '@/parts/log/LogSearch';
 import { LogToolbar } from '@/parts/log/LogToolbar';
-import { FIRST_ERROR, type Level, levelExpression, levelOf } from '@/parts/log/lines';
+import { type Level, levelExpression, levelOf } from '@/parts/log/lines';
 import { SearchBox } from '@/parts/log/SearchBox';
 import { allMatches, clean, linesFrom, saveText } from '@/parts/log/saving';
 import { searchFor } from '@/parts/log/segments';
@@ -65,7 +65,7 @@ export function LogViewer({ executionId, startTime, fullScreen = false }: Props)
   }
 
   async function firstError(): Promise<boolean> {
-    const error = await log.first(FIRST_ERROR);
+    const error = await log.firstError();
     if (!error) return false;
     setLevels([]);
     requestAnimationFrame(() => goTo(error.line));
@@ -92,7 +92,8 @@ export function LogViewer({ executionId, startTime, fullScreen = false }: Props)
   }
 
   function onKeyDown(event: KeyboardEvent) {
-    if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || input.current?.input === document.activeElement) return;
+    if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || input.current?.input === document.activeElement)
+      return;
     event.preventDefault();
     input.current?.focus({ cursor: 'all' });
   }
@@ -212,7 +213,8 @@ function useFinding(
     const match = matches[matchFrom(matches, from, 1)];
     if (match) goTo(match.line);
   }, [matches, goTo, lines]);
-  const behind = !!query && !state.busy && !state.end && matches.length < MATCHES_AT_ONCE && log.book.last > state.toLine;
+  const behind =
+    !!query && !state.busy && !state.end && matches.length < MATCHES_AT_ONCE && log.book.last > state.toLine;
   useEffect(() => {
     if (!behind) return;
     const timer = setTimeout(() => search.more(), 1_000);

@@ -2,9 +2,9 @@ import { SearchOutlined } from '@ant-design/icons';
 import { Button, Input, type InputRef, Tooltip } from 'antd';
 import { type Ref, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useSaid } from '@/parts/ProblemNotice';
 import type { Query, SearchState } from '@/parts/log/LogSearch';
 import { SEARCH_ICONS } from '@/parts/log/LogToolbar';
+import { useSaid } from '@/parts/ProblemNotice';
 
 interface Props {
   ref: Ref<InputRef>;
@@ -54,19 +54,41 @@ export function SearchBox({ ref, state, current, onSearch, onStep }: Props) {
           }
         }}
       />
-      <Mode name={t('search.exact')} sign="Aa" on={exact} onClick={() => {
+      <Mode
+        name={t('search.exact')}
+        sign="Aa"
+        on={exact}
+        onClick={() => {
           setExact(!exact);
           if (state.query) go(1, { ignoreCase: exact });
         }}
       />
-      <Mode name={t('search.regex')} sign=".*" on={regex} onClick={() => {
+      <Mode
+        name={t('search.regex')}
+        sign=".*"
+        on={regex}
+        onClick={() => {
           setRegex(!regex);
           if (state.query) go(1, { regex: !regex });
         }}
       />
       <Outcome state={state} current={current} />
-      <Button size="small" type="text" icon={SEARCH_ICONS.previous} aria-label={t('search.previous')} disabled={state.matches.length === 0} onClick={() => onStep(-1)} />
-      <Button size="small" type="text" icon={SEARCH_ICONS.next} aria-label={t('search.next')} disabled={state.matches.length === 0} onClick={() => onStep(1)} />
+      <Button
+        size="small"
+        type="text"
+        icon={SEARCH_ICONS.previous}
+        aria-label={t('search.previous')}
+        disabled={state.matches.length === 0}
+        onClick={() => onStep(-1)}
+      />
+      <Button
+        size="small"
+        type="text"
+        icon={SEARCH_ICONS.next}
+        aria-label={t('search.next')}
+        disabled={state.matches.length === 0}
+        onClick={() => onStep(1)}
+      />
     </search>
   );
 }
@@ -86,12 +108,21 @@ function Outcome({ state, current }: { state: SearchState; current: number }) {
   const { t } = useTranslation('log');
   const said = useSaid(state.error);
   if (!state.query) return null;
-  if (state.error) return <span className="log-outcome log-outcome-error" role="alert">{said.title}</span>;
+  if (state.error)
+    return (
+      <span className="log-outcome log-outcome-error" role="alert">
+        {said.title}
+      </span>
+    );
   const count = state.matches.length;
   const more = !state.end && count > 0 && !state.busy ? '+' : '';
   return (
     <output className="log-outcome">
-      {count === 0 ? (state.busy ? t('search.busy') : t('search.none')) : t('search.place', { place: current + 1, total: `${count.toLocaleString()}${more}` })}
+      {count === 0
+        ? state.busy
+          ? t('search.busy')
+          : t('search.none')
+        : t('search.place', { place: current + 1, total: `${count.toLocaleString()}${more}` })}
     </output>
   );
 }

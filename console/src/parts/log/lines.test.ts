@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FIRST_ERROR, levelExpression, levelOf, told } from '@/parts/log/lines';
+import { ERROR_EXPRESSION, levelExpression, levelOf, tellsOfError, told } from '@/parts/log/lines';
 
 const STAMP = '2026-01-30T10:00:00.123Z';
 
@@ -20,7 +20,10 @@ describe('the level of a line', () => {
     expect(found(['other'], `${STAMP} hello`)).toBe(true);
     expect(found(['other'], `${STAMP} INFO x: hello`)).toBe(false);
     expect(found(['other', 'info'], `${STAMP} INFO x: hello`)).toBe(true);
-    expect(new RegExp(FIRST_ERROR).test(`${STAMP} Traceback (most recent call last):`)).toBe(true);
+    for (const text of [`${STAMP} Traceback (most recent call last):`, `${STAMP} FATAL x`]) {
+      expect([new RegExp(ERROR_EXPRESSION).test(text), tellsOfError(text)]).toEqual([true, true]);
+    }
+    expect(tellsOfError(`${STAMP} INFO x: no ERROR`)).toBe(false);
   });
 });
 

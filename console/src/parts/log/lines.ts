@@ -10,12 +10,14 @@ const WORDS: Record<Exclude<Level, 'other'>, string> = {
   debug: 'DEBUG|TRACE|FINE',
 };
 
-/** A level is a word of its own near the beginning; the same expression is sent to the server. */
+/** A level is a word of its own. */
 function among(words: string): string {
-  return `^.{0,80}?(?<![\\w-])(?:${words})(?![\\w-])`;
+  return `(?<![\\w-])(?:${words})(?![\\w-])`;
 }
 
-const ANY = new RegExp(`^.{0,80}?(?<![\\w-])(${Object.values(WORDS).join('|')})(?![\\w-])`);
+const ALL = among(Object.values(WORDS).join('|'));
+/** Near the beginning: what comes later is about something else. */
+const ANY = new RegExp(`^.{0,80}?(${ALL})`);
 const BY_WORD = new Map(
   Object.entries(WORDS).flatMap(([level, words]) => words.split('|').map((word) => [word, level as Level] as const)),
 );
@@ -25,16 +27,22 @@ export function levelOf(text: string): Level {
   return (word && BY_WORD.get(word)) || 'other';
 }
 
-/** What finds the lines of these levels on the server; what it finds too much, `levelOf` tells. */
+/** What finds the lines of these levels on the server, fast; what it finds too much, `levelOf` tells. */
 export function levelExpression(levels: readonly Level[]): string {
   const words = levels.flatMap((level) => (level === 'other' ? [] : [WORDS[level]])).join('|');
   if (!levels.includes('other')) return among(words);
-  const none = `^(?!${among(Object.values(WORDS).join('|')).slice(1)})`;
-  return words ? `(?:${among(words)})|(?:${none})` : none;
+  const none = `^(?!.{0,80}?${ALL})`;
+  return words ? `${among(words)}|${none}` : none;
 }
 
-/** Finds the first line that tells of an error. */
-export const FIRST_ERROR = `(?:${among(WORDS.error)})|Traceback \\(most recent call last\\)`;
+const TRACEBACK = 'Traceback (most recent call last)';
+
+/** The same for lines that tell of an error. */
+export const ERROR_EXPRESSION = `${among(WORDS.error)}|Traceback \\(most recent call last\\)`;
+
+export function tellsOfError(text: string): boolean {
+  return levelOf(text) === 'error' || text.includes(TRACEBACK);
+}
 
 export interface Told {
   /** When it was written, in ms; null where a line does not say. */

@@ -7,7 +7,12 @@ describe('taking a log along', () => {
   });
 
   it('reads on until the last line', async () => {
-    const read = async (from: number) => ({ from_line: from, to_line: from + 1, content: `${from}\n${from + 1}`, end: false });
+    const read = async (from: number) => ({
+      from_line: from,
+      to_line: from + 1,
+      content: `${from}\n${from + 1}`,
+      end: false,
+    });
     expect(await linesFrom(read, 3, 6)).toEqual(['3', '4', '5', '6']);
     const nothing = async (from: number) => ({ from_line: from, to_line: from - 1, content: '', end: true });
     expect(await linesFrom(nothing, 1, 6)).toEqual([]);

@@ -21,6 +21,7 @@ from orth.coordinator.alarming.sealed import opened, sealed
 from orth.coordinator.alarming.texts import trial_alarm
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.instants import LAST_SHOWN, instant, shown_instant
+from orth.coordinator.http.job_names import named
 from orth.coordinator.http.object_checks import check_job, check_silence, groups_silenced
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Line
@@ -64,6 +65,7 @@ class AlarmShown(BaseModel):
     message_id: str
     kind: AlarmKind
     job_id: int
+    job_desc: str | None = Field(None, description="The name of its job now; null when the job was removed.")
     execution_id: int
     channel: str
     state: AlarmState
@@ -77,6 +79,7 @@ class FailingShown(BaseModel):
     """A job that is failing; ``told_at`` is null while nobody was told."""
 
     job_id: int
+    job_desc: str | None = Field(None, description="Its name.")
     execution_id: int = Field(description="The first that failed.")
     since: str
     told_at: str | None
@@ -177,7 +180,8 @@ async def alarms(
     rows = await tools.db.read(
         list_messages, before=position(cursor), limit=limit + 1, job_id=job_id, state=wanted, groups=seen
     )
-    return Page[AlarmShown].model_validate(page(rows, limit, lambda row: row.id, _alarm_shown))
+    found = page(rows, limit, lambda row: row.id, _alarm_shown)
+    return Page[AlarmShown].model_validate(found | {"items": await named(tools, found["items"])})
 
 
 @router.get("/failing", dependencies=[needs(Permission.VIEW)])
@@ -185,7 +189,8 @@ async def failing(tools: ToolsHere, caller: CallerHere, limit: Limit = 50, curso
     """Jobs that have failed and not succeeded since."""
     seen = caller.rights.groups(Permission.VIEW)
     rows = await tools.db.read(list_standings, position(cursor) or 0, limit + 1, seen)
-    return Page[FailingShown].model_validate(page(rows, limit, lambda row: row.job_id, _failing_shown))
+    found = page(rows, limit, lambda row: row.job_id, _failing_shown)
+    return Page[FailingShown].model_validate(found | {"items": await named(tools, found["items"])})
 
 
 @router.get("/channels", dependencies=[needs(Permission.VIEW)])

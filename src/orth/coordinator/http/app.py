@@ -14,12 +14,16 @@ from orth.coordinator.http import (
     calendars,
     changes,
     cluster,
+    cluster_history,
     dead_letters,
+    effective_settings,
     execution_actions,
     execution_relatives,
     executions,
+    executor_actions,
     executors,
     groups,
+    job_board,
     jobs,
     live_socket,
     log_streams,
@@ -27,11 +31,14 @@ from orth.coordinator.http import (
     metrics,
     oidc,
     overview,
+    schedules,
     scripts,
     secrets,
     services,
     stats,
     tokens,
+    upcoming_fires,
+    user_sessions,
     users,
 )
 from orth.coordinator.http.callers import needs
@@ -52,7 +59,10 @@ health = APIRouter(prefix="/health", tags=["health"])
 
 _RESOURCES = (
     groups,
+    job_board,  # before the jobs, which would take "board" for an id
     jobs,
+    schedules,
+    upcoming_fires,
     scripts,
     batches,
     execution_actions,  # before the executions, which would take "bulk" for an id
@@ -61,16 +71,20 @@ _RESOURCES = (
     dead_letters,
     logs,
     log_streams,
+    executor_actions,
     executors,
     calendars,
     stats,
     overview,
     alarms,
     cluster,
+    cluster_history,
     secrets,
     audit,
     users,
+    user_sessions,
     tokens,
+    effective_settings,
 )
 """What only signed-in callers may use."""
 

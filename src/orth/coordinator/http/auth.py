@@ -192,7 +192,7 @@ async def list_sessions(tools: ToolsHere, caller: CallerHere) -> SessionList:
     """Where one is signed in."""
     own = await _own(tools, caller)
     found = await tools.db.read(sessions_of, own.user.id, tools.clock.now())
-    return SessionList(items=[_shown(one, own.session.id) for one in found])
+    return SessionList(items=[session_shown(one, own.session.id) for one in found])
 
 
 @router.delete("/sessions", dependencies=[needs(None)])
@@ -364,7 +364,7 @@ def _origin(tools: Tools, request: Request) -> Origin:
     return Origin(client_address(request, tools.settings), "".join(c for c in agent if c.isprintable()))
 
 
-def _shown(session: Session, current: str) -> SessionShown:
+def session_shown(session: Session, current: str) -> SessionShown:
     return SessionShown(
         id=session.id,
         kind=session.kind,

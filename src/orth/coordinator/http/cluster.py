@@ -19,6 +19,7 @@ from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission
 from orth.domain.audit import Deed
 from orth.errors import Conflict, NotFound
+from orth.settings.sections import ClusterSection
 from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.leases import Lease, find_lease
@@ -66,6 +67,16 @@ class NodeShown(BaseModel):
     asked_to: Wish | None = Field(description="What somebody has asked it to do, and it has not done yet.")
 
 
+class RulesShown(BaseModel):
+    """The settings by which coordinators judge each other; seconds."""
+
+    lease: float
+    lease_renew: float
+    dead_after: float
+    orphan_check: float
+    rebalance_factor: int | None = Field(description="Null when nothing is evened out.")
+
+
 class ClusterShown(BaseModel):
     leader: str | None = Field(description="Null while nobody leads.")
     term: int = Field(description="The number of the leadership; 0 before the first.")
@@ -76,6 +87,7 @@ class ClusterShown(BaseModel):
     nodes: list[NodeShown]
     owned: int = Field(description="Executions that somebody owns.")
     handoffs: int = Field(description="Of these, offered to others, who have not taken them yet.")
+    rules: RulesShown
     orphans: int = Field(description="Executions that had an owner, or should have one, and wait for another.")
 
 
@@ -99,6 +111,7 @@ async def show(tools: ToolsHere) -> ClusterShown:
         term=lease.epoch if lease else 0,
         lease_age=_lease_age(lease, standing),
         answered_by=tools.node_id,
+        rules=_rules(tools.settings.cluster),
         nodes=[_node(row, fellows.get(row.said.node_id), lease, counts, now) for row in rows],
         owned=sum(one.count for one in counts if one.holding != Holding.ORPHAN_PENDING),
         handoffs=sum(one.count for one in counts if one.holding == Holding.OFFERED),
@@ -147,6 +160,16 @@ def _store_wish(connection: Connection, caller: Caller, row: NodeRow, wish: Wish
 
 def _all(connection: Connection) -> tuple[Lease | None, list[NodeRow], list[OwnedCount]]:
     return find_lease(connection), list_nodes(connection), count_owned(connection)
+
+
+def _rules(cluster: ClusterSection) -> RulesShown:
+    return RulesShown(
+        lease=cluster.lease.total_seconds(),
+        lease_renew=cluster.lease_renew.total_seconds(),
+        dead_after=cluster.dead_after.total_seconds(),
+        orphan_check=cluster.orphan_check.total_seconds(),
+        rebalance_factor=cluster.rebalance_factor if cluster.rebalance else None,
+    )
 
 
 def _lease_age(lease: Lease | None, standing: Standing | None) -> float | None:

@@ -1,6 +1,5 @@
 """Executions: what ran and how it ended. What they wrote is in ``logs``."""
 
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ from pydantic import BaseModel, Field
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.execution_filter import FilterAsked
 from orth.coordinator.http.instants import shown_instant
+from orth.coordinator.http.job_names import named
 from orth.coordinator.http.object_checks import check_execution
 from orth.coordinator.http.paging import Cursor, Limit, Page, cursor_at, position
 from orth.coordinator.http.tools import Tools, ToolsHere
@@ -26,7 +26,6 @@ from orth.store.fires import fire_of
 from orth.store.group_scopes import groups_of_jobs, job_of_batch
 from orth.store.jobs import jobs_by_id
 from orth.store.notes import notes_of
-from orth.store.overview import names_of
 from orth.store.queue_executors import count_takers
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
@@ -148,7 +147,7 @@ async def executions(
     seen = await tools.db.read(_seen, caller, wanted)
     found = await _look(tools, seen, position(cursor), limit)
     return ExecutionsPage(
-        items=[ExecutionShown(**one) for one in await _named(tools, [_shown(one) for one in found.items])],
+        items=[ExecutionShown(**one) for one in await named(tools, [_shown(one) for one in found.items])],
         next_cursor=None if found.reached is None else cursor_at(found.reached),
         looked_to=shown_instant(found.reached_at),
     )
@@ -158,7 +157,7 @@ async def executions(
 async def execution(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -> ExecutionDetail:
     found = await tools.db.read(_find, caller, execution_id)
     told = None if isinstance(found, UnreadableExecution) else await tools.progress.of(found)
-    (shown,) = await _named(tools, [_shown(found)])
+    (shown,) = await named(tools, [_shown(found)])
     return ExecutionDetail(**shown, progress=None if told is None else ProgressShown(**told.model_dump()))
 
 
@@ -254,12 +253,6 @@ def _find(connection: Connection, caller: Caller, execution_id: int) -> Listed:
     if found is None:
         raise NotFound("execution", execution_id)
     return found
-
-
-async def _named(tools: Tools, shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same, with the names of their jobs."""
-    names: Mapping[int, tuple[int, str]] = await tools.db.read(names_of, {one["job_id"] for one in shown})
-    return [one | {"job_desc": names[one["job_id"]][1] if one["job_id"] in names else None} for one in shown]
 
 
 def _shown(one: Listed) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.defining import remove_job, start_job, stop_job, trigger_once, with_schedule
 from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.http.callers import Caller, CallerHere, needs
+from orth.coordinator.http.coming_fires import ComingFire, coming_fires
 from orth.coordinator.http.job_body import (
     JobBody,
     JobShown,
@@ -82,10 +83,8 @@ class Triggered(BaseModel):
 
 
 class NextFires(BaseModel):
-    """Coming fires. ``skipped`` says why a fire will not run, where its calendar refuses it."""
-
     timezone: str
-    items: list[dict[str, str | None]]
+    items: list[ComingFire]
 
 
 class FireShown(BaseModel):
@@ -216,14 +215,7 @@ async def next_fires(
 ) -> NextFires:
     """The next ``n`` fires of the schedule, whether or not the job is started."""
     job, schedule = await tools.db.read(_with_schedule, caller, job_id)
-    items: list[dict[str, str | None]] = []
-    fire = schedule.next_after(tools.clock.now())
-    while fire is not None and len(items) < n:
-        items.append(
-            {"fire_time": iso(fire), "due_time": iso(schedule.due_at(fire)), "skipped": schedule.skip_reason(fire)}
-        )
-        fire = schedule.next_after(fire) if schedule.repeats_by_clock else None
-    return NextFires(timezone=job.timezone, items=items)
+    return NextFires(timezone=job.timezone, items=coming_fires(schedule, tools.clock.now(), n))
 
 
 @router.get("/{job_id}/fires", dependencies=[needs(Permission.VIEW)])

@@ -29,7 +29,14 @@ from orth.domain.jobs import PARAM_LIMIT, GlueType, Job, TriggerCause
 from orth.domain.nodes import normal_address
 from orth.domain.scripts import REMARK_LONGEST, REMARK_SHORTEST, difference, digest_of
 from orth.store.database import Connection
-from orth.store.glue_versions import GlueVersion, get_glue_version, list_glue_versions, newest_glue_version
+from orth.store.glue_versions import (
+    GlueVersion,
+    JobWithCode,
+    get_glue_version,
+    list_glue_versions,
+    list_jobs_with_code,
+    newest_glue_version,
+)
 from orth.store.groups import get_group
 from orth.store.jobs import get_job, hold_job
 from orth.wire.messages import ADDRESS_LIMIT, GLUE_SOURCE_LIMIT
@@ -110,11 +117,30 @@ class ScriptShown(BaseModel):
     scripts_allowed: bool = Field(description="Whether its group allows scripts: if not, it is not sent to executors.")
 
 
+class ScriptListed(BaseModel):
+    """A job that has code, as the list shows it."""
+
+    job_id: int
+    job_desc: str
+    job_group: int
+    glue_type: GlueType
+    glue_remark: str
+    saved_at: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     job: Job
     newest: GlueVersion | None
     allowed: bool
+
+
+@router.get("", dependencies=[_SEES])
+async def scripts(tools: ToolsHere, caller: CallerHere, limit: Limit = 50, cursor: Cursor = None) -> Page[ScriptListed]:
+    """Jobs that have code, in order of id."""
+    seen = caller.rights.groups(Permission.VIEW)
+    rows = await tools.db.read(list_jobs_with_code, position(cursor) or 0, limit + 1, seen)
+    return Page[ScriptListed].model_validate(page(rows, limit, lambda row: row.job_id, _listed))
 
 
 @router.get("/{job_id}", dependencies=[_SEES])
@@ -259,6 +285,17 @@ def _find(connection: Connection, job_id: int, caller: Caller) -> _Found:
 
 def _etag(job: Job) -> str:
     return f'"{digest_of(job.glue_source)}"'
+
+
+def _listed(row: JobWithCode) -> dict[str, Any]:
+    return {
+        "job_id": row.job_id,
+        "job_desc": row.job_desc,
+        "job_group": row.job_group,
+        "glue_type": row.glue_type,
+        "glue_remark": row.remark,
+        "saved_at": iso(row.saved_at) if row.saved_at else None,
+    }
 
 
 def _version(row: GlueVersion) -> dict[str, Any]:

@@ -61,7 +61,7 @@ async def secrets(
     return Page[SecretShown].model_validate(page(rows, limit, lambda secret: secret.id, _shown))
 
 
-@router.put("/{name}")
+@router.put("/{name}", responses={201: {"model": SecretShown, "description": "There was none of that name."}})
 async def put(
     name: Name,
     body: SecretBody,

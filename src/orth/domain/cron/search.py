@@ -91,6 +91,12 @@ class Cron:
         """Whether ``instant`` is a fire."""
         return self.next_after(instant - 1) == instant
 
+    def shows(self, instant: int) -> bool:
+        """Whether the wall clock shows an admitted time at ``instant``. A fire right after a gap need not."""
+        second = instant // 1000
+        local = second + self._zone.stretch_at(second).offset
+        return self._local_from(local) == local
+
     def _first_from(self, second: int) -> int | None:
         if second > _LAST:
             return None

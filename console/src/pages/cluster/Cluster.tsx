@@ -1,0 +1,50 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { usePolling } from '@/live/LiveProvider';
+import { HandoffTable } from '@/pages/cluster/HandoffTable';
+import { LeaderPanel, PastTerms } from '@/pages/cluster/LeaderPanel';
+import { NodeTable } from '@/pages/cluster/NodeTable';
+import { OwnershipBars } from '@/pages/cluster/OwnershipBars';
+import { clusterQuery, handoffsQuery, termsQuery, waitingQuery } from '@/pages/cluster/queries';
+import { WaitingTable } from '@/pages/cluster/WaitingTable';
+import { Page, Panel } from '@/parts/Page';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import './cluster.css';
+
+/** Who leads, who is there, who looks after what, and how that changed. */
+export function Cluster() {
+  const { t } = useTranslation('cluster');
+  const often = usePolling(2_000);
+  const cluster = useQuery({ ...clusterQuery, refetchInterval: often });
+  const terms = useQuery(termsQuery);
+  const handoffs = useInfiniteQuery(handoffsQuery);
+  const orphans = (cluster.data?.orphans ?? 0) + (cluster.data?.handoffs ?? 0);
+  const waiting = useQuery({ ...waitingQuery, refetchInterval: orphans > 0 ? often : false });
+  const failed = [cluster, terms].find((one) => one.isError && !one.data);
+  return (
+    <Page title={t('title')} intro={cluster.data && t('intro', { node: cluster.data.answered_by })}>
+      {failed && <ProblemNotice error={failed.error} retry={() => void failed.refetch()} />}
+      <div className="page-stack">
+        <div className="cluster-head">
+          <LeaderPanel cluster={cluster.data} />
+          <Panel title={t('terms.title')} flush>
+            <PastTerms terms={terms.data?.items} leader={cluster.data?.leader ?? null} />
+          </Panel>
+          <Panel title={t('balance.title')}>
+            {cluster.data && <OwnershipBars cluster={cluster.data} />}
+          </Panel>
+        </div>
+        <Panel title={t('nodes.title')} flush>
+          <NodeTable cluster={cluster.data} />
+        </Panel>
+        <Panel title={t('waiting.title')} flush>
+          <WaitingTable items={waiting.data?.items} cluster={cluster.data} />
+        </Panel>
+        <section aria-label={t('handoffs.title')}>
+          <h2 className="section-title">{t('handoffs.title')}</h2>
+          <HandoffTable list={handoffs} />
+        </section>
+      </div>
+    </Page>
+  );
+}

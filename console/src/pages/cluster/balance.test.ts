@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import type { ClusterNode } from '@/api/types';
+import { balanceOf, leaseUsed, successors } from '@/pages/cluster/balance';
+
+function node(id: string, owned: number, more: Partial<ClusterNode> = {}): ClusterNode {
+  return { id, owned, state: 'active', asked_to: null, ...more } as ClusterNode;
+}
+
+describe('the balance', () => {
+  it('marks the one that owns too much, and the threshold', () => {
+    const found = balanceOf([node('a', 40), node('b', 10), node('c', 15)], 2);
+    expect(found.ratio).toBe(4);
+    expect(found.threshold).toBe(0.5);
+    expect(found.shares.map((one) => [one.node, one.part, one.over])).toEqual([
+      ['a', 1, true],
+      ['b', 0.25, false],
+      ['c', 0.375, false],
+    ]);
+  });
+
+  it('leaves small differences alone', () => {
+    const found = balanceOf([node('a', 9), node('b', 1)], 2);
+    expect(found.shares.some((one) => one.over)).toBe(false);
+    expect(found.threshold).toBeNull();
+  });
+
+  it('knows no ratio for one alone, and counts nobody who is gone', () => {
+    const found = balanceOf([node('a', 9), node('b', 0, { state: 'dead' })], 2);
+    expect([found.ratio, found.threshold, found.shares.length]).toEqual([null, null, 1]);
+  });
+
+  it('is empty where nobody is', () => {
+    expect(balanceOf([], 2)).toEqual({ shares: [], threshold: null, ratio: null });
+  });
+});
+
+describe('successors', () => {
+  it('are those that live and stay', () => {
+    const nodes = [node('a', 1), node('b', 1), node('c', 1, { asked_to: 'drain' }), node('d', 1, { state: 'dead' })];
+    expect(successors(nodes, 'a')).toEqual(['b']);
+  });
+});
+
+describe('the lease', () => {
+  it('runs on from the age it had', () => {
+    expect(leaseUsed(6, 30, 9_000)).toBe(0.5);
+    expect(leaseUsed(29, 30, 9_000)).toBe(1);
+    expect(leaseUsed(null, 30, 0)).toBeNull();
+  });
+});

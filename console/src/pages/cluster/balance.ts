@@ -1,0 +1,59 @@
+// How evenly executions are owned, and what a drain or a step-down would change: decided here, shown elsewhere.
+
+import type { ClusterNode } from '@/api/types';
+
+export interface Share {
+  node: string;
+  owned: number;
+  /** Of the one that owns most, 0 to 1. */
+  part: number;
+  over: boolean;
+}
+
+export interface Balance {
+  shares: Share[];
+  /** Where the threshold is on the same scale; null when it is beyond it, or nothing is evened out. */
+  threshold: number | null;
+  /** How many times as much the one that owns most has as the one that owns least; null without a second node. */
+  ratio: number | null;
+}
+
+/** Differences below this are left alone, as the coordinators do. */
+export const WORTH_IT = 10;
+
+export function living(nodes: readonly ClusterNode[]): ClusterNode[] {
+  return nodes.filter((node) => node.state === 'active' || node.state === 'draining');
+}
+
+export function balanceOf(nodes: readonly ClusterNode[], factor: number | null): Balance {
+  const there = living(nodes);
+  const counts = there.map((node) => node.owned);
+  const most = Math.max(0, ...counts);
+  const least = Math.min(...counts, Number.POSITIVE_INFINITY);
+  const several = there.length > 1;
+  const bound = factor === null || !several ? null : Math.max(factor * least, least + WORTH_IT);
+  const shares = there.map((node) => ({
+    node: node.id,
+    owned: node.owned,
+    part: most === 0 ? 0 : node.owned / most,
+    over: bound !== null && node.owned === most && node.owned >= bound,
+  }));
+  return {
+    shares,
+    threshold: bound === null || most === 0 || bound > most ? null : bound / most,
+    ratio: several && least > 0 ? most / least : null,
+  };
+}
+
+/** Who would take over what a node owns, or its lead: those that live and stay. */
+export function successors(nodes: readonly ClusterNode[], leaving: string): string[] {
+  return nodes
+    .filter((node) => node.id !== leaving && node.state === 'active' && node.asked_to !== 'drain')
+    .map((node) => node.id);
+}
+
+/** The share of a lease that has passed, 0 to 1, by the age it had when it was asked for. */
+export function leaseUsed(age: number | null, lease: number, sinceMs: number): number | null {
+  if (age === null) return null;
+  return Math.min(1, Math.max(0, (age + sinceMs / 1_000) / lease));
+}

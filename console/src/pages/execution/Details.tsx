@@ -1,0 +1,88 @@
+// The tabs beside the log: what it was given and gave back, the raw messages, and what happened.
+
+import { useQuery } from '@tanstack/react-query';
+import { Skeleton } from 'antd';
+import { useTranslation } from 'react-i18next';
+import type { ExecutionDetail } from '@/api/types';
+import { shownJson } from '@/pages/execution/json';
+import { whyQuery } from '@/pages/execution/queries';
+import { CopyButton } from '@/parts/CopyButton';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import { Instant } from '@/parts/time/Instant';
+
+export function Parameters({ execution: one }: { execution: ExecutionDetail }) {
+  const { t } = useTranslation('execution');
+  return (
+    <div className="detail-texts">
+      <Text title={t('params.param')} text={shownJson(one.executor_param)} empty={t('params.none')} />
+      <Text
+        title={t('params.result')}
+        text={one.status === 'success' ? shownJson(one.handle_msg ?? '') : ''}
+        empty={t('params.noResult')}
+      />
+    </div>
+  );
+}
+
+export function Messages({ execution: one }: { execution: ExecutionDetail }) {
+  const { t } = useTranslation('execution');
+  return (
+    <div className="detail-texts">
+      <Text
+        title={t('messages.trigger', { code: one.trigger_code })}
+        text={one.trigger_msg ?? ''}
+        empty={t('messages.none')}
+      />
+      <Text
+        title={t('messages.handle', { code: one.handle_code })}
+        text={one.handle_msg ?? ''}
+        empty={t('messages.none')}
+      />
+      {one.late_code !== null && <p>{t('messages.late', { code: one.late_code })}</p>}
+      {one.unreadable && <p>{one.unreadable}</p>}
+    </div>
+  );
+}
+
+function Text({ title, text, empty }: { title: string; text: string; empty: string }) {
+  return (
+    <section>
+      <header>
+        <h3>{title}</h3>
+        {text && <CopyButton text={text} label={title} />}
+      </header>
+      {text ? (
+        <pre
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text scrolls, also by keyboard
+          tabIndex={0}
+        >
+          {text}
+        </pre>
+      ) : (
+        <p className="muted">{empty}</p>
+      )}
+    </section>
+  );
+}
+
+/** The story of the execution, notes included, in order. */
+export function Events({ executionId }: { executionId: number }) {
+  const why = useQuery(whyQuery(executionId));
+  if (why.isPending) return <Skeleton active title={false} />;
+  if (why.isError) return <ProblemNotice error={why.error} retry={() => void why.refetch()} />;
+  return (
+    <ol className="events">
+      {why.data.steps.map((step, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id and only ever grow at the end
+        <li key={index}>
+          <span className="event-time">
+            <Instant at={step.at} />
+          </span>
+          <span>
+            {step.text} <code className="muted">{step.code}</code>
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,126 @@
+import { useQuery } from '@tanstack/react-query';
+import { Skeleton, Tabs } from 'antd';
+import { useTranslation } from 'react-i18next';
+import { Link, useParams, useSearchParams } from 'react-router';
+import { Problem } from '@/api/problem';
+import type { ExecutionDetail } from '@/api/types';
+import { usePolling } from '@/live/LiveProvider';
+import { Actions, Neighbours } from '@/pages/execution/Actions';
+import { Events, Messages, Parameters } from '@/pages/execution/Details';
+import { Facts } from '@/pages/execution/Facts';
+import { PhaseBar } from '@/pages/execution/PhaseBar';
+import { ProgressLine } from '@/pages/execution/ProgressLine';
+import { executionQuery } from '@/pages/execution/queries';
+import { Relatives } from '@/pages/execution/Relatives';
+import { useNeighbours } from '@/pages/execution/useNeighbours';
+import { EmptyState } from '@/parts/EmptyState';
+import { LogViewer } from '@/parts/log/LogViewer';
+import { Page, Panel } from '@/parts/Page';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import { WhyBox } from '@/parts/WhyBox';
+import { TERMINAL } from '@/status/statuses';
+import './execution.css';
+
+/** One execution: where it is, why, what it wrote, and what can be done about it. */
+export function Execution() {
+  const { id = '' } = useParams();
+  return /^[1-9]\d{0,15}$/.test(id) ? <Known key={id} id={Number(id)} /> : <Missing />;
+}
+
+const PROGRESS_EVERY = 2_000;
+
+function Known({ id }: { id: number }) {
+  const every = usePolling(PROGRESS_EVERY);
+  const one = useQuery({
+    ...executionQuery(id),
+    refetchInterval: ({ state }) => (state.data && !TERMINAL[state.data.status] ? every : false),
+  });
+  const { previous, next, go, relatives } = useNeighbours(id, '');
+  const { t } = useTranslation('execution');
+  if (one.isPending) return <Skeleton active />;
+  if (one.isError && !one.data) {
+    const gone = one.error instanceof Problem && one.error.status === 404;
+    return gone ? <Missing /> : <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
+  }
+  const shown = one.data;
+  return (
+    <Page
+      title={shown.job_desc ?? t('removedJob')}
+      intro={
+        <>
+          <Link to={`/executions?job_id=${shown.job_id}`}>{t('allOfJob')}</Link> · {t('number', { id })} ·{' '}
+          <span className="mono">{shown.executor_handler}</span>
+          {shown.test && ` · ${t('test')}`}
+        </>
+      }
+      actions={
+        <>
+          <Neighbours previous={previous} next={next} go={go} />
+          <Actions execution={shown} />
+        </>
+      }
+    >
+      <Facts execution={shown} />
+      <div className="execution-columns">
+        <div className="execution-left">
+          <Panel title={t('phases.title')}>
+            <PhaseBar execution={shown} />
+          </Panel>
+          {shown.progress && <ProgressLine progress={shown.progress} />}
+          {shown.status !== 'success' && <WhyBox executionId={id} steps={false} />}
+          {relatives && relatives.attempts.length > 1 && (
+            <Relatives
+              title={t('relatives.attempts')}
+              items={relatives.attempts}
+              current={id}
+              nameOf={(_, index) => t('relatives.attempt', { number: index + 1 })}
+            />
+          )}
+          {relatives && relatives.shards.length > 1 && (
+            <Relatives
+              title={t('relatives.shards')}
+              items={relatives.shards}
+              current={id}
+              nameOf={(shard) => t('relatives.shard', { number: shard.shard_index + 1 })}
+            />
+          )}
+        </div>
+        <Right execution={shown} />
+      </div>
+    </Page>
+  );
+}
+
+const TABS = ['log', 'params', 'messages', 'events'] as const;
+
+/** The log first: it is what people come for. The tab is in the address. */
+function Right({ execution: one }: { execution: ExecutionDetail }) {
+  const { t } = useTranslation('execution');
+  const [params, setParams] = useSearchParams();
+  const tab = TABS.find((name) => name === params.get('tab')) ?? 'log';
+  const contents = {
+    log: <LogViewer executionId={one.id} startTime={one.start_time} />,
+    params: <Parameters execution={one} />,
+    messages: <Messages execution={one} />,
+    events: <Events executionId={one.id} />,
+  };
+  return (
+    <section className="panel execution-right" aria-label={t('tabs.label')}>
+      <Tabs
+        activeKey={tab}
+        onChange={(chosen) => setParams(chosen === 'log' ? {} : { tab: chosen }, { replace: true })}
+        items={TABS.map((key) => ({ key, label: t(`tabs.${key}`), children: contents[key] }))}
+        destroyOnHidden
+      />
+    </section>
+  );
+}
+
+function Missing() {
+  const { t } = useTranslation('execution');
+  return (
+    <EmptyState title={t('missing.title')} action={<Link to="/executions">{t('missing.back')}</Link>}>
+      {t('missing.hint')}
+    </EmptyState>
+  );
+}

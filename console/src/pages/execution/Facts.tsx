@@ -1,0 +1,72 @@
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import type { Cause, ExecutionDetail } from '@/api/types';
+import { CAUSES } from '@/pages/executions/filters';
+import { Duration } from '@/parts/time/Duration';
+import { Instant } from '@/parts/time/Instant';
+import { PhaseText } from '@/status/PhaseText';
+import { StatusTag } from '@/status/StatusTag';
+
+/** The header of the page: everything about one execution that fits into a word or two. */
+export function Facts({ execution: one }: { execution: ExecutionDetail }) {
+  const { t } = useTranslation(['execution', 'executions']);
+  const address = one.executor_address;
+  return (
+    <dl className="facts panel">
+      <Fact name={t('facts.status')}>
+        <StatusTag execution={one} />
+        <PhaseText execution={one} />
+      </Fact>
+      <Fact name={t('facts.due')}>
+        <Instant at={one.schedule_time ?? one.trigger_time} />
+      </Fact>
+      <Fact name={t('facts.start')}>
+        <Instant at={one.start_time} />
+      </Fact>
+      <Fact name={t('facts.duration')}>
+        <Duration from={one.start_time} to={one.handle_time} />
+      </Fact>
+      <Fact name={t('facts.executor')}>
+        {address ? (
+          <Link to={`/executions?${new URLSearchParams({ executor: address })}`} className="mono">
+            {address.replace(/^https?:\/\//, '')}
+          </Link>
+        ) : (
+          <span className="mono">{one.queue ?? '–'}</span>
+        )}
+      </Fact>
+      <Fact name={t('facts.owner')}>
+        <span className="mono">{one.owner_node ?? '–'}</span>
+      </Fact>
+      <Fact name={t('facts.attempt')}>
+        {one.executor_fail_retry_count > 0
+          ? t('facts.attemptOf', { attempt: one.attempt, left: one.executor_fail_retry_count })
+          : one.attempt}
+      </Fact>
+      <Fact name={t('facts.trigger')}>
+        {one.cause in CAUSES ? t(`executions:cause.${one.cause as Cause}`) : one.cause}
+        {one.batch_id !== null && (
+          <>
+            {' '}
+            <Link to={`/executions?batch_id=${one.batch_id}`}>{t('facts.batch', { id: one.batch_id })}</Link>
+          </>
+        )}
+      </Fact>
+      {one.shard_total > 1 && (
+        <Fact name={t('facts.shard')}>
+          {one.shard_index + 1}/{one.shard_total}
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+import { Progress } from 'antd';
+import { useTranslation } from 'react-i18next';
+import type { ExecutionDetail } from '@/api/types';
+import { duration } from '@/parts/time/format';
+
+/** How far it is, as it says itself, and how long it may still take. */
+export function ProgressLine({ progress }: { progress: NonNullable<ExecutionDetail['progress']> }) {
+  const { t } = useTranslation('execution');
+  const { done, total, message, eta } = progress;
+  const percent = total ? Math.min(100, Math.floor((done / total) * 100)) : null;
+  return (
+    <section className="progress-line panel" aria-label={t('progress.label')}>
+      {percent === null ? (
+        <span>{t('progress.done', { done })}</span>
+      ) : (
+        <Progress percent={percent} size="small" aria-label={t('progress.label')} />
+      )}
+      <span className="muted">
+        {message}
+        {total && ` ${t('progress.of', { done, total })}`}
+        {eta !== null && ` · ${t('progress.left', { time: duration(eta * 1_000) })}`}
+      </span>
+    </section>
+  );
+}

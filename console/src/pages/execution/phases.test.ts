@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { placed, stopsOf } from '@/pages/execution/phases';
+
+const BASE = {
+  status: 'pending',
+  phase: 'running',
+  schedule_time: '2026-01-30T10:00:00.000Z',
+  trigger_time: '2026-01-30T10:00:00.100Z',
+  start_time: '2026-01-30T10:00:00.600Z',
+  handle_time: null,
+  executor_address: 'http://10.0.0.7:9999',
+} as const;
+
+const states = (one: Parameters<typeof stopsOf>[0]) => stopsOf(one).map((stop) => stop.state);
+
+describe('the stops of an execution', () => {
+  it('are reached one after the other', () => {
+    expect(states(BASE)).toEqual(['done', 'done', 'done', 'now', 'ahead']);
+    expect(states({ ...BASE, phase: 'queued', start_time: null })).toEqual(['done', 'done', 'now', 'ahead', 'ahead']);
+    expect(states({ ...BASE, status: 'init', phase: 'opened' })).toEqual(['now', 'ahead', 'ahead', 'ahead', 'ahead']);
+    expect(states({ ...BASE, status: 'init', phase: 'never heard of' })[0]).toBe('now');
+  });
+
+  it('end where it failed', () => {
+    const ended = { ...BASE, phase: 'ended', handle_time: '2026-01-30T10:00:02.600Z' };
+    expect(states({ ...ended, status: 'success' })).toEqual(['done', 'done', 'done', 'done', 'done']);
+    expect(states({ ...ended, status: 'timeout' }).at(-1)).toBe('failed');
+    const never = { ...ended, status: 'trigger_failed', start_time: null, executor_address: null } as const;
+    expect(states(never)).toEqual(['done', 'failed', 'skipped', 'skipped', 'failed']);
+    expect(states({ ...ended, status: 'failed', start_time: null })).toEqual([
+      'done',
+      'done',
+      'done',
+      'skipped',
+      'failed',
+    ]);
+  });
+
+  it('say how long it waited and ran', () => {
+    const stops = stopsOf({ ...BASE, status: 'success', phase: 'ended', handle_time: '2026-01-30T10:00:02.600Z' });
+    expect(stops.map((stop) => stop.took)).toEqual([null, null, 500, 2_000, null]);
+    expect(stops[0]?.at).toBe(BASE.schedule_time);
+  });
+});
+
+describe('a span in a longer one', () => {
+  it('lies where it belongs and can be seen', () => {
+    expect(placed(25, 75, 0, 100)).toEqual({ left: 25, width: 50 });
+    expect(placed(100, 100, 0, 100)).toEqual({ left: 99, width: 1 });
+    expect(placed(0, 0, 0, 0)).toEqual({ left: 0, width: 1 });
+  });
+});

@@ -1,0 +1,54 @@
+import { useQuery } from '@tanstack/react-query';
+import { Skeleton } from 'antd';
+import { useTranslation } from 'react-i18next';
+import { Link, useParams } from 'react-router';
+import { usePolling } from '@/live/LiveProvider';
+import { Actions, Neighbours } from '@/pages/execution/Actions';
+import { executionQuery } from '@/pages/execution/queries';
+import { useNeighbours } from '@/pages/execution/useNeighbours';
+import { EmptyState } from '@/parts/EmptyState';
+import { LogViewer } from '@/parts/log/LogViewer';
+import { Page } from '@/parts/Page';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import { StatusTag } from '@/status/StatusTag';
+import { TERMINAL } from '@/status/statuses';
+import '@/pages/execution/execution.css';
+
+/** A log on all the room there is, and what can be done about its execution. */
+export function LogPage() {
+  const { id = '' } = useParams();
+  const { t } = useTranslation('execution');
+  if (/^[1-9]\d{0,15}$/.test(id)) return <Known key={id} id={Number(id)} />;
+  return <EmptyState title={t('missing.title')}>{t('missing.hint')}</EmptyState>;
+}
+
+function Known({ id }: { id: number }) {
+  const { t } = useTranslation('execution');
+  const every = usePolling(10_000);
+  const one = useQuery({
+    ...executionQuery(id),
+    refetchInterval: ({ state }) => (state.data && !TERMINAL[state.data.status] ? every : false),
+  });
+  const { previous, next, go } = useNeighbours(id, '/log');
+  if (one.isPending) return <Skeleton active />;
+  if (one.isError && !one.data) return <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
+  const shown = one.data;
+  const job = shown.job_desc ?? t('removedJob');
+  return (
+    <div className="log-page">
+      <Page
+        title={t('logOf', { job })}
+        intro={<Link to={`/executions/${id}`}>{t('number', { id })}</Link>}
+        actions={
+          <>
+            <StatusTag execution={shown} />
+            <Neighbours previous={previous} next={next} go={go} />
+            <Actions execution={shown} stay="/log" />
+          </>
+        }
+      >
+        <LogViewer executionId={id} startTime={shown.start_time} fullScreen />
+      </Page>
+    </div>
+  );
+}

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import type { Execution, UpcomingJob } from '@/api/types';
+import { barOf, HOUR, inLanes, layRows, MINUTE, moved, offsetOf, shownSpan, ticks, together } from '@/pages/timeline/model';
+
+const NOW = Date.parse('2026-01-30T10:00:00Z');
+const at = (minutes: number) => new Date(NOW + minutes * MINUTE).toISOString();
+const NAMING = { removedJob: 'Removed job', nobody: 'nobody', toCome: 'To come', groups: new Map([[1, 'Stories']]) };
+
+function execution(id: number, fields: Partial<Execution>): Execution {
+  return {
+    id,
+    job_id: 1,
+    job_desc: 'one',
+    job_group: 1,
+    status: 'success',
+    trigger_time: at(-30),
+    start_time: at(-29),
+    handle_time: at(-20),
+    executor_address: 'http://10.0.0.7:9999',
+    owner_node: 'a',
+    queue: null,
+    ...fields,
+  } as Execution;
+}
+
+function upcoming(id: number, due: number[], more = false): UpcomingJob {
+  return { job_id: id, job_group: 1, job_desc: `job ${id}`, due_times: due.map(at), more };
+}
+
+const rows = (given: Partial<Parameters<typeof layRows>[0]>) =>
+  layRows({
+    executions: [],
+    upcoming: [],
+    by: 'job',
+    span: { from: NOW - HOUR, to: NOW + HOUR },
+    now: NOW,
+    naming: NAMING,
+    ...given,
+  });
+
+describe('the span that is shown', () => {
+  it('is the last hours and the next one, unless somebody zoomed', () => {
+    expect(shownSpan('6', {}, NOW)).toEqual({ from: NOW - 6 * HOUR, to: NOW + HOUR });
+    expect(shownSpan('6', { from: at(-5), to: at(-3) }, NOW)).toEqual({ from: NOW - 5 * MINUTE, to: NOW - 3 * MINUTE });
+    expect(shownSpan('1', { from: 'nonsense', to: at(-3) }, NOW)).toEqual({ from: NOW - HOUR, to: NOW + HOUR });
+  });
+
+  it('narrows and widens around its middle, and moves by half of itself', () => {
+    const span = { from: 0, to: 80 };
+    expect(moved(span, 'in')).toEqual({ from: 20, to: 60 });
+    expect(moved(moved(span, 'in'), 'out')).toEqual(span);
+    expect(moved(span, 'earlier')).toEqual({ from: -40, to: 40 });
+    expect(moved(span, 'later')).toEqual({ from: 40, to: 120 });
+  });
+});
+
+describe('an execution in time', () => {
+  it('runs from its start to its end, and waited before', () => {
+    const bar = barOf(execution(1, {}), NOW);
+    expect([bar.opened, bar.from, bar.to]).toEqual([-30, -29, -20].map((one) => NOW + one * MINUTE));
+  });
+
+  it('lasts until now while it is open', () => {
+    expect(barOf(execution(1, { status: 'pending', handle_time: null }), NOW).to).toBe(NOW);
+  });
+
+  it('has no length when it never started', () => {
+    const bar = barOf(execution(1, { status: 'trigger_failed', start_time: null, handle_time: null }), NOW);
+    expect(bar.to - bar.from).toBe(0);
+  });
+});
+
+describe('rows', () => {
+  it('are by job, executor, owner or group', () => {
+    const executions = [execution(1, {}), execution(2, { job_id: 2, job_desc: 'two', owner_node: null })];
+    const names = (by: 'job' | 'executor' | 'owner' | 'group') => rows({ executions, by }).map((row) => row.name);
+    expect(names('job')).toEqual(['one', 'two']);
+    expect(names('executor')).toEqual(['10.0.0.7:9999']);
+    expect(names('owner')).toEqual(['a', 'nobody']);
+    expect(names('group')).toEqual(['Stories']);
+  });
+
+  it('leave out what lies outside of the span', () => {
+    const old = execution(1, { trigger_time: at(-90), start_time: at(-90), handle_time: at(-70) });
+    expect(rows({ executions: [old] })).toEqual([]);
+  });
+
+  it('keep what overlaps apart, up to a few lanes', () => {
+    const bars = [1, 2, 3, 4, 5, 6].map((id) => barOf(execution(id, {}), NOW));
+    const laid = inLanes(bars, 0);
+    expect(laid.lanes).toBe(4);
+    expect(laid.bars.map((bar) => bar.lane)).toEqual([0, 1, 2, 3, 3, 3]);
+    const after = barOf(execution(9, { start_time: at(-20), handle_time: at(-10) }), NOW);
+    expect(inLanes([...bars.slice(0, 1), after], 0).lanes).toBe(1);
+  });
+
+  it('have the fires to come beside what ran, and not those that are past', () => {
+    const [row] = rows({ executions: [execution(1, { job_id: 7 })], upcoming: [upcoming(7, [-1, 5, 10, 90])] });
+    expect(row?.bars).toHaveLength(1);
+    expect(row?.fires.map((fire) => fire.at)).toEqual([NOW + 5 * MINUTE, NOW + 10 * MINUTE]);
+  });
+
+  it('have one row for what is to come where nobody knows who will run it, at the end', () => {
+    const found = rows({ executions: [execution(1, {})], upcoming: [upcoming(7, [5]), upcoming(8, [6])], by: 'owner' });
+    expect(found.map((row) => [row.name, row.fires.length])).toEqual([
+      ['a', 0],
+      ['To come', 2],
+    ]);
+  });
+
+  it('say from when on a job fires too often to be told', () => {
+    const [row] = rows({ upcoming: [upcoming(7, [1, 2], true)] });
+    expect(row?.oftenFrom).toBe(NOW + 2 * MINUTE);
+  });
+});
+
+describe('ticks', () => {
+  it('are round on the clock of the zone', () => {
+    const kolkata = offsetOf('Asia/Kolkata', NOW);
+    expect(kolkata).toBe(5.5 * HOUR);
+    expect(offsetOf('UTC', NOW)).toBe(0);
+    expect(offsetOf('America/New_York', NOW)).toBe(-5 * HOUR);
+    const found = ticks({ from: NOW - 6 * HOUR, to: NOW + HOUR }, 8, kolkata);
+    expect(found).toHaveLength(7);
+    expect(found.every((tick) => (tick + kolkata) % HOUR === 0)).toBe(true);
+  });
+
+  it.each([1_000, 90_000, HOUR, 25 * HOUR, 40 * 24 * HOUR])('are neither too many nor none in %i ms', (width) => {
+    const found = ticks({ from: NOW + 1, to: NOW + 1 + width }, 10, 0);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.length).toBeLessThanOrEqual(11);
+  });
+});
+
+it('lists together have each execution once, as it was told last', () => {
+  const found = together([execution(1, { status: 'pending' })], undefined, [execution(1, {}), execution(2, {})]);
+  expect(found.map((one) => [one.id, one.status])).toEqual([
+    [2, 'success'],
+    [1, 'success'],
+  ]);
+});

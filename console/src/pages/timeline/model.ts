@@ -1,0 +1,187 @@
+// What the timeline shows, as plain numbers: which rows there are, what lies in them, and where. The chart only draws.
+
+import type { Execution, Status, UpcomingJob } from '@/api/types';
+import { TERMINAL } from '@/status/statuses';
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+
+export interface Span {
+  from: number;
+  to: number;
+}
+
+export const ROWS_BY = ['job', 'executor', 'owner', 'group'] as const;
+export type RowsBy = (typeof ROWS_BY)[number];
+
+export interface Bar {
+  execution: Execution;
+  /** When it was opened; what lies between this and `from` was waiting. */
+  opened: number;
+  from: number;
+  to: number;
+  lane: number;
+}
+
+export interface Fire {
+  job: UpcomingJob;
+  at: number;
+}
+
+export interface Row {
+  key: string;
+  name: string;
+  jobId: number | null;
+  bars: Bar[];
+  fires: Fire[];
+  /** From here on the job fires too often for its fires to be told one by one. */
+  oftenFrom: number | null;
+  lanes: number;
+}
+
+export interface Naming {
+  removedJob: string;
+  nobody: string;
+  toCome: string;
+  groups: ReadonlyMap<number, string>;
+}
+
+export const LANES = 4;
+export const HOURS = ['1', '6', '24'] as const;
+export type Hours = (typeof HOURS)[number];
+
+/** The span that is shown: what was zoomed to, or the last hours and the next one. */
+export function shownSpan(hours: Hours, zoom: { from?: string; to?: string }, now: number): Span {
+  const [from, to] = [Date.parse(zoom.from ?? ''), Date.parse(zoom.to ?? '')];
+  if (from < to) return { from, to: Math.max(to, from + 1_000) };
+  return { from: now - Number(hours) * HOUR, to: now + HOUR };
+}
+
+/** A narrower or wider span around its middle, or one beside it. */
+export function moved(span: Span, how: 'in' | 'out' | 'earlier' | 'later'): Span {
+  const width = span.to - span.from;
+  const middle = (span.from + span.to) / 2;
+  if (how === 'in') return { from: middle - width / 4, to: middle + width / 4 };
+  if (how === 'out') return { from: middle - width, to: middle + width };
+  const step = (how === 'earlier' ? -1 : 1) * (width / 2);
+  return { from: span.from + step, to: span.to + step };
+}
+
+/** Where an execution lies in time. One that is open lasts until now; one that never started has no length. */
+export function barOf(execution: Execution, now: number): Omit<Bar, 'lane'> {
+  const opened = Date.parse(execution.trigger_time);
+  const started = execution.start_time === null ? null : Date.parse(execution.start_time);
+  const ended = execution.handle_time === null ? null : Date.parse(execution.handle_time);
+  const from = started ?? (TERMINAL[execution.status] ? (ended ?? opened) : opened);
+  const to = ended ?? (TERMINAL[execution.status] ? from : now);
+  return { execution, opened: Math.min(opened, from), from, to: Math.max(from, to) };
+}
+
+/** What overlaps in a row lies in lanes below each other; beyond a few, in the last one. */
+export function inLanes(bars: Omit<Bar, 'lane'>[], gap: number): { bars: Bar[]; lanes: number } {
+  const ends: number[] = [];
+  const laid = [...bars]
+    .sort((one, other) => one.from - other.from || one.execution.id - other.execution.id)
+    .map((bar) => {
+      const free = ends.findIndex((end) => end <= bar.from);
+      const lane = free >= 0 ? free : Math.min(ends.length, LANES - 1);
+      ends[lane] = Math.max(ends[lane] ?? 0, bar.to + gap);
+      return { ...bar, lane };
+    });
+  return { bars: laid, lanes: Math.max(1, ends.length) };
+}
+
+interface Given {
+  executions: readonly Execution[];
+  upcoming: readonly UpcomingJob[];
+  by: RowsBy;
+  span: Span;
+  now: number;
+  naming: Naming;
+}
+
+/** The rows in the order of their names; a row for what is to come is last. */
+export function layRows({ executions, upcoming, by, span, now, naming }: Given): Row[] {
+  const gap = (span.to - span.from) / 400;
+  const found = new Map<string, { row: Row; loose: Omit<Bar, 'lane'>[] }>();
+  const at = (place: { key: string; name: string; jobId: number | null }) => {
+    const known = found.get(place.key);
+    if (known) return known;
+    const made = { row: { ...place, bars: [], fires: [], oftenFrom: null, lanes: 1 }, loose: [] };
+    found.set(place.key, made);
+    return made;
+  };
+  for (const execution of executions) {
+    const bar = barOf(execution, now);
+    if (bar.to >= span.from && bar.opened <= span.to) at(rowOf(execution, by, naming)).loose.push(bar);
+  }
+  for (const job of upcoming) {
+    const times = job.due_times.map((due) => Date.parse(due));
+    const fires = times.filter((due) => due >= now && due >= span.from && due <= span.to);
+    const last = times.at(-1);
+    const often = job.more && last !== undefined && last < span.to ? Math.max(last, span.from) : null;
+    if (fires.length === 0 && often === null) continue;
+    const { row } = at(rowOfFire(job, by, naming));
+    row.fires.push(...fires.map((due) => ({ job, at: due })));
+    if (often !== null) row.oftenFrom = Math.min(often, row.oftenFrom ?? often);
+  }
+  const rows = [...found.values()].map(({ row, loose }) => ({ ...row, ...inLanes(loose, gap) }));
+  const order = (row: Row) => (row.key === TO_COME ? 1 : 0);
+  return rows.sort((one, other) => order(one) - order(other) || one.name.localeCompare(other.name));
+}
+
+const TO_COME = 'to-come';
+
+function rowOf(one: Execution, by: RowsBy, naming: Naming) {
+  if (by === 'job')
+    return { key: `job ${one.job_id}`, name: one.job_desc ?? naming.removedJob, jobId: one.job_id as number | null };
+  if (by === 'group') return groupRow(one.job_group, naming);
+  const who = by === 'executor' ? (one.executor_address?.replace(/^https?:\/\//, '') ?? one.queue) : one.owner_node;
+  return { key: `${by} ${who}`, name: who ?? naming.nobody, jobId: null };
+}
+
+function rowOfFire(job: UpcomingJob, by: RowsBy, naming: Naming) {
+  if (by === 'job') return { key: `job ${job.job_id}`, name: job.job_desc, jobId: job.job_id as number | null };
+  if (by === 'group') return groupRow(job.job_group, naming);
+  return { key: TO_COME, name: naming.toCome, jobId: null };
+}
+
+function groupRow(group: number, naming: Naming) {
+  return { key: `group ${group}`, name: naming.groups.get(group) ?? String(group), jobId: null };
+}
+
+const STEPS = [1, 5, 10, 30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400].map(
+  (seconds) => seconds * 1_000,
+);
+
+/** Round instants to label: as many as fit, in steps of a clock as the zone has it. */
+export function ticks(span: Span, most: number, zoneOffset: number): number[] {
+  const width = span.to - span.from;
+  const step = STEPS.find((one) => width / one <= most) ?? Math.ceil(width / most / 86_400_000) * 86_400_000;
+  const first = Math.ceil((span.from + zoneOffset) / step) * step - zoneOffset;
+  return Array.from({ length: Math.max(0, Math.floor((span.to - first) / step) + 1) }, (_, n) => first + n * step);
+}
+
+/** How far a zone is ahead of UTC at an instant, in ms. */
+export function offsetOf(zone: string, at: number): number {
+  const parts = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' }).formatToParts(at);
+  const name = parts.find((part) => part.type === 'timeZoneName')?.value ?? '';
+  const found = /([+-])(\d\d):(\d\d)/.exec(name);
+  if (!found) return 0;
+  return (found[1] === '-' ? -1 : 1) * (Number(found[2]) * HOUR + Number(found[3]) * MINUTE);
+}
+
+/** Lists put together, each execution once; what was asked for later is newer. */
+export function together(...lists: (readonly Execution[] | undefined)[]): Execution[] {
+  const byId = new Map<number, Execution>();
+  for (const list of lists) for (const one of list ?? []) byId.set(one.id, one);
+  return [...byId.values()].sort((one, other) => other.id - one.id);
+}
+
+export function counts(rows: readonly Row[]): Map<Status, number> {
+  const found = new Map<Status, number>();
+  for (const row of rows) {
+    for (const { execution } of row.bars) found.set(execution.status, (found.get(execution.status) ?? 0) + 1);
+  }
+  return found;
+}

@@ -1,0 +1,59 @@
+// What the timeline asks for. The newest executions and the open ones are told live; those before them, which hardly
+// change any more, and the coming fires are asked for now and then.
+
+import { queryOptions } from '@tanstack/react-query';
+import { api, got } from '@/api/client';
+import type { Execution } from '@/api/types';
+
+const PAGE = 200;
+const PAGES = 5;
+export const MOST = PAGE * PAGES;
+
+/** Executions of a span: opened since then, until then, in a group. */
+export interface Asked {
+  since: string;
+  until?: string | undefined;
+  job_group?: number | undefined;
+}
+
+export function newestQuery(asked: Asked) {
+  return queryOptions({
+    queryKey: ['executions', 'timeline', 'newest', asked],
+    queryFn: () => got(api.GET('/api/v1/executions', { params: { query: { ...asked, limit: PAGE } } })),
+    placeholderData: (before) => before,
+  });
+}
+
+/** What is open may have begun long before the span. */
+export function openQuery(job_group: number | undefined) {
+  const query = { job_group, status: 'pending' as const, limit: PAGE };
+  return queryOptions({
+    queryKey: ['executions', 'timeline', 'open', query],
+    queryFn: () => got(api.GET('/api/v1/executions', { params: { query } })),
+  });
+}
+
+/** The executions of a span up to a limit, and whether there are more. */
+export function allQuery(asked: Asked) {
+  return queryOptions({
+    queryKey: ['timeline', 'all', asked],
+    queryFn: async (): Promise<{ items: Execution[]; more: boolean }> => {
+      const items: Execution[] = [];
+      let cursor: string | null = null;
+      for (let page = 0; page < PAGES; page += 1) {
+        const query = { ...asked, limit: PAGE, ...(cursor && { cursor }) };
+        const found = await got(api.GET('/api/v1/executions', { params: { query } }));
+        items.push(...found.items);
+        cursor = found.next_cursor;
+        if (cursor === null) break;
+      }
+      return { items, more: cursor !== null };
+    },
+    placeholderData: (before) => before,
+  });
+}
+
+export const upcomingQuery = queryOptions({
+  queryKey: ['timeline', 'upcoming'],
+  queryFn: () => got(api.GET('/api/v1/schedules/upcoming', { params: { query: { minutes: 60 } } })),
+});

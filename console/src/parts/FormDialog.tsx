@@ -1,0 +1,97 @@
+import { App, Button, type ButtonProps, Form, Modal } from 'antd';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Problem } from '@/api/problem';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+
+interface Props<Values> {
+  label: string;
+  title: string;
+  confirm: string;
+  button?: ButtonProps;
+  width?: number;
+  /** What the form begins with; asked for when it opens, if it is a function. */
+  initial?: Partial<Values> | (() => Promise<Partial<Values>>);
+  /** The fields. */
+  children: ReactNode;
+  /** Does it; a text that says what came of it, or null when something else on the page says so. */
+  act: (values: Values) => Promise<string | null>;
+}
+
+/** A button that opens a form. A refusal stays in the dialog, with its reason, and what was typed stays as well. */
+export function FormDialog<Values extends object>(props: Props<Values>) {
+  const { label, title, confirm, button, width = 520, initial = {}, children, act } = props;
+  const { t } = useTranslation('common');
+  const { message } = App.useApp();
+  const [form] = Form.useForm<Values>();
+  const [begun, setBegun] = useState<Partial<Values> | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+
+  async function open() {
+    setBusy(true);
+    setError(null);
+    try {
+      setBegun(typeof initial === 'function' ? await initial() : initial);
+    } catch (reason) {
+      setError(reason);
+      setBegun({});
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  async function go(values: Values) {
+    setBusy(true);
+    setError(null);
+    try {
+      const done = await act(values);
+      if (done !== null) message.success(done);
+      setBegun(null);
+    } catch (reason) {
+      setError(reason);
+      markFields(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  function markFields(reason: unknown) {
+    if (!(reason instanceof Problem)) return;
+    const fields = reason.errors.map(({ field, message: said }) => ({ name: field.split('.'), errors: [said] }));
+    form.setFields(fields as unknown as Parameters<typeof form.setFields>[0]);
+  }
+
+  return (
+    <>
+      <Button {...button} loading={busy && begun === null} onClick={() => void open()}>
+        {label}
+      </Button>
+      <Modal
+        open={begun !== null}
+        title={title}
+        width={width}
+        okText={confirm}
+        cancelText={t('cancel')}
+        okButtonProps={{ loading: busy }}
+        onOk={() => form.submit()}
+        onCancel={() => setBegun(null)}
+        destroyOnHidden
+      >
+        {begun && (
+          <Form<Values>
+            form={form}
+            layout="vertical"
+            preserve={false}
+            initialValues={begun}
+            onFinish={(values) => void go(values)}
+            autoComplete="off"
+          >
+            {children}
+          </Form>
+        )}
+        {error !== null && <ProblemNotice error={error} />}
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,20 @@
+import { useTranslation } from 'react-i18next';
+import { ageText, GRADE_COLOURS, gradeOf } from '@/parts/time/staleness';
+import { useNow } from '@/parts/time/useNow';
+import '@/status/status.css';
+
+/** The age of the last beat; it counts by itself, and says when beats are missing. */
+export function BeatAge({ at, gone = false }: { at: number | null; gone?: boolean }) {
+  const { t } = useTranslation('common');
+  const now = useNow();
+  if (at === null) return <span className="muted">–</span>;
+  const age = Math.max(0, now - at);
+  const grade = gradeOf(age);
+  const colour = gone ? null : GRADE_COLOURS[grade];
+  return (
+    <span className={`beat-age nowrap${colour ? ` status-${colour}` : gone ? ' muted' : ''}`}>
+      {ageText(age)}
+      {colour && <span className="cell-sub"> · {t(`beat.${grade as Exclude<typeof grade, 'fresh'>}`)}</span>}
+    </span>
+  );
+}

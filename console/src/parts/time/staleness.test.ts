@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { ageText, beatOn, gradeOf } from '@/parts/time/staleness';
+
+describe('staleness', () => {
+  it.each([
+    [0, 'fresh'],
+    [33_000, 'fresh'],
+    [33_001, 'missed30'],
+    [59_999, 'missed30'],
+    [60_000, 'missed60'],
+    [89_999, 'missed60'],
+    [90_000, 'missed90'],
+  ])('of %i ms is %s', (age, grade) => {
+    expect(gradeOf(age)).toBe(grade);
+  });
+
+  it('is told in whole seconds', () => {
+    expect([ageText(-5), ageText(12_900), ageText(61_500)]).toEqual(['0 s', '12 s', '1 min 01 s']);
+  });
+
+  it('counts from the answer, on one clock', () => {
+    expect(beatOn(100_000, 12.5)).toBe(87_500);
+  });
+});

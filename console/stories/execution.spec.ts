@@ -1,0 +1,190 @@
+// One execution and its log: live, long, harmless, and retried by keyboard.
+
+import type { APIRequestContext, Page } from '@playwright/test';
+import { expect, jobs, test } from './stage';
+
+/** Run a job through the API, as the person who is signed in; the id of the execution. */
+async function run(page: Page, job: string, param?: object): Promise<number> {
+  const session = await (await page.request.get('/api/v1/auth/session')).json();
+  const answer = await page.request.post(`/api/v1/jobs/${jobs[job]}/trigger`, {
+    headers: { 'X-CSRF-Token': session.csrf_token },
+    data: param ? { executor_param: JSON.stringify(param) } : {},
+  });
+  expect(answer.status()).toBe(202);
+  return (await answer.json()).execution_ids[0];
+}
+
+async function ended(request: APIRequestContext, id: number, within = 60_000): Promise<void> {
+  await expect
+    .poll(async () => (await (await request.get(`/api/v1/executions/${id}`)).json()).phase, { timeout: within })
+    .toBe('ended');
+}
+
+const log = (page: Page) => page.getByRole('log', { name: 'Log' });
+
+test('a running job is seen line by line, with its progress, and ended', async ({ signedIn: page }) => {
+  const id = await run(page, 'Talk to the suppliers');
+  await page.goto(`/executions/${id}`);
+  await expect(page.getByRole('heading', { level: 1, name: 'Talk to the suppliers' })).toBeVisible();
+  await expect(page.locator('.log-foot').getByText('Live')).toBeVisible();
+  const late: number[] = [];
+  for (let line = 0; line < 5; line++) {
+    const before = Number((await log(page).innerText()).match(/said (\d+) at/g)?.length ?? 0);
+    await expect
+      .poll(async () => (await log(page).innerText()).match(/said (\d+) at/g)?.length ?? 0)
+      .toBeGreaterThan(before);
+    const written = [...(await log(page).innerText()).matchAll(/said \d+ at ([\d.]+)/g)].at(-1)?.[1];
+    late.push(Date.now() - Number(written) * 1000);
+  }
+  expect(Math.max(...late), `ms from written to seen: ${late}`).toBeLessThan(1_000);
+  await expect(page.getByRole('region', { name: 'Progress' })).toContainText('talking');
+  await expect(page.getByRole('list', { name: 'Phases of the execution' })).toContainText('Running');
+  await page.getByRole('button', { name: 'Kill' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Kill' }).click();
+  await expect(page.getByRole('button', { name: 'Failed 200/500' })).toBeVisible();
+  await expect(page.locator('.log-foot').getByText('Finished')).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Why' })).toContainText('Killed by admin');
+});
+
+test('reading holds still what comes, and the end is a key away', async ({ signedIn: page }) => {
+  const id = await run(page, 'Talk to the suppliers');
+  await page.setViewportSize({ width: 1440, height: 560 });
+  await page.goto(`/executions/${id}/log`);
+  await expect(page.getByRole('button', { name: 'Follow' })).toHaveAttribute('aria-pressed', 'true');
+  await expect(log(page).getByText(/said 30 at/)).toBeVisible({ timeout: 20_000 });
+  await log(page).focus();
+  await page.keyboard.press('Home');
+  await expect(page.getByRole('button', { name: 'Follow' })).toHaveAttribute('aria-pressed', 'false');
+  await expect(page.getByRole('button', { name: /\d+ new lines?/ })).toBeVisible();
+  await expect(log(page).getByText('said 1 at')).toBeVisible();
+  await page.getByRole('button', { name: /\d+ new lines?/ }).click();
+  await expect(page.getByRole('button', { name: 'Follow' })).toHaveAttribute('aria-pressed', 'true');
+  await expect(log(page).getByText('said 1 at')).toBeHidden();
+  await page.getByRole('button', { name: 'Kill' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Kill' }).click();
+  await expect(page.locator('.log-foot').getByText('Finished')).toBeVisible();
+});
+
+test('a log of a million lines opens at once at either end, and is searched', async ({ signedIn: page, context }) => {
+  test.setTimeout(120_000);
+  const id = await run(page, 'Read the ledger');
+  await ended(page.request, id);
+  await page.goto(`/executions/${id}/log`);
+  await expect(log(page).getByText('row 1000000 of the ledger')).toBeVisible();
+  await expect(page.locator('.log-count')).toHaveText(/^1,000,00\d lines$/);
+
+  const began = Date.now();
+  await page.getByRole('button', { name: 'To the first line' }).click();
+  await expect(log(page).getByText('row 1 of the ledger')).toBeVisible();
+  expect(Date.now() - began).toBeLessThan(2_000);
+
+  await log(page).evaluate((element) => element.scrollTo({ top: element.scrollHeight / 4 }));
+  await expect(
+    log(page)
+      .getByText(/row 250\d{3} of the ledger/)
+      .first(),
+  ).toBeVisible();
+
+  await page.getByRole('button', { name: 'To the first error' }).click();
+  await expect(log(page).getByText('has no row in its middle')).toBeVisible({ timeout: 15_000 });
+
+  await page.getByRole('textbox', { name: 'Search the whole log' }).fill('NEEDLE in');
+  await page.keyboard.press('Enter');
+  await expect(log(page).getByText('a needle in the haystack')).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText('1 of 1', { exact: true })).toBeVisible();
+
+  for (let part = 0; part <= 100; part++) {
+    await log(page).evaluate((element, share) => element.scrollTo({ top: element.scrollHeight * share }), part / 100);
+  }
+  await expect(page.locator('.log-row')).not.toHaveCount(0);
+  expect(await page.locator('.log-row').count()).toBeLessThan(200);
+  const cdp = await context.newCDPSession(page);
+  await cdp.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await cdp.send('Runtime.getHeapUsage');
+  expect(usedSize / 1e6, 'MB of memory').toBeLessThan(120);
+});
+
+test('a link leads to its line, and levels show their own', async ({ signedIn: page }) => {
+  const id = await run(page, 'Try the viewer');
+  await ended(page.request, id);
+  await page.goto(`/executions/${id}/log#L2`);
+  await expect(page.locator('.log-marked .log-number')).toHaveText('2');
+  await page.getByRole('link', { name: 'Line 3', exact: true }).click();
+  await expect(page).toHaveURL(/#L3$/);
+  await expect(page.locator('.log-marked .log-number')).toHaveText('3');
+  await page.getByRole('button', { name: 'Error', exact: true }).click();
+  await expect(log(page).locator('.log-row')).toHaveCount(1);
+  await expect(log(page)).toContainText('that was all');
+});
+
+test('colours, markup and a line of ten megabytes harm nobody', async ({ signedIn: page }) => {
+  const id = await run(page, 'Try the viewer');
+  await ended(page.request, id);
+  await page.goto(`/executions/${id}/log`);
+  await page.getByRole('button', { name: 'To the first line' }).click();
+  await expect(log(page).locator('.ansi-green.ansi-bold')).toHaveText('green and bold');
+  await expect(log(page).getByText('<script>document.title=')).toBeVisible();
+  await expect(log(page).getByText('␛]0;title␇␛[2J␛[H and ⟨U+202E⟩gnp.exe')).toBeVisible();
+  await expect(log(page).getByRole('link', { name: 'https://example.org/report?id=7' })).toHaveAttribute(
+    'rel',
+    /noopener/,
+  );
+  await expect(
+    log(page)
+      .getByRole('button', { name: /more characters/ })
+      .first(),
+  ).toBeVisible();
+  await expect(page).toHaveTitle(/^Log of Try the viewer/);
+  await page.getByRole('button', { name: 'To the end' }).click();
+  const fold = log(page).getByRole('button', { name: /lines of this traceback/ });
+  await expect(fold).toHaveAttribute('aria-expanded', 'false');
+  await expect(log(page).getByText('ValueError: too deep')).toBeVisible();
+  await expect(log(page).getByText('raise ValueError')).toBeHidden();
+  await fold.click();
+  await expect(log(page).getByText('raise ValueError')).toBeVisible();
+});
+
+test('what failed is found, read and retried by keyboard only', async ({ signedIn: page }) => {
+  await page.goto(`/executions?status=failed&job_id=${jobs['Collect prices of all suppliers']}`);
+  const first = page.getByRole('link', { name: /^#\d+$/ }).first();
+  await first.focus();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'Collect prices of all suppliers' })).toBeVisible();
+  await expect(log(page)).toContainText('the supplier sent no prices');
+  const id = Number(new URL(page.url()).pathname.split('/').at(-1));
+  await page.getByRole('button', { name: 'Retry' }).focus();
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await expect(dialog).toContainText(`Run execution ${id} again?`);
+  await dialog.getByRole('button', { name: 'Retry' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(page).not.toHaveURL(new RegExp(`/executions/${id}$`));
+  await expect(page.getByRole('button', { name: 'Failed 200/500' })).toBeVisible();
+  await expect(page.getByRole('table').getByRole('link', { name: 'Attempt 2' })).toBeVisible();
+  await page.locator('#content').focus();
+  await page.keyboard.press('[');
+  await expect(page.getByRole('button', { name: 'Failed 200/500' })).toBeVisible();
+});
+
+test('a run with another parameter is a new one, which is shown', async ({ signedIn: page }) => {
+  const id = await run(page, 'Greet the customers');
+  await ended(page.request, id);
+  await page.goto(`/executions/${id}?tab=params`);
+  await expect(page.getByRole('tabpanel')).toContainText('greeted');
+  await page.getByRole('button', { name: 'Run again…' }).click();
+  await page.getByRole('textbox', { name: 'Parameter', exact: true }).fill('{"for": "tomorrow"}');
+  await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
+  await expect(page).not.toHaveURL(new RegExp(`/executions/${id}`));
+  await page.getByRole('tab', { name: 'Parameter and result' }).click();
+  await expect(page.getByRole('tabpanel')).toContainText('tomorrow');
+});
+
+test('what was never taken has no log, and says why', async ({ signedIn: page }) => {
+  const id = await run(page, 'Send the invoices');
+  await ended(page.request, id);
+  await page.goto(`/executions/${id}`);
+  await expect(page.getByText('No executor had it, so nothing was written')).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Why' })).toContainText('No executor is registered');
+  await page.goto('/executions/none');
+  await expect(page.getByText('There is no such execution')).toBeVisible();
+});

@@ -1,0 +1,115 @@
+"""What became of the cluster's executions: who led, which changed hands, and which wait for somebody."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from orth.clock import iso
+from orth.coordinator.http.callers import needs
+from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
+from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.domain.access import Permission
+from orth.domain.handoffs import Case, Reason, case_of, times_asked
+from orth.store.cluster_history import PastHandoff, list_handoffs, list_terms
+from orth.store.ownership import Adoptable, Holding, adoptable
+
+router = APIRouter(prefix="/api/v1/cluster", tags=["cluster"])
+
+_EVERYWHERE = needs(Permission.VIEW, everywhere=True)
+
+
+class TermShown(BaseModel):
+    """One leadership. It ended when the next one began, or before."""
+
+    term: int
+    node: str
+    incarnation: str
+    began_at: str
+
+
+class TermList(BaseModel):
+    items: list[TermShown]
+    next_cursor: str | None = None
+
+
+class HandoffShown(BaseModel):
+    id: int
+    execution_id: int
+    job_id: int
+    from_node: str | None = Field(description="Null when it never had an owner.")
+    to_node: str
+    reason: Reason
+    case: Case | None = Field(description="A to D of a handover; null when nobody handed it over.")
+    waited_ms: int = Field(description="From the offer, or from when it was nobody's, until it was taken.")
+    tries: int | None = Field(description="How often the others were asked; null when nobody asked.")
+    at: str
+
+
+class WaitingState(StrEnum):
+    OFFERED = "offered"
+    ORPHAN_PENDING = "orphan_pending"
+
+
+class WaitingShown(BaseModel):
+    """An execution that any coordinator may take."""
+
+    execution_id: int
+    job_id: int
+    from_node: str | None = Field(description="Null when it never had an owner.")
+    state: WaitingState = Field(description="An offered one still has its owner, who goes on with it.")
+    since: str
+
+
+@router.get("/terms", dependencies=[_EVERYWHERE])
+async def terms(tools: ToolsHere, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> TermList:
+    """Who led, the newest term first."""
+    found = await tools.db.read(list_terms, limit)
+    return TermList(
+        items=[
+            TermShown(term=one.epoch, node=one.node_id, incarnation=one.incarnation, began_at=iso(one.began_at))
+            for one in found
+        ]
+    )
+
+
+@router.get("/handoffs", dependencies=[_EVERYWHERE])
+async def handoffs(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[HandoffShown]:
+    """Executions that changed hands, the last one first."""
+    rows = await tools.db.read(list_handoffs, position(cursor), limit + 1)
+    return Page[HandoffShown].model_validate(page(rows, limit, lambda one: one.id, lambda one: _handoff(tools, one)))
+
+
+@router.get("/waiting", dependencies=[_EVERYWHERE])
+async def waiting(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[WaitingShown]:
+    """Executions that any coordinator may take: offered by their owner, or nobody's."""
+    rows = await tools.db.read(adoptable, limit + 1, after=position(cursor) or 0)
+    return Page[WaitingShown].model_validate(page(rows, limit, lambda one: one.execution_id, _waiting))
+
+
+def _handoff(tools: Tools, one: PastHandoff) -> HandoffShown:
+    cluster, waited = tools.settings.cluster, one.waited_ms / 1000
+    patience = cluster.handoff_ack_timeout.total_seconds()
+    later = one.taker_came_later
+    case = case_of(one.reason, offered=one.offered, waited=waited, ack_timeout=patience, taker_came_later=later)
+    tries = times_asked(offered=one.offered, waited=waited, ack_timeout=patience, tries=cluster.handoff_tries)
+    return HandoffShown(
+        id=one.id,
+        execution_id=one.execution_id,
+        job_id=one.job_id,
+        from_node=one.from_node,
+        to_node=one.to_node,
+        reason=one.reason,
+        case=case,
+        waited_ms=one.waited_ms,
+        tries=None if case in (None, Case.NOBODY_THERE) else tries,
+        at=iso(one.at),
+    )
+
+
+def _waiting(one: Adoptable) -> WaitingShown:
+    state = WaitingState.OFFERED if one.holding is Holding.OFFERED else WaitingState.ORPHAN_PENDING
+    return WaitingShown(
+        execution_id=one.execution_id, job_id=one.job_id, from_node=one.node_id, state=state, since=iso(one.since)
+    )

@@ -1,0 +1,74 @@
+"""What people do to one executor: call it, and take it off the list."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from orth.coordinator.http.callers import Caller, CallerHere, needs
+from orth.coordinator.http.texts import Line
+from orth.coordinator.http.tools import ToolsHere
+from orth.domain.access import Permission
+from orth.domain.audit import Deed
+from orth.errors import NotFound, OrthError
+from orth.store.audit import record
+from orth.store.database import Connection
+from orth.store.groups import find_group
+from orth.store.registry import list_executors
+from orth.wire.messages import ADDRESS_LIMIT, RegistryRequest
+
+router = APIRouter(prefix="/api/v1/executors", tags=["executors"])
+
+
+class ExecutorNamed(BaseModel):
+    """A registered executor."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    app_name: Line = Field(min_length=1, max_length=64)
+    address: Line = Field(min_length=1, max_length=ADDRESS_LIMIT)
+
+
+class Pinged(BaseModel):
+    node: str = Field(description="The coordinator that called it.")
+    answered: bool
+    took_ms: int
+    reason: str = Field("", description="Why it was not reached.")
+
+
+@router.post("/ping", dependencies=[needs(Permission.OPERATE)])
+async def ping(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> Pinged:
+    """Call an executor from the coordinator that answers, now."""
+    await tools.db.read(_check, caller, Permission.OPERATE, named)
+    began = tools.clock.monotonic()
+    reason = ""
+    try:
+        await tools.link.beat(named.address, token=tools.access_token, app_name=named.app_name)
+    except OrthError as error:
+        reason = error.message
+        tools.reach.failed(named.address, error, probed=True)
+    else:
+        tools.reach.answered(named.address)
+    took = round((tools.clock.monotonic() - began) * 1000)
+    return Pinged(node=tools.node_id, answered=not reason, took_ms=took, reason=reason)
+
+
+@router.post("/remove", status_code=204, dependencies=[needs(Permission.ADMINISTER, everywhere=True)])
+async def remove(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> None:
+    """Take an executor off the list, as if it had said good-bye. One that lives is back with its next beat."""
+    await tools.db.tx(_tell_of_removal, caller, named, tools.clock.now())
+    await tools.registrations.leave(RegistryRequest(registry_key=named.app_name, registry_value=named.address))
+
+
+def _check(connection: Connection, caller: Caller, permission: Permission, named: ExecutorNamed) -> int | None:
+    """It has to be registered, in a group where the caller may do this; the group. Any other address is not called."""
+    group = find_group(connection, named.app_name)
+    group_id = None if group is None else group.id
+    caller.check(permission, group_id, "executor", named.address)
+    if all(one.address != named.address for one in list_executors(connection, named.app_name)):
+        raise NotFound("executor", named.address)
+    return group_id
+
+
+def _tell_of_removal(connection: Connection, caller: Caller, named: ExecutorNamed, now: int) -> None:
+    group_id = _check(connection, caller, Permission.ADMINISTER, named)
+    before = {"app_name": named.app_name, "address": named.address}
+    record(connection, caller.actor, Deed("executor.remove", "executor", named.address, group_id, before), now)

@@ -1,0 +1,102 @@
+"""Jobs as the console lists them: each with its last executions and how many executors could run it."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from orth.clock import iso
+from orth.coordinator.http.callers import CallerHere, needs
+from orth.coordinator.http.instants import shown_instant
+from orth.coordinator.http.job_body import JobShown, UnreadableShown, listed, unreadable_shown
+from orth.coordinator.http.overview import ExecutorsCounted
+from orth.coordinator.http.paging import Cursor, Limit, Page, cursor_at, position
+from orth.coordinator.http.texts import Line
+from orth.coordinator.http.tools import ToolsHere
+from orth.domain.access import Permission, narrowed
+from orth.domain.executions import Status, status_of
+from orth.domain.jobs import Job
+from orth.store.database import Connection
+from orth.store.job_board import Online, Only, Run, Wanted, executors_online, last_runs, list_board
+from orth.store.jobs import UnreadableJob
+
+router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
+
+_RUNS = 12
+
+
+class RunShown(BaseModel):
+    """One of the last executions of a job, in short."""
+
+    id: int
+    status: Status
+    trigger_code: int
+    handle_code: int
+    trigger_time: str
+    start_time: str | None
+    handle_time: str | None
+
+
+class BoardRow(BaseModel):
+    job: JobShown | UnreadableShown
+    runs: list[RunShown] = Field(description=f"Its last executions, newest first, {_RUNS} at most.")
+    executors: ExecutorsCounted
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    wanted: Wanted
+    before: int | None
+    limit: int
+    heard_since: int
+
+
+@router.get("/board", dependencies=[needs(Permission.VIEW)])
+async def board(
+    tools: ToolsHere,
+    caller: CallerHere,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    job_group: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    text: Annotated[Line | None, Query(max_length=200, description="In name, handler or author; or an id.")] = None,
+    only: Annotated[
+        Only | None,
+        Query(description="failing: the last end was no success; paused: not started; never_ran; no_executor."),
+    ] = None,
+) -> Page[BoardRow]:
+    """Jobs, newest first, with their last executions and the executors of their group."""
+    group, groups = narrowed(job_group, caller.rights.groups(Permission.VIEW))
+    beat = int(tools.settings.registry.heartbeat.total_seconds() * 1000)
+    wanted = Wanted(job_group=group, groups=groups, text=text, only=only)
+    asked = _Asked(wanted, position(cursor), limit, tools.clock.now() - beat - beat // 10)
+    return await tools.db.read(_board, asked)
+
+
+def _board(connection: Connection, asked: _Asked) -> Page[BoardRow]:
+    online = executors_online(connection, asked.heard_since, asked.wanted.groups)
+    found = list_board(connection, asked.wanted, online, before=asked.before, limit=asked.limit + 1)
+    kept = found[: asked.limit]
+    runs = last_runs(connection, [job.id for job in kept], _RUNS, asked.wanted.groups)
+    items = [_row(job, runs.get(job.id, []), online.get(job.job_group, Online(0, 0))) for job in kept]
+    return Page[BoardRow](items=items, next_cursor=cursor_at(kept[-1].id) if len(found) > asked.limit else None)
+
+
+def _row(job: Job | UnreadableJob, runs: list[Run], online: Online) -> BoardRow:
+    shown: JobShown | UnreadableShown = (
+        UnreadableShown(**unreadable_shown(job)) if isinstance(job, UnreadableJob) else JobShown(**listed(job))
+    )
+    executors = ExecutorsCounted(alive=online.alive, total=online.total)
+    return BoardRow(job=shown, runs=[_run(run) for run in runs], executors=executors)
+
+
+def _run(run: Run) -> RunShown:
+    return RunShown(
+        id=run.id,
+        status=status_of(run.trigger_code, run.handle_code),
+        trigger_code=run.trigger_code,
+        handle_code=run.handle_code,
+        trigger_time=iso(run.trigger_time),
+        start_time=shown_instant(run.start_time),
+        handle_time=shown_instant(run.handle_time),
+    )

@@ -1,0 +1,139 @@
+"""Jobs as a list for people: which of them are meant, how each ran lately, and who could run it.
+
+How a job ran is looked up for the jobs of one page, a short walk along an index for each; the history is never read
+from end to end. ``groups`` are those the caller may see; None stands for all.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, case, exists, func, or_, select, union_all
+
+from orth.domain.executions import OUTCOMES, Status
+from orth.domain.jobs import AddressType, Job, ScheduleType
+from orth.store.group_scopes import in_groups
+from orth.store.jobs import STOPPED, UnreadableJob, list_newest
+from orth.store.registry import EXECUTOR, QUEUE
+from orth.store.tables import executions, jobs, registry
+from orth.store.tables import groups as group_rows
+
+_FAILURES = tuple(OUTCOMES[status] for status in (Status.FAILED, Status.TIMEOUT, Status.TRIGGER_FAILED))
+_LARGEST_ID = 2**63 - 1
+
+
+class Only(StrEnum):
+    """Jobs that need a look."""
+
+    FAILING = "failing"  # its last end was none of success
+    PAUSED = "paused"  # it has a schedule and is not started
+    NEVER_RAN = "never_ran"
+    NO_EXECUTOR = "no_executor"  # nobody in its group beats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which jobs. ``text`` is looked for in name, handler and author, and is an id if it is a number."""
+
+    job_group: int | None = None
+    groups: Collection[int] | None = None
+    text: str | None = None
+    only: Only | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Online:
+    """How many executors of a group have beaten lately, and how many there are."""
+
+    alive: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One of the last executions of a job."""
+
+    id: int
+    job_id: int
+    trigger_code: int
+    handle_code: int
+    trigger_time: int
+    start_time: int | None
+    handle_time: int | None
+
+
+def list_board(
+    connection: Connection, wanted: Wanted, online: dict[int, Online], *, before: int | None, limit: int
+) -> list[Job | UnreadableJob]:
+    """The jobs that are meant, newest first, those with an id below ``before``. ``online``: of ``executors_online``."""
+    asked = in_groups(jobs.c.job_group, wanted.groups)
+    if before is not None:
+        asked.append(jobs.c.id < before)
+    if wanted.job_group is not None:
+        asked.append(jobs.c.job_group == wanted.job_group)
+    if wanted.text:
+        asked.append(_has_text(wanted.text))
+    if wanted.only is not None:
+        asked.append(_is(wanted.only, wanted.groups, online))
+    return list_newest(connection, limit, *asked)
+
+
+def executors_online(connection: Connection, heard_since: int, groups: Collection[int] | None) -> dict[int, Online]:
+    """Who there is in each group. Addresses that somebody wrote do not beat: they count as they are."""
+    lively = func.sum(case((registry.c.update_time >= heard_since, 1), else_=0))
+    counted = select(registry.c.registry_key, lively, func.count()).group_by(registry.c.registry_key)
+    counted = counted.where(registry.c.registry_group.in_((EXECUTOR, QUEUE)))
+    heard = {app_name: Online(int(alive), int(total)) for app_name, alive, total in connection.execute(counted)}
+    rows = select(group_rows).where(*in_groups(group_rows.c.id, groups))
+    return {row.id: _online(row, heard) for row in connection.execute(rows)}
+
+
+def last_runs(
+    connection: Connection, job_ids: Sequence[int], count: int, groups: Collection[int] | None
+) -> dict[int, list[Run]]:
+    """The last executions of each of these jobs, newest first; the open ones too. A job that moved to another group has
+    left its earlier ones there.
+    """
+    if not job_ids:
+        return {}
+    newest_first = select(executions.c.id).where(*in_groups(executions.c.job_group, groups))
+    newest_first = newest_first.order_by(executions.c.id.desc()).limit(count)
+    each = [newest_first.where(executions.c.job_id == job_id) for job_id in job_ids]
+    newest = union_all(*(select(one.subquery().c.id) for one in each)).subquery()
+    columns = [executions.c[name] for name in Run.__dataclass_fields__]
+    rows = select(*columns).join(newest, newest.c.id == executions.c.id).order_by(executions.c.id.desc())
+    found: dict[int, list[Run]] = {}
+    for row in connection.execute(rows):
+        found.setdefault(row.job_id, []).append(Run(*row))
+    return found
+
+
+def _online(group: Row[Any], heard: dict[str, Online]) -> Online:
+    found = heard.get(group.app_name, Online(0, 0))
+    if group.address_type != AddressType.MANUAL:
+        return found
+    written = len([address for address in (group.address_list or "").split(",") if address])
+    return Online(written, written)
+
+
+def _has_text(text: str) -> ColumnElement[bool]:
+    places = (jobs.c.job_desc, jobs.c.executor_handler, jobs.c.author)
+    found = [place.icontains(text, autoescape=True) for place in places]
+    if text.isascii() and text.isdigit() and int(text) <= _LARGEST_ID:
+        found.append(jobs.c.id == int(text))
+    return or_(*found)
+
+
+def _is(only: Only, groups: Collection[int] | None, online: dict[int, Online]) -> ColumnElement[bool]:
+    own = [executions.c.job_id == jobs.c.id, *in_groups(executions.c.job_group, groups)]
+    match only:
+        case Only.FAILING:
+            ended = select(executions.c.outcome).where(*own, executions.c.outcome != 0)
+            return ended.order_by(executions.c.id.desc()).limit(1).scalar_subquery().in_(_FAILURES)
+        case Only.PAUSED:
+            return (jobs.c.trigger_status == STOPPED) & (jobs.c.schedule_type != ScheduleType.NONE)
+        case Only.NEVER_RAN:
+            return ~exists().where(*own)
+        case Only.NO_EXECUTOR:
+            return jobs.c.job_group.in_(sorted(group for group, count in online.items() if count.alive == 0))

@@ -1,0 +1,126 @@
+"""Jobs as a list for people: filters, last executions, executors; and only of groups one may see."""
+
+from dataclasses import replace
+
+from sqlalchemy import Connection, update
+
+from orth.domain.executions import FAILURE, SUCCESS
+from orth.domain.jobs import AddressType, Group
+from orth.store.database import Database
+from orth.store.groups import create_group
+from orth.store.job_board import Online, Only, Wanted, executors_online, last_runs, list_board
+from orth.store.jobs import create_job
+from orth.store.registry import Beat, record_beats
+from orth.store.tables import jobs
+from tests.store.builders import NOW, a_due_job, a_job, open_some, stored_group
+from tests.store.test_overview import ended
+
+HEARD = NOW - 33_000
+
+
+async def listed(db: Database, *, before: int | None = None, limit: int = 10, **wanted: object) -> list[int]:
+    asked = Wanted(**wanted)  # type: ignore[arg-type]
+
+    def look(connection: Connection) -> list[int]:
+        online = executors_online(connection, HEARD, asked.groups)
+        return [job.id for job in list_board(connection, asked, online, before=before, limit=limit)]
+
+    return await db.read(look)
+
+
+async def test_the_newest_comes_first_page_by_page(db: Database) -> None:
+    group = await stored_group(db, "first")
+    ids = [await db.tx(create_job, a_job(group), NOW) for _ in range(5)]
+    assert await listed(db, limit=2) == [ids[4], ids[3]]
+    assert await listed(db, limit=2, before=ids[3]) == [ids[2], ids[1]]
+    assert await listed(db, before=ids[0]) == []
+
+
+async def test_only_jobs_of_groups_one_may_see(db: Database) -> None:
+    first, second = await stored_group(db, "first"), await stored_group(db, "second")
+    one = await db.tx(create_job, a_job(first), NOW)
+    other = await db.tx(create_job, a_job(second), NOW)
+    assert await listed(db, groups={first}) == [one]
+    assert await listed(db, job_group=second) == [other]
+    assert await listed(db, groups=frozenset()) == []
+
+
+async def test_a_text_is_looked_for_in_name_handler_author_and_id(db: Database) -> None:
+    group = await stored_group(db, "first")
+    named = await db.tx(create_job, a_job(group, job_desc="Nightly 100% report"), NOW)
+    handled = await db.tx(create_job, a_job(group, executor_handler="report.daily"), NOW)
+    owned = await db.tx(create_job, a_job(group, author="Reporter"), NOW)
+    assert await listed(db, text="REPORT") == [owned, handled, named]
+    assert await listed(db, text="100%") == [named]
+    assert await listed(db, text="0_") == [], "signs that mean something to the database mean themselves"
+    assert handled in await listed(db, text=str(handled))
+    assert await listed(db, text="9" * 30) == []
+
+
+async def test_what_fails_fails_until_its_last_end_is_a_success(db: Database) -> None:
+    group = await stored_group(db, "first")
+    bad, mended, open_one = [await db.tx(create_job, a_job(group), NOW) for _ in range(3)]
+    await ended(db, bad, group, SUCCESS, FAILURE)
+    await ended(db, mended, group, FAILURE, SUCCESS)
+    await ended(db, open_one, group, FAILURE)
+    await db.tx(lambda connection: open_some(connection, 1, prefix="open", job_id=open_one, job_group=group))
+    assert await listed(db, only=Only.FAILING) == [open_one, bad], "an open execution has not ended"
+
+
+async def test_what_is_paused_has_a_schedule(db: Database) -> None:
+    group = await stored_group(db, "first")
+    await db.tx(create_job, a_due_job(group), NOW)
+    paused = await db.tx(create_job, replace(a_due_job(group), trigger_status=False), NOW)
+    await db.tx(create_job, a_job(group), NOW)
+    assert await listed(db, only=Only.PAUSED) == [paused]
+
+
+async def test_what_never_ran(db: Database) -> None:
+    group = await stored_group(db, "first")
+    ran, never = [await db.tx(create_job, a_job(group), NOW) for _ in range(2)]
+    await ended(db, ran, group, SUCCESS)
+    assert await listed(db, only=Only.NEVER_RAN) == [never]
+
+
+async def test_what_nobody_could_run(db: Database) -> None:
+    busy, silent, empty = [await stored_group(db, name) for name in ("busy", "silent", "empty")]
+    manual = await db.tx(
+        create_group, Group(0, "manual", "Manual", AddressType.MANUAL, ("http://10.0.0.8:1", "http://10.0.0.9:1")), NOW
+    )
+    ids = {group: await db.tx(create_job, a_job(group), NOW) for group in (busy, silent, empty, manual)}
+    await db.tx(record_beats, [Beat("busy", "http://10.0.0.1:1")], NOW)
+    await db.tx(record_beats, [Beat("busy", "http://10.0.0.2:1"), Beat("silent", "http://10.0.0.3:1")], NOW - 60_000)
+    assert await db.read(executors_online, HEARD, None) == {
+        busy: Online(1, 2),
+        silent: Online(0, 1),
+        empty: Online(0, 0),
+        manual: Online(2, 2),
+    }
+    assert await listed(db, only=Only.NO_EXECUTOR) == [ids[empty], ids[silent]]
+    assert await listed(db, only=Only.NO_EXECUTOR, groups={busy, silent}) == [ids[silent]]
+
+
+async def test_the_last_executions_of_each_job_newest_first(db: Database) -> None:
+    group = await stored_group(db, "first")
+    one, other, never = [await db.tx(create_job, a_job(group), NOW) for _ in range(3)]
+    first = await ended(db, one, group, SUCCESS, FAILURE, SUCCESS, took=500)
+    second = await ended(db, other, group, FAILURE)
+    found = await db.read(last_runs, [one, other, never], 2, None)
+    assert {job: [run.id for run in runs] for job, runs in found.items()} == {
+        one: [first[2], first[1]],
+        other: [second[0]],
+    }
+    newest = found[one][0]
+    assert (newest.trigger_code, newest.handle_code, newest.handle_time) == (SUCCESS, SUCCESS, NOW + 2 + 500)
+    assert await db.read(last_runs, [], 2, None) == {}
+
+
+async def test_a_job_that_moved_leaves_its_history_behind(db: Database) -> None:
+    old, new = await stored_group(db, "old"), await stored_group(db, "new")
+    job = await db.tx(create_job, a_job(old), NOW)
+    await ended(db, job, old, FAILURE)
+    await db.tx(lambda connection: connection.execute(update(jobs).values(job_group=new)))
+    assert await db.read(last_runs, [job], 5, {new}) == {}
+    assert await listed(db, only=Only.FAILING, groups={new}) == []
+    assert await listed(db, only=Only.NEVER_RAN, groups={new}) == [job]
+    assert await listed(db, only=Only.FAILING) == [job]
