@@ -6,6 +6,7 @@ import { useLocation, useNavigate } from 'react-router';
 import { address } from '@/api/base';
 import { signIn, signInByLink, waysQuery } from '@/api/session';
 import { LanguageChoice, ThemeChoice } from '@/app/choices';
+import { landingPage } from '@/app/landing';
 import { Logo } from '@/app/Logo';
 import { CopyButton } from '@/parts/CopyButton';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -28,7 +29,7 @@ export function Login() {
   const { t } = useTranslation('login');
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const { from = '/', link } = (useLocation().state ?? {}) as Arrived;
+  const { from = landingPage(), link } = (useLocation().state ?? {}) as Arrived;
   const single = useQuery(waysQuery).data?.ways.includes('oidc') ?? false;
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(link !== undefined);
@@ -42,7 +43,7 @@ export function Login() {
     if (!link || taken.current) return;
     taken.current = true; // it works once
     signInByLink(queries, link)
-      .then(() => navigate('/', { replace: true }))
+      .then(() => navigate(landingPage(), { replace: true }))
       .catch(setError)
       .finally(() => setBusy(false));
   }, [link, queries, navigate]);

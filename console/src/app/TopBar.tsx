@@ -1,4 +1,4 @@
-import { LogoutOutlined, SearchOutlined, UserOutlined } from '@ant-design/icons';
+import { LogoutOutlined, SearchOutlined, SettingOutlined, UserOutlined } from '@ant-design/icons';
 import { useQueryClient } from '@tanstack/react-query';
 import { Button, Dropdown, Input, type InputRef } from 'antd';
 import { useEffect, useRef } from 'react';
@@ -61,11 +61,16 @@ function Search() {
 function UserMenu() {
   const { t } = useTranslation('common');
   const queries = useQueryClient();
+  const navigate = useNavigate();
   const session = useSession();
   const name = session?.name ?? '';
-  const items = [{ key: 'out', icon: <LogoutOutlined />, label: t('user.signOut') }];
+  const items = [
+    { key: '/account', icon: <UserOutlined />, label: t('user.account') },
+    { key: '/settings', icon: <SettingOutlined />, label: t('nav.settings') },
+    { key: 'out', icon: <LogoutOutlined />, label: t('user.signOut') },
+  ];
   return (
-    <Dropdown trigger={['click']} menu={{ items, onClick: () => void signOut(queries) }}>
+    <Dropdown trigger={['click']} menu={{ items, onClick: ({ key }) => void (key === 'out' ? signOut(queries) : navigate(key)) }}>
       <Button type="text" icon={<UserOutlined />} aria-label={t('user.menu', { name })}>
         {name}
       </Button>

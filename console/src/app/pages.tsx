@@ -1,7 +1,17 @@
 // Every page: its address, its place in the navigation and the file it is loaded from. A page is one row here, one file
 // in pages/ and one file of texts for each language.
 
-import { ApartmentOutlined, CloudServerOutlined, DashboardOutlined, HeartOutlined, UnorderedListOutlined } from '@ant-design/icons';
+import {
+  AlertOutlined,
+  ApartmentOutlined,
+  CloudServerOutlined,
+  CodeOutlined,
+  DashboardOutlined,
+  HeartOutlined,
+  SafetyOutlined,
+  SettingOutlined,
+  UnorderedListOutlined,
+} from '@ant-design/icons';
 import type { ComponentType, ReactNode } from 'react';
 import type { Permission } from '@/api/session';
 
@@ -15,7 +25,19 @@ export interface PageEntry {
   /** Needed everywhere: what it shows belongs to no group. */
   everywhere?: true;
   /** Its place in the navigation; without one it is reached from another page. */
-  nav?: { key: 'dashboard' | 'executions' | 'executors' | 'lifecycle' | 'cluster'; icon: ReactNode };
+  nav?: {
+    key:
+      | 'dashboard'
+      | 'executions'
+      | 'executors'
+      | 'lifecycle'
+      | 'cluster'
+      | 'alarms'
+      | 'scripts'
+      | 'admin'
+      | 'settings';
+    icon: ReactNode;
+  };
 }
 
 export const PAGES: PageEntry[] = [
@@ -60,5 +82,16 @@ export const PAGES: PageEntry[] = [
     needs: 'view',
     everywhere: true,
     nav: { key: 'cluster', icon: <ApartmentOutlined /> },
+  },
+  {
+    path: '/admin',
+    load: async () => ({ Component: (await import('@/pages/admin/Admin')).Admin }),
+    needs: 'administer',
+    nav: { key: 'admin', icon: <SafetyOutlined /> },
+  },
+  {
+    path: '/admin/:tab',
+    load: async () => ({ Component: (await import('@/pages/admin/Admin')).Admin }),
+    needs: 'administer',
   },
 ];

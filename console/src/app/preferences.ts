@@ -2,6 +2,7 @@
 
 import { useCallback, useSyncExternalStore } from 'react';
 import { LANGUAGES, type Language } from '@/i18n/languages';
+import type { SavedView } from '@/parts/views/views';
 
 export interface Preferences {
   theme: 'system' | 'light' | 'dark';
@@ -9,8 +10,13 @@ export interface Preferences {
   /** An IANA zone, or what the browser is set to. */
   zone: 'browser' | string;
   density: 'middle' | 'small';
+  /** The page one starts with. */
+  landing: string;
   logWrap: boolean;
   logStamps: 'full' | 'seconds' | 'relative' | 'off';
+  timelineHours: '1' | '6' | '24';
+  timelineRows: 'job' | 'executor' | 'owner' | 'group';
+  views: readonly SavedView[];
 }
 
 const KEY = 'orth.preferences';
@@ -27,8 +33,12 @@ function defaults(): Preferences {
     language: browserLanguage(),
     zone: 'browser',
     density: 'middle',
+    landing: '/',
     logWrap: false,
     logStamps: 'seconds',
+    timelineHours: '1',
+    timelineRows: 'job',
+    views: [],
   };
 }
 

@@ -1,12 +1,14 @@
 import { createBrowserRouter } from 'react-router';
 import { prefix } from '@/api/base';
 import { Fault, NotFound } from '@/app/errors';
+import { goToLandingPage } from '@/app/landing';
 import { PAGES } from '@/app/pages';
 import { Shell } from '@/app/Shell';
 import { SignedIn } from '@/app/SignedIn';
 import { Waiting } from '@/app/Waiting';
 
 export function makeRouter() {
+  goToLandingPage();
   return createBrowserRouter(
     [
       {

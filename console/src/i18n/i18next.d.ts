@@ -1,15 +1,21 @@
 // With this a key that does not exist is a type error.
 
 import 'i18next';
+import type account from './locales/en/account.json';
+import type admin from './locales/en/admin.json';
+import type alarms from './locales/en/alarms.json';
+import type cluster from './locales/en/cluster.json';
 import type common from './locales/en/common.json';
 import type dashboard from './locales/en/dashboard.json';
 import type execution from './locales/en/execution.json';
 import type executions from './locales/en/executions.json';
-import type log from './locales/en/log.json';
-import type login from './locales/en/login.json';
-import type cluster from './locales/en/cluster.json';
 import type executors from './locales/en/executors.json';
 import type lifecycle from './locales/en/lifecycle.json';
+import type log from './locales/en/log.json';
+import type login from './locales/en/login.json';
+import type roles from './locales/en/roles.json';
+import type scripts from './locales/en/scripts.json';
+import type settings from './locales/en/settings.json';
 import type status from './locales/en/status.json';
 
 declare module 'i18next' {
@@ -25,6 +31,12 @@ declare module 'i18next' {
       cluster: typeof cluster;
       executors: typeof executors;
       lifecycle: typeof lifecycle;
+      account: typeof account;
+      admin: typeof admin;
+      alarms: typeof alarms;
+      roles: typeof roles;
+      scripts: typeof scripts;
+      settings: typeof settings;
       status: typeof status;
     };
   }

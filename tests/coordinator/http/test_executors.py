@@ -26,6 +26,7 @@ def test_an_executor_ages_visibly(site: Site, admin: Caller, executor: Caller) -
         "address": "http://10.0.0.1:9999",
         "state": "missed_90",
         "last_beat": "2026-01-30T10:00:00.000Z",
+        "beat_age": 90.0,
         "since": "2026-01-30T10:00:00.000Z",
         "incarnation": "one",
         "version": "9",

@@ -79,6 +79,7 @@ def test_everything_unsaid_has_a_default(site: Site, admin: Caller) -> None:
         "glue_remark": "",
         "child_jobid": [],
         "child_per_shard": False,
+        "secrets": [],
         "trigger_status": 0,
         "trigger_last_time": None,
         "trigger_next_time": None,

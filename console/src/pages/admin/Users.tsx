@@ -186,7 +186,7 @@ function EditUser({ user }: { user: User }) {
         return { role: read.value.role as Role | null, groups: read.value.grants, enabled: !read.value.disabled };
       }}
       act={async ({ role, groups, enabled }) => {
-        const params = { path, header: { 'If-Match': etag.current } };
+        const params = { path, header: { 'if-match': etag.current } };
         const body = { role: role ?? null, grants: groups ?? [], disabled: !enabled };
         await got(api.PATCH('/api/v1/users/{user_id}', { params, body }));
         await queries.invalidateQueries({ queryKey: ['people'] });

@@ -30,9 +30,7 @@ export function Cluster() {
           <Panel title={t('terms.title')} flush>
             <PastTerms terms={terms.data?.items} leader={cluster.data?.leader ?? null} />
           </Panel>
-          <Panel title={t('balance.title')}>
-            {cluster.data && <OwnershipBars cluster={cluster.data} />}
-          </Panel>
+          <Panel title={t('balance.title')}>{cluster.data && <OwnershipBars cluster={cluster.data} />}</Panel>
         </div>
         <Panel title={t('nodes.title')} flush>
           <NodeTable cluster={cluster.data} />
@@ -40,10 +38,10 @@ export function Cluster() {
         <Panel title={t('waiting.title')} flush>
           <WaitingTable items={waiting.data?.items} cluster={cluster.data} />
         </Panel>
-        <section aria-label={t('handoffs.title')}>
+        <div>
           <h2 className="section-title">{t('handoffs.title')}</h2>
           <HandoffTable list={handoffs} />
-        </section>
+        </div>
       </div>
     </Page>
   );

@@ -6,7 +6,7 @@ import {
   PoweroffOutlined,
 } from '@ant-design/icons';
 import { useQueryClient } from '@tanstack/react-query';
-import { Tag, type TableColumnsType } from 'antd';
+import { type TableColumnsType, Tag } from 'antd';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ClusterNode, NodeState } from '@/api/types';

@@ -47,6 +47,8 @@ export interface Naming {
 }
 
 export const LANES = 4;
+/** The height of a lane in pixels. */
+export const LANE = 14;
 export const HOURS = ['1', '6', '24'] as const;
 export type Hours = (typeof HOURS)[number];
 

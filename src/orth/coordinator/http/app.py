@@ -7,6 +7,7 @@ from fastapi.responses import JSONResponse
 from starlette.middleware.cors import CORSMiddleware
 
 from orth.coordinator.http import (
+    alarm_channels,
     alarms,
     audit,
     auth,
@@ -77,6 +78,7 @@ _RESOURCES = (
     stats,
     overview,
     alarms,
+    alarm_channels,
     cluster,
     cluster_history,
     secrets,

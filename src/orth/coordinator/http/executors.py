@@ -47,6 +47,7 @@ class ExecutorShown(BaseModel):
     address: str
     state: Liveness = Field(description="What the age of its last beat says.")
     last_beat: str
+    beat_age: float = Field(description="Seconds since then.")
     since: str | None = Field(description="When this process was first heard of.")
     incarnation: str | None = Field(description="Null for a foreign executor, which does not say.")
     version: str | None
@@ -204,6 +205,7 @@ def _shown(tools: Tools, row: ExecutorEntry, doubts: list[Doubt], removed: bool)
         address=row.address,
         state=Liveness.REMOVED if removed else liveness(age, beat, dead),
         last_beat=iso(row.last_beat),
+        beat_age=max(0, age) / 1000,
         since=iso(row.since) if row.since else None,
         incarnation=row.incarnation,
         version=row.version,

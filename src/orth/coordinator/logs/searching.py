@@ -4,13 +4,15 @@ A search that stopped early says how far it came; asked again from the next line
 searched in answers of bounded size and time.
 """
 
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 
 from orth.clock import Clock
 from orth.coordinator.logs.expressions import Fit, Matching
 from orth.coordinator.logs.pages import Lines
-from orth.coordinator.logs.reading import LogReading, Source
+from orth.coordinator.logs.reading import LogReading, Page, Source
 from orth.errors import TooBusy
 
 SEARCHES_AT_ONCE = 4
@@ -67,17 +69,30 @@ class Searches:
     async def _search(self, source: Source, matching: Matching, from_line: int, limit: int) -> Found:
         found = Found(from_line - 1)
         deadline = self._clock.monotonic() + _PATIENCE
-        while True:
-            page = await self._reading.page(source, found.to_line + 1)
-            if not page.lines.texts:
-                found.end = page.end
-                return found
-            full = _add(found, page.lines, await matching(page.lines.texts), limit)
-            if full or page.end:
-                found.end = page.end and not full
-                return found
-            if self._clock.monotonic() >= deadline:
-                return found
+        async with aclosing(self._pages(source, from_line)) as pages:
+            async for page in pages:
+                if not page.lines.texts:
+                    found.end = page.end
+                    break
+                full = _add(found, page.lines, await matching(page.lines.texts), limit)
+                if full or page.end:
+                    found.end = page.end and not full
+                    break
+                if self._clock.monotonic() >= deadline:
+                    break
+        return found
+
+    async def _pages(self, source: Source, from_line: int) -> AsyncGenerator[Page, None]:
+        """The pages of a log; the next one is on its way while somebody looks at the one before."""
+        coming = asyncio.ensure_future(self._reading.page(source, from_line))
+        try:
+            while True:
+                page = await coming
+                coming = asyncio.ensure_future(self._reading.page(source, page.lines.last + 1))
+                yield page
+        finally:
+            coming.cancel()
+            await asyncio.wait((coming,))
 
 
 def _add(found: Found, lines: Lines, fits: list[Fit], limit: int) -> bool:

@@ -1,0 +1,89 @@
+// Jobs: what pages ask of them, and what is done to one. Where a job stands moves with its executions, so it is told by
+// them.
+
+import { queryOptions } from '@tanstack/react-query';
+import { api, got } from '@/api/client';
+import { problemOf } from '@/api/problem';
+import type { Job, JobBody } from '@/api/types';
+
+export function jobQuery(id: number) {
+  return queryOptions({
+    queryKey: ['executions', 'job', id],
+    queryFn: () => got(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: id } } })),
+  });
+}
+
+export function handlersQuery(group: number) {
+  return queryOptions({
+    queryKey: ['groups', 'handlers', group],
+    queryFn: () => got(api.GET('/api/v1/groups/{group_id}/handlers', { params: { path: { group_id: group } } })),
+    staleTime: 10_000,
+  });
+}
+
+export function executorsQuery(appName: string) {
+  return queryOptions({
+    queryKey: ['services', 'executors', appName],
+    queryFn: () => got(api.GET('/api/v1/executors', { params: { query: { app_name: appName, limit: 200 } } })),
+  });
+}
+
+export interface Tagged {
+  job: Job;
+  /** Of this version: a change is made to it and to no other. */
+  tag: string;
+}
+
+export async function readJob(id: number): Promise<Tagged> {
+  const { data, error, response } = await api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: id } } });
+  if (!data) throw problemOf(response.status, response.statusText, error);
+  return { job: data, tag: response.headers.get('ETag') ?? '*' };
+}
+
+export function createJob(body: JobBody, anyHandler: boolean): Promise<Job> {
+  return got(api.POST('/api/v1/jobs', { params: { query: { allow_unknown_handler: anyHandler } }, body }));
+}
+
+export function changeJob(id: number, tag: string, changes: Partial<JobBody>, anyHandler: boolean): Promise<Job> {
+  return got(
+    api.PATCH('/api/v1/jobs/{job_id}', {
+      params: {
+        path: { job_id: id },
+        query: { allow_unknown_handler: anyHandler },
+        header: { 'If-Match': tag },
+      },
+      body: changes,
+    }),
+  );
+}
+
+export async function startJob(id: number): Promise<void> {
+  await got(api.POST('/api/v1/jobs/{job_id}/start', { params: { path: { job_id: id } } }));
+}
+
+export async function stopJob(id: number): Promise<void> {
+  await got(api.POST('/api/v1/jobs/{job_id}/stop', { params: { path: { job_id: id } } }));
+}
+
+export async function deleteJob(id: number): Promise<void> {
+  await got(api.DELETE('/api/v1/jobs/{job_id}', { params: { path: { job_id: id } } }));
+}
+
+export interface Once {
+  param?: string;
+  address?: string;
+}
+
+/** Run a job now; the id of its execution, the first of several if it broadcasts. */
+export async function triggerJob(id: number, { param, address }: Once = {}): Promise<number | undefined> {
+  const done = await got(
+    api.POST('/api/v1/jobs/{job_id}/trigger', {
+      params: { path: { job_id: id } },
+      body: {
+        ...(param !== undefined && { executor_param: param }),
+        ...(address !== undefined && { address_list: [address] }),
+      },
+    }),
+  );
+  return done.execution_ids[0];
+}

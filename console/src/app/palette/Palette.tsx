@@ -1,0 +1,170 @@
+// The palette: find anything by a few letters and go there or do it, by keyboard alone.
+
+import { useQueryClient } from '@tanstack/react-query';
+import { App, Modal } from 'antd';
+import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useNavigate } from 'react-router';
+import { type Entry, SECTIONS, useEntries } from '@/app/palette/entries';
+import { best } from '@/app/palette/fuzzy';
+import { doToJob } from '@/app/palette/queries';
+import { Said } from '@/app/palette/Said';
+
+interface Props {
+  open: boolean;
+  close: () => void;
+  showKeys: () => void;
+}
+
+const EACH = 5;
+
+export function Palette({ open, close, showKeys }: Props) {
+  const { t } = useTranslation('palette');
+  return (
+    <Modal
+      open={open}
+      onCancel={close}
+      footer={null}
+      closable={false}
+      width={620}
+      className="palette"
+      title={<span className="visually-hidden">{t('title')}</span>}
+      destroyOnHidden
+    >
+      <Content open={open} close={close} showKeys={showKeys} />
+    </Modal>
+  );
+}
+
+function Content({ open, close, showKeys }: Props) {
+  const { t } = useTranslation('palette');
+  const [query, setQuery] = useState('');
+  const [at, setAt] = useState(0);
+  const found = useFound(query, open, showKeys);
+  const choose = useChosen(close);
+  const input = useRef<HTMLInputElement>(null);
+  const list = useId();
+  const current = found[Math.min(at, found.length - 1)];
+  useEffect(() => input.current?.focus(), []);
+  useEffect(() => {
+    const chosen = current && document.getElementById(`${list} ${current.key}`);
+    chosen?.scrollIntoView({ block: 'nearest' });
+  }, [current, list]);
+
+  function onKeyDown(event: KeyboardEvent) {
+    const last = found.length - 1;
+    if (event.key === 'ArrowDown') setAt(at >= last ? 0 : at + 1);
+    else if (event.key === 'ArrowUp') setAt(at <= 0 ? last : Math.min(at, last) - 1);
+    else if (event.key === 'Enter' && !event.nativeEvent.isComposing && current) choose(current);
+    else return;
+    event.preventDefault();
+  }
+
+  return (
+    <>
+      <input
+        ref={input}
+        className="palette-input"
+        role="combobox"
+        aria-expanded
+        aria-controls={list}
+        aria-activedescendant={current && `${list} ${current.key}`}
+        aria-label={t('title')}
+        placeholder={t('placeholder')}
+        maxLength={200}
+        value={query}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={(event) => {
+          setQuery(event.target.value);
+          setAt(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div id={list} role="listbox" aria-label={t('title')} className="palette-list">
+        {SECTIONS.map((section) => {
+          const own = found.filter((entry) => entry.section === section);
+          return own.length === 0 ? null : (
+            // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be inside of a list to choose from
+            <div key={section} role="group" aria-label={t(`sections.${section}`)}>
+              <div className="palette-section muted" aria-hidden="true">
+                {t(`sections.${section}`)}
+              </div>
+              {own.map((entry) => (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are heard by the field, which keeps the focus
+                <div
+                  key={entry.key}
+                  id={`${list} ${entry.key}`}
+                  role="option"
+                  tabIndex={-1}
+                  aria-selected={entry === current}
+                  className="palette-entry"
+                  onClick={() => choose(entry)}
+                  onPointerMove={() => setAt(found.indexOf(entry))}
+                >
+                  <span className="palette-icon" aria-hidden="true">
+                    {entry.icon}
+                  </span>
+                  <span className="palette-name">
+                    <Said text={entry.name} query={query} />
+                  </span>
+                  {entry.hint && <span className="muted palette-hint">{entry.hint}</span>}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+      <div className="palette-foot muted" aria-hidden="true">
+        <kbd>↑</kbd> <kbd>↓</kbd> {t('foot.move')} · <kbd>Enter</kbd> {t('foot.choose')} · <kbd>Esc</kbd> {t('foot.close')}
+      </div>
+    </>
+  );
+}
+
+/** The best of each section, in the order in which they are shown. With nothing typed: pages, views and choices. */
+function useFound(query: string, open: boolean, showKeys: () => void): Entry[] {
+  const entries = useEntries(query, open, showKeys);
+  const typed = query.trim() !== '';
+  return useMemo(
+    () =>
+      SECTIONS.flatMap((section) => {
+        const own = entries.filter((entry) => entry.section === section);
+        if (section === 'search') return own;
+        if (!typed) return section === 'jobs' || section === 'actions' || section === 'executors' ? [] : own;
+        return best(query, own, (entry) => `${entry.name} ${entry.hint ?? ''}`, EACH);
+      }),
+    [entries, query, typed],
+  );
+}
+
+/** Go there, or do it; what changes a job is confirmed under its name. */
+function useChosen(close: () => void): (entry: Entry) => void {
+  const { t } = useTranslation(['palette', 'common']);
+  const { modal, message } = App.useApp();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  return ({ deed, name }) => {
+    close();
+    if ('to' in deed) return void navigate(deed.to);
+    if ('act' in deed) return deed.act();
+    const { what, job } = deed;
+    modal.confirm({
+      title: name,
+      content: t(`confirm.${what}`),
+      okText: t(`do.${what}`),
+      cancelText: t('common:cancel'),
+      okButtonProps: { danger: what === 'stop' },
+      onOk: async () => {
+        try {
+          const id = await doToJob(what, job.id);
+          message.success(t(`done.${what}`, { name: job.name }));
+          await queries.invalidateQueries({ queryKey: ['jobs'] });
+          if (id !== undefined) await navigate(`/executions/${id}`);
+        } catch (error) {
+          message.error(error instanceof Error ? error.message : String(error));
+        }
+      },
+    });
+  };
+}

@@ -1,0 +1,140 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { App, Skeleton, Switch, type TableColumnsType } from 'antd';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Problem } from '@/api/problem';
+import { useMay } from '@/api/session';
+import type { Executor, Group, Handler } from '@/api/types';
+import { onlineIn } from '@/pages/executors/presence';
+import { allowScripts, handlersQuery } from '@/pages/executors/queries';
+import { EmptyState } from '@/parts/EmptyState';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import { SmallTable } from '@/parts/SmallTable';
+
+interface Props {
+  groups: Group[] | undefined;
+  executors: Executor[];
+}
+
+export function GroupTable({ groups, executors }: Props) {
+  const { t } = useTranslation('executors');
+  const columns = useColumns(executors);
+  return (
+    <SmallTable<Group>
+      label={t('groups.title')}
+      rows={groups}
+      rowKey="id"
+      columns={columns}
+      expandable={{ expandedRowRender: (group) => <Handlers group={group} /> }}
+      empty={
+        <EmptyState title={t('groups.none')} snippet="orth executor jobs.py">
+          {t('groups.hint')}
+        </EmptyState>
+      }
+    />
+  );
+}
+
+function useColumns(executors: Executor[]): TableColumnsType<Group> {
+  const { t } = useTranslation('executors');
+  return useMemo(
+    () => [
+      {
+        title: t('groups.name'),
+        key: 'name',
+        render: (_, group) => (
+          <>
+            <span className="cell-main">{group.title || group.app_name}</span>
+            <div className="cell-sub mono">{group.app_name}</div>
+          </>
+        ),
+      },
+      {
+        title: t('groups.online'),
+        key: 'online',
+        render: (_, group) => <Online group={group} executors={executors} />,
+      },
+      {
+        title: t('groups.addresses'),
+        key: 'addresses',
+        render: (_, group) =>
+          group.address_type === 1
+            ? t('groups.manual', { count: group.address_list.length })
+            : t('groups.automatic', { count: group.address_list.length }),
+      },
+      { title: t('groups.dialect'), dataIndex: 'dialect' },
+      { title: t('groups.scripts'), key: 'scripts', render: (_, group) => <Scripts group={group} /> },
+    ],
+    [t, executors],
+  );
+}
+
+function Online({ group, executors }: { group: Group; executors: Executor[] }) {
+  const { alive, all } = onlineIn(group.app_name, executors);
+  return <span className={alive === 0 ? 'none-online' : undefined}>{`${alive}/${all}`}</span>;
+}
+
+/** Whether code written in the console may run there; who may not decide it only reads it. */
+function Scripts({ group }: { group: Group }) {
+  const { t } = useTranslation('executors');
+  const { message } = App.useApp();
+  const queries = useQueryClient();
+  const may = useMay();
+  const [busy, setBusy] = useState(false);
+  const { scripts_allowed: allowed } = group;
+  if (!may('administer')) return allowed ? t('groups.scriptsOn') : t('groups.scriptsOff');
+  async function change(wanted: boolean) {
+    setBusy(true);
+    try {
+      await allowScripts(group, wanted);
+      await queries.invalidateQueries({ queryKey: ['groups'] });
+    } catch (error) {
+      message.error(error instanceof Problem ? error.message : t('groups.unchanged'));
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <Switch
+      size="small"
+      checked={allowed}
+      loading={busy}
+      onChange={change}
+      aria-label={t('groups.scriptsFor', { group: group.app_name })}
+    />
+  );
+}
+
+function Handlers({ group }: { group: Group }) {
+  const { t } = useTranslation('executors');
+  const handlers = useQuery(handlersQuery(group.id));
+  if (handlers.isPending) return <Skeleton active title={false} paragraph={{ rows: 2 }} />;
+  if (handlers.isError) return <ProblemNotice error={handlers.error} />;
+  if (handlers.data.items.length === 0) return <p className="muted">{t('handlers.none')}</p>;
+  return (
+    <ul className="handlers" aria-label={t('handlers.title', { group: group.app_name })}>
+      {handlers.data.items.map((one) => (
+        <li key={one.name}>
+          <HandlerText handler={one} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function HandlerText({ handler }: { handler: Handler }) {
+  const { t } = useTranslation('executors');
+  return (
+    <>
+      <span className="mono cell-main">{handler.name}</span>
+      {handler.schedule && <span className="mono muted">{handler.schedule}</span>}
+      {handler.description && <span className="muted">{handler.description}</span>}
+      {handler.params_schema && (
+        <details>
+          <summary>{t('handlers.parameters')}</summary>
+          <pre>{JSON.stringify(handler.params_schema, null, 2)}</pre>
+        </details>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { App, Button } from 'antd';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Problem } from '@/api/problem';
+import type { Executor } from '@/api/types';
+import { ping, remove } from '@/pages/executors/queries';
+import { ConfirmAction } from '@/parts/ConfirmAction';
+import { PermissionGate } from '@/parts/PermissionGate';
+
+interface Props {
+  executor: Executor;
+  /** The group it belongs to, if it has one. */
+  group: number | undefined;
+}
+
+export function InstanceActions({ executor, group }: Props) {
+  const { t } = useTranslation('executors');
+  const queries = useQueryClient();
+  const look = () => queries.invalidateQueries({ queryKey: ['services'] });
+  if (executor.state === 'removed') return null;
+  return (
+    <>
+      {executor.queues.length === 0 && (
+        <PermissionGate needs="operate" {...(group !== undefined && { group })}>
+          <Ping executor={executor} look={look} />
+        </PermissionGate>
+      )}
+      <PermissionGate needs="administer">
+        <ConfirmAction
+          label={t('remove.label')}
+          title={t('remove.title')}
+          confirm={t('remove.label')}
+          danger
+          button={{ size: 'small', type: 'text' }}
+          act={async () => {
+            await remove(executor);
+            await look();
+            return t('remove.done', { address: executor.address });
+          }}
+        >
+          <p>{t('remove.text', { address: executor.address, app: executor.app_name })}</p>
+          <p className="muted">{t('remove.note')}</p>
+        </ConfirmAction>
+      </PermissionGate>
+    </>
+  );
+}
+
+function Ping({ executor, look }: { executor: Executor; look: () => Promise<void> }) {
+  const { t } = useTranslation('executors');
+  const { message } = App.useApp();
+  const [busy, setBusy] = useState(false);
+  async function call() {
+    setBusy(true);
+    try {
+      const { answered, node, took_ms, reason } = await ping(executor);
+      if (answered) message.success(t('ping.answered', { node, ms: took_ms }));
+      else message.error(t('ping.silent', { node, reason }));
+      await look();
+    } catch (error) {
+      message.error(error instanceof Problem ? error.message : t('ping.failed'));
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <Button size="small" type="text" loading={busy} onClick={call}>
+      {t('ping.label')}
+    </Button>
+  );
+}

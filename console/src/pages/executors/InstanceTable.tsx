@@ -1,0 +1,173 @@
+import { CheckCircleOutlined, CloseCircleOutlined, ExclamationCircleOutlined, StopOutlined } from '@ant-design/icons';
+import { type TableColumnsType, Tag, Tooltip } from 'antd';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import type { Executor, Group, Liveness, Reach, Reachability } from '@/api/types';
+import { InstanceActions } from '@/pages/executors/InstanceActions';
+import { worstFirst } from '@/pages/executors/presence';
+import { Badge, type BadgeLook } from '@/parts/Badge';
+import { EmptyState } from '@/parts/EmptyState';
+import { SmallTable } from '@/parts/SmallTable';
+import { BeatAge } from '@/parts/time/BeatAge';
+import { Instant } from '@/parts/time/Instant';
+import { beatOn } from '@/parts/time/staleness';
+import type { StatusColours } from '@/theme/tokens';
+
+const LOOKS: Record<Liveness, BadgeLook> = {
+  alive: { colour: 'green', icon: <CheckCircleOutlined /> },
+  missed_30: { colour: 'orange', icon: <ExclamationCircleOutlined />, outlined: true },
+  missed_60: { colour: 'orange', icon: <ExclamationCircleOutlined /> },
+  missed_90: { colour: 'red', icon: <CloseCircleOutlined /> },
+  removed: { colour: 'gray', icon: <StopOutlined /> },
+};
+
+const REACH_COLOURS: Record<Reachability, keyof StatusColours> = {
+  reachable: 'green',
+  untried: 'gray',
+  suspect: 'orange',
+  unreachable: 'red',
+};
+
+interface Props {
+  executors: Executor[] | undefined;
+  removed: Executor[];
+  groups: Group[];
+  answeredAt: number;
+}
+
+export function InstanceTable({ executors, removed, groups, answeredAt }: Props) {
+  const { t } = useTranslation('executors');
+  const columns = useColumns(groups, answeredAt);
+  const rows = executors && [...executors, ...gone(removed, executors)];
+  return (
+    <SmallTable<Executor>
+      label={t('instances.title')}
+      rows={rows}
+      rowKey={(one) => `${one.app_name} ${one.address} ${one.state === 'removed'}`}
+      columns={columns}
+      empty={
+        <EmptyState title={t('instances.none')} snippet="orth executor jobs.py">
+          {t('instances.hint')}
+        </EmptyState>
+      }
+    />
+  );
+}
+
+/** Those that were removed and have not come back. */
+function gone(removed: Executor[], executors: Executor[]): Executor[] {
+  const there = new Set(executors.map((one) => `${one.app_name} ${one.address}`));
+  return removed.filter((one) => !there.has(`${one.app_name} ${one.address}`));
+}
+
+function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Executor> {
+  const { t } = useTranslation('executors');
+  return useMemo(
+    () => [
+      { title: t('instances.state'), key: 'state', render: (_, one) => <State state={one.state} /> },
+      {
+        title: t('instances.address'),
+        key: 'address',
+        render: (_, one) => (
+          <>
+            <span className="mono cell-main">{one.address}</span>
+            <div className="cell-sub">
+              {one.app_name}
+              {one.queues.length > 0 && ` · ${t('instances.queues', { queues: one.queues.join(', ') })}`}
+            </div>
+          </>
+        ),
+      },
+      { title: t('instances.reach'), key: 'reach', render: (_, one) => <Reaches executor={one} /> },
+      { title: t('instances.load'), key: 'load', align: 'right', render: (_, one) => <Load executor={one} /> },
+      {
+        title: t('instances.beat'),
+        key: 'beat',
+        render: (_, one) => <BeatAge at={beatOn(answeredAt, one.beat_age)} gone={one.state === 'removed'} />,
+      },
+      {
+        title: t('instances.since'),
+        key: 'since',
+        className: 'nowrap',
+        render: (_, one) => <Instant at={one.since} />,
+      },
+      { title: t('instances.version'), key: 'version', render: (_, one) => <Version executor={one} /> },
+      {
+        title: <span className="visually-hidden">{t('instances.actions')}</span>,
+        key: 'actions',
+        align: 'right',
+        className: 'nowrap',
+        render: (_, one) => (
+          <InstanceActions executor={one} group={groups.find((group) => group.app_name === one.app_name)?.id} />
+        ),
+      },
+    ],
+    [t, groups, answeredAt],
+  );
+}
+
+function State({ state }: { state: Liveness }) {
+  const { t } = useTranslation('executors');
+  return <Badge look={LOOKS[state]}>{t(`liveness.${state}`)}</Badge>;
+}
+
+function Reaches({ executor }: { executor: Executor }) {
+  const { t } = useTranslation('executors');
+  if (executor.queues.length > 0) return <span className="muted">{t('reach.byQueue')}</span>;
+  if (executor.reachability.length === 0) return <span className="muted">–</span>;
+  return (
+    <ul className="reaches">
+      {worstFirst(executor.reachability).map((one) => (
+        <li key={one.node}>
+          <ReachText reach={one} address={executor.address} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function ReachText({ reach, address }: { reach: Reach; address: string }) {
+  const { t } = useTranslation('executors');
+  const said = (
+    <span>
+      <span className={`reach-state status-${REACH_COLOURS[reach.state]}`}>{t(`reach.${reach.state}`)}</span>{' '}
+      <span className="muted">{t('reach.from', { node: reach.node })}</span>
+    </span>
+  );
+  if (!reach.reason) return said;
+  return (
+    <>
+      <Tooltip title={t('reach.tried', { address })}>{said}</Tooltip>
+      <div className="cell-sub reach-reason">{reach.reason}</div>
+    </>
+  );
+}
+
+function Load({ executor: one }: { executor: Executor }) {
+  const { t } = useTranslation('executors');
+  if (one.load === null) return <span className="muted">–</span>;
+  const to = `/executions?${new URLSearchParams({ executor: one.address, status: 'pending' })}`;
+  return (
+    <Link to={to} aria-label={t('instances.loadOf', { count: one.load, address: one.address })}>
+      {one.load}
+    </Link>
+  );
+}
+
+function Version({ executor: one }: { executor: Executor }) {
+  const { t } = useTranslation('executors');
+  const labels = Object.entries(one.labels).map(([name, value]) => `${name}=${value}`);
+  return (
+    <>
+      {one.version ?? <span className="muted">{t('instances.foreign')}</span>}
+      {labels.length > 0 && (
+        <div>
+          {labels.map((label) => (
+            <Tag key={label}>{label}</Tag>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import type { Executor, Reach } from '@/api/types';
+import { onlineIn, worstFirst } from '@/pages/executors/presence';
+
+describe('presence', () => {
+  it('counts those of an app whose beats are not long overdue', () => {
+    const executors = (['alive', 'missed_30', 'missed_60', 'missed_90'] as const).map(
+      (state) => ({ app_name: 'demo', state }) as Executor,
+    );
+    executors.push({ app_name: 'other', state: 'alive' } as Executor);
+    expect(onlineIn('demo', executors)).toEqual({ alive: 2, all: 4 });
+    expect(onlineIn('nobody', executors)).toEqual({ alive: 0, all: 0 });
+  });
+
+  it('puts first who cannot reach it', () => {
+    const reaches = [
+      { node: 'b', state: 'reachable' },
+      { node: 'c', state: 'unreachable' },
+      { node: 'a', state: 'reachable' },
+    ] as Reach[];
+    expect(worstFirst(reaches).map((one) => one.node)).toEqual(['c', 'a', 'b']);
+  });
+});

@@ -1,0 +1,21 @@
+import type { Executor, Liveness, Reach } from '@/api/types';
+
+/** Who is counted as there: a missed beat may be one that is late. */
+const ONLINE: Record<Liveness, boolean> = {
+  alive: true,
+  missed_30: true,
+  missed_60: false,
+  missed_90: false,
+  removed: false,
+};
+
+export function onlineIn(appName: string, executors: readonly Executor[]): { alive: number; all: number } {
+  const mine = executors.filter((one) => one.app_name === appName);
+  return { alive: mine.filter((one) => ONLINE[one.state]).length, all: mine.length };
+}
+
+/** What coordinators find, the worst first: who looks wants to see who cannot reach it. */
+export function worstFirst(reaches: readonly Reach[]): Reach[] {
+  const order: Record<Reach['state'], number> = { unreachable: 0, suspect: 1, reachable: 2, untried: 3 };
+  return [...reaches].sort((a, b) => order[a.state] - order[b.state] || a.node.localeCompare(b.node));
+}

@@ -1,0 +1,86 @@
+// What the executors page asks for. No event tells of beats, so the list is asked for now and then.
+
+import { queryOptions } from '@tanstack/react-query';
+import { api, got } from '@/api/client';
+import type { Executor, Group, GroupDialect } from '@/api/types';
+
+const AT_ONCE = 200;
+
+export interface ExecutorsSeen {
+  items: Executor[];
+  /** By this browser's clock: ages are counted on from there. */
+  answeredAt: number;
+  fromMemory: boolean;
+}
+
+/** All of them: a page shows them by group, and counts them. */
+export const executorsQuery = queryOptions({
+  queryKey: ['services', 'executors'],
+  queryFn: async (): Promise<ExecutorsSeen> => {
+    const items: Executor[] = [];
+    let cursor: string | null | undefined;
+    do {
+      const query = { limit: AT_ONCE, ...(cursor && { cursor }) };
+      const page = await got(api.GET('/api/v1/executors', { params: { query } }));
+      items.push(...page.items);
+      cursor = page.next_cursor;
+      if (page.from_memory) return { items, answeredAt: Date.now(), fromMemory: true };
+    } while (cursor && items.length < 5_000);
+    return { items, answeredAt: Date.now(), fromMemory: false };
+  },
+});
+
+export const removedQuery = queryOptions({
+  queryKey: ['services', 'removed'],
+  queryFn: () => got(api.GET('/api/v1/executors', { params: { query: { removed: true, limit: 50 } } })),
+});
+
+export const unclaimedQuery = queryOptions({
+  queryKey: ['services', 'unclaimed'],
+  queryFn: () => got(api.GET('/api/v1/executors/unclaimed')),
+});
+
+export const groupsQuery = queryOptions({
+  queryKey: ['groups', 'shown'],
+  queryFn: () => got(api.GET('/api/v1/groups', { params: { query: { limit: AT_ONCE } } })),
+});
+
+export function handlersQuery(group: number) {
+  return queryOptions({
+    queryKey: ['groups', 'handlers', group],
+    queryFn: () => got(api.GET('/api/v1/groups/{group_id}/handlers', { params: { path: { group_id: group } } })),
+  });
+}
+
+export async function adopt(appName: string): Promise<void> {
+  await got(
+    api.POST('/api/v1/executors/unclaimed/{app_name}/adopt', { params: { path: { app_name: appName } }, body: null }),
+  );
+}
+
+export function ping({ app_name, address }: Executor) {
+  return got(api.POST('/api/v1/executors/ping', { body: { app_name, address } }));
+}
+
+export async function remove({ app_name, address }: Executor): Promise<void> {
+  await got(api.POST('/api/v1/executors/remove', { body: { app_name, address } }));
+}
+
+/** Whether code of jobs may be written and run in a group; everything else of it stays. */
+export async function allowScripts(group: Group, allowed: boolean): Promise<void> {
+  const { id, app_name, title, address_type, address_list, dialect } = group;
+  const addresses = address_type === 1 ? address_list : [];
+  await got(
+    api.PUT('/api/v1/groups/{group_id}', {
+      params: { path: { group_id: id } },
+      body: {
+        app_name,
+        title,
+        address_type: address_type === 1 ? 1 : 0,
+        address_list: addresses,
+        dialect: dialect as GroupDialect,
+        scripts_allowed: allowed,
+      },
+    }),
+  );
+}

@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query';
+import { Skeleton, Tag } from 'antd';
+import { useTranslation } from 'react-i18next';
+import { Link, useParams } from 'react-router';
+import { useGroups } from '@/api/groups';
+import { jobQuery } from '@/api/jobs';
+import { Problem } from '@/api/problem';
+import type { Job as JobShown } from '@/api/types';
+import { usePolling } from '@/live/LiveProvider';
+import { Definition } from '@/pages/job/Definition';
+import { JobActions } from '@/pages/job/JobActions';
+import { NextFires } from '@/pages/job/NextFires';
+import { Recent } from '@/pages/job/Recent';
+import { Statistics } from '@/pages/job/Statistics';
+import { EmptyState } from '@/parts/EmptyState';
+import { Page } from '@/parts/Page';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import './job-page.css';
+
+/** One job: what it is, how it went, when it fires next, and what can be done with it. */
+export function Job() {
+  const { id = '' } = useParams();
+  return /^[1-9]\d{0,9}$/.test(id) ? <Known key={id} id={Number(id)} /> : <Missing />;
+}
+
+function Known({ id }: { id: number }) {
+  const job = useQuery({ ...jobQuery(id), refetchInterval: usePolling(10_000) });
+  if (job.isPending) return <Skeleton active />;
+  if (!job.data) {
+    const gone = job.error instanceof Problem && job.error.status === 404;
+    return gone ? <Missing /> : <ProblemNotice error={job.error} retry={() => void job.refetch()} />;
+  }
+  return <Shown job={job.data} />;
+}
+
+function Shown({ job }: { job: JobShown }) {
+  const { t } = useTranslation('jobs');
+  const groups = useGroups();
+  return (
+    <Page
+      title={job.job_desc}
+      intro={
+        <>
+          <StateTag job={job} /> {groups.name(job.job_group)} · {t('number', { id: job.id })}
+          {job.executor_handler && (
+            <>
+              {' · '}
+              <span className="mono">{job.executor_handler}</span>
+            </>
+          )}
+          {job.author && ` · ${job.author}`}
+        </>
+      }
+      actions={<JobActions job={job} />}
+    >
+      <div className="job-columns">
+        <div className="job-main">
+          <Statistics jobId={job.id} />
+          <Recent jobId={job.id} />
+        </div>
+        <div className="job-side">
+          <NextFires job={job} />
+          <Definition job={job} />
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function StateTag({ job }: { job: JobShown }) {
+  const { t } = useTranslation('jobs');
+  if (job.trigger_status === 1) return <Tag color="success">{t('started')}</Tag>;
+  return <Tag>{job.schedule_type === 'NONE' ? t('byHand') : t('stopped')}</Tag>;
+}
+
+function Missing() {
+  const { t } = useTranslation('jobs');
+  return (
+    <EmptyState title={t('missing.title')} action={<Link to="/jobs">{t('missing.back')}</Link>}>
+      {t('missing.hint')}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,43 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import type { Execution, JobRun } from '@/api/types';
+import { useColumns } from '@/pages/executions/columns';
+import { executionsQuery } from '@/pages/executions/queries';
+import { EmptyState } from '@/parts/EmptyState';
+import { RunBars } from '@/parts/job/RunBars';
+import { DataTable } from '@/parts/table/DataTable';
+
+/** The executions of one job, as the list of all shows them. */
+export function Recent({ jobId }: { jobId: number }) {
+  const { t } = useTranslation('jobs');
+  const list = useInfiniteQuery(executionsQuery({ job_id: String(jobId) }));
+  const columns = useColumns().map((column) =>
+    column.key === 'job' ? { title: t('columns.number'), key: 'number', render: number } : column,
+  );
+  const runs: JobRun[] = list.data?.pages[0]?.items.filter(known) ?? [];
+  return (
+    <section>
+      <header className="recent-head">
+        <h2>{t('recent.title')}</h2>
+        <RunBars runs={runs} height={28} />
+        <Link to={`/executions?job_id=${jobId}`}>{t('recent.all')}</Link>
+      </header>
+      <DataTable<Execution>
+        label={t('recent.title')}
+        list={list}
+        columns={columns}
+        rowKey="id"
+        empty={<EmptyState title={t('recent.empty')}>{t('recent.hint')}</EmptyState>}
+      />
+    </section>
+  );
+}
+
+function number(_: unknown, one: Execution) {
+  return <Link to={`/executions/${one.id}`}>#{one.id}</Link>;
+}
+
+function known(one: Execution): one is Execution & JobRun {
+  return one.trigger_time !== null;
+}

@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query';
+import { Button, Input, Segmented, Select } from 'antd';
+import { useTranslation } from 'react-i18next';
+import { groupsQuery } from '@/api/groups';
+import { asQuery, FILTERS, type FilterName, type JobFilters, ONLY } from '@/pages/jobs/filters';
+
+interface Props {
+  filters: JobFilters;
+  change: (changes: { [P in FilterName]?: string | undefined }) => void;
+}
+
+/** Filters apply at once and stay in the address. */
+export function FilterBar({ filters, change }: Props) {
+  const { t } = useTranslation('jobs');
+  const groups = useQuery(groupsQuery).data?.items ?? [];
+  const views = [
+    { value: '', label: t('only.all') },
+    ...ONLY.map((one) => ({ value: one as string, label: t(`only.${one}`) })),
+  ];
+  return (
+    <search className="job-filters" aria-label={t('filters.label')}>
+      <Segmented
+        aria-label={t('only.label')}
+        options={views}
+        value={asQuery(filters).only ?? ''}
+        onChange={(only) => change({ only })}
+      />
+      <Select
+        allowClear
+        showSearch={{ optionFilterProp: 'label' }}
+        className="job-group-choice"
+        popupMatchSelectWidth={240}
+        placeholder={t('filters.group')}
+        aria-label={t('filters.group')}
+        value={filters.job_group ?? null}
+        onChange={(job_group) => change({ job_group: job_group ?? undefined })}
+        options={groups.map((group) => ({ value: String(group.id), label: group.title || group.app_name }))}
+      />
+      <Input.Search
+        key={filters.text}
+        className="job-text"
+        allowClear
+        defaultValue={filters.text}
+        maxLength={200}
+        placeholder={t('filters.text')}
+        aria-label={t('filters.text')}
+        onSearch={(text) => change({ text: text.trim() })}
+      />
+      {FILTERS.some((name) => filters[name]) && (
+        <Button
+          type="link"
+          size="small"
+          onClick={() => change(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}
+        >
+          {t('filters.clear')}
+        </Button>
+      )}
+    </search>
+  );
+}

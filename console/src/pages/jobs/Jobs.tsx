@@ -1,0 +1,69 @@
+import { PlusOutlined } from '@ant-design/icons';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Button } from 'antd';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useNavigate } from 'react-router';
+import { allowsSomewhere, useSession } from '@/api/session';
+import type { BoardRow } from '@/api/types';
+import { usePolling } from '@/live/LiveProvider';
+import { BulkBar } from '@/pages/jobs/BulkBar';
+import { useColumns } from '@/pages/jobs/columns';
+import { FilterBar } from '@/pages/jobs/FilterBar';
+import { FILTERS, type JobFilters } from '@/pages/jobs/filters';
+import { boardQuery } from '@/pages/jobs/queries';
+import { EmptyState } from '@/parts/EmptyState';
+import { Page } from '@/parts/Page';
+import { DataTable } from '@/parts/table/DataTable';
+import { useUrlFilters } from '@/parts/useUrlFilters';
+import './jobs.css';
+
+/** All jobs with how they went; the filters are in the address. */
+export function Jobs() {
+  const { t } = useTranslation('jobs');
+  const navigate = useNavigate();
+  const session = useSession();
+  const [filters, change] = useUrlFilters(FILTERS);
+  const list = useInfiniteQuery({ ...boardQuery(filters), refetchInterval: usePolling(10_000) });
+  const columns = useColumns();
+  const [keys, setKeys] = useState<readonly number[]>([]);
+  const rows = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const chosen = rows.filter(({ job }) => keys.includes(job.id));
+  const may = (needs: 'operate' | 'edit') => !!session && allowsSomewhere(session.rights, needs);
+  const create = (
+    <Button type="primary" icon={<PlusOutlined />} onClick={() => void navigate('/jobs/new')}>
+      {t('new')}
+    </Button>
+  );
+  return (
+    <Page title={t('title')} intro={t('intro')} actions={may('edit') && create}>
+      <FilterBar filters={filters} change={change} />
+      {chosen.length > 0 && <BulkBar chosen={chosen} clear={() => setKeys([])} />}
+      <DataTable<BoardRow>
+        label={t('title')}
+        list={list}
+        columns={columns}
+        rowKey={({ job }) => job.id}
+        {...(may('operate') && {
+          rowSelection: {
+            selectedRowKeys: [...keys],
+            onChange: (selected: unknown[]) => setKeys(selected as number[]),
+            getCheckboxProps: ({ job }: BoardRow) =>
+              ({ 'aria-label': t('choose', { job: job.job_desc }) }) as Record<string, string>,
+          },
+        })}
+        empty={<Empty filters={filters} create={may('edit') && create} />}
+      />
+    </Page>
+  );
+}
+
+function Empty({ filters, create }: { filters: JobFilters; create: React.ReactNode }) {
+  const { t } = useTranslation('jobs');
+  if (Object.keys(filters).length > 0) return <EmptyState title={t('empty.filtered')} />;
+  return (
+    <EmptyState title={t('empty.title')} action={create}>
+      {t('empty.hint')}
+    </EmptyState>
+  );
+}

@@ -1,0 +1,24 @@
+// What the list of jobs can be asked for, as it stands in the address and as the API takes it.
+
+import type { operations } from '@/api/schema';
+import type { Filters } from '@/parts/useUrlFilters';
+
+type BoardQuery = NonNullable<operations['board_api_v1_jobs_board_get']['parameters']['query']>;
+export type Only = NonNullable<BoardQuery['only']>;
+
+export const FILTERS = ['only', 'job_group', 'text'] as const;
+export type FilterName = (typeof FILTERS)[number];
+export type JobFilters = Filters<FilterName>;
+
+/** A view that is added to the API and not here does not compile. */
+const VIEWS: Record<Only, true> = { failing: true, paused: true, never_ran: true, no_executor: true };
+export const ONLY = Object.keys(VIEWS) as Only[];
+
+/** The filter as the API takes it. An address is typed by people: what is no view or number is left out. */
+export function asQuery({ only, job_group, text }: JobFilters): BoardQuery {
+  return {
+    only: ONLY.find((one) => one === only),
+    job_group: job_group && /^[1-9]\d{0,9}$/.test(job_group) ? Number(job_group) : undefined,
+    text: text?.trim() || undefined,
+  };
+}

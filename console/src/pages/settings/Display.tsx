@@ -1,0 +1,75 @@
+import { Segmented, Select } from 'antd';
+import { type ReactNode, useId } from 'react';
+import { useTranslation } from 'react-i18next';
+import { allowsSomewhere, useSession } from '@/api/session';
+import { LanguageChoice, ThemeChoice, ZoneChoice } from '@/app/choices';
+import { PAGES } from '@/app/pages';
+import { usePreference } from '@/app/preferences';
+import { Panel } from '@/parts/Page';
+
+/** Choices that this browser keeps. */
+export function Display() {
+  const { t } = useTranslation('settings');
+  const [density, setDensity] = usePreference('density');
+  return (
+    <Panel title={t('display.title')}>
+      <Row name={t('display.zone')} hint={t('display.zoneHint')}>
+        <ZoneChoice />
+      </Row>
+      <Row name={t('display.language')}>
+        <LanguageChoice />
+      </Row>
+      <Row name={t('display.theme')}>
+        <ThemeChoice />
+      </Row>
+      <Row name={t('display.density')}>
+        <Segmented
+          value={density}
+          onChange={setDensity}
+          aria-label={t('display.density')}
+          options={[
+            { value: 'middle', label: t('display.middle') },
+            { value: 'small', label: t('display.small') },
+          ]}
+        />
+      </Row>
+      <Row name={t('display.landing')} hint={t('display.landingHint')}>
+        <Landing />
+      </Row>
+    </Panel>
+  );
+}
+
+function Landing() {
+  const { t } = useTranslation(['settings', 'common']);
+  const session = useSession();
+  const [landing, setLanding] = usePreference('landing');
+  const options = PAGES.flatMap(({ path, nav, needs }) =>
+    nav && session && allowsSomewhere(session.rights, needs)
+      ? [{ value: path, label: t(`common:nav.${nav.key}`) }]
+      : [],
+  );
+  return (
+    <Select
+      className="landing-choice"
+      value={landing}
+      onChange={setLanding}
+      options={options}
+      aria-label={t('display.landing')}
+    />
+  );
+}
+
+function Row({ name, hint, children }: { name: string; hint?: string; children: ReactNode }) {
+  const id = useId();
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be laid out as a row
+    <div className="settings-row" role="group" aria-labelledby={id}>
+      <div>
+        <span id={id}>{name}</span>
+        {hint && <div className="cell-sub">{hint}</div>}
+      </div>
+      <div>{children}</div>
+    </div>
+  );
+}

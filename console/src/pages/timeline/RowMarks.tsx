@@ -1,0 +1,84 @@
+import type { Pointed } from '@/pages/timeline/Details';
+import { type Bar, type Fire, LANE, type Row } from '@/pages/timeline/model';
+import { LOOKS } from '@/status/statuses';
+
+const THICK = 10;
+const NARROW = 4;
+/** The least width of a bar in pixels: what is short is seen all the same. */
+
+interface Props {
+  row: Row;
+  top: number;
+  width: number;
+  scale: (at: number) => number;
+  onPoint: (pointed: Pointed | null) => void;
+}
+
+/** The bars of a row, and the fires to come: hollow, for nothing has happened yet. */
+export function RowMarks({ row, top, width, scale, onPoint }: Props) {
+  const middle = top + (row.lanes * LANE) / 2;
+  const often = row.oftenFrom === null ? null : Math.max(0, scale(row.oftenFrom));
+  return (
+    <g>
+      {row.bars.map((bar) => (
+        <BarMark key={bar.execution.id} bar={bar} y={top + bar.lane * LANE + 2} scale={scale} onPoint={onPoint} />
+      ))}
+      {row.fires.map((fire) => (
+        <FireMark key={`${fire.job.job_id} ${fire.at}`} fire={fire} x={scale(fire.at)} y={middle} onPoint={onPoint} />
+      ))}
+      {often !== null && often < width && (
+        <rect className="timeline-often" x={often} width={width - often} y={middle - 4} height={8} rx={4} />
+      )}
+    </g>
+  );
+}
+
+interface BarProps {
+  bar: Bar;
+  y: number;
+  scale: (at: number) => number;
+  onPoint: (pointed: Pointed | null) => void;
+}
+
+function BarMark({ bar, y, scale, onPoint }: BarProps) {
+  const { status, id } = bar.execution;
+  const look = LOOKS[status];
+  const from = scale(bar.from);
+  const size = Math.max(NARROW, scale(bar.to) - from);
+  const waited = from - scale(bar.opened);
+  const kind = look.outlined || status === 'init' ? ' is-hollow' : '';
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the table beside the chart has the same with links
+    <g
+      className={`timeline-bar status-${look.colour}${kind}`}
+      data-execution={id}
+      data-status={status}
+      onPointerEnter={() => onPoint({ kind: 'bar', bar, x: from + size / 2, y: y + THICK })}
+      onPointerLeave={() => onPoint(null)}
+    >
+      {waited >= 2 && <line x1={from - waited} x2={from} y1={y + THICK / 2} y2={y + THICK / 2} />}
+      <rect x={from} y={y} width={size} height={THICK} rx={2.5} />
+    </g>
+  );
+}
+
+interface FireProps {
+  fire: Fire;
+  x: number;
+  y: number;
+  onPoint: (pointed: Pointed | null) => void;
+}
+
+function FireMark({ fire, x, y, onPoint }: FireProps) {
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the table beside the chart has the same
+    <circle
+      className="timeline-fire"
+      cx={x}
+      cy={y}
+      r={4}
+      onPointerEnter={() => onPoint({ kind: 'fire', fire, x, y: y + 4 })}
+      onPointerLeave={() => onPoint(null)}
+    />
+  );
+}

@@ -1,0 +1,76 @@
+import { Table, type TableColumnsType } from 'antd';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import type { Execution } from '@/api/types';
+import type { Row } from '@/pages/timeline/model';
+import { Duration } from '@/parts/time/Duration';
+import { Instant } from '@/parts/time/Instant';
+import { StatusTag } from '@/status/StatusTag';
+import '@/parts/table/table.css';
+
+interface Line {
+  key: string;
+  name: string;
+  at: string;
+  /** Null for a fire that is to come. */
+  execution: Execution | null;
+}
+
+/** What the chart shows, line by line: for those who cannot see it, and those who would rather read. */
+export function SameAsTable({ rows }: { rows: Row[] }) {
+  const { t } = useTranslation('timeline');
+  const lines = useMemo(() => linesOf(rows), [rows]);
+  const columns: TableColumnsType<Line> = [
+    { title: t('columns.row'), key: 'row', render: (_, line) => <span className="cell-main">{line.name}</span> },
+    {
+      title: t('columns.execution'),
+      key: 'execution',
+      render: (_, { execution: one }) =>
+        one ? <Link to={`/executions/${one.id}`}>#{one.id}</Link> : <span className="muted">–</span>,
+    },
+    {
+      title: t('columns.status'),
+      key: 'status',
+      render: (_, { execution: one }) => (one ? <StatusTag execution={one} /> : t('toCome')),
+    },
+    { title: t('columns.at'), key: 'at', className: 'nowrap', render: (_, line) => <Instant at={line.at} /> },
+    {
+      title: t('columns.duration'),
+      key: 'duration',
+      align: 'right',
+      render: (_, { execution: one }) =>
+        one ? <Duration from={one.start_time} to={one.handle_time} /> : <span className="muted">–</span>,
+    },
+  ];
+  return (
+    <section className="data-table" aria-label={t('title')}>
+      <Table<Line>
+        size="small"
+        scroll={{ x: 'max-content' }}
+        columns={columns}
+        dataSource={lines}
+        pagination={{ pageSize: 50, hideOnSinglePage: true, showSizeChanger: false }}
+      />
+    </section>
+  );
+}
+
+/** The newest first; what is to come before it. */
+function linesOf(rows: Row[]): Line[] {
+  const lines = rows.flatMap((row): Line[] => [
+    ...row.bars.map(({ execution }) => ({
+      key: String(execution.id),
+      name: row.name,
+      at: execution.start_time ?? execution.trigger_time,
+      execution,
+    })),
+    ...row.fires.map((fire) => ({
+      key: `${fire.job.job_id} ${fire.at}`,
+      name: row.jobId === null ? `${row.name}: ${fire.job.job_desc}` : row.name,
+      at: new Date(fire.at).toISOString(),
+      execution: null,
+    })),
+  ]);
+  return lines.sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
+}

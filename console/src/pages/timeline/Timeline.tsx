@@ -1,0 +1,141 @@
+import { useQuery } from '@tanstack/react-query';
+import { Skeleton } from 'antd';
+import { useMemo, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { usePreference } from '@/app/preferences';
+import { useLive, usePolling } from '@/live/LiveProvider';
+import { groupsQuery } from '@/pages/executions/queries';
+import { Chart } from '@/pages/timeline/Chart';
+import { HOURS, type Hours, layRows, MINUTE, ROWS_BY, type RowsBy, shownSpan, together } from '@/pages/timeline/model';
+import { allQuery, MOST, newestQuery, openQuery, upcomingQuery } from '@/pages/timeline/queries';
+import { SameAsTable } from '@/pages/timeline/SameAsTable';
+import { Toolbar } from '@/pages/timeline/Toolbar';
+import { EmptyState } from '@/parts/EmptyState';
+import { Page } from '@/parts/Page';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import { useNow } from '@/parts/time/useNow';
+import { useUrlFilters } from '@/parts/useUrlFilters';
+import { SavedViews } from '@/parts/views/SavedViews';
+import './timeline.css';
+
+const FILTERS = ['hours', 'rows', 'view', 'from', 'to', 'job_group'] as const;
+const EARLIER = 15;
+/** Minutes before a span: what was opened then may reach into it. */
+
+/** What ran in the last hours, side by side, and what comes next. */
+export function Timeline() {
+  const { t } = useTranslation('timeline');
+  const [filters, change] = useUrlFilters(FILTERS);
+  const [lastHours, keepHours] = usePreference('timelineHours');
+  const [lastBy, keepBy] = usePreference('timelineRows');
+  const hours: Hours = HOURS.find((one) => one === filters.hours) ?? lastHours;
+  const by: RowsBy = ROWS_BY.find((one) => one === filters.rows) ?? lastBy;
+  const now = useSteadyNow();
+  const { from, to } = filters;
+  const span = useMemo(
+    () => shownSpan(hours, { ...(from && { from }), ...(to && { to }) }, now),
+    [hours, from, to, now],
+  );
+  const zoomed = from !== undefined && to !== undefined;
+  const job_group = /^[1-9]\d{0,9}$/.test(filters.job_group ?? '') ? Number(filters.job_group) : undefined;
+  const data = useShown(hours, zoomed ? span : null, job_group);
+  const naming = useNaming();
+  const rows = useMemo(
+    () => layRows({ executions: data.executions, upcoming: data.upcoming, by, span, now, naming }),
+    [data.executions, data.upcoming, by, span, now, naming],
+  );
+  const zoom = (wanted: typeof span | null) =>
+    change({
+      from: wanted ? new Date(wanted.from).toISOString() : undefined,
+      to: wanted ? new Date(wanted.to).toISOString() : undefined,
+    });
+  return (
+    <Page title={t('title')} intro={t('intro')} actions={<SavedViews page="/timeline" />}>
+      <Toolbar
+        hours={hours}
+        by={by}
+        view={filters.view === 'table' ? 'table' : 'chart'}
+        group={filters.job_group}
+        zoom={zoomed ? span : null}
+        span={span}
+        onHours={(chosen) => {
+          keepHours(chosen);
+          change({ hours: chosen, from: undefined, to: undefined });
+        }}
+        onBy={(chosen) => {
+          keepBy(chosen);
+          change({ rows: chosen });
+        }}
+        onView={(view) => change({ view: view === 'table' ? view : undefined })}
+        onGroup={(group) => change({ job_group: group })}
+        onZoom={zoom}
+      />
+      {data.error !== null && <ProblemNotice error={data.error} retry={data.retry} />}
+      {data.more && <p className="muted timeline-note">{t('capped', { count: MOST })}</p>}
+      {data.loading ? (
+        <Skeleton active />
+      ) : rows.length === 0 ? (
+        <section className="panel">
+          <EmptyState title={t('empty.title')}>{t('empty.hint')}</EmptyState>
+        </section>
+      ) : filters.view === 'table' ? (
+        <SameAsTable rows={rows} />
+      ) : (
+        <Chart rows={rows} span={span} now={now} onZoom={zoom} />
+      )}
+    </Page>
+  );
+}
+
+const STEP = 5_000;
+
+/** The time, in steps that do not make the chart twitch; it stands still while live updates do. */
+function useSteadyNow(): number {
+  const now = Math.floor(useNow() / STEP) * STEP;
+  const { paused } = useLive();
+  const held = useRef(now);
+  if (!paused) held.current = now;
+  return held.current;
+}
+
+/** Everything that may lie in the span. */
+function useShown(hours: Hours, zoom: { from: number; to: number } | null, job_group: number | undefined) {
+  const asked = zoom
+    ? { since: new Date(zoom.from - EARLIER * MINUTE).toISOString(), until: new Date(zoom.to).toISOString(), job_group }
+    : { since: `${Number(hours) * 60 + EARLIER}m`, job_group };
+  const newest = useQuery(newestQuery(asked));
+  const open = useQuery(openQuery(job_group));
+  const all = useQuery({ ...allQuery(asked), refetchInterval: usePolling(30_000) });
+  const upcoming = useQuery({ ...upcomingQuery, refetchInterval: usePolling(10_000) });
+  const executions = useMemo(
+    () => together(all.data?.items, newest.data?.items, open.data?.items),
+    [all.data, newest.data, open.data],
+  );
+  const fires = useMemo(
+    () => (upcoming.data?.items ?? []).filter((job) => job_group === undefined || job.job_group === job_group),
+    [upcoming.data, job_group],
+  );
+  const failed = [newest, open, all, upcoming].find((one) => one.isError);
+  return {
+    executions,
+    upcoming: fires,
+    more: all.data?.more ?? false,
+    loading: newest.isPending || upcoming.isPending,
+    error: failed ? failed.error : null,
+    retry: () => void failed?.refetch(),
+  };
+}
+
+function useNaming() {
+  const { t } = useTranslation('timeline');
+  const groups = useQuery(groupsQuery).data?.items;
+  return useMemo(
+    () => ({
+      removedJob: t('removedJob'),
+      nobody: t('nobody'),
+      toCome: t('toCome'),
+      groups: new Map((groups ?? []).map((group) => [group.id, group.title || group.app_name])),
+    }),
+    [t, groups],
+  );
+}

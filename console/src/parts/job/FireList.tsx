@@ -1,0 +1,58 @@
+import { ClockCircleOutlined } from '@ant-design/icons';
+import { Tooltip } from 'antd';
+import { useTranslation } from 'react-i18next';
+import type { ComingFire } from '@/api/types';
+import { usePreference } from '@/app/preferences';
+import type { Language } from '@/i18n/languages';
+import { Ago } from '@/parts/time/Ago';
+import './job.css';
+
+/** The day and time a clock of the zone shows, with its offset, as in `Sun, Mar 29, 2026, 03:00:00 GMT+2`. */
+export function onTheClock(fire: string, language: Language, zone: string): string {
+  return new Intl.DateTimeFormat(language, {
+    timeZone: zone,
+    weekday: 'short',
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    timeZoneName: 'shortOffset',
+  }).format(Date.parse(fire));
+}
+
+/** Coming fires on the clock of their zone, with a mark where that clock is put forward or back. */
+export function FireList({ fires, zone }: { fires: readonly ComingFire[]; zone: string }) {
+  const { t } = useTranslation('jobs');
+  const [language] = usePreference('language');
+  return (
+    <ol className="fire-list" aria-label={t('fires.label')}>
+      {fires.map((fire) => (
+        <li key={fire.fire_time}>
+          <span className={fire.skipped ? 'fire-skipped' : undefined}>
+            {onTheClock(fire.fire_time, language, zone)}
+          </span>
+          <span className="cell-sub nowrap">
+            <Ago at={fire.fire_time} />
+          </span>
+          {fire.clock_change && <ClockMark change={fire.clock_change} />}
+          {fire.skipped && <span className="fire-note">{t('fires.skipped', { reason: fire.skipped })}</span>}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function ClockMark({ change }: { change: NonNullable<ComingFire['clock_change']> }) {
+  const { t } = useTranslation('jobs');
+  return (
+    <Tooltip title={t(`fires.why.${change}`)}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what it means is said when it has the focus */}
+      <span className="fire-mark status-orange" tabIndex={0}>
+        <ClockCircleOutlined /> {t(`fires.${change}`)}
+      </span>
+    </Tooltip>
+  );
+}

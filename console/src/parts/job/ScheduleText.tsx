@@ -1,0 +1,46 @@
+import { useTranslation } from 'react-i18next';
+import type { Job } from '@/api/types';
+import { useCronWords } from '@/parts/job/cronWords';
+import './job.css';
+
+type Schedule = Pick<Job, 'schedule_type' | 'schedule_conf' | 'timezone'>;
+
+/** `30` is seconds; `500ms` says so itself. */
+export function withUnit(conf: string): string {
+  const text = conf.trim();
+  if (/^\d+$/.test(text)) return `${text} s`;
+  return text.replace(/^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/i, '$1 $2');
+}
+
+export function useScheduleWords(): (schedule: Schedule) => string {
+  const { t } = useTranslation('jobs');
+  const cron = useCronWords();
+  return ({ schedule_type: type, schedule_conf: conf }) => {
+    switch (type) {
+      case 'CRON':
+        return cron(conf) ?? conf;
+      case 'FIX_RATE':
+        return t('schedule.rate', { every: withUnit(conf) });
+      case 'FIX_DELAY':
+        return t('schedule.delay', { after: withUnit(conf) });
+      case 'AT':
+        return t('schedule.at', { at: conf });
+      case 'NONE':
+        return t('schedule.none');
+    }
+  };
+}
+
+/** When a job fires: in words, and as it is written, with its zone. */
+export function ScheduleText({ schedule }: { schedule: Schedule }) {
+  const words = useScheduleWords()(schedule);
+  if (schedule.schedule_type === 'NONE') return <span className="muted">{words}</span>;
+  return (
+    <span className="schedule-text">
+      <span title={words}>{words}</span>
+      <span className="cell-sub">
+        <span className="mono">{schedule.schedule_conf}</span> · {schedule.timezone}
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,2 @@
+// Their only effect is to make a language known.
+declare module 'cronstrue/locales/*';

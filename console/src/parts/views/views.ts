@@ -1,0 +1,30 @@
+// Views: the filters of a page under a name of one's own.
+
+export interface SavedView {
+  /** The path of the page. */
+  page: string;
+  name: string;
+  /** What stands in the address after the question mark. */
+  search: string;
+}
+
+export const NAME_LIMIT = 60;
+
+export function viewsOf(views: readonly SavedView[], page: string): SavedView[] {
+  return views.filter((one) => one.page === page);
+}
+
+/** With a view added; one of the same name is replaced. */
+export function withView(views: readonly SavedView[], view: SavedView): SavedView[] {
+  const name = view.name.trim().slice(0, NAME_LIMIT);
+  if (!name) return [...views];
+  return [...without(views, view.page, name), { ...view, name }];
+}
+
+export function without(views: readonly SavedView[], page: string, name: string): SavedView[] {
+  return views.filter((one) => one.page !== page || one.name !== name);
+}
+
+export function addressOf(view: SavedView): string {
+  return view.search ? `${view.page}?${view.search}` : view.page;
+}
