@@ -12,7 +12,7 @@ from tests.test_demands import REPOSITORY, is_defined, items
 
 PAGE = "docs/security.md"
 IDS = [f"A{number:02}" for number in range(1, 83)]
-STATES = ("answered", "not here", "open")
+STATES = ("answered", "open")
 
 
 class Row(NamedTuple):

@@ -4,7 +4,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { PREFIX, proxyUnderPrefix } from './prefix_proxy';
 import { expect, signIn, test, url } from './stage';
 
-const PAGES = ['/', '/executions'];
+const PAGES = ['/', '/executors', '/lifecycle', '/cluster', '/executions'];
 
 for (const theme of ['light', 'dark']) {
   for (const path of PAGES) {

@@ -10,6 +10,9 @@ const PAGES: Record<string, string> = {
   executions: '/executions',
   'executions-of-a-job': `/executions?job_id=${jobs['Collect prices of all suppliers']}`,
   'executions-none': '/executions?text=there-is-no-such-text',
+  executors: '/executors',
+  lifecycle: '/lifecycle',
+  cluster: '/cluster',
   'not-found': '/no/such/page',
 };
 

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.console.site import JOBS, furnish
+from tests.console.site import JOBS, SCRIPTS, furnish
 from tests.console.test_stories import tell
 from tests.servers.binaries import find_program
 from tests.walk.processes import PASSWORD, Site
@@ -14,7 +14,7 @@ from tests.walk.processes import PASSWORD, Site
 def main(target: Path) -> int:
     with tempfile.TemporaryDirectory() as folder, Site(Path(folder)) as site:
         site.coordinator()
-        site.executor(JOBS)
+        site.executor(JOBS, **SCRIPTS)
         ids = furnish(site)
         stage = {
             "ORTH_STORY_URL": site.url,

@@ -6,6 +6,8 @@ from typing import Any
 from tests.walk.processes import Site, eventually
 
 JOBS = Path(__file__).parent / "story_jobs.py"
+SCRIPTS = {"ORTH_EXECUTOR__SCRIPTS": "shell"}
+"""What the executor of the stories is started with, so that it runs code of jobs."""
 
 _JOBS: dict[str, dict[str, Any]] = {
     "Collect prices of all suppliers": {"executor_handler": "stumble"},
@@ -16,13 +18,18 @@ _JOBS: dict[str, dict[str, Any]] = {
     "Read the ledger": {"executor_handler": "flood"},
     "Talk to the suppliers": {"executor_handler": "chatter"},
     "Try the viewer": {"executor_handler": "mischief"},
+    "Clean the archive": {
+        "glue_type": "GLUE_SHELL",
+        "glue_source": "#!/bin/sh\n# What is older than a month goes.\necho cleaned the archive\n",
+        "glue_remark": "the first version",
+    },
 }
 
 
 def furnish(site: Site) -> dict[str, int]:
     """Jobs of every kind, run so that every status is there; their ids by name."""
     api = site.api()
-    group = api.call("POST", "/api/v1/groups", {"app_name": "stories", "title": "Stories"})
+    group = api.call("POST", "/api/v1/groups", {"app_name": "stories", "title": "Stories", "scripts_allowed": True})
     empty = api.call("POST", "/api/v1/groups", {"app_name": "nobody", "title": "Nobody there"})
     ids = {
         name: int(api.call("POST", "/api/v1/jobs", {"job_group": group["id"], "job_desc": name, **fields})["id"])

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from orth.coordinator.http.console_files import built_console
-from tests.console.site import JOBS, furnish
+from tests.console.site import JOBS, SCRIPTS, furnish
 from tests.servers.binaries import find_program
-from tests.walk.processes import PASSWORD, Site
+from tests.walk.processes import PASSWORD, TOKEN, Site
 
 CONSOLE = Path(__file__).parents[2] / "console"
 WITHIN = 400.0
@@ -29,12 +29,13 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     folder = tmp_path_factory.mktemp("stories")
     with Site(folder) as site:
         site.coordinator()
-        site.executor(JOBS)
+        site.executor(JOBS, **SCRIPTS)
         ids = furnish(site)
         yield {
             "ORTH_STORY_URL": site.url,
             "ORTH_STORY_USER": "admin",
             "ORTH_STORY_PASSWORD": PASSWORD,
+            "ORTH_STORY_TOKEN": TOKEN,
             "ORTH_STORY_JOBS": json.dumps(ids),
             "ORTH_STORY_BROWSER": str(find_program("chromium")),
         }

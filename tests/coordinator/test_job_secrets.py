@@ -67,6 +67,10 @@ def everything(connection: Connection) -> str:
     return str([row for table in metadata.sorted_tables for row in connection.execute(select(table))])
 
 
+def files_with(folder: Path, text: str) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file() and text.encode() in file.read_bytes()]
+
+
 async def test_an_execution_gets_its_secrets_and_leaves_none_behind(tmp_path: Path, seen: Seen) -> None:
     async with Cluster(tmp_path, seen.app, settings=TRUSTING) as cluster:
         job = await job_with(cluster, "API_KEY")
@@ -75,8 +79,7 @@ async def test_an_execution_gets_its_secrets_and_leaves_none_behind(tmp_path: Pa
         assert seen.secrets == [{"API_KEY": CANARY}]
         assert CANARY not in await cluster.db.read(everything)
         assert CANARY not in str(cluster.recorder.heard)
-    left = [file for file in tmp_path.rglob("*") if file.is_file() and CANARY.encode() in file.read_bytes()]
-    assert left == []
+    assert files_with(tmp_path, CANARY) == []
 
 
 async def test_many_at_once_each_get_their_own(tmp_path: Path, seen: Seen) -> None:

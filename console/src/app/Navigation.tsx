@@ -3,19 +3,14 @@ import { Button, Tooltip } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { NavLink } from 'react-router';
-import { allows, allowsSomewhere, useSession } from '@/api/session';
 import { Logo } from '@/app/Logo';
-import { PAGES } from '@/app/pages';
+import { useOfferedPages } from '@/app/offeredPages';
 
 /** The pages one may open. */
 export function Navigation() {
   const { t } = useTranslation('common');
-  const session = useSession();
   const [folded, setFolded] = useState(false);
-  const offered = PAGES.filter(({ nav, needs, everywhere }) => {
-    if (!nav || !session) return false;
-    return everywhere ? allows(session.rights, needs) : allowsSomewhere(session.rights, needs);
-  });
+  const offered = useOfferedPages();
   const fold = folded ? t('nav.expand') : t('nav.collapse');
   return (
     <nav className={`navigation${folded ? ' folded' : ''}`} aria-label={t('navigation')}>

@@ -7,8 +7,10 @@ import {
   CloudServerOutlined,
   CodeOutlined,
   DashboardOutlined,
+  FieldTimeOutlined,
   HeartOutlined,
   SafetyOutlined,
+  ScheduleOutlined,
   SettingOutlined,
   UnorderedListOutlined,
 } from '@ant-design/icons';
@@ -28,7 +30,9 @@ export interface PageEntry {
   nav?: {
     key:
       | 'dashboard'
+      | 'jobs'
       | 'executions'
+      | 'timeline'
       | 'executors'
       | 'lifecycle'
       | 'cluster'
@@ -48,10 +52,37 @@ export const PAGES: PageEntry[] = [
     nav: { key: 'dashboard', icon: <DashboardOutlined /> },
   },
   {
+    path: '/jobs',
+    load: async () => ({ Component: (await import('@/pages/jobs/Jobs')).Jobs }),
+    needs: 'view',
+    nav: { key: 'jobs', icon: <ScheduleOutlined /> },
+  },
+  {
+    path: '/jobs/new',
+    load: async () => ({ Component: (await import('@/pages/jobEditor/JobEditor')).JobEditor }),
+    needs: 'edit',
+  },
+  {
+    path: '/jobs/:id',
+    load: async () => ({ Component: (await import('@/pages/job/Job')).Job }),
+    needs: 'view',
+  },
+  {
+    path: '/jobs/:id/edit',
+    load: async () => ({ Component: (await import('@/pages/jobEditor/JobEditor')).JobEditor }),
+    needs: 'edit',
+  },
+  {
     path: '/executions',
     load: async () => ({ Component: (await import('@/pages/executions/Executions')).Executions }),
     needs: 'view',
     nav: { key: 'executions', icon: <UnorderedListOutlined /> },
+  },
+  {
+    path: '/timeline',
+    load: async () => ({ Component: (await import('@/pages/timeline/Timeline')).Timeline }),
+    needs: 'view',
+    nav: { key: 'timeline', icon: <FieldTimeOutlined /> },
   },
   {
     path: '/executions/:id',
@@ -84,6 +115,28 @@ export const PAGES: PageEntry[] = [
     nav: { key: 'cluster', icon: <ApartmentOutlined /> },
   },
   {
+    path: '/alarms',
+    load: async () => ({ Component: (await import('@/pages/alarms/Alarms')).Alarms }),
+    needs: 'view',
+    nav: { key: 'alarms', icon: <AlertOutlined /> },
+  },
+  {
+    path: '/alarms/:tab',
+    load: async () => ({ Component: (await import('@/pages/alarms/Alarms')).Alarms }),
+    needs: 'view',
+  },
+  {
+    path: '/scripts',
+    load: async () => ({ Component: (await import('@/pages/scripts/Scripts')).Scripts }),
+    needs: 'view',
+    nav: { key: 'scripts', icon: <CodeOutlined /> },
+  },
+  {
+    path: '/scripts/:job',
+    load: async () => ({ Component: (await import('@/pages/scripts/Script')).Script }),
+    needs: 'view',
+  },
+  {
     path: '/admin',
     load: async () => ({ Component: (await import('@/pages/admin/Admin')).Admin }),
     needs: 'administer',
@@ -93,5 +146,16 @@ export const PAGES: PageEntry[] = [
     path: '/admin/:tab',
     load: async () => ({ Component: (await import('@/pages/admin/Admin')).Admin }),
     needs: 'administer',
+  },
+  {
+    path: '/settings',
+    load: async () => ({ Component: (await import('@/pages/settings/Settings')).Settings }),
+    needs: 'view',
+    nav: { key: 'settings', icon: <SettingOutlined /> },
+  },
+  {
+    path: '/account',
+    load: async () => ({ Component: (await import('@/pages/account/Account')).Account }),
+    needs: 'view',
   },
 ];

@@ -29,9 +29,11 @@ export function WhyBox({ executionId, steps = true }: { executionId: number; ste
           ))}
         </ol>
       )}
-      <p className="muted">
-        {t('why.next')} {why.data.next}
-      </p>
+      {why.data.next !== why.data.summary && (
+        <p className="muted">
+          {t('why.next')} {why.data.next}
+        </p>
+      )}
     </section>
   );
 }

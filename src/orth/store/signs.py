@@ -24,10 +24,5 @@ def read_signs(connection: Connection) -> Mapping[str, Hashable]:
     return {
         "executions": (newest, tuple(sorted(open_counts(connection).items()))),
         "services": last_seq(connection),
-        "cluster": (
-            lease.epoch if lease else 0,
-            lease.node_id if lease else None,
-            newest_handoff(connection),
-            tuple(nodes),
-        ),
+        "cluster": (leads, newest_handoff(connection), tuple(nodes)),
     }

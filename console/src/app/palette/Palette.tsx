@@ -1,13 +1,12 @@
 // The palette: find anything by a few letters and go there or do it, by keyboard alone.
 
-import { useQueryClient } from '@tanstack/react-query';
-import { App, Modal } from 'antd';
-import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
+import { Modal } from 'antd';
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
-import { type Entry, SECTIONS, useEntries } from '@/app/palette/entries';
+import { Confirming } from '@/app/palette/Confirming';
+import { type Entry, type JobDeed, SECTIONS, useEntries } from '@/app/palette/entries';
 import { best } from '@/app/palette/fuzzy';
-import { doToJob } from '@/app/palette/queries';
 import { Said } from '@/app/palette/Said';
 
 interface Props {
@@ -36,20 +35,34 @@ export function Palette({ open, close, showKeys }: Props) {
   );
 }
 
-function Content({ open, close, showKeys }: Props) {
+/** First what is meant; then, for what changes a job, whether it really is. */
+function Content(props: Props) {
+  const [asked, setAsked] = useState<JobDeed | null>(null);
+  if (asked) return <Confirming deed={asked} close={props.close} back={() => setAsked(null)} />;
+  return <Finding {...props} ask={setAsked} />;
+}
+
+function Finding({ open, close, showKeys, ask }: Props & { ask: (deed: JobDeed) => void }) {
   const { t } = useTranslation('palette');
   const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
   const found = useFound(query, open, showKeys);
-  const choose = useChosen(close);
+  const navigate = useNavigate();
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
   const current = found[Math.min(at, found.length - 1)];
   useEffect(() => input.current?.focus(), []);
+  const chosenId = current && `${list} ${current.key}`;
   useEffect(() => {
-    const chosen = current && document.getElementById(`${list} ${current.key}`);
-    chosen?.scrollIntoView({ block: 'nearest' });
-  }, [current, list]);
+    if (chosenId) document.getElementById(chosenId)?.scrollIntoView({ block: 'nearest' });
+  }, [chosenId]);
+
+  function choose({ deed }: Entry) {
+    if ('job' in deed) return ask(deed);
+    close();
+    if ('to' in deed) void navigate(deed.to);
+    else deed.act();
+  }
 
   function onKeyDown(event: KeyboardEvent) {
     const last = found.length - 1;
@@ -68,7 +81,7 @@ function Content({ open, close, showKeys }: Props) {
         role="combobox"
         aria-expanded
         aria-controls={list}
-        aria-activedescendant={current && `${list} ${current.key}`}
+        aria-activedescendant={chosenId}
         aria-label={t('title')}
         placeholder={t('placeholder')}
         maxLength={200}
@@ -116,7 +129,8 @@ function Content({ open, close, showKeys }: Props) {
         })}
       </div>
       <div className="palette-foot muted" aria-hidden="true">
-        <kbd>↑</kbd> <kbd>↓</kbd> {t('foot.move')} · <kbd>Enter</kbd> {t('foot.choose')} · <kbd>Esc</kbd> {t('foot.close')}
+        <kbd>↑</kbd> <kbd>↓</kbd> {t('foot.move')} · <kbd>Enter</kbd> {t('foot.choose')} · <kbd>Esc</kbd>{' '}
+        {t('foot.close')}
       </div>
     </>
   );
@@ -126,45 +140,10 @@ function Content({ open, close, showKeys }: Props) {
 function useFound(query: string, open: boolean, showKeys: () => void): Entry[] {
   const entries = useEntries(query, open, showKeys);
   const typed = query.trim() !== '';
-  return useMemo(
-    () =>
-      SECTIONS.flatMap((section) => {
-        const own = entries.filter((entry) => entry.section === section);
-        if (section === 'search') return own;
-        if (!typed) return section === 'jobs' || section === 'actions' || section === 'executors' ? [] : own;
-        return best(query, own, (entry) => `${entry.name} ${entry.hint ?? ''}`, EACH);
-      }),
-    [entries, query, typed],
-  );
-}
-
-/** Go there, or do it; what changes a job is confirmed under its name. */
-function useChosen(close: () => void): (entry: Entry) => void {
-  const { t } = useTranslation(['palette', 'common']);
-  const { modal, message } = App.useApp();
-  const navigate = useNavigate();
-  const queries = useQueryClient();
-  return ({ deed, name }) => {
-    close();
-    if ('to' in deed) return void navigate(deed.to);
-    if ('act' in deed) return deed.act();
-    const { what, job } = deed;
-    modal.confirm({
-      title: name,
-      content: t(`confirm.${what}`),
-      okText: t(`do.${what}`),
-      cancelText: t('common:cancel'),
-      okButtonProps: { danger: what === 'stop' },
-      onOk: async () => {
-        try {
-          const id = await doToJob(what, job.id);
-          message.success(t(`done.${what}`, { name: job.name }));
-          await queries.invalidateQueries({ queryKey: ['jobs'] });
-          if (id !== undefined) await navigate(`/executions/${id}`);
-        } catch (error) {
-          message.error(error instanceof Error ? error.message : String(error));
-        }
-      },
-    });
-  };
+  return SECTIONS.flatMap((section) => {
+    const own = entries.filter((entry) => entry.section === section);
+    if (section === 'search') return own;
+    if (!typed) return section === 'jobs' || section === 'actions' || section === 'executors' ? [] : own;
+    return best(query, own, (entry) => `${entry.name} ${entry.hint ?? ''}`, EACH);
+  });
 }

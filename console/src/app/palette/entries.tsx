@@ -17,8 +17,8 @@ import {
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { allowsSomewhere, signOut, useMay, useSession } from '@/api/session';
-import { PAGES } from '@/app/pages';
+import { signOut, useMay } from '@/api/session';
+import { useOfferedPages } from '@/app/offeredPages';
 import { type FoundJob, foundJobsQuery, jobsQuery, paletteExecutorsQuery } from '@/app/palette/queries';
 import { usePreference } from '@/app/preferences';
 import { LANGUAGE_NAMES, LANGUAGES } from '@/i18n/languages';
@@ -28,7 +28,13 @@ import { addressOf } from '@/parts/views/views';
 export const SECTIONS = ['search', 'pages', 'views', 'jobs', 'actions', 'executors', 'choices'] as const;
 export type Section = (typeof SECTIONS)[number];
 
-export type Deed = { to: string } | { act: () => void } | { job: FoundJob; what: 'run' | 'start' | 'stop' };
+/** What changes a job is asked about first. */
+export interface JobDeed {
+  job: FoundJob;
+  what: 'run' | 'start' | 'stop';
+}
+
+export type Deed = { to: string } | { act: () => void } | JobDeed;
 
 export interface Entry {
   key: string;
@@ -70,13 +76,20 @@ function useTyped(query: string): Entry[] {
 }
 
 function usePages(): Entry[] {
-  const { t } = useTranslation('common');
-  const session = useSession();
-  return PAGES.flatMap(({ path, nav, needs }) => {
-    if (!nav || !session || !allowsSomewhere(session.rights, needs)) return [];
-    const name = t(`nav.${nav.key}`);
-    return [{ key: `page ${path}`, section: 'pages' as const, name, icon: nav.icon, deed: { to: path } }];
-  });
+  const { t } = useTranslation(['palette', 'common']);
+  return useOfferedPages().flatMap(({ path, nav }): Entry[] =>
+    nav
+      ? [
+          {
+            key: `page ${path}`,
+            section: 'pages',
+            name: t(`common:nav.${nav.key}`),
+            icon: nav.icon,
+            deed: { to: path },
+          },
+        ]
+      : [],
+  );
 }
 
 function useViews(): Entry[] {
@@ -108,15 +121,17 @@ function useJobs(query: string, open: boolean): Entry[] {
       deed: { to: `/jobs/${job.id}` },
     };
     if (!may('operate', job.group)) return [known];
-    const deeds: ('run' | 'start' | 'stop')[] = ['run', ...(job.scheduled ? [job.started ? 'stop' : 'start'] as const : [])];
-    const actions = deeds.map((what): Entry => ({
-      ...own,
-      key: `${what} ${job.id}`,
-      section: 'actions',
-      name: t(`actions.${what}`, { name: job.name }),
-      icon: what === 'stop' ? <PauseOutlined /> : <CaretRightOutlined />,
-      deed: { job, what },
-    }));
+    const deeds: JobDeed['what'][] = ['run', ...(job.scheduled ? ([job.started ? 'stop' : 'start'] as const) : [])];
+    const actions = deeds.map(
+      (what): Entry => ({
+        ...own,
+        key: `${what} ${job.id}`,
+        section: 'actions',
+        name: t(`actions.${what}`, { name: job.name }),
+        icon: what === 'stop' ? <PauseOutlined /> : <CaretRightOutlined />,
+        deed: { job, what },
+      }),
+    );
     return [known, ...actions];
   });
 }
@@ -152,7 +167,9 @@ function useChoices(showKeys: () => void): Entry[] {
     ...(['system', 'light', 'dark'] as const)
       .filter((name) => name !== theme)
       .map((name) =>
-        one(`theme ${name}`, t('themeTo', { name: t(`common:theme.${name}`) }), <BgColorsOutlined />, () => paint(name)),
+        one(`theme ${name}`, t('themeTo', { name: t(`common:theme.${name}`) }), <BgColorsOutlined />, () =>
+          paint(name),
+        ),
       ),
     ...LANGUAGES.filter((name) => name !== language).map((name) =>
       one(`language ${name}`, t('languageTo', { name: LANGUAGE_NAMES[name] }), <GlobalOutlined />, () => speak(name)),

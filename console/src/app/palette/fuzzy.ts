@@ -24,7 +24,11 @@ export function match(query: string, text: string): Match | null {
   const letters = plain(text);
   const whole = plain(query.trim()).join('');
   const at = whole ? letters.join('').indexOf(whole) : -1;
-  if (at >= 0) return found(letters, [...whole].map((_, index) => at + index).filter((place) => letters[place] !== ' '));
+  if (at >= 0)
+    return found(
+      letters,
+      [...whole].map((_, index) => at + index).filter((place) => letters[place] !== ' '),
+    );
   const places: number[] = [];
   let from = 0;
   for (const letter of wanted) {
@@ -61,7 +65,12 @@ function found(letters: string[], places: number[]): Match {
 }
 
 /** What matches, the best first; what is equally good stays in order. */
-export function best<Item>(query: string, items: readonly Item[], textOf: (item: Item) => string, most: number): Item[] {
+export function best<Item>(
+  query: string,
+  items: readonly Item[],
+  textOf: (item: Item) => string,
+  most: number,
+): Item[] {
   if (!query.trim()) return items.slice(0, most);
   return items
     .map((item) => ({ item, match: match(query, textOf(item)) }))

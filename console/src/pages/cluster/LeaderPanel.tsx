@@ -39,14 +39,8 @@ function LeaseBar({ cluster }: { cluster: ClusterSeen }) {
   const late = used * lease > 2 * lease_renew;
   return (
     <div className="lease">
-      <div
-        className={`lease-bar${late ? ' lease-late' : ''}`}
-        role="meter"
-        aria-label={t('lease.label')}
-        aria-valuemin={0}
-        aria-valuemax={Math.round(lease)}
-        aria-valuenow={left}
-      >
+      <meter className="visually-hidden" aria-label={t('lease.label')} min={0} max={Math.round(lease)} value={left} />
+      <div className={`lease-bar${late ? ' lease-late' : ''}`} aria-hidden="true">
         <span style={{ width: `${(1 - used) * 100}%` }} />
         <i style={{ left: `${(1 - Math.min(1, lease_renew / lease)) * 100}%` }} />
       </div>

@@ -1,24 +1,21 @@
-import { useQuery } from '@tanstack/react-query';
 import { Skeleton, Tabs } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams, useSearchParams } from 'react-router';
 import { Problem } from '@/api/problem';
 import type { ExecutionDetail } from '@/api/types';
-import { usePolling } from '@/live/LiveProvider';
 import { Actions, Neighbours } from '@/pages/execution/Actions';
 import { Events, Messages, Parameters } from '@/pages/execution/Details';
 import { Facts } from '@/pages/execution/Facts';
 import { PhaseBar } from '@/pages/execution/PhaseBar';
 import { ProgressLine } from '@/pages/execution/ProgressLine';
-import { executionQuery } from '@/pages/execution/queries';
 import { Relatives } from '@/pages/execution/Relatives';
+import { useExecution } from '@/pages/execution/useExecution';
 import { useNeighbours } from '@/pages/execution/useNeighbours';
 import { EmptyState } from '@/parts/EmptyState';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { Page, Panel } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { WhyBox } from '@/parts/WhyBox';
-import { TERMINAL } from '@/status/statuses';
 import './execution.css';
 
 /** One execution: where it is, why, what it wrote, and what can be done about it. */
@@ -27,18 +24,12 @@ export function Execution() {
   return /^[1-9]\d{0,15}$/.test(id) ? <Known key={id} id={Number(id)} /> : <Missing />;
 }
 
-const PROGRESS_EVERY = 2_000;
-
 function Known({ id }: { id: number }) {
-  const every = usePolling(PROGRESS_EVERY);
-  const one = useQuery({
-    ...executionQuery(id),
-    refetchInterval: ({ state }) => (state.data && !TERMINAL[state.data.status] ? every : false),
-  });
+  const one = useExecution(id);
   const { previous, next, go, relatives } = useNeighbours(id, '');
   const { t } = useTranslation('execution');
   if (one.isPending) return <Skeleton active />;
-  if (one.isError && !one.data) {
+  if (!one.data) {
     const gone = one.error instanceof Problem && one.error.status === 404;
     return gone ? <Missing /> : <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
   }

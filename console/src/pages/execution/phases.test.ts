@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { placed, stopsOf } from '@/pages/execution/phases';
+import { asBegun, placed, stopsOf } from '@/pages/execution/phases';
 
 const BASE = {
   status: 'pending',
@@ -26,7 +26,7 @@ describe('the stops of an execution', () => {
     expect(states({ ...ended, status: 'success' })).toEqual(['done', 'done', 'done', 'done', 'done']);
     expect(states({ ...ended, status: 'timeout' }).at(-1)).toBe('failed');
     const never = { ...ended, status: 'trigger_failed', start_time: null, executor_address: null } as const;
-    expect(states(never)).toEqual(['done', 'failed', 'skipped', 'skipped', 'failed']);
+    expect(states(never)).toEqual(['done', 'failed', 'skipped', 'skipped', 'skipped']);
     expect(states({ ...ended, status: 'failed', start_time: null })).toEqual([
       'done',
       'done',
@@ -40,6 +40,17 @@ describe('the stops of an execution', () => {
     const stops = stopsOf({ ...BASE, status: 'success', phase: 'ended', handle_time: '2026-01-30T10:00:02.600Z' });
     expect(stops.map((stop) => stop.took)).toEqual([null, null, 500, 2_000, null]);
     expect(stops[0]?.at).toBe(BASE.schedule_time);
+  });
+});
+
+describe('what its log tells', () => {
+  const line = '2026-01-30T10:00:01.000Z';
+  it('is when an execution began that was only known to be taken', () => {
+    const taken = { ...BASE, phase: 'dispatched', start_time: null };
+    expect(asBegun(taken, line)).toEqual({ ...taken, phase: 'running', start_time: line });
+    expect(asBegun(taken, null)).toBe(taken);
+    const over = { ...taken, status: 'failed' } as const;
+    expect(asBegun(over, line)).toBe(over);
   });
 });
 

@@ -36,10 +36,10 @@ export function stopsOf(one: Shown): Stop[] {
   const reached = over ? lastReached(one) : (REACHED[one.phase] ?? 0);
   const times: Record<StopName, string | null> = {
     due: one.schedule_time ?? one.trigger_time,
-    dispatched: null,
+    dispatched: one.status === 'trigger_failed' ? one.handle_time : null,
     queued: null,
     running: one.start_time,
-    callback: one.handle_time,
+    callback: one.status === 'trigger_failed' ? null : one.handle_time,
   };
   const took: Record<StopName, number | null> = {
     due: null,
@@ -58,8 +58,8 @@ export function stopsOf(one: Shown): Stop[] {
 
 function stateAt(index: number, reached: number, one: Shown, over: boolean): Stop['state'] {
   if (!over) return index < reached ? 'done' : index === reached ? 'now' : 'ahead';
-  if (index === 4) return one.status === 'success' ? 'done' : 'failed';
-  if (index === reached && one.status === 'trigger_failed') return 'failed';
+  const failedAt = one.status === 'trigger_failed' ? reached : 4;
+  if (index === failedAt) return one.status === 'success' ? 'done' : 'failed';
   return index <= reached ? 'done' : 'skipped';
 }
 
@@ -72,6 +72,13 @@ function lastReached(one: Shown): number {
 
 function between(from: string | null, to: string | null): number | null {
   return from === null || to === null ? null : Math.max(0, Date.parse(to) - Date.parse(from));
+}
+
+/** An open execution with what its log tells: an executor says that it took it, and the first line when it began. */
+export function asBegun<One extends Shown>(one: One, firstLine: string | null): One {
+  const taken = one.phase === 'dispatched' || one.phase === 'queued';
+  if (!taken || TERMINAL[one.status] || firstLine === null) return one;
+  return { ...one, phase: 'running', start_time: one.start_time ?? firstLine };
 }
 
 /** Where a span lies in a longer one, in per cent; never too narrow to be seen. */

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { type Key, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { allowsSomewhere, useSession } from '@/api/session';
 import type { Execution } from '@/api/types';
 import { usePreference } from '@/app/preferences';
 import { BulkActions } from '@/pages/executions/BulkActions';
@@ -8,6 +9,7 @@ import { useColumns } from '@/pages/executions/columns';
 import { FilterBar } from '@/pages/executions/FilterBar';
 import { type ExecutionFilters, FILTERS } from '@/pages/executions/filters';
 import { executionsQuery, histogramQuery } from '@/pages/executions/queries';
+import { SelectedActions } from '@/pages/executions/SelectedActions';
 import { EmptyState } from '@/parts/EmptyState';
 import { Histogram } from '@/parts/histogram/Histogram';
 import { Page } from '@/parts/Page';
@@ -15,6 +17,7 @@ import { DataTable } from '@/parts/table/DataTable';
 import { fullInstant } from '@/parts/time/format';
 import { useDisplayZone } from '@/parts/time/Instant';
 import { useUrlFilters } from '@/parts/useUrlFilters';
+import { SavedViews } from '@/parts/views/SavedViews';
 import './executions.css';
 
 /** What ran, by any filter; the filters are in the address. */
@@ -25,9 +28,22 @@ export function Executions() {
   const opened = useMemo(() => Date.now(), []);
   const bars = useQuery(histogramQuery(filters, opened));
   const columns = useColumns();
+  const session = useSession();
+  const operates = !!session && allowsSomewhere(session.rights, 'operate');
+  const [chosen, setChosen] = useState<Key[]>([]);
+  const shown = list.data?.pages.flatMap((page) => page.items) ?? [];
   const lookedTo = list.data?.pages.at(-1)?.looked_to ?? null;
   return (
-    <Page title={t('title')} intro={t('intro')} actions={<BulkActions filters={filters} />}>
+    <Page
+      title={t('title')}
+      intro={t('intro')}
+      actions={
+        <>
+          <BulkActions filters={filters} />
+          <SavedViews page="/executions" />
+        </>
+      }
+    >
       <section className="panel executions-chart">
         <div className="panel-body">
           {bars.data ? (
@@ -43,11 +59,19 @@ export function Executions() {
         </div>
       </section>
       <FilterBar filters={filters} change={change} />
+      <SelectedActions selected={shown.filter((one) => chosen.includes(one.id))} clear={() => setChosen([])} />
       <DataTable<Execution>
         label={t('title')}
         list={list}
         columns={columns}
         rowKey="id"
+        {...(operates && {
+          rowSelection: {
+            selectedRowKeys: chosen,
+            onChange: setChosen,
+            getCheckboxProps: (one) => ({ 'aria-label': t('selected.row', { id: one.id }) }) as Record<string, string>,
+          },
+        })}
         empty={<Empty filters={filters} lookedTo={list.hasNextPage ? lookedTo : null} />}
       />
     </Page>

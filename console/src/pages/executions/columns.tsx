@@ -77,7 +77,7 @@ function JobCell({ execution: one }: { execution: Execution }) {
         {name}
       </Link>
       <div className="cell-sub">
-        <Link to={`/executions/${one.id}`} className="quiet">
+        <Link to={`/executions/${one.id}`} className="quiet" data-open>
           #{one.id}
         </Link>{' '}
         · <span className="mono">{one.executor_handler}</span>

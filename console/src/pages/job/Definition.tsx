@@ -2,8 +2,8 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { Job } from '@/api/types';
-import { useFieldText } from '@/parts/job/fieldText';
 import { DRAFT_FIELDS, type DraftField, defaults, draftOf, same } from '@/parts/job/draft';
+import { useFieldText } from '@/parts/job/fieldText';
 import { pretty } from '@/parts/job/schema';
 import { Panel } from '@/parts/Page';
 
@@ -30,7 +30,10 @@ export function Definition({ job }: { job: Job }) {
     (field) => !ELSEWHERE.includes(field) && (ALWAYS.includes(field) || !same(draft[field], plain[field])),
   );
   return (
-    <Panel title={t('definition.title')} extra={<span className="muted">{t('definition.version', { n: job.version })}</span>}>
+    <Panel
+      title={t('definition.title')}
+      extra={<span className="muted">{t('definition.version', { n: job.version })}</span>}
+    >
       <dl className="job-facts">
         {said.map((field) => (
           <Fact key={field} name={t(`jobEditor:fields.${field}`)}>

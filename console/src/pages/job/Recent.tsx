@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import type { Execution, JobRun } from '@/api/types';
+import type { Execution } from '@/api/types';
 import { useColumns } from '@/pages/executions/columns';
 import { executionsQuery } from '@/pages/executions/queries';
 import { EmptyState } from '@/parts/EmptyState';
@@ -15,12 +15,11 @@ export function Recent({ jobId }: { jobId: number }) {
   const columns = useColumns().map((column) =>
     column.key === 'job' ? { title: t('columns.number'), key: 'number', render: number } : column,
   );
-  const runs: JobRun[] = list.data?.pages[0]?.items.filter(known) ?? [];
   return (
     <section>
       <header className="recent-head">
         <h2>{t('recent.title')}</h2>
-        <RunBars runs={runs} height={28} />
+        <RunBars runs={list.data?.pages[0]?.items ?? []} height={28} />
         <Link to={`/executions?job_id=${jobId}`}>{t('recent.all')}</Link>
       </header>
       <DataTable<Execution>
@@ -36,8 +35,4 @@ export function Recent({ jobId }: { jobId: number }) {
 
 function number(_: unknown, one: Execution) {
   return <Link to={`/executions/${one.id}`}>#{one.id}</Link>;
-}
-
-function known(one: Execution): one is Execution & JobRun {
-  return one.trigger_time !== null;
 }

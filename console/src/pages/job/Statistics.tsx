@@ -56,9 +56,7 @@ export function Statistics({ jobId }: { jobId: number }) {
             shown={{ bucket: 'day', items: shown.days }}
             label={t('stats.chart')}
             height={90}
-            onChoose={(span) =>
-              void navigate(`/executions?${new URLSearchParams({ job_id: String(jobId), ...span })}`)
-            }
+            onChoose={(span) => void navigate(`/executions?${new URLSearchParams({ job_id: String(jobId), ...span })}`)}
           />
         </>
       )}

@@ -1,17 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
 import { Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
-import { usePolling } from '@/live/LiveProvider';
 import { Actions, Neighbours } from '@/pages/execution/Actions';
-import { executionQuery } from '@/pages/execution/queries';
+import { useExecution } from '@/pages/execution/useExecution';
 import { useNeighbours } from '@/pages/execution/useNeighbours';
 import { EmptyState } from '@/parts/EmptyState';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { StatusTag } from '@/status/StatusTag';
-import { TERMINAL } from '@/status/statuses';
 import '@/pages/execution/execution.css';
 
 /** A log on all the room there is, and what can be done about its execution. */
@@ -24,14 +21,10 @@ export function LogPage() {
 
 function Known({ id }: { id: number }) {
   const { t } = useTranslation('execution');
-  const every = usePolling(10_000);
-  const one = useQuery({
-    ...executionQuery(id),
-    refetchInterval: ({ state }) => (state.data && !TERMINAL[state.data.status] ? every : false),
-  });
+  const one = useExecution(id);
   const { previous, next, go } = useNeighbours(id, '/log');
   if (one.isPending) return <Skeleton active />;
-  if (one.isError && !one.data) return <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
+  if (!one.data) return <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
   const shown = one.data;
   const job = shown.job_desc ?? t('removedJob');
   return (

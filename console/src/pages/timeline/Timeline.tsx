@@ -4,7 +4,7 @@ import { useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import { useLive, usePolling } from '@/live/LiveProvider';
-import { groupsQuery } from '@/pages/executions/queries';
+import { groupsQuery } from '@/api/groups';
 import { Chart } from '@/pages/timeline/Chart';
 import { HOURS, type Hours, layRows, MINUTE, ROWS_BY, type RowsBy, shownSpan, together } from '@/pages/timeline/model';
 import { allQuery, MOST, newestQuery, openQuery, upcomingQuery } from '@/pages/timeline/queries';

@@ -2,7 +2,7 @@ import { LeftOutlined, RightOutlined, ZoomInOutlined, ZoomOutOutlined } from '@a
 import { useQuery } from '@tanstack/react-query';
 import { Button, Segmented, Select, Space, Tooltip } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { groupsQuery } from '@/pages/executions/queries';
+import { groupsQuery } from '@/api/groups';
 import { HOURS, type Hours, moved, ROWS_BY, type RowsBy, type Span } from '@/pages/timeline/model';
 
 interface Props {

@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { Execution, UpcomingJob } from '@/api/types';
-import { barOf, HOUR, inLanes, layRows, MINUTE, moved, offsetOf, shownSpan, ticks, together } from '@/pages/timeline/model';
+import {
+  barOf,
+  HOUR,
+  inLanes,
+  layRows,
+  MINUTE,
+  moved,
+  offsetOf,
+  shownSpan,
+  ticks,
+  together,
+} from '@/pages/timeline/model';
 
 const NOW = Date.parse('2026-01-30T10:00:00Z');
 const at = (minutes: number) => new Date(NOW + minutes * MINUTE).toISOString();

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Virtuoso } from 'react-virtuoso';
 import { EmptyState } from '@/parts/EmptyState';
-import type { Log } from '@/parts/log/Log';
+import type { LinesShown } from '@/parts/log/LogLines';
 import { LogRow } from '@/parts/log/LogRow';
 import type { Match } from '@/parts/log/LogSearch';
 import { type Level, levelExpression, levelOf } from '@/parts/log/lines';
@@ -14,16 +14,8 @@ import { Scroller } from '@/parts/log/Scroller';
 import { useLogSearch } from '@/parts/log/useLog';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
-interface Props {
-  log: Log;
-  label: string;
+interface Props extends LinesShown {
   levels: readonly Level[];
-  wrap: boolean;
-  stamp: ((at: number) => string) | undefined;
-  search: RegExp | null;
-  hrefOf: (line: number) => string;
-  onNumber: (line: number) => void;
-  onWhole: (line: number) => void;
 }
 
 const AT_ONCE = 1_000;
@@ -70,7 +62,6 @@ export function LevelLines({ log, label, levels, wrap, stamp, search: marks, hre
           stamp={stamp}
           search={marks}
           marked={false}
-          found={false}
           onNumber={onNumber}
           onWhole={onWhole}
         />

@@ -3,10 +3,10 @@
 import { Button } from 'antd';
 import {
   type Ref,
+  type RefObject,
   useCallback,
   useEffect,
   useImperativeHandle,
-  useLayoutEffect,
   useMemo,
   useRef,
   useState,
@@ -15,47 +15,46 @@ import { useTranslation } from 'react-i18next';
 import { type ListRange, Virtuoso, type VirtuosoHandle } from 'react-virtuoso';
 import type { Log } from '@/parts/log/Log';
 import { LogRow } from '@/parts/log/LogRow';
-import {
-  grown,
-  LINE_HEIGHT,
-  Rows,
-  WINDOW_LINES,
-  type Window,
-  WRAPPED_WINDOW_LINES,
-  windowAround,
-} from '@/parts/log/rows';
+import { LINE_HEIGHT, Rows, WINDOW_LINES, type Window, WRAPPED_WINDOW_LINES } from '@/parts/log/rows';
 import { Scroller } from '@/parts/log/Scroller';
+import { useJumps, useScrollWatch, useSteadyRows, useWindow } from '@/parts/log/useLines';
 
 export interface LinesHandle {
   goTo: (line: number) => void;
-  firstInView: () => number;
 }
 
-interface Props {
-  ref: Ref<LinesHandle>;
+/** How lines are shown, whichever they are. */
+export interface LinesShown {
   log: Log;
   label: string;
   wrap: boolean;
   stamp: ((at: number) => string) | undefined;
   search: RegExp | null;
-  following: boolean;
-  /** Somebody scrolled away from the end, or back to it. */
-  onFollow: (following: boolean) => void;
-  /** The line one was led to by a link or a search. */
-  marked: number | null;
-  startAt: number | null;
   hrefOf: (line: number) => string;
   onNumber: (line: number) => void;
   onWhole: (line: number) => void;
 }
 
-const AROUND = 60;
+interface Props extends LinesShown {
+  ref: Ref<LinesHandle>;
+  following: boolean;
+  /** Somebody scrolled away from the end, or back to it. */
+  onFollow: (following: boolean) => void;
+  /** The line one was led to by a link or a search. */
+  marked: number | null;
+  /** The line to begin at, null for the end; then the first in view. */
+  place: RefObject<number | null>;
+}
+
+/** What is above the view is not drawn: so the first row that is drawn is the first one in view. */
+const DRAWN_BEYOND = { top: 0, bottom: 300 };
 
 export function LogLines(props: Props) {
-  const { log, wrap, following, marked, startAt, onFollow } = props;
+  const { log, wrap, following, marked, place, onFollow } = props;
   const { book } = log;
   const list = useRef<VirtuosoHandle>(null);
   const range = useRef<ListRange>({ startIndex: 0, endIndex: 0 });
+  const [startAt] = useState(place.current);
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
   const { window, move } = useWindow(book.last, wrap ? WRAPPED_WINDOW_LINES : WINDOW_LINES, startAt, following);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the book changes inside; its version says so
@@ -64,96 +63,99 @@ export function LogLines(props: Props) {
     [window, book, book.foldsVersion, opened, marked],
   );
   useSteadyRows(rows, range, list, following);
-
+  const jump = useJumps(rows, list, following);
+  const goTo = useCallback(
+    (line: number) => {
+      move(line);
+      jump(line);
+    },
+    [move, jump],
+  );
+  useImperativeHandle(props.ref, () => ({ goTo }), [goTo]);
   const look = useCallback(
     (seen: ListRange) => {
       range.current = seen;
-      log.reader.want(rows.lineAt(seen.startIndex) - AROUND, rows.lineAt(seen.endIndex) + AROUND);
+      place.current = rows.lineAt(seen.startIndex);
+      log.reader.want(place.current, rows.lineAt(seen.endIndex));
     },
-    [log, rows],
+    [log, rows, place],
   );
-  useEffect(() => look(range.current), [look]);
-
-  useLayoutEffect(() => {
-    if (following && rows.count > 0) list.current?.scrollToIndex({ index: rows.count - 1, align: 'end' });
-  }, [following, rows]);
-
-  const [wish, setWish] = useState<{ line: number } | null>(null);
-  useLayoutEffect(() => {
-    if (!wish) return;
-    list.current?.scrollToIndex({ index: rows.rowOf(wish.line), align: 'center' });
-    setWish(null);
-  }, [wish, rows]);
-  useImperativeHandle(props.ref, () => ({
-    goTo: (line) => {
-      move(line);
-      setWish({ line });
-    },
-    firstInView: () => rows.lineAt(range.current.startIndex),
-  }));
-
+  useEffect(() => {
+    if (range.current.endIndex > 0) look(range.current);
+  }, [look]);
   const onFold = useCallback((head: number) => setOpened((before) => toggled(before, head)), []);
-  const scroller = useScrollWatch(onFollow);
-  const [first] = useState(() => (startAt === null ? rows.count - 1 : rows.rowOf(startAt)));
+  const [first] = useState(() => firstRow(rows, startAt, marked));
+
+  function rowAt(row: number) {
+    const number = rows.lineAt(row);
+    const gap = book.gapAt(number);
+    if (gap) return <GapRow first={gap.first} last={gap.last} />;
+    const fold = book.foldAt(number);
+    const shut = fold && !(marked !== null && fold.first <= marked && marked <= fold.last);
+    return (
+      <LogRow
+        number={number}
+        href={props.hrefOf(number)}
+        line={book.line(number)}
+        stamp={props.stamp}
+        search={props.search}
+        marked={number === marked}
+        {...(shut && { fold, folded: !opened.has(number), onFold })}
+        onNumber={props.onNumber}
+        onWhole={props.onWhole}
+      />
+    );
+  }
+
   return (
     <Virtuoso
-      key={wrap ? 'wrapped' : 'straight'}
       ref={list}
       className={wrap ? 'log-lines log-wrapped' : 'log-lines'}
-      scrollerRef={scroller}
+      scrollerRef={useScrollWatch(onFollow)}
       totalCount={rows.count}
       {...(!wrap && { fixedItemHeight: LINE_HEIGHT })}
       defaultItemHeight={LINE_HEIGHT}
-      increaseViewportBy={300}
-      initialTopMostItemIndex={{ index: Math.max(0, first), align: startAt === null ? 'end' : 'center' }}
+      increaseViewportBy={DRAWN_BEYOND}
+      initialTopMostItemIndex={first}
       rangeChanged={look}
       atBottomStateChange={(atEnd) => atEnd && window.last === book.last && onFollow(true)}
-      context={{ label: props.label, window, last: book.last, move }}
+      context={{ label: props.label, window, last: book.last, goTo }}
       components={COMPONENTS}
       computeItemKey={(row) => rows.lineAt(row)}
-      itemContent={(row) => {
-        const number = rows.lineAt(row);
-        const gap = book.gapAt(number);
-        if (gap) return <GapRow first={gap.first} last={gap.last} />;
-        const fold = book.foldAt(number);
-        const inside = marked !== null && fold && fold.first <= marked && marked <= fold.last;
-        return (
-          <LogRow
-            number={number}
-            href={props.hrefOf(number)}
-            line={book.line(number)}
-            stamp={props.stamp}
-            search={props.search}
-            marked={number === marked}
-            found={false}
-            {...(fold && !inside && { fold, folded: !opened.has(number), onFold })}
-            onNumber={props.onNumber}
-            onWhole={props.onWhole}
-          />
-        );
-      }}
+      itemContent={rowAt}
     />
   );
+}
+
+function firstRow(rows: Rows, startAt: number | null, marked: number | null) {
+  if (startAt === null) return { index: Math.max(0, rows.count - 1), align: 'end' as const };
+  return { index: rows.rowOf(startAt), align: startAt === marked ? ('center' as const) : ('start' as const) };
+}
+
+function toggled(before: ReadonlySet<number>, one: number): ReadonlySet<number> {
+  const after = new Set(before);
+  if (!after.delete(one)) after.add(one);
+  return after;
 }
 
 interface ListContext {
   label: string;
   window: Window;
   last: number;
-  move: (line: number) => void;
+  goTo: (line: number) => void;
 }
 
 /** A button where a log goes on that is longer than a page can be. */
-function Earlier({ context: { window, move } }: { context: ListContext }) {
+function Earlier({ context: { window, goTo } }: { context: ListContext }) {
   const { t } = useTranslation('log');
   if (window.first === 1) return null;
-  return <Beyond onClick={() => move(window.first)} text={t('earlier', { count: window.first - 1 })} />;
+  return <Beyond onClick={() => goTo(window.first)} text={t('earlier', { count: window.first - 1 })} />;
 }
 
-function Later({ context: { window, last, move } }: { context: ListContext }) {
+function Later({ context: { window, last, goTo } }: { context: ListContext }) {
   const { t } = useTranslation('log');
   if (window.last === last) return null;
-  return <Beyond onClick={() => move(window.last)} text={t('later', { count: last - window.last })} />;
+  return <Beyond onClick={() => goTo(window.last)} text={t('later', { count: last - window.last })} />;
 }
 
 function Beyond({ onClick, text }: { onClick: () => void; text: string }) {
@@ -171,66 +173,4 @@ const COMPONENTS = { Scroller, Header: Earlier, Footer: Later };
 function GapRow({ first, last }: { first: number; last: number }) {
   const { t } = useTranslation('log');
   return <div className="log-row log-gap">{t('gap', { first, last })}</div>;
-}
-
-function toggled(before: ReadonlySet<number>, one: number): ReadonlySet<number> {
-  const after = new Set(before);
-  if (!after.delete(one)) after.add(one);
-  return after;
-}
-
-/** The part of the log that is laid out; it follows the end, and moves to where one goes. */
-function useWindow(last: number, size: number, startAt: number | null, following: boolean) {
-  const [window, setWindow] = useState(() => windowAround(startAt ?? last, last, size));
-  const full = window.last - window.first + 1 >= size;
-  let current = window;
-  if (last > window.last && !full) current = grown(window, last, size);
-  else if (following && last > window.last) current = windowAround(last, last, size);
-  if (current.last - current.first + 1 > size) current = windowAround(startAt ?? last, last, size);
-  if (current !== window) setWindow(current);
-  const move = useCallback(
-    (line: number) => setWindow((now) => (line > now.first && line < now.last ? now : windowAround(line, last, size))),
-    [last, size],
-  );
-  return { window: current, move };
-}
-
-/** When lines fold or move above what is in view, what is in view stays where it is. */
-function useSteadyRows(
-  rows: Rows,
-  range: { current: ListRange },
-  list: { current: VirtuosoHandle | null },
-  following: boolean,
-): void {
-  const before = useRef(rows);
-  useLayoutEffect(() => {
-    const line = before.current.lineAt(range.current.startIndex);
-    const moved = rows.rowOf(line) - range.current.startIndex;
-    before.current = rows;
-    if (moved !== 0 && !following) list.current?.scrollToIndex({ index: rows.rowOf(line), align: 'start' });
-  }, [rows, range, list, following]);
-}
-
-/** Hears that somebody scrolls up: following never does. */
-function useScrollWatch(
-  onFollow: (following: boolean) => void,
-): (element: HTMLElement | null | globalThis.Window) => void {
-  const watched = useRef<(() => void) | null>(null);
-  return useCallback(
-    (element) => {
-      watched.current?.();
-      watched.current = null;
-      if (!(element instanceof HTMLElement)) return;
-      let top = element.scrollTop;
-      let height = element.scrollHeight;
-      const onScroll = () => {
-        if (element.scrollTop < top - 2 && element.scrollHeight >= height) onFollow(false);
-        top = element.scrollTop;
-        height = element.scrollHeight;
-      };
-      element.addEventListener('scroll', onScroll, { passive: true });
-      watched.current = () => element.removeEventListener('scroll', onScroll);
-    },
-    [onFollow],
-  );
 }

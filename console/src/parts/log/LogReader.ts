@@ -3,6 +3,9 @@
 
 import type { LogBook, LogPage } from '@/parts/log/LogBook';
 
+/** Lines before and after what is in view that are fetched along. */
+const AROUND = 60;
+
 export type Ask = (from: number, limit: number) => Promise<LogPage & { end: boolean }>;
 
 const AFTER_TROUBLE = 3_000;
@@ -36,7 +39,8 @@ export class LogReader {
   }
 
   private async read(): Promise<void> {
-    const next = this.book.wanted(this.span.first, this.span.last);
+    const { first, last } = this.span;
+    const next = this.book.wanted(first, last) ?? this.book.wanted(first - AROUND, last + AROUND);
     if (this.busy || this.stopped || !next) return;
     this.busy = true;
     try {

@@ -15,7 +15,6 @@ export interface RowProps {
   stamp: ((at: number) => string) | undefined;
   search: RegExp | null;
   marked: boolean;
-  found: boolean;
   fold?: Fold;
   folded?: boolean;
   onFold?: (head: number) => void;
@@ -30,7 +29,7 @@ export const LogRow = memo(function LogRow(props: RowProps) {
   const { at, body } = told(line?.text ?? '');
   const kind = line ? ` log-${levelOf(line.text)}` : '';
   return (
-    <div className={`log-row${kind}${props.marked ? ' log-marked' : ''}${props.found ? ' log-found' : ''}`}>
+    <div className={`log-row${kind}${props.marked ? ' log-marked' : ''}`}>
       <a
         className="log-number"
         href={props.href}

@@ -1,6 +1,4 @@
 import {
-  ArrowDownOutlined,
-  ArrowUpOutlined,
   BugOutlined,
   CopyOutlined,
   DownloadOutlined,
@@ -198,5 +196,3 @@ function Download({ executionId, saveShown }: { executionId: number; saveShown: 
     </Dropdown>
   );
 }
-
-export const SEARCH_ICONS = { next: <ArrowDownOutlined />, previous: <ArrowUpOutlined /> };

@@ -1,9 +1,8 @@
-import { SearchOutlined } from '@ant-design/icons';
+import { ArrowDownOutlined, ArrowUpOutlined, SearchOutlined } from '@ant-design/icons';
 import { Button, Input, type InputRef, Tooltip } from 'antd';
 import { type Ref, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Query, SearchState } from '@/parts/log/LogSearch';
-import { SEARCH_ICONS } from '@/parts/log/LogToolbar';
 import { useSaid } from '@/parts/ProblemNotice';
 
 interface Props {
@@ -76,7 +75,7 @@ export function SearchBox({ ref, state, current, onSearch, onStep }: Props) {
       <Button
         size="small"
         type="text"
-        icon={SEARCH_ICONS.previous}
+        icon={<ArrowUpOutlined />}
         aria-label={t('search.previous')}
         disabled={state.matches.length === 0}
         onClick={() => onStep(-1)}
@@ -84,7 +83,7 @@ export function SearchBox({ ref, state, current, onSearch, onStep }: Props) {
       <Button
         size="small"
         type="text"
-        icon={SEARCH_ICONS.next}
+        icon={<ArrowDownOutlined />}
         aria-label={t('search.next')}
         disabled={state.matches.length === 0}
         onClick={() => onStep(1)}
@@ -105,7 +104,7 @@ function Mode({ name, sign, on, onClick }: { name: string; sign: string; on: boo
 
 /** `3 of 17`; more than anybody goes through have a plus. */
 function Outcome({ state, current }: { state: SearchState; current: number }) {
-  const { t } = useTranslation('log');
+  const { t, i18n } = useTranslation('log');
   const said = useSaid(state.error);
   if (!state.query) return null;
   if (state.error)
@@ -122,7 +121,10 @@ function Outcome({ state, current }: { state: SearchState; current: number }) {
         ? state.busy
           ? t('search.busy')
           : t('search.none')
-        : t('search.place', { place: current + 1, total: `${count.toLocaleString()}${more}` })}
+        : t('search.place', {
+            place: current + 1,
+            total: `${new Intl.NumberFormat(i18n.language).format(count)}${more}`,
+          })}
     </output>
   );
 }

@@ -33,8 +33,8 @@ describe('colours of terminals', () => {
 
 describe('what a terminal would obey', () => {
   it('is spelled out', () => {
-    expect(plain(`${ESC}[2J${ESC}]0;title\u0007x`)).toBe('␛[2J␛]0;title␇x');
-    expect(visible('a\u202eb\u0085\u007f\tc')).toBe('a⟨U+202E⟩b⟨U+0085⟩␡\tc');
+    expect(plain(`${ESC}[2J${ESC}]0;title\u0007x`)).toBe('\\x1b[2J\\x1b]0;title\\x07x');
+    expect(visible('a\u202eb\u0085\u007f\tc')).toBe('a\\u202eb\\x85\\x7f\tc');
   });
 
   it('and markup stays text', () => {

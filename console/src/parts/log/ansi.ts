@@ -48,12 +48,11 @@ export function plain(line: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters it is about
 const UNSEEN = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** Control characters, and those that turn or hide text, spelled out. */
+/** Control characters, and those that turn or hide text, spelled out as the command line does. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (one) => {
-    const code = one.charCodeAt(0);
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    return code === 0x7f ? '␡' : `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
+    const code = one.charCodeAt(0).toString(16);
+    return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
   });
 }
 

@@ -1,10 +1,11 @@
 // Taking a log along: as clean text for the clipboard, or as a file.
 
+import { copyText } from '@/parts/copyText';
 import { plain } from '@/parts/log/ansi';
-import type { Page } from '@/parts/log/Log';
+import type { Log, Page } from '@/parts/log/Log';
 import { textsOf } from '@/parts/log/LogBook';
 import type { Match, Query, SearchPart } from '@/parts/log/LogSearch';
-import { told } from '@/parts/log/lines';
+import { type Level, levelExpression, levelOf, told } from '@/parts/log/lines';
 
 export const COPY_LIMIT = 10_000;
 export const SAVE_LIMIT = 200_000;
@@ -47,7 +48,33 @@ export async function allMatches(
   return found;
 }
 
-export function saveText(name: string, text: string): void {
+/** Put clean lines on the clipboard, from `first` on where there are too many; how many. */
+export async function copyLines(log: Log, levels: readonly Level[], first: number | null): Promise<number> {
+  const texts =
+    levels.length > 0
+      ? (await matchesShown(log, levels, null)).map((match) => match.text)
+      : await linesFrom(
+          (from, limit) => log.page(from, limit),
+          log.book.last <= COPY_LIMIT ? 1 : (first ?? 1),
+          log.book.last,
+        );
+  if (!(await copyText(texts.map(clean).join('\n')))) throw new Error('The clipboard took nothing.');
+  return texts.length;
+}
+
+/** Keep what a search or the levels leave as a file. */
+export async function saveMatches(log: Log, levels: readonly Level[], query: Query | null): Promise<void> {
+  const matches = await matchesShown(log, levels, query);
+  saveText(`execution-${log.id}-part.log`, matches.map((match) => `${match.text}\n`).join(''));
+}
+
+async function matchesShown(log: Log, levels: readonly Level[], query: Query | null): Promise<Match[]> {
+  const wanted = query ?? { text: levelExpression(levels), regex: true, ignoreCase: false };
+  const matches = await allMatches((...asked) => log.search(...asked), wanted);
+  return levels.length > 0 ? matches.filter((match) => levels.includes(levelOf(match.text))) : matches;
+}
+
+function saveText(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
   const link = document.createElement('a');
   link.href = url;

@@ -2,10 +2,11 @@
 
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { Button, Table, type TableProps } from 'antd';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import { ProblemNotice } from '@/parts/ProblemNotice';
+import { useRowKeys } from '@/parts/table/rowKeys';
 import '@/parts/parts.css';
 import './table.css';
 
@@ -26,9 +27,11 @@ export function DataTable<Row extends object>({ list, empty, label, ...table }: 
   const { t } = useTranslation('common');
   const [density] = usePreference('density');
   const rows = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const box = useRef<HTMLElement>(null);
+  useRowKeys(box);
   if (list.isError && !list.data) return <ProblemNotice error={list.error} retry={() => list.refetch()} />;
   return (
-    <section className="data-table" aria-label={label} aria-busy={list.isPending}>
+    <section ref={box} className="data-table" aria-label={label} aria-busy={list.isPending}>
       <Table<Row>
         size={density}
         scroll={{ x: 'max-content' }}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressOf, viewsOf, withView, without } from '@/parts/views/views';
+import { addressOf, viewsOf, without, withView } from '@/parts/views/views';
 
 const FAILED = { page: '/executions', name: 'Failed today', search: 'status=failed&since=24h' };
 

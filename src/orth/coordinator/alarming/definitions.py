@@ -143,7 +143,8 @@ def checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
 def shown(kind: str, definition: dict[str, Any]) -> dict[str, Any]:
     """A definition without what is secret in it."""
     return {
-        name: _masked(name, value) if name in SECRET_FIELDS.get(kind, ()) else value for name, value in definition.items()
+        name: _masked(name, value) if name in SECRET_FIELDS.get(kind, ()) else value
+        for name, value in definition.items()
     }
 
 

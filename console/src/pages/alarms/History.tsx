@@ -1,0 +1,94 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Select, type TableColumnsType, Tag } from 'antd';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { usePolling } from '@/live/LiveProvider';
+import { JobName } from '@/pages/alarms/Firing';
+import { type Alarm, type AlarmState, historyQuery, MESSAGE_STATES, type MessageState } from '@/pages/alarms/queries';
+import { EmptyState } from '@/parts/EmptyState';
+import { DataTable } from '@/parts/table/DataTable';
+import { Ago } from '@/parts/time/Ago';
+import { Instant } from '@/parts/time/Instant';
+import { useUrlFilters } from '@/parts/useUrlFilters';
+
+const COLOURS: Record<AlarmState, string> = {
+  noted: 'default',
+  locked: 'default',
+  waiting: 'blue',
+  sending: 'blue',
+  told: 'green',
+  failed: 'red',
+};
+
+const FILTERS = ['state'] as const;
+
+/** Every message by every channel, newest first: what was told, what waits, and what could not be told. */
+export function History() {
+  const { t } = useTranslation('alarms');
+  const [filters, change] = useUrlFilters(FILTERS);
+  const state = MESSAGE_STATES.find((one) => one === filters.state);
+  const list = useInfiniteQuery({ ...historyQuery(state), refetchInterval: usePolling(10_000) });
+  const columns: TableColumnsType<Alarm> = [
+    {
+      title: t('history.state'),
+      key: 'state',
+      render: (_, one) => <Tag color={COLOURS[one.state]}>{t(`state.${one.state}`)}</Tag>,
+    },
+    { title: t('history.at'), key: 'at', className: 'nowrap', render: (_, one) => <Instant at={one.created_at} /> },
+    { title: t('history.kind'), key: 'kind', render: (_, one) => t(`kind.${one.kind}`) },
+    {
+      title: t('job'),
+      key: 'job',
+      render: (_, one) => (
+        <>
+          <JobName id={one.job_id} name={one.job_desc} />
+          <div className="cell-sub">
+            <Link to={`/executions/${one.execution_id}`} className="quiet">
+              #{one.execution_id}
+            </Link>
+          </div>
+        </>
+      ),
+    },
+    { title: t('history.channel'), key: 'channel', dataIndex: 'channel' },
+    { title: t('history.attempts'), key: 'attempts', align: 'right', dataIndex: 'attempts' },
+    { title: t('history.outcome'), key: 'outcome', render: (_, one) => <Outcome alarm={one} /> },
+  ];
+  const options = MESSAGE_STATES.map((one: MessageState) => ({ value: one, label: t(`state.${one}`) }));
+  return (
+    <>
+      <div className="part-bar">
+        <Select
+          className="alarm-choice"
+          allowClear
+          placeholder={t('history.anyState')}
+          aria-label={t('history.anyState')}
+          value={state ?? null}
+          onChange={(chosen) => change({ state: chosen ?? undefined })}
+          options={options}
+        />
+      </div>
+      <DataTable<Alarm>
+        label={t('tabs.history')}
+        list={list}
+        columns={columns}
+        rowKey="id"
+        empty={<EmptyState title={t('history.empty')}>{t('history.emptyHint')}</EmptyState>}
+      />
+    </>
+  );
+}
+
+function Outcome({ alarm }: { alarm: Alarm }) {
+  const { t } = useTranslation('alarms');
+  return (
+    <>
+      {alarm.error && <div className="alarm-error">{alarm.error}</div>}
+      {alarm.next_attempt && (
+        <span className="muted">
+          {t('history.next')} <Ago at={alarm.next_attempt} />
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,66 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Button } from 'antd';
+import { useTranslation } from 'react-i18next';
+import { killOne, retryOne } from '@/api/executions';
+import { useMay } from '@/api/session';
+import type { Execution } from '@/api/types';
+import { ConfirmAction } from '@/parts/ConfirmAction';
+import { TERMINAL } from '@/status/statuses';
+
+interface Props {
+  selected: Execution[];
+  clear: () => void;
+}
+
+/** What can be done to the executions that were selected: those that have ended are run again, the open ones ended. */
+export function SelectedActions({ selected, clear }: Props) {
+  const { t } = useTranslation('executions');
+  const may = useMay();
+  const queries = useQueryClient();
+  if (selected.length === 0) return null;
+  const own = selected.filter((one) => may('operate', one.job_group));
+  const ended = own.filter((one) => TERMINAL[one.status]);
+  const open = own.filter((one) => !TERMINAL[one.status]);
+
+  async function each(executions: Execution[], act: (id: number) => Promise<unknown>): Promise<string> {
+    try {
+      for (const one of executions) await act(one.id);
+    } finally {
+      await queries.invalidateQueries({ queryKey: ['executions'] });
+    }
+    clear();
+    return t('bulk.done', { count: executions.length });
+  }
+
+  return (
+    <div className="selected-actions" role="toolbar" aria-label={t('selected.label')}>
+      <strong aria-live="polite">{t('selected.count', { count: selected.length })}</strong>
+      {ended.length > 0 && (
+        <ConfirmAction
+          label={t('retry.label')}
+          title={t('retry.label')}
+          confirm={t('retry.label')}
+          button={{ size: 'small' }}
+          act={() => each(ended, retryOne)}
+        >
+          <p>{t('selected.retry', { count: ended.length })}</p>
+        </ConfirmAction>
+      )}
+      {open.length > 0 && (
+        <ConfirmAction
+          label={t('kill.label')}
+          title={t('kill.label')}
+          confirm={t('kill.label')}
+          danger
+          button={{ size: 'small' }}
+          act={() => each(open, killOne)}
+        >
+          <p>{t('bulk.wouldKill', { count: open.length })}</p>
+        </ConfirmAction>
+      )}
+      <Button size="small" type="link" onClick={clear}>
+        {t('selected.clear')}
+      </Button>
+    </div>
+  );
+}

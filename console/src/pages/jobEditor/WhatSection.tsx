@@ -1,0 +1,154 @@
+import { useQuery } from '@tanstack/react-query';
+import { AutoComplete, Checkbox, Form, Input, Select } from 'antd';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { useGroups } from '@/api/groups';
+import { handlersQuery } from '@/api/jobs';
+import { useMay } from '@/api/session';
+import type { Handler } from '@/api/types';
+import { CODE, CODE_NAMES } from '@/pages/jobEditor/choices';
+import type { Draft } from '@/parts/job/draft';
+import { ParameterField } from '@/parts/job/ParameterField';
+import { Panel } from '@/parts/Page';
+
+interface Props {
+  id: number | undefined;
+  anyHandler: boolean;
+  setAnyHandler: (any: boolean) => void;
+}
+
+/** What runs, and with what. */
+export function WhatSection({ id, anyHandler, setAnyHandler }: Props) {
+  const { t } = useTranslation('jobEditor');
+  const may = useMay();
+  const groups = useGroups();
+  const form = Form.useFormInstance<Draft>();
+  const group = Form.useWatch('job_group', form);
+  const kind = Form.useWatch('glue_type', form) ?? 'BEAN';
+  const handlers = useQuery({ ...handlersQuery(group ?? 0), enabled: !!group }).data?.items ?? [];
+  const editable = groups.all.filter((one) => may('edit', one.id));
+  return (
+    <Panel title={t('sections.what')}>
+      <Form.Item name="job_desc" label={t('fields.job_desc')} rules={[{ required: true, message: t('required') }]}>
+        <Input maxLength={255} autoFocus={id === undefined} />
+      </Form.Item>
+      <div className="form-pair">
+        <Form.Item name="job_group" label={t('fields.job_group')} rules={[{ required: true, message: t('required') }]}>
+          <Select
+            showSearch={{ optionFilterProp: 'label' }}
+            options={editable.map((one) => ({ value: one.id, label: one.title || one.app_name }))}
+          />
+        </Form.Item>
+        <Form.Item name="author" label={t('fields.author')}>
+          <Input maxLength={64} />
+        </Form.Item>
+      </div>
+      <KindField id={id} group={group} />
+      {kind === 'BEAN' && <HandlerField handlers={handlers} anyHandler={anyHandler} setAnyHandler={setAnyHandler} />}
+      {kind !== 'BEAN' && id !== undefined && (
+        <p>
+          <Link to={`/scripts/${id}`}>{t('code.elsewhere')}</Link>
+        </p>
+      )}
+      {kind !== 'BEAN' && id === undefined && <CodeFields />}
+      <Parameter handlers={handlers} />
+      <Form.Item name="secrets" label={t('fields.secrets')} extra={t('help.secrets')}>
+        <Select mode="tags" open={false} suffixIcon={null} tokenSeparators={[',', ' ']} />
+      </Form.Item>
+    </Panel>
+  );
+}
+
+/** A handler, or code where group and rights allow it. Of a stored job the kind is changed with its code. */
+function KindField({ id, group }: { id: number | undefined; group: number | undefined }) {
+  const { t } = useTranslation('jobEditor');
+  const may = useMay();
+  const allowed = useGroups().all.find((one) => one.id === group)?.scripts_allowed ?? false;
+  if (id !== undefined || !allowed || !may('script', group)) return null;
+  return (
+    <Form.Item name="glue_type" label={t('fields.glue_type')}>
+      <Select
+        options={[
+          { value: 'BEAN', label: t('code.handler') },
+          ...CODE.map((one) => ({ value: one, label: t('code.kind', { language: CODE_NAMES[one] }) })),
+        ]}
+      />
+    </Form.Item>
+  );
+}
+
+interface HandlerProps {
+  handlers: Handler[];
+  anyHandler: boolean;
+  setAnyHandler: (any: boolean) => void;
+}
+
+function HandlerField({ handlers, anyHandler, setAnyHandler }: HandlerProps) {
+  const { t } = useTranslation('jobEditor');
+  const chosen: string = Form.useWatch('executor_handler') ?? '';
+  const known = handlers.find((one) => one.name === chosen);
+  const unknown = chosen !== '' && !known;
+  return (
+    <>
+      <Form.Item
+        name="executor_handler"
+        label={t('fields.executor_handler')}
+        extra={known?.description || (unknown && t('handler.unknown'))}
+      >
+        <AutoComplete
+          options={handlers.map((one) => ({ value: one.name, description: one.description }))}
+          optionRender={({ value, data }) => (
+            <>
+              <div className="mono">{value}</div>
+              {data.description && <div className="option-help">{data.description}</div>}
+            </>
+          )}
+          showSearch={{
+            filterOption: (typed, option) => option?.value.toLowerCase().includes(typed.toLowerCase()) ?? false,
+          }}
+          placeholder={handlers.length > 0 ? t('handler.choose') : t('handler.nobody')}
+        />
+      </Form.Item>
+      {(unknown || anyHandler) && (
+        <Form.Item>
+          <Checkbox checked={anyHandler} onChange={(event) => setAnyHandler(event.target.checked)}>
+            {t('handler.any')}
+          </Checkbox>
+        </Form.Item>
+      )}
+    </>
+  );
+}
+
+function CodeFields() {
+  const { t } = useTranslation('jobEditor');
+  return (
+    <>
+      <Form.Item
+        name="glue_source"
+        label={t('fields.glue_source')}
+        rules={[{ required: true, message: t('required') }]}
+      >
+        <Input.TextArea className="mono" autoSize={{ minRows: 6, maxRows: 24 }} spellCheck={false} />
+      </Form.Item>
+      <Form.Item
+        name="glue_remark"
+        label={t('fields.glue_remark')}
+        rules={[{ required: true, message: t('required') }]}
+      >
+        <Input maxLength={100} placeholder={t('code.remark')} />
+      </Form.Item>
+    </>
+  );
+}
+
+function Parameter({ handlers }: { handlers: Handler[] }) {
+  const { t } = useTranslation('jobEditor');
+  const chosen = Form.useWatch('executor_handler');
+  const schema = handlers.find((one) => one.name === chosen)?.params_schema;
+  return (
+    <Form.Item name="executor_param" label={t('fields.executor_param')}>
+      <ParameterField schema={schema} />
+    </Form.Item>
+  );
+}

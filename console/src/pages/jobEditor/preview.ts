@@ -1,0 +1,55 @@
+// What a schedule would do, asked of the server while somebody types.
+
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Form, type FormInstance } from 'antd';
+import { useEffect, useState } from 'react';
+import { api, got } from '@/api/client';
+import { Problem } from '@/api/problem';
+import type { SchedulePreview } from '@/api/types';
+import type { Draft } from '@/parts/job/draft';
+
+const TYPING = 250;
+
+export interface Preview {
+  shown: SchedulePreview | undefined;
+  problem: Problem | null;
+}
+
+export function usePreview(form: FormInstance<Draft>): Preview {
+  const watched = {
+    schedule_type: Form.useWatch('schedule_type', form) ?? 'NONE',
+    schedule_conf: Form.useWatch('schedule_conf', form) ?? '',
+    timezone: Form.useWatch('timezone', form) ?? null,
+    dst_policy: Form.useWatch('dst_policy', form) ?? 'auto',
+    calendar_id: Form.useWatch('calendar_id', form) ?? null,
+  };
+  const asked = useSettled(JSON.stringify(watched));
+  const wanted = watched.schedule_type !== 'NONE' && watched.schedule_conf.trim() !== '';
+  const query = useQuery({
+    queryKey: ['jobs', 'preview', asked],
+    queryFn: () => got(api.POST('/api/v1/schedules/preview', { body: JSON.parse(asked) })),
+    enabled: wanted,
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  if (!wanted) return { shown: undefined, problem: null };
+  const problem = query.error instanceof Problem ? query.error : null;
+  return { shown: problem ? undefined : query.data, problem };
+}
+
+/** A value, once it has not changed for a moment. */
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), TYPING);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
+/** The text with carets below the place of the trouble, where the server says where it is. */
+export function pointerOf(problem: Problem): string | null {
+  const place = problem.errors.find(({ text }) => text);
+  if (!place?.text || place.position == null) return null;
+  return `${place.text}\n${' '.repeat(place.position)}${'^'.repeat(Math.max(1, place.length ?? 1))}`;
+}

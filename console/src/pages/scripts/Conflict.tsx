@@ -1,0 +1,76 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { App, Button, Modal } from 'antd';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Tagged } from '@/api/tagged';
+import { type Script, saveScript } from '@/pages/scripts/queries';
+import { CodeDiff } from '@/parts/code/LazyCode';
+import type { CodeKind } from '@/parts/code/languages';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+
+export interface Refused {
+  theirs: Tagged<Script>;
+  /** What one wanted to say of one's own. */
+  remark: string;
+}
+
+interface Props {
+  refused: Refused;
+  script: Script;
+  mine: string;
+  close: () => void;
+  forget: () => void;
+}
+
+/** Somebody else saved first: both texts side by side, and a decision. Nothing is lost before it is made. */
+export function Conflict({ refused: { theirs, remark }, script, mine, close, forget }: Props) {
+  const { t } = useTranslation('scripts');
+  const { message } = App.useApp();
+  const queries = useQueryClient();
+  const [error, setError] = useState<unknown>(null);
+
+  async function takeMine() {
+    try {
+      await saveScript(script.job_id, theirs.etag, mine, remark);
+    } catch (reason) {
+      setError(reason);
+      return;
+    }
+    message.success(t('save.done'));
+    await takeTheirs();
+  }
+
+  async function takeTheirs() {
+    await queries.invalidateQueries({ queryKey: ['scripts'] });
+    forget();
+    close();
+  }
+
+  return (
+    <Modal
+      open
+      width={1100}
+      title={t('conflict.title', { author: theirs.value.author })}
+      onCancel={close}
+      footer={[
+        <Button key="later" onClick={close}>
+          {t('conflict.later')}
+        </Button>,
+        <Button key="theirs" onClick={() => void takeTheirs()}>
+          {t('conflict.theirs')}
+        </Button>,
+        <Button key="mine" type="primary" danger onClick={() => void takeMine()}>
+          {t('conflict.mine')}
+        </Button>,
+      ]}
+    >
+      <p>{t('conflict.text')}</p>
+      <CodeDiff
+        kind={theirs.value.glue_type as CodeKind}
+        before={{ name: t('conflict.saved'), text: theirs.value.glue_source }}
+        after={{ name: t('conflict.own'), text: mine }}
+      />
+      {error !== null && <ProblemNotice error={error} />}
+    </Modal>
+  );
+}

@@ -1,0 +1,172 @@
+import { useQuery } from '@tanstack/react-query';
+import { Alert, Skeleton, Tabs, Tag } from 'antd';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link, useParams } from 'react-router';
+import { useGroups } from '@/api/groups';
+import { useMay } from '@/api/session';
+import type { Tagged } from '@/api/tagged';
+import { Conflict, type Refused } from '@/pages/scripts/Conflict';
+import { type Script as ScriptShown, scriptQuery } from '@/pages/scripts/queries';
+import { SaveScript } from '@/pages/scripts/SaveScript';
+import { TestRun } from '@/pages/scripts/TestRun';
+import { Versions } from '@/pages/scripts/Versions';
+import { CodeEditor } from '@/parts/code/LazyCode';
+import type { CodeKind } from '@/parts/code/languages';
+import { EmptyState } from '@/parts/EmptyState';
+import { Page } from '@/parts/Page';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import { Instant } from '@/parts/time/Instant';
+import './scripts.css';
+
+/** The code of one job: read, write, compare, try. */
+export function Script() {
+  const { t } = useTranslation('scripts');
+  const { job = '' } = useParams();
+  if (/^[1-9]\d{0,9}$/.test(job)) return <Known key={job} id={Number(job)} />;
+  return <EmptyState title={t('missing')} action={<Link to="/scripts">{t('title')}</Link>} />;
+}
+
+function Known({ id }: { id: number }) {
+  const script = useQuery(scriptQuery(id));
+  if (script.isPending) return <Skeleton active />;
+  if (script.isError && !script.data) {
+    return <ProblemNotice error={script.error} retry={() => void script.refetch()} />;
+  }
+  return <Open read={script.data} />;
+}
+
+interface Draft {
+  text: string;
+  /** Of the code it was made from. */
+  etag: string;
+}
+
+function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) {
+  const { t } = useTranslation('scripts');
+  const may = useMay();
+  const [draft, setDraft] = useState<Draft | null>(null);
+  const [refused, setRefused] = useState<Refused | null>(null);
+  const kind = script.glue_type as CodeKind;
+  const source = draft?.text ?? script.glue_source;
+  const unsaved = source !== script.glue_source;
+  const writable = script.scripts_allowed && may('script', script.job_group);
+  const base = draft?.etag ?? etag;
+  useWarning(unsaved);
+
+  return (
+    <Page
+      title={script.job_desc}
+      intro={<About script={script} />}
+      actions={
+        writable && (
+          <SaveScript
+            script={script}
+            source={source}
+            etag={base}
+            unsaved={unsaved}
+            forget={() => setDraft(null)}
+            refuse={setRefused}
+          />
+        )
+      }
+    >
+      {!writable && <WhyNot script={script} />}
+      <div className="script">
+        <section className="panel script-code" aria-label={t('code')}>
+          <CodeEditor
+            kind={kind}
+            label={t('codeOf', { job: script.job_desc })}
+            value={source}
+            onChange={
+              writable ? (text) => setDraft((before) => ({ text, etag: before?.etag ?? etag })) : undefined
+            }
+          />
+        </section>
+        <section className="panel script-side" aria-label={t('side')}>
+          <Tabs
+            items={[
+              {
+                key: 'versions',
+                label: t('versions.title'),
+                children: (
+                  <Versions
+                    script={script}
+                    etag={etag}
+                    draft={unsaved ? source : null}
+                    writable={writable}
+                    forget={() => setDraft(null)}
+                  />
+                ),
+              },
+              ...(writable
+                ? [{ key: 'test', label: t('test.title'), children: <TestRun script={script} source={source} /> }]
+                : []),
+            ]}
+          />
+        </section>
+      </div>
+      {refused && (
+        <Conflict
+          refused={refused}
+          script={script}
+          mine={source}
+          close={() => setRefused(null)}
+          forget={() => setDraft(null)}
+        />
+      )}
+    </Page>
+  );
+}
+
+/** A browser asks before it leaves a page with something unsaved. */
+function useWarning(unsaved: boolean): void {
+  useEffect(() => {
+    if (!unsaved) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    window.addEventListener('beforeunload', ask);
+    return () => window.removeEventListener('beforeunload', ask);
+  }, [unsaved]);
+}
+
+function About({ script }: { script: ScriptShown }) {
+  const { t } = useTranslation('scripts');
+  const groups = useGroups();
+  return (
+    <>
+      <Tag>{t(`kind.${script.glue_type as CodeKind}`)}</Tag>
+      {groups.name(script.job_group)} · {script.glue_remark}
+      {script.author && ` · ${script.author}`}
+      {script.saved_at && (
+        <>
+          {' · '}
+          <Instant at={script.saved_at} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Why the code can only be read: the group does not allow scripts, or the person may not write them. */
+function WhyNot({ script }: { script: ScriptShown }) {
+  const { t } = useTranslation('scripts');
+  const group = useGroups().name(script.job_group);
+  if (!script.scripts_allowed) {
+    return (
+      <Alert
+        className="script-notice"
+        type="warning"
+        showIcon
+        title={t('off.title', { group })}
+        description={
+          <>
+            {t('off.hint')} <code>orth script allow {script.job_group}</code>
+          </>
+        }
+      />
+    );
+  }
+  return (
+    <Alert className="script-notice" type="info" showIcon title={t('readOnly')} description={t('ask', { group })} />
+  );
+}

@@ -1,0 +1,92 @@
+import { useQuery } from '@tanstack/react-query';
+import { Button, Input, Select } from 'antd';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
+import { api, got } from '@/api/client';
+import { useGroups } from '@/api/groups';
+import { executorsQuery } from '@/api/jobs';
+import { usePolling } from '@/live/LiveProvider';
+import { executionQuery } from '@/pages/execution/queries';
+import type { Script } from '@/pages/scripts/queries';
+import { LogViewer } from '@/parts/log/LogViewer';
+import { ProblemNotice } from '@/parts/ProblemNotice';
+import { StatusTag } from '@/status/StatusTag';
+import { TERMINAL } from '@/status/statuses';
+
+/** Run what is in the editor once, beside the job and without saving it, with its log beside the code. */
+export function TestRun({ script, source }: { script: Script; source: string }) {
+  const { t } = useTranslation('scripts');
+  const appName = useGroups().all.find((one) => one.id === script.job_group)?.app_name;
+  const executors = useQuery({ ...executorsQuery(appName ?? ''), enabled: appName !== undefined }).data?.items ?? [];
+  const [address, setAddress] = useState<string | null>(null);
+  const [param, setParam] = useState('');
+  const [running, setRunning] = useState<number | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+
+  async function run() {
+    setBusy(true);
+    setError(null);
+    try {
+      const { execution_ids } = await got(
+        api.POST('/api/v1/scripts/{job_id}/test', {
+          params: { path: { job_id: script.job_id } },
+          body: { source, address, executor_param: param || null },
+        }),
+      );
+      setRunning(execution_ids[0] ?? null);
+    } catch (reason) {
+      setError(reason);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <div className="test-run">
+      <p className="muted">{t('test.text')}</p>
+      <div className="test-choices">
+        <Select
+          allowClear
+          placeholder={t('test.byRouting')}
+          aria-label={t('test.executor')}
+          value={address}
+          onChange={(chosen) => setAddress(chosen ?? null)}
+          options={executors.map((one) => ({ value: one.address, label: one.address.replace(/^https?:\/\//, '') }))}
+        />
+        <Input
+          placeholder={t('test.param')}
+          aria-label={t('test.param')}
+          value={param}
+          onChange={(event) => setParam(event.target.value)}
+        />
+        <Button type="primary" loading={busy} onClick={() => void run()}>
+          {t('test.run')}
+        </Button>
+      </div>
+      {error !== null && <ProblemNotice error={error} />}
+      {running !== null && <Outcome key={running} id={running} />}
+    </div>
+  );
+}
+
+function Outcome({ id }: { id: number }) {
+  const { t } = useTranslation('scripts');
+  const every = usePolling(1_000);
+  const execution = useQuery({
+    ...executionQuery(id),
+    refetchInterval: ({ state }) => (state.data && TERMINAL[state.data.status] ? false : every),
+  }).data;
+  return (
+    <>
+      <p className="test-outcome">
+        {execution && <StatusTag execution={execution} />}
+        <Link to={`/executions/${id}`}>{t('test.execution', { id })}</Link>
+      </p>
+      <div className="test-log">
+        <LogViewer executionId={id} startTime={execution?.start_time ?? null} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+// An editor for code. It is large: take it from LazyCode.
+
+import { Compartment, EditorState } from '@codemirror/state';
+import { EditorView } from '@codemirror/view';
+import { useEffect, useRef } from 'react';
+import { type CodeKind, LANGUAGES_OF_CODE } from '@/parts/code/languages';
+import { reading, writing } from '@/parts/code/setup';
+import './code.css';
+
+interface Props {
+  value: string;
+  kind: CodeKind;
+  label: string;
+  /** Without it the code can only be read. */
+  onChange?: ((value: string) => void) | undefined;
+}
+
+export default function CodeEditor({ value, kind, label, onChange }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(null);
+  const changed = useRef(onChange);
+  changed.current = onChange;
+  const writable = onChange !== undefined;
+  const first = useRef(value);
+
+  useEffect(() => {
+    if (!place.current) return;
+    const language = new Compartment();
+    const made = new EditorView({
+      parent: place.current,
+      state: EditorState.create({
+        doc: first.current,
+        extensions: [
+          ...reading(label),
+          ...(writable ? writing() : [EditorState.readOnly.of(true)]),
+          language.of([]),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) changed.current?.(update.state.doc.toString());
+          }),
+        ],
+      }),
+    });
+    view.current = made;
+    void LANGUAGES_OF_CODE[kind]().then((found) => {
+      if (view.current === made) made.dispatch({ effects: language.reconfigure(found) });
+    });
+    return () => {
+      first.current = made.state.doc.toString();
+      view.current = null;
+      made.destroy();
+    };
+  }, [kind, label, writable]);
+
+  useEffect(() => {
+    const made = view.current;
+    const doc = made?.state.doc;
+    if (made && doc && doc.toString() !== value) made.dispatch({ changes: { from: 0, to: doc.length, insert: value } });
+  }, [value]);
+
+  return <div className="code-editor" ref={place} />;
+}

@@ -1,0 +1,53 @@
+import type { TFunction } from 'i18next';
+import { useCallback } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useGroups } from '@/api/groups';
+import type { Draft, DraftField } from '@/parts/job/draft';
+import { duration } from '@/parts/time/format';
+
+type Texts = TFunction<['jobEditor']>;
+
+const SECONDS: readonly DraftField[] = ['executor_timeout', 'lost_after'];
+
+/** The value of a field as people read it. */
+export function useFieldText(): (field: DraftField, value: unknown) => string {
+  const { t } = useTranslation(['jobEditor']);
+  const groups = useGroups();
+  return useCallback(
+    (field, value) => (field === 'job_group' ? groups.name(Number(value)) : fieldText(t, field, value)),
+    [t, groups],
+  );
+}
+
+function fieldText(t: Texts, field: DraftField, value: unknown): string {
+  if (value === null || value === undefined || value === '') return '–';
+  if (Array.isArray(value)) return value.length === 0 ? '–' : value.join(', ');
+  if (typeof value === 'boolean') return value ? t('yes') : t('no');
+  const name = nameOf(t, field, value as never);
+  if (name !== null) return name;
+  if (SECONDS.includes(field)) return value === 0 ? t('unlimited') : duration(Number(value) * 1000);
+  if (field === 'jitter') return duration(Number(value));
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** Choices have names in every language. */
+function nameOf(t: Texts, field: DraftField, value: never): string | null {
+  switch (field) {
+    case 'schedule_type':
+      return t(`schedule.${value as Draft['schedule_type']}.name`);
+    case 'dst_policy':
+      return t(`dst.${value as Draft['dst_policy']}.name`);
+    case 'misfire_strategy':
+      return t(`misfire.${value as Draft['misfire_strategy']}.name`);
+    case 'executor_route_strategy':
+      return t(`route.${value as Draft['executor_route_strategy']}.name`);
+    case 'executor_block_strategy':
+      return t(`block.${value as Draft['executor_block_strategy']}.name`);
+    case 'child_param':
+      return t(`childParam.${value as Draft['child_param']}.name`);
+    case 'priority':
+      return t(`priority.${value as 0 | 1 | 2 | 3}.name`);
+    default:
+      return null;
+  }
+}

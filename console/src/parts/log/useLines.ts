@@ -1,0 +1,74 @@
+// What keeps a list of lines in its place while the log grows, folds and is jumped through.
+
+import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react';
+import type { ListRange, VirtuosoHandle } from 'react-virtuoso';
+import { grown, type Rows, type Window, windowAround } from '@/parts/log/rows';
+
+/** The part of the log that is laid out; it follows the end, and moves to where one goes. */
+export function useWindow(last: number, size: number, startAt: number | null, following: boolean) {
+  const [window, setWindow] = useState(() => windowAround(startAt ?? last, last, size));
+  const current = nextWindow(window, last, size, following);
+  if (current !== window) setWindow(current);
+  const move = useCallback(
+    (line: number) => setWindow((now) => (line > now.first && line < now.last ? now : windowAround(line, last, size))),
+    [last, size],
+  );
+  return { window: current, move };
+}
+
+function nextWindow(window: Window, last: number, size: number, following: boolean): Window {
+  if (last <= window.last) return window;
+  const full = window.last - window.first + 1 >= size;
+  if (!full) return grown(window, last, size);
+  return following ? windowAround(last, last, size) : window;
+}
+
+/** When lines fold or come above what is in view, what is in view stays where it is. */
+export function useSteadyRows(
+  rows: Rows,
+  range: RefObject<ListRange>,
+  list: RefObject<VirtuosoHandle | null>,
+  following: boolean,
+): void {
+  const before = useRef(rows);
+  useLayoutEffect(() => {
+    const line = before.current.lineAt(range.current.startIndex);
+    before.current = rows;
+    const row = rows.rowOf(line);
+    if (row !== range.current.startIndex && !following) list.current?.scrollToIndex({ index: row, align: 'start' });
+  }, [rows, range, list, following]);
+}
+
+/** Goes to a line once the rows that hold it are there, and to the end as long as that is followed. */
+export function useJumps(rows: Rows, list: RefObject<VirtuosoHandle | null>, following: boolean) {
+  const [wish, setWish] = useState<{ line: number } | null>(null);
+  useLayoutEffect(() => {
+    if (!wish) return;
+    list.current?.scrollToIndex({ index: rows.rowOf(wish.line), align: 'center' });
+    setWish(null);
+  }, [wish, rows, list]);
+  useLayoutEffect(() => {
+    if (following && rows.count > 0) list.current?.scrollToIndex({ index: rows.count - 1, align: 'end' });
+  }, [following, rows, list]);
+  return useCallback((line: number) => setWish({ line }), []);
+}
+
+/** Hears that somebody scrolls up: following never does. */
+export function useScrollWatch(onFollow: (following: boolean) => void) {
+  const stop = useRef<(() => void) | null>(null);
+  return useCallback(
+    (element: HTMLElement | null | globalThis.Window) => {
+      stop.current?.();
+      stop.current = null;
+      if (!(element instanceof HTMLElement)) return;
+      let { scrollTop: top, scrollHeight: height } = element;
+      const onScroll = () => {
+        if (element.scrollTop < top - 2 && element.scrollHeight >= height) onFollow(false);
+        ({ scrollTop: top, scrollHeight: height } = element);
+      };
+      element.addEventListener('scroll', onScroll, { passive: true });
+      stop.current = () => element.removeEventListener('scroll', onScroll);
+    },
+    [onFollow],
+  );
+}

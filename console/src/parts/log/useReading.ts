@@ -1,0 +1,82 @@
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useHref, useLocation, useNavigate } from 'react-router';
+import { usePreference } from '@/app/preferences';
+import type { Log } from '@/parts/log/Log';
+import type { LinesHandle } from '@/parts/log/LogLines';
+import type { Level } from '@/parts/log/lines';
+import { stampFormat } from '@/parts/log/stamps';
+import { useDisplayZone } from '@/parts/time/Instant';
+
+/** Where somebody is in a log: the line they were led to, whether they follow its end, and what they left out. */
+export function useReading(log: Log, lines: RefObject<LinesHandle | null>) {
+  const { target, mark, hrefOf } = useLineLinks();
+  const [marked, setMarked] = useState(target);
+  const [levels, setLevels] = useState<Level[]>([]);
+  const { following, setFollowing, unseen } = useFollowing(log, target === null);
+  const place = useRef(target);
+  const goTo = useCallback(
+    (line: number) => {
+      setFollowing(false);
+      setMarked(line);
+      setLevels([]);
+      place.current = line;
+      lines.current?.goTo(line);
+    },
+    [setFollowing, lines],
+  );
+  const seen = useRef(target);
+  useEffect(() => {
+    if (target !== null && target !== seen.current) goTo(target);
+    seen.current = target;
+  }, [target, goTo]);
+  const point = useCallback(
+    (line: number) => {
+      seen.current = line;
+      place.current = line;
+      setMarked(line);
+      setLevels([]);
+      mark(line);
+    },
+    [mark],
+  );
+  return { marked, levels, setLevels, following, setFollowing, unseen, place, goTo, point, hrefOf };
+}
+
+/** A link to a line is the address of the page and `#L120`. */
+function useLineLinks() {
+  const location = useLocation();
+  const navigate = useNavigate();
+  const here = useHref({ pathname: location.pathname, search: location.search });
+  const found = /^#L([1-9]\d{0,9})$/.exec(location.hash)?.[1];
+  const hrefOf = useCallback((line: number) => `${here}#L${line}`, [here]);
+  const mark = useCallback(
+    (line: number) => void navigate({ search: location.search, hash: `#L${line}` }, { replace: true }),
+    [navigate, location.search],
+  );
+  return { target: found ? Number(found) : null, mark, hrefOf };
+}
+
+/** Whether the end is kept in view, and how much came since it is not. */
+function useFollowing(log: Log, atFirst: boolean) {
+  const [following, setOn] = useState(atFirst);
+  const [seen, setSeen] = useState(0);
+  const setFollowing = useCallback(
+    (on: boolean) => {
+      setSeen(log.book.last);
+      setOn(on);
+    },
+    [log],
+  );
+  const over = log.stream.state.kind === 'over';
+  const unseen = following || over || seen === 0 ? 0 : Math.max(0, log.book.last - seen);
+  return { following, setFollowing, unseen };
+}
+
+/** How the times of lines are shown. */
+export function useStamp(startTime: string | null) {
+  const [stamps] = usePreference('logStamps');
+  const [language] = usePreference('language');
+  const zone = useDisplayZone();
+  const since = startTime === null ? null : Date.parse(startTime);
+  return useMemo(() => stampFormat(stamps, since, language, zone), [stamps, since, language, zone]);
+}

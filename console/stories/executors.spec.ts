@@ -1,0 +1,54 @@
+import { expect, test } from './stage';
+
+test('groups show who is online and which handlers they offer', async ({ signedIn: page }) => {
+  await page.goto('/executors');
+  const groups = page.getByRole('region', { name: 'Groups' });
+  const stories = groups.getByRole('row').filter({ hasText: 'stories' });
+  await expect(stories).toContainText('1/1');
+  await expect(groups.getByRole('row').filter({ hasText: 'nobody' })).toContainText('0/0');
+  await stories.getByRole('button', { name: 'Expand row' }).click();
+  const handlers = page.getByRole('list', { name: 'Handlers of stories' });
+  await expect(handlers).toContainText('linger');
+  await handlers.getByText('Parameters').first().click();
+  await expect(handlers.locator('pre').first()).toBeVisible();
+});
+
+test('an executor is called from the page, and one sees who reaches it', async ({ signedIn: page }) => {
+  await page.goto('/executors');
+  const row = page.getByRole('region', { name: 'Instances' }).getByRole('row').filter({ hasText: 'stories' });
+  await expect(row).toContainText('Healthy');
+  await expect(row).toContainText('from node-1');
+  await row.getByRole('button', { name: 'Ping' }).click();
+  await expect(page.getByText(/It answered node-1 within \d+ ms/)).toBeVisible();
+  await expect(row).toContainText('reached');
+});
+
+test('scripts are switched on for a group, and off again', async ({ signedIn: page }) => {
+  await page.goto('/executors');
+  const scripts = page.getByRole('switch', { name: 'Scripts may be written and run in nobody' });
+  await expect(scripts).not.toBeChecked();
+  await scripts.click();
+  await expect(scripts).toBeChecked();
+  await page.reload();
+  await expect(scripts).toBeChecked();
+  await scripts.click();
+  await expect(scripts).not.toBeChecked();
+});
+
+test('executors of an unknown app are adopted, and one is removed', async ({ signedIn: page, request }) => {
+  const headers = { 'ORTH-ACCESS-TOKEN': process.env.ORTH_STORY_TOKEN ?? '' };
+  const beat = { registryGroup: 'EXECUTOR', registryKey: 'newcomers', registryValue: 'http://127.0.0.1:9' };
+  expect((await request.post('/api/registry', { headers, data: beat })).status()).toBe(200);
+  await page.goto('/executors');
+  const unknown = page.locator('.unclaimed li').filter({ hasText: 'newcomers' });
+  await expect(unknown).toContainText('1 executor, and no group has it');
+  await unknown.getByRole('button', { name: 'Adopt' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Adopt' }).click();
+  await expect(unknown).toHaveCount(0);
+  const groups = page.getByRole('region', { name: 'Groups' });
+  await expect(groups.getByRole('row').filter({ hasText: 'newcomers' })).toContainText('1/1');
+  const row = page.getByRole('region', { name: 'Instances' }).getByRole('row').filter({ hasText: 'newcomers' });
+  await row.getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await expect(row).toHaveCount(0);
+});

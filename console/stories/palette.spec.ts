@@ -1,0 +1,101 @@
+import { browserOptions, expect, test } from './stage';
+
+test('a job is found by a few letters, run and followed, by keyboard alone', async ({ signedIn: page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog', { name: 'Search or do' });
+  await expect(palette.getByRole('combobox')).toBeFocused();
+  await page.keyboard.type('run grcus');
+  const option = palette.getByRole('option', { name: /^Run Greet the customers/ });
+  await expect(option).toBeVisible();
+  while ((await option.getAttribute('aria-selected')) !== 'true') await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await expect(palette).toContainText('It runs once, now');
+  await expect(palette.getByRole('button', { name: 'Run', exact: true })).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/\/executions\/\d+$/);
+  await expect(page.getByRole('heading', { level: 1, name: 'Greet the customers' })).toBeVisible();
+});
+
+test('pages, executions by number, language and theme', async ({ signedIn: page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await page.keyboard.press('/');
+  const field = page.getByRole('combobox', { name: 'Search or do' });
+  await field.fill('timel');
+  await page.getByRole('option', { name: 'Timeline' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Timeline' })).toBeVisible();
+  await page.getByRole('button', { name: /Search or do…/ }).click();
+  await field.fill('#1');
+  await expect(page.getByRole('option', { name: 'Execution 1', exact: true })).toHaveAttribute('aria-selected', 'true');
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/\/executions\/1$/);
+  await page.keyboard.press('Control+k');
+  await field.fill('theme dark');
+  await page.getByRole('option', { name: 'Theme: Dark' }).click();
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
+  await page.keyboard.press('Control+k');
+  await field.fill('franc');
+  await page.getByRole('option', { name: 'Language: Français' }).click();
+  await expect(page.locator('html')).toHaveAttribute('lang', 'fr');
+});
+
+test('the sheet of keys, and lists by keyboard', async ({ signedIn: page }) => {
+  await page.goto('/executions?status=success');
+  const tag = page.getByRole('button', { name: 'Success 200/200' }).first();
+  await expect(tag).toBeVisible();
+  await page.keyboard.press('?');
+  const sheet = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await expect(sheet).toContainText('Next row');
+  await page.keyboard.press('Escape');
+  await expect(sheet).toBeHidden();
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  const second = page.locator('tr[data-row-key]').nth(1);
+  await expect(second).toBeFocused();
+  const key = await second.getAttribute('data-row-key');
+  await page.keyboard.press('x');
+  await expect(second.getByRole('checkbox')).toBeChecked();
+  await page.keyboard.press('k');
+  await page.keyboard.press('j');
+  await page.keyboard.press('o');
+  await expect(page).toHaveURL(new RegExp(`/executions/${key}$`));
+});
+
+test('a view is kept under a name and found again', async ({ signedIn: page }) => {
+  await page.goto('/executions?status=timeout');
+  await page.getByRole('button', { name: 'Views' }).click();
+  await page.getByLabel('Name of this view').fill('Too slow');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('link', { name: 'Too slow' })).toBeVisible();
+  await page.goto('/');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Search or do' }).fill('too slow');
+  await page.getByRole('option', { name: /Too slow/ }).first().click();
+  await expect(page).toHaveURL(/\/executions\?status=timeout$/);
+  await page.getByRole('button', { name: 'Too slow' }).click();
+  await page.getByRole('button', { name: 'Remove the view Too slow' }).click();
+  await expect(page.getByText('No views yet')).toBeVisible();
+});
+
+test('actions are not offered to those who may not do them', async ({ signedIn: page, browser }) => {
+  await page.goto('/');
+  const password = await page.evaluate(async () => {
+    const mine = await (await fetch('/api/v1/auth/session')).json();
+    const headers = { 'X-CSRF-Token': mine.csrf_token, 'Content-Type': 'application/json' };
+    const body = JSON.stringify({ username: 'looks-only', role: 'viewer' });
+    return (await (await fetch('/api/v1/users', { method: 'POST', headers, body })).json()).password as string;
+  });
+  const context = await browser.newContext({ ...browserOptions });
+  const theirs = await context.newPage();
+  await theirs.goto('/login');
+  await theirs.getByLabel('User name').fill('looks-only');
+  await theirs.getByLabel('Password').fill(password);
+  await theirs.getByRole('button', { name: 'Sign in' }).click();
+  await expect(theirs.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible();
+  await theirs.keyboard.press('Control+k');
+  await theirs.getByRole('combobox', { name: 'Search or do' }).fill('greet');
+  await expect(theirs.getByRole('option', { name: /Greet the customers/ })).toHaveCount(1);
+  await context.close();
+});

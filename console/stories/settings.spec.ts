@@ -1,0 +1,42 @@
+import { expect, password, test } from './stage';
+
+test('what this browser shows can be chosen, and the start page is gone to', async ({ signedIn: page }) => {
+  await page.goto('/settings');
+  await page.getByText('Compact').click();
+  await page.getByRole('combobox', { name: 'Start page' }).click();
+  await page.getByTitle('Executions', { exact: true }).click();
+  await page.goto('/');
+  await expect(page).toHaveURL(/\/executions$/);
+  await page.getByRole('link', { name: 'Dashboard', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible();
+});
+
+test('what the coordinator runs with is shown with where it was said, and no secret', async ({ signedIn: page }) => {
+  await page.goto('/settings');
+  await page.getByRole('textbox', { name: 'Search settings' }).fill('admin_password');
+  const row = page.getByRole('row', { name: /security\.admin_password/ });
+  await expect(row).toContainText('ORTH_SECURITY__ADMIN_PASSWORD');
+  await expect(row).not.toContainText(password);
+  await expect(page.getByRole('row', { name: /retention\.executions/ }).first()).toContainText('30d');
+});
+
+test('a wrong old password changes nothing, and other sessions can be ended', async ({ signedIn: page, request }) => {
+  await request.post('/api/v1/auth/login', { data: { username: 'admin', password } });
+  await page.goto('/');
+  await page.getByRole('button', { name: 'Signed in as admin' }).click();
+  await page.getByText('Own account').click();
+  await expect(page).toHaveURL(/\/account$/);
+  await page.getByLabel('New password', { exact: true }).fill('another password');
+  await page.getByLabel('New password again').fill('another passwort');
+  await page.getByRole('button', { name: 'Change password' }).click();
+  await expect(page.getByText('It is not the same.')).toBeVisible();
+  const sessions = page.locator('.panel', { hasText: 'Where you are signed in' });
+  await expect(sessions.getByText('this one')).toBeVisible();
+  const before = await sessions.getByRole('listitem').count();
+  expect(before).toBeGreaterThan(1);
+  await sessions.getByRole('button', { name: 'End', exact: true }).first().click();
+  await page.getByRole('dialog').getByRole('button', { name: 'End', exact: true }).click();
+  await expect(sessions.getByRole('listitem')).toHaveCount(before - 1);
+});
