@@ -2,9 +2,33 @@
 
 import { AxeBuilder } from '@axe-core/playwright';
 import { PREFIX, proxyUnderPrefix } from './prefix_proxy';
-import { expect, signIn, test, url } from './stage';
+import { expect, jobs, signIn, test, url } from './stage';
 
-const PAGES = ['/', '/executors', '/lifecycle', '/cluster', '/executions'];
+const PAGES = [
+  '/',
+  '/jobs',
+  '/jobs/new',
+  `/jobs/${jobs['Greet the customers']}`,
+  `/jobs/${jobs['Nightly report']}/edit`,
+  '/executors',
+  '/lifecycle',
+  '/cluster',
+  '/executions',
+  '/timeline',
+  '/timeline?view=table',
+  '/executions/1',
+  '/executions/1/log',
+  '/alarms',
+  '/alarms/history',
+  '/alarms/channels',
+  '/scripts',
+  `/scripts/${jobs['Clean the archive']}`,
+  '/admin/users',
+  '/admin/tokens',
+  '/admin/audit',
+  '/settings',
+  '/account',
+];
 
 for (const theme of ['light', 'dark']) {
   for (const path of PAGES) {

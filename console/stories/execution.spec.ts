@@ -3,16 +3,22 @@
 import type { APIRequestContext, Page } from '@playwright/test';
 import { expect, jobs, test } from './stage';
 
-/** Run a job through the API, as the person who is signed in; the id of the execution. */
-async function run(page: Page, job: string, param?: object): Promise<number> {
-  const session = await (await page.request.get('/api/v1/auth/session')).json();
-  const answer = await page.request.post(`/api/v1/jobs/${jobs[job]}/trigger`, {
-    headers: { 'X-CSRF-Token': session.csrf_token },
-    data: param ? { executor_param: JSON.stringify(param) } : {},
-  });
+/** Ask the API for something, as the person who is signed in. */
+async function ask(page: Page, path: string) {
+  const { csrf_token } = await (await page.request.get('/api/v1/auth/session')).json();
+  const answer = await page.request.post(path, { headers: { 'X-CSRF-Token': csrf_token }, data: {} });
   expect(answer.status()).toBe(202);
-  return (await answer.json()).execution_ids[0];
+  return answer.json();
 }
+
+/** Run a job; the id of the execution. */
+async function run(page: Page, job: string): Promise<number> {
+  return (await ask(page, `/api/v1/jobs/${jobs[job]}/trigger`)).execution_ids[0];
+}
+
+test.afterEach(async ({ signedIn: page }) => {
+  await ask(page, `/api/v1/executions/bulk/kill?job_id=${jobs['Talk to the suppliers']}`);
+});
 
 async function ended(request: APIRequestContext, id: number, within = 60_000): Promise<void> {
   await expect
@@ -50,7 +56,11 @@ test('reading holds still what comes, and the end is a key away', async ({ signe
   await page.setViewportSize({ width: 1440, height: 560 });
   await page.goto(`/executions/${id}/log`);
   await expect(page.getByRole('button', { name: 'Follow' })).toHaveAttribute('aria-pressed', 'true');
-  await expect(log(page).getByText(/said 30 at/)).toBeVisible({ timeout: 20_000 });
+  await expect(
+    log(page)
+      .getByText(/said ([3-9]\d|\d{3}) at/)
+      .first(),
+  ).toBeVisible({ timeout: 20_000 });
   await log(page).focus();
   await page.keyboard.press('Home');
   await expect(page.getByRole('button', { name: 'Follow' })).toHaveAttribute('aria-pressed', 'false');
@@ -85,7 +95,7 @@ test('a log of a million lines opens at once at either end, and is searched', as
   ).toBeVisible();
 
   await page.getByRole('button', { name: 'To the first error' }).click();
-  await expect(log(page).getByText('has no row in its middle')).toBeVisible({ timeout: 15_000 });
+  await expect(log(page).getByText('has no row in its middle')).toBeVisible({ timeout: 30_000 });
 
   await page.getByRole('textbox', { name: 'Search the whole log' }).fill('NEEDLE in');
   await page.keyboard.press('Enter');
@@ -138,9 +148,9 @@ test('colours, markup and a line of ten megabytes harm nobody', async ({ signedI
   const fold = log(page).getByRole('button', { name: /lines of this traceback/ });
   await expect(fold).toHaveAttribute('aria-expanded', 'false');
   await expect(log(page).getByText('ValueError: too deep')).toBeVisible();
-  await expect(log(page).getByText('raise ValueError')).toBeHidden();
+  await expect(log(page).getByText('_deeper(5)')).toBeHidden();
   await fold.click();
-  await expect(log(page).getByText('raise ValueError')).toBeVisible();
+  await expect(log(page).getByText('_deeper(5)')).toBeVisible();
 });
 
 test('what failed is found, read and retried by keyboard only', async ({ signedIn: page }) => {

@@ -1,4 +1,4 @@
-import { expect, test } from './stage';
+import { browserOptions, expect, signIn, test } from './stage';
 
 test('groups show who is online and which handlers they offer', async ({ signedIn: page }) => {
   await page.goto('/executors');
@@ -51,4 +51,33 @@ test('executors of an unknown app are adopted, and one is removed', async ({ sig
   await row.getByRole('button', { name: 'Remove' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await expect(row).toHaveCount(0);
+});
+
+test('who has a role in one group only is offered its executors, and neither cluster nor life cycles', async ({
+  browser,
+  request,
+  session,
+}) => {
+  const Cookie = session.cookies.map((one) => `${one.name}=${one.value}`).join('; ');
+  const mine = await (await request.get('/api/v1/auth/session', { headers: { Cookie } })).json();
+  const headers = { Cookie, 'X-CSRF-Token': mine.csrf_token as string };
+  const groups = await (await request.get('/api/v1/groups', { headers })).json();
+  const group = groups.items.find((one: { app_name: string }) => one.app_name === 'stories');
+  const person = { username: 'onlooker', password: 'only-looks-at-stories' };
+  const grants = [{ group_id: group.id, role: 'viewer' }];
+  expect((await request.post('/api/v1/users', { headers, data: { ...person, grants } })).status()).toBe(201);
+
+  const context = await browser.newContext({ ...browserOptions });
+  const page = await context.newPage();
+  await signIn(page, '', person);
+  await expect(page.getByRole('link', { name: 'Executors', exact: true })).toBeVisible();
+  for (const name of ['Cluster', 'Lifecycle']) await expect(page.getByRole('link', { name })).toHaveCount(0);
+  await page.goto('/executors');
+  const instances = page.getByRole('region', { name: 'Instances' });
+  await expect(instances.getByRole('row').filter({ hasText: 'stories' })).toContainText('Healthy');
+  for (const name of ['Ping', 'Remove']) await expect(page.getByRole('button', { name })).toHaveCount(0);
+  await expect(page.getByRole('switch')).toHaveCount(0);
+  await page.goto('/cluster');
+  await expect(page.getByRole('alert').first()).toContainText("needs the permission 'view'");
+  await context.close();
 });

@@ -70,9 +70,13 @@ test('a view is kept under a name and found again', async ({ signedIn: page }) =
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByRole('link', { name: 'Too slow' })).toBeVisible();
   await page.goto('/');
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Search or do' }).fill('too slow');
-  await page.getByRole('option', { name: /Too slow/ }).first().click();
+  await page
+    .getByRole('option', { name: /Too slow/ })
+    .first()
+    .click();
   await expect(page).toHaveURL(/\/executions\?status=timeout$/);
   await page.getByRole('button', { name: 'Too slow' }).click();
   await page.getByRole('button', { name: 'Remove the view Too slow' }).click();

@@ -22,7 +22,7 @@ test('what the coordinator runs with is shown with where it was said, and no sec
   await expect(page.getByRole('row', { name: /retention\.executions/ }).first()).toContainText('30d');
 });
 
-test('a wrong old password changes nothing, and other sessions can be ended', async ({ signedIn: page, request }) => {
+test('a new password is asked for twice, and other sessions can be ended', async ({ signedIn: page, request }) => {
   await request.post('/api/v1/auth/login', { data: { username: 'admin', password } });
   await page.goto('/');
   await page.getByRole('button', { name: 'Signed in as admin' }).click();

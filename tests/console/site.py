@@ -6,6 +6,8 @@ from typing import Any
 from tests.walk.processes import Site, eventually
 
 JOBS = Path(__file__).parent / "story_jobs.py"
+ALARMS = {"ORTH_ALARMS__ALLOW_LOCAL": "true", "ORTH_ALARMS__QUIET": "200ms"}
+"""What the coordinator of the stories is started with, so that alarms go out soon, and to this machine."""
 SCRIPTS = {"ORTH_EXECUTOR__SCRIPTS": "shell"}
 """What the executor of the stories is started with, so that it runs code of jobs."""
 
@@ -31,6 +33,8 @@ def furnish(site: Site) -> dict[str, int]:
     api = site.api()
     group = api.call("POST", "/api/v1/groups", {"app_name": "stories", "title": "Stories", "scripts_allowed": True})
     empty = api.call("POST", "/api/v1/groups", {"app_name": "nobody", "title": "Nobody there"})
+    closed = {"url": "http://127.0.0.1:9/nobody-listens", "preset": "slack"}
+    api.call("POST", "/api/v1/alarms/channels", {"name": "On call", "kind": "webhook", "definition": closed})
     ids = {
         name: int(api.call("POST", "/api/v1/jobs", {"job_group": group["id"], "job_desc": name, **fields})["id"])
         for name, fields in _JOBS.items()

@@ -3,8 +3,9 @@
 import logging
 import time
 from pathlib import Path
+from typing import Annotated
 
-from orth import Executor, JobContext
+from orth import Executor, JobContext, Param
 
 app = Executor("stories")
 
@@ -14,6 +15,18 @@ def greet(ctx: JobContext) -> str:
     """Succeed at once."""
     ctx.log("{}", "hello")
     return "greeted"
+
+
+@app.job("collect")
+def collect(
+    ctx: JobContext,
+    supplier: Annotated[str, Param(help="Whose prices.")],
+    pages: Annotated[int, Param(help="How many pages to read.", ge=1, le=100)] = 10,
+    full: bool = False,
+) -> str:
+    """Collect the prices of one supplier."""
+    ctx.log("{}", f"{pages} pages of {supplier}, {'all' if full else 'new'} prices")
+    return f"{pages} pages of {supplier}"
 
 
 @app.job("stumble")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orth.coordinator.http.console_files import built_console
-from tests.console.site import JOBS, SCRIPTS, furnish
+from tests.console.site import ALARMS, JOBS, SCRIPTS, furnish
 from tests.servers.binaries import find_program
 from tests.walk.processes import PASSWORD, TOKEN, Site
 
@@ -28,7 +28,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     assert (built_console() / "index.html").exists(), "The console is not built: run `make console`."
     folder = tmp_path_factory.mktemp("stories")
     with Site(folder) as site:
-        site.coordinator()
+        site.coordinator(**ALARMS)
         site.executor(JOBS, **SCRIPTS)
         ids = furnish(site)
         yield {

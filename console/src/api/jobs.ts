@@ -50,7 +50,7 @@ export function changeJob(id: number, tag: string, changes: Partial<JobBody>, an
       params: {
         path: { job_id: id },
         query: { allow_unknown_handler: anyHandler },
-        header: { 'If-Match': tag },
+        header: { 'if-match': tag },
       },
       body: changes,
     }),

@@ -10,15 +10,15 @@ import type dashboard from './locales/en/dashboard.json';
 import type execution from './locales/en/execution.json';
 import type executions from './locales/en/executions.json';
 import type executors from './locales/en/executors.json';
-import type lifecycle from './locales/en/lifecycle.json';
 import type jobEditor from './locales/en/jobEditor.json';
 import type jobs from './locales/en/jobs.json';
+import type lifecycle from './locales/en/lifecycle.json';
 import type log from './locales/en/log.json';
 import type login from './locales/en/login.json';
+import type palette from './locales/en/palette.json';
 import type roles from './locales/en/roles.json';
 import type scripts from './locales/en/scripts.json';
 import type settings from './locales/en/settings.json';
-import type palette from './locales/en/palette.json';
 import type status from './locales/en/status.json';
 import type timeline from './locales/en/timeline.json';
 

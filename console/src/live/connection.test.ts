@@ -13,7 +13,7 @@ class Line {
   }
 }
 
-function site() {
+function site(more: Partial<Surroundings> = {}) {
   const lines: Line[] = [];
   const told: (readonly string[] | null)[] = [];
   let refusals = 0;
@@ -28,6 +28,7 @@ function site() {
     refused: () => {
       refusals += 1;
     },
+    ...more,
   };
   const connection = new LiveConnection(around);
   return { connection, lines, told, refusals: () => refusals, last: () => lines.at(-1) as Line };
@@ -73,6 +74,16 @@ describe('the live connection', () => {
     vi.advanceTimersByTime(SILENT_AFTER);
     expect(last().closed).toBe(true);
     expect(connection.state.kind).toBe('waiting');
+  });
+
+  it('passes on what else is said, and lets a line without beats be silent', () => {
+    const words: unknown[] = [];
+    const { connection, told, last } = site({ said: (message) => words.push(message), beatless: true });
+    connection.start();
+    last().onopen?.();
+    last().onmessage?.({ data: '{"type":"agent_registered","seq":7}' });
+    vi.advanceTimersByTime(2 * SILENT_AFTER);
+    expect([words, told, connection.state.kind]).toEqual([[{ type: 'agent_registered', seq: 7 }], [], 'live']);
   });
 
   it('rests while paused or hidden, and catches up afterwards', () => {

@@ -1,8 +1,8 @@
-import { Tag } from 'antd';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { components } from '@/api/schema';
 import { browserOf } from '@/parts/browserOf';
+import { Mark } from '@/parts/Mark';
 import { Ago } from '@/parts/time/Ago';
 import './parts.css';
 
@@ -23,7 +23,7 @@ export function SessionList({ sessions, action }: Props) {
         <li key={one.id}>
           <div>
             <span className="cell-main">{browserOf(one.agent) || t('session.unknown')}</span>{' '}
-            {one.current && <Tag color="green">{t('session.current')}</Tag>}
+            {one.current && <Mark colour="green">{t('session.current')}</Mark>}
             <div className="cell-sub">
               {t(`session.way.${one.way}`)} · <span className="mono">{one.address}</span> · {t('session.seen')}{' '}
               <Ago at={one.seen_at} />

@@ -5,6 +5,7 @@ import { Button, Form, Select, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { useGroups } from '@/api/groups';
 import type { Role } from '@/api/types';
+import { Mark } from '@/parts/Mark';
 
 export const ROLES: readonly Role[] = ['viewer', 'operator', 'editor', 'admin'];
 
@@ -20,7 +21,7 @@ export function RoleTags({ everywhere, inGroups }: { everywhere: Role | null; in
   if (everywhere === null && inGroups.length === 0) return <span className="muted">{t('none')}</span>;
   return (
     <span className="tags">
-      {everywhere && <Tag color={everywhere === 'admin' ? 'purple' : 'blue'}>{t(`role.${everywhere}`)}</Tag>}
+      {everywhere && <Mark colour={everywhere === 'admin' ? 'orange' : 'blue'}>{t(`role.${everywhere}`)}</Mark>}
       {inGroups.map((one) => (
         <Tag key={one.group_id}>
           {groups.name(one.group_id)}: {t(`role.${one.role}`)}

@@ -19,8 +19,8 @@ _SHOWN = 5
 
 
 def check_references(connection: Connection, job: Job, before: Job | None = None) -> None:
-    """Refuse children, super tasks and secrets that cannot be. ``before`` is the job as it is stored: what an edit leaves alone
-    is not looked at again.
+    """Refuse children, super tasks and secrets that cannot be. ``before`` is the job as it is stored: what an edit
+    leaves alone is not looked at again.
     """
     if before is None or before.child_job_ids != job.child_job_ids:
         _check_children(connection, job)

@@ -261,7 +261,9 @@ class CoordinatorSection(Section):
     batch_limit: Count = _setting(10_000, "Fires one batch may have, at most.")
     default_timezone: Zone = _setting("UTC", "Time zone of jobs that name none.")
     max_body: Bytes = _setting(1024 * 1024, "Largest request body accepted.")
-    script_size: SourceBytes = _setting(64 * 1024, "Largest code of a job; up to 1 MiB, which is what a trigger may carry.")
+    script_size: SourceBytes = _setting(
+        64 * 1024, "Largest code of a job; up to 1 MiB, which is what a trigger may carry."
+    )
     script_versions: Count = _setting(30, "Versions kept of the code of each job; the oldest go first.")
 
 

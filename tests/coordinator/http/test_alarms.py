@@ -234,6 +234,7 @@ def test_who_is_failing(site: Site, admin: Caller) -> None:
     told, untold = admin.get("/api/v1/alarms/failing").json["items"]
     assert told == {
         "job_id": 1,
+        "job_desc": None,
         "execution_id": 10,
         "since": "2026-01-30T10:00:00.000Z",
         "told_at": "2026-01-30T10:00:00.000Z",

@@ -5,8 +5,8 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import { Confirming } from '@/app/palette/Confirming';
-import { type Entry, type JobDeed, SECTIONS, useEntries } from '@/app/palette/entries';
-import { best } from '@/app/palette/fuzzy';
+import { type Entry, type JobDeed, SECTIONS, type Section, useEntries } from '@/app/palette/entries';
+import { best, match } from '@/app/palette/fuzzy';
 import { Said } from '@/app/palette/Said';
 
 interface Props {
@@ -16,6 +16,7 @@ interface Props {
 }
 
 const EACH = 5;
+const MATCHED = SECTIONS.filter((section) => section !== 'number' && section !== 'search');
 
 export function Palette({ open, close, showKeys }: Props) {
   const { t } = useTranslation('palette');
@@ -95,9 +96,9 @@ function Finding({ open, close, showKeys, ask }: Props & { ask: (deed: JobDeed) 
         onKeyDown={onKeyDown}
       />
       <div id={list} role="listbox" aria-label={t('title')} className="palette-list">
-        {SECTIONS.map((section) => {
+        {[...new Set(found.map((entry) => entry.section))].map((section) => {
           const own = found.filter((entry) => entry.section === section);
-          return own.length === 0 ? null : (
+          return (
             // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be inside of a list to choose from
             <div key={section} role="group" aria-label={t(`sections.${section}`)}>
               <div className="palette-section muted" aria-hidden="true">
@@ -136,14 +137,14 @@ function Finding({ open, close, showKeys, ask }: Props & { ask: (deed: JobDeed) 
   );
 }
 
-/** The best of each section, in the order in which they are shown. With nothing typed: pages, views and choices. */
+/** The best of each section, that with the best match first. With nothing typed: pages, views and choices. */
 function useFound(query: string, open: boolean, showKeys: () => void): Entry[] {
   const entries = useEntries(query, open, showKeys);
-  const typed = query.trim() !== '';
-  return SECTIONS.flatMap((section) => {
-    const own = entries.filter((entry) => entry.section === section);
-    if (section === 'search') return own;
-    if (!typed) return section === 'jobs' || section === 'actions' || section === 'executors' ? [] : own;
-    return best(query, own, (entry) => `${entry.name} ${entry.hint ?? ''}`, EACH);
-  });
+  const textOf = (entry: Entry) => `${entry.name} ${entry.hint ?? ''}`;
+  const of = (section: Section) => entries.filter((entry) => entry.section === section);
+  if (!query.trim()) return [...of('pages'), ...of('views'), ...of('choices')];
+  const scored = MATCHED.map((section) => best(query, of(section), textOf, EACH))
+    .map((own) => ({ own, score: own[0] ? (match(query, textOf(own[0]))?.score ?? 0) : 0 }))
+    .sort((one, other) => other.score - one.score);
+  return [...of('number'), ...scored.flatMap(({ own }) => own), ...of('search')];
 }

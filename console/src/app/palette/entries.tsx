@@ -25,7 +25,7 @@ import { LANGUAGE_NAMES, LANGUAGES } from '@/i18n/languages';
 import { useLive } from '@/live/LiveProvider';
 import { addressOf } from '@/parts/views/views';
 
-export const SECTIONS = ['search', 'pages', 'views', 'jobs', 'actions', 'executors', 'choices'] as const;
+export const SECTIONS = ['number', 'pages', 'views', 'jobs', 'actions', 'executors', 'choices', 'search'] as const;
 export type Section = (typeof SECTIONS)[number];
 
 /** What changes a job is asked about first. */
@@ -66,9 +66,9 @@ function useTyped(query: string): Entry[] {
   const icon = <UnorderedListOutlined />;
   if (id) {
     const name = t('execution', { id });
-    entries.push({ key: 'execution', section: 'search', name, icon, deed: { to: `/executions/${id}` } });
+    entries.push({ key: 'execution', section: 'number', name, icon, deed: { to: `/executions/${id}` } });
     const log = t('log', { id });
-    entries.push({ key: 'log', section: 'search', name: log, icon, deed: { to: `/executions/${id}/log` } });
+    entries.push({ key: 'log', section: 'number', name: log, icon, deed: { to: `/executions/${id}/log` } });
   }
   const deed = { to: `/executions?${new URLSearchParams({ text: text.slice(0, 200) })}` };
   entries.push({ key: 'text', section: 'search', name: t('searchFor', { text }), icon: <SearchOutlined />, deed });

@@ -35,8 +35,18 @@ export function Audit() {
         </>
       ),
     },
-    { title: t('audit.address'), key: 'address', render: (_, one) => <span className="mono">{one.address || '–'}</span> },
-    { title: '#', key: 'seq', align: 'right', className: 'nowrap', render: (_, one) => <span className="muted">{one.seq}</span> },
+    {
+      title: t('audit.address'),
+      key: 'address',
+      render: (_, one) => <span className="mono">{one.address || '–'}</span>,
+    },
+    {
+      title: '#',
+      key: 'seq',
+      align: 'right',
+      className: 'nowrap',
+      render: (_, one) => <span className="muted">{one.seq}</span>,
+    },
   ];
   return (
     <>

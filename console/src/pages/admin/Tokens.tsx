@@ -9,6 +9,7 @@ import { isOver, stateOf } from '@/pages/admin/tokens';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { EmptyState } from '@/parts/EmptyState';
 import { FormDialog } from '@/parts/FormDialog';
+import { Mark } from '@/parts/Mark';
 import { RoleTags } from '@/parts/roles';
 import { type Once, ShownOnce } from '@/parts/ShownOnce';
 import { DataTable } from '@/parts/table/DataTable';
@@ -29,7 +30,11 @@ export function Tokens() {
       title: t('tokens.used'),
       key: 'used',
       render: (_, token) =>
-        token.last_used_at === null ? <span className="muted">{t('tokens.never')}</span> : <Ago at={token.last_used_at} />,
+        token.last_used_at === null ? (
+          <span className="muted">{t('tokens.never')}</span>
+        ) : (
+          <Ago at={token.last_used_at} />
+        ),
     },
     {
       title: <span className="visually-hidden">{t('actions')}</span>,
@@ -63,9 +68,9 @@ function NameCell({ token }: { token: Token }) {
     <>
       <span className="tags">
         <span className="cell-main">{token.name}</span>
-        {state === 'revoked' && <Tag color="red">{t('tokens.revoked')}</Tag>}
-        {state === 'expired' && <Tag color="orange">{t('tokens.expired')}</Tag>}
-        {state === 'rotating' && <Tag color="blue">{t('tokens.rotating')}</Tag>}
+        {state === 'revoked' && <Mark colour="red">{t('tokens.revoked')}</Mark>}
+        {state === 'expired' && <Mark colour="orange">{t('tokens.expired')}</Mark>}
+        {state === 'rotating' && <Mark colour="blue">{t('tokens.rotating')}</Mark>}
       </span>
       <div className="cell-sub mono">{token.secrets[0] && `${token.secrets[0].shown}…`}</div>
     </>
@@ -77,7 +82,7 @@ function ScopeCell({ token }: { token: Token }) {
   if (token.kind === 'executor') {
     return (
       <span className="tags">
-        <Tag color="cyan">{t('tokens.executor')}</Tag>
+        <Mark colour="teal">{t('tokens.executor')}</Mark>
         {token.app_names.map((name) => (
           <Tag key={name}>{name}</Tag>
         ))}

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { Form, Input, Switch, Tag, type TableColumnsType } from 'antd';
+import { Form, Input, Switch, type TableColumnsType, Tag } from 'antd';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
@@ -11,6 +11,7 @@ import { UserSessions } from '@/pages/admin/UserSessions';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { EmptyState } from '@/parts/EmptyState';
 import { FormDialog } from '@/parts/FormDialog';
+import { Mark } from '@/parts/Mark';
 import { type GroupRole, RoleFields, RoleTags } from '@/parts/roles';
 import { type Once, ShownOnce } from '@/parts/ShownOnce';
 import { DataTable } from '@/parts/table/DataTable';
@@ -61,7 +62,7 @@ function NameCell({ user }: { user: User }) {
     <span className="tags">
       <span className="cell-main">{user.username}</span>
       {own && <Tag>{t('users.you')}</Tag>}
-      {user.disabled && <Tag color="red">{t('users.disabled')}</Tag>}
+      {user.disabled && <Mark colour="red">{t('users.disabled')}</Mark>}
     </span>
   );
 }

@@ -13,8 +13,10 @@ export type Secret = Schemas['orth__coordinator__http__secrets__SecretShown'];
 export type AuditEntry = Schemas['EntryShown'];
 export type AuditPage = Schemas['Page_EntryShown_'];
 
-
-const paged = { initialPageParam: null as string | null, getNextPageParam: (page: { next_cursor: string | null }) => page.next_cursor };
+const paged = {
+  initialPageParam: null as string | null,
+  getNextPageParam: (page: { next_cursor: string | null }) => page.next_cursor,
+};
 const at = (cursor: string | null) => ({ limit: 50, ...(cursor && { cursor }) });
 
 export const usersQuery = infiniteQueryOptions({

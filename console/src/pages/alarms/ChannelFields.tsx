@@ -105,7 +105,7 @@ function WebhookFields({ stored }: { stored: boolean }) {
           },
         ]}
       >
-        <Input.TextArea className="mono" autoSize={{ minRows: 2, maxRows: 10 }} />
+        <Input.TextArea className="mono" rows={3} />
       </Form.Item>
     </>
   );
@@ -158,11 +158,7 @@ function AppriseFields({ stored }: { stored: boolean }) {
       extra={t('apprise.urlsHint')}
       rules={stored ? [] : [{ required: true, message: t('required') }]}
     >
-      <Input.TextArea
-        className="mono"
-        autoSize={{ minRows: 2, maxRows: 8 }}
-        placeholder={stored ? t('channels.unchanged') : 'ntfy://…'}
-      />
+      <Input.TextArea className="mono" rows={3} placeholder={stored ? t('channels.unchanged') : 'ntfy://…'} />
     </Form.Item>
   );
 }

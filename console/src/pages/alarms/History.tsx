@@ -1,19 +1,21 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { Select, type TableColumnsType, Tag } from 'antd';
+import { Select, type TableColumnsType } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { usePolling } from '@/live/LiveProvider';
 import { JobName } from '@/pages/alarms/Firing';
 import { type Alarm, type AlarmState, historyQuery, MESSAGE_STATES, type MessageState } from '@/pages/alarms/queries';
 import { EmptyState } from '@/parts/EmptyState';
+import { Mark } from '@/parts/Mark';
 import { DataTable } from '@/parts/table/DataTable';
 import { Ago } from '@/parts/time/Ago';
 import { Instant } from '@/parts/time/Instant';
 import { useUrlFilters } from '@/parts/useUrlFilters';
+import type { StatusColours } from '@/theme/tokens';
 
-const COLOURS: Record<AlarmState, string> = {
-  noted: 'default',
-  locked: 'default',
+const COLOURS: Record<AlarmState, keyof StatusColours> = {
+  noted: 'gray',
+  locked: 'gray',
   waiting: 'blue',
   sending: 'blue',
   told: 'green',
@@ -32,23 +34,15 @@ export function History() {
     {
       title: t('history.state'),
       key: 'state',
-      render: (_, one) => <Tag color={COLOURS[one.state]}>{t(`state.${one.state}`)}</Tag>,
+      render: (_, one) => <Mark colour={COLOURS[one.state]}>{t(`state.${one.state}`)}</Mark>,
     },
     { title: t('history.at'), key: 'at', className: 'nowrap', render: (_, one) => <Instant at={one.created_at} /> },
     { title: t('history.kind'), key: 'kind', render: (_, one) => t(`kind.${one.kind}`) },
+    { title: t('job'), key: 'job', render: (_, one) => <JobName id={one.job_id} name={one.job_desc} /> },
     {
-      title: t('job'),
-      key: 'job',
-      render: (_, one) => (
-        <>
-          <JobName id={one.job_id} name={one.job_desc} />
-          <div className="cell-sub">
-            <Link to={`/executions/${one.execution_id}`} className="quiet">
-              #{one.execution_id}
-            </Link>
-          </div>
-        </>
-      ),
+      title: t('history.execution'),
+      key: 'execution',
+      render: (_, one) => <Link to={`/executions/${one.execution_id}`}>#{one.execution_id}</Link>,
     },
     { title: t('history.channel'), key: 'channel', dataIndex: 'channel' },
     { title: t('history.attempts'), key: 'attempts', align: 'right', dataIndex: 'attempts' },

@@ -10,6 +10,7 @@ import { AddSilence } from '@/pages/alarms/AddSilence';
 import { jobNamesQuery, type Silence, silencesQuery } from '@/pages/alarms/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { EmptyState } from '@/parts/EmptyState';
+import { Mark } from '@/parts/Mark';
 import { DataTable } from '@/parts/table/DataTable';
 import { Ago } from '@/parts/time/Ago';
 import { Instant } from '@/parts/time/Instant';
@@ -72,7 +73,7 @@ function What({ silence }: { silence: Silence }) {
       </span>
     );
   }
-  return <Tag color="orange">{t('silences.everything')}</Tag>;
+  return <Mark colour="orange">{t('silences.everything')}</Mark>;
 }
 
 function EndSilence({ silence }: { silence: Silence }) {

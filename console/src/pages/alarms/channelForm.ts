@@ -69,7 +69,10 @@ export function isJson(text: string): boolean {
 export function definitionOf(form: ChannelForm): Definition {
   if (form.kind === 'mail') return mailOf(form);
   if (form.kind === 'apprise') {
-    const urls = (form.urls ?? '').split('\n').map((line) => line.trim()).filter(Boolean);
+    const urls = (form.urls ?? '')
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean);
     return urls.length > 0 ? { urls } : {};
   }
   const preset = form.preset ?? 'plain';

@@ -55,7 +55,7 @@ function useColumns(cluster: ClusterSeen | undefined): TableColumnsType<ClusterN
         render: (_, one) => (
           <BeatAge
             at={one.beat_age === null ? null : beatOn(answeredAt, one.beat_age)}
-            gone={one.state === 'offline'}
+            gone={one.state === 'offline' || one.state === 'dead'}
           />
         ),
       },

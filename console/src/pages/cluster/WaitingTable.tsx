@@ -6,7 +6,6 @@ import { Link } from 'react-router';
 import type { WaitingExecution } from '@/api/types';
 import type { ClusterSeen } from '@/pages/cluster/queries';
 import { Badge, type BadgeLook } from '@/parts/Badge';
-import { EmptyState } from '@/parts/EmptyState';
 import { SmallTable } from '@/parts/SmallTable';
 import { Ago } from '@/parts/time/Ago';
 
@@ -46,13 +45,20 @@ export function WaitingTable({ items, cluster }: Props) {
     ],
     [t, every],
   );
+  if (items?.length === 0) {
+    return (
+      <p className="waiting-none">
+        {t('waiting.none')} <span className="muted">{t('waiting.hint')}</span>
+      </p>
+    );
+  }
   return (
     <SmallTable<WaitingExecution>
       label={t('waiting.title')}
       rows={items}
       rowKey="execution_id"
       columns={columns}
-      empty={<EmptyState title={t('waiting.none')}>{t('waiting.hint')}</EmptyState>}
+      empty={t('waiting.none')}
     />
   );
 }

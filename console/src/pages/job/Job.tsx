@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Skeleton, Tag } from 'antd';
+import { Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
 import { useGroups } from '@/api/groups';
@@ -12,6 +12,7 @@ import { JobActions } from '@/pages/job/JobActions';
 import { NextFires } from '@/pages/job/NextFires';
 import { Recent } from '@/pages/job/Recent';
 import { Statistics } from '@/pages/job/Statistics';
+import { Badge } from '@/parts/Badge';
 import { EmptyState } from '@/parts/EmptyState';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -69,8 +70,9 @@ function Shown({ job }: { job: JobShown }) {
 
 function StateTag({ job }: { job: JobShown }) {
   const { t } = useTranslation('jobs');
-  if (job.trigger_status === 1) return <Tag color="success">{t('started')}</Tag>;
-  return <Tag>{job.schedule_type === 'NONE' ? t('byHand') : t('stopped')}</Tag>;
+  if (job.trigger_status === 1) return <Badge look={{ colour: 'green', icon: '●' }}>{t('started')}</Badge>;
+  const word = job.schedule_type === 'NONE' ? t('byHand') : t('stopped');
+  return <Badge look={{ colour: 'gray', icon: '○' }}>{word}</Badge>;
 }
 
 function Missing() {

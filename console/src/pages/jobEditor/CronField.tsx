@@ -47,7 +47,6 @@ export function CronField({ id, value = '', onChange = () => {} }: Props) {
         value={value}
         maxLength={255}
         spellCheck={false}
-        aria-label={t('fields.schedule_conf')}
         onChange={(event) => onChange(event.target.value)}
       />
       <p className="muted cron-words" aria-live="polite">
@@ -115,7 +114,9 @@ function PlanFields({ plan, change }: PlanProps) {
   }
 }
 
-function TimeOfDay({ plan, change }: { plan: Plan & { hour: number; minute: number }; change: (plan: Plan) => void }) {
+type Daily = Extract<Plan, { hour: number }>;
+
+function TimeOfDay({ plan, change }: { plan: Daily; change: (plan: Plan) => void }) {
   const { t } = useTranslation('jobEditor');
   const two = (number: number) => String(number).padStart(2, '0');
   return (

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { App, Button, Form } from 'antd';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,7 +9,6 @@ import { AfterSection } from '@/pages/jobEditor/AfterSection';
 import { ConflictDialog } from '@/pages/jobEditor/ConflictDialog';
 import { LimitsSection } from '@/pages/jobEditor/LimitsSection';
 import { PreviewPanel } from '@/pages/jobEditor/PreviewPanel';
-import { usePreview } from '@/pages/jobEditor/preview';
 import { ReviewDialog } from '@/pages/jobEditor/ReviewDialog';
 import { useUnsaved } from '@/pages/jobEditor/useUnsaved';
 import { WhatSection } from '@/pages/jobEditor/WhatSection';
@@ -18,6 +18,9 @@ import { changesOf, type Draft, defaults, draftOf, patchOf, tidied } from '@/par
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import './editor.css';
+
+/** The key of jobs as they were when somebody began to edit them. */
+export const EDITED = ['session', 'edited'] as const;
 
 /** What is edited: a stored job as it was read, or a new one. */
 export interface Edited {
@@ -37,6 +40,7 @@ export function EditorForm({ edited, first }: Props) {
   const { t } = useTranslation('jobEditor');
   const { message } = App.useApp();
   const navigate = useNavigate();
+  const queries = useQueryClient();
   const [form] = Form.useForm<Draft>();
   const [{ id, base, tag }, setEdited] = useState(edited);
   const [anyHandler, setAnyHandler] = useState(false);
@@ -45,11 +49,10 @@ export function EditorForm({ edited, first }: Props) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const saved = useRef(false);
-  const preview = usePreview(form);
 
   const current = () => tidied({ ...base, ...(form.getFieldsValue(true) as Draft) });
   const stored = (draft: Draft) => (id === undefined ? { ...defaults(draft.job_group), job_group: 0 } : base);
-  const unsaved = useRef(() => false);
+  const unsaved = useRef<() => boolean>(() => false);
   unsaved.current = () => !saved.current && changesOf(base, current()).length > 0;
   useUnsaved(unsaved);
 
@@ -69,6 +72,8 @@ export function EditorForm({ edited, first }: Props) {
           ? await createJob(draft, anyHandler)
           : await changeJob(id, tag, patchOf(changesOf(base, draft)), anyHandler);
       saved.current = true;
+      queries.removeQueries({ queryKey: EDITED });
+      await queries.invalidateQueries({ queryKey: ['executions'] });
       void message.success(t('saved', { job: job.job_desc }));
       await navigate(`/jobs/${job.id}`);
     } catch (reason) {
@@ -132,13 +137,13 @@ export function EditorForm({ edited, first }: Props) {
       >
         <div className="editor-sections">
           <WhatSection id={id} anyHandler={anyHandler} setAnyHandler={setAnyHandler} />
-          <WhenSection problem={preview.problem} />
+          <WhenSection />
           <WhereSection />
           <LimitsSection />
           <AfterSection />
         </div>
         <aside className="editor-side">
-          <PreviewPanel preview={preview} />
+          <PreviewPanel />
         </aside>
       </Form>
       {review && (

@@ -6,7 +6,7 @@ import { groupsQuery } from '@/api/groups';
 import { readJob } from '@/api/jobs';
 import { Problem } from '@/api/problem';
 import { useMay } from '@/api/session';
-import { EditorForm } from '@/pages/jobEditor/EditorForm';
+import { EDITED, EditorForm } from '@/pages/jobEditor/EditorForm';
 import { EmptyState } from '@/parts/EmptyState';
 import { defaults, draftOf } from '@/parts/job/draft';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -25,10 +25,10 @@ export function JobEditor() {
 /** Read once: nothing changes under somebody's hands. What others save meanwhile is told when one saves. */
 function useOnce(id: number) {
   return useQuery({
-    queryKey: ['session', 'edited', id],
+    queryKey: [...EDITED, id],
     queryFn: () => readJob(id),
     staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0,
+    gcTime: 1_000,
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });

@@ -1,14 +1,15 @@
 import { Alert } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { type Preview, pointerOf } from '@/pages/jobEditor/preview';
+import { type Preview, pointerOf, usePreview } from '@/pages/jobEditor/preview';
 import { FireList } from '@/parts/job/FireList';
 import { Panel } from '@/parts/Page';
 
 const COUNTED_TO = 10_000;
 
 /** The next ten fires of what is being typed. */
-export function PreviewPanel({ preview: { shown, problem } }: { preview: Preview }) {
+export function PreviewPanel() {
   const { t } = useTranslation(['jobEditor', 'jobs']);
+  const { shown, problem } = usePreview();
   return (
     <Panel title={t('jobs:fires.title')} flush extra={shown && <span className="muted">{shown.timezone}</span>}>
       <div aria-live="polite">

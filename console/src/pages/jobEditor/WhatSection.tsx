@@ -129,7 +129,7 @@ function CodeFields() {
         label={t('fields.glue_source')}
         rules={[{ required: true, message: t('required') }]}
       >
-        <Input.TextArea className="mono" autoSize={{ minRows: 6, maxRows: 24 }} spellCheck={false} />
+        <Input.TextArea className="mono" rows={12} spellCheck={false} />
       </Form.Item>
       <Form.Item
         name="glue_remark"

@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Form, Input, InputNumber, Radio, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
-import type { Problem } from '@/api/problem';
 import { CronField } from '@/pages/jobEditor/CronField';
 import { DST, MISFIRES, SCHEDULES } from '@/pages/jobEditor/choices';
 import { Explained } from '@/pages/jobEditor/Explained';
+import { usePreview } from '@/pages/jobEditor/preview';
 import type { Draft } from '@/parts/job/draft';
 import { Panel } from '@/parts/Page';
 
@@ -23,10 +23,11 @@ const FIRST_CONF: Record<Draft['schedule_type'], string> = {
 };
 
 /** When it fires. What the server says about the schedule stands below it, and beside the form. */
-export function WhenSection({ problem }: { problem: Problem | null }) {
+export function WhenSection() {
   const { t } = useTranslation('jobEditor');
   const form = Form.useFormInstance<Draft>();
   const type = Form.useWatch('schedule_type', form) ?? 'NONE';
+  const { problem } = usePreview();
   const wrong = problem?.errors.find(({ field }) => field === 'schedule_conf');
   const wrongZone = problem?.errors.find(({ field }) => field === 'timezone');
   return (

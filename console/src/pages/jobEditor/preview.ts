@@ -1,7 +1,7 @@
 // What a schedule would do, asked of the server while somebody types.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Form, type FormInstance } from 'antd';
+import { Form } from 'antd';
 import { useEffect, useState } from 'react';
 import { api, got } from '@/api/client';
 import { Problem } from '@/api/problem';
@@ -15,7 +15,9 @@ export interface Preview {
   problem: Problem | null;
 }
 
-export function usePreview(form: FormInstance<Draft>): Preview {
+/** Of the form around the component that asks. */
+export function usePreview(): Preview {
+  const form = Form.useFormInstance<Draft>();
   const watched = {
     schedule_type: Form.useWatch('schedule_type', form) ?? 'NONE',
     schedule_conf: Form.useWatch('schedule_conf', form) ?? '',

@@ -16,6 +16,7 @@ import { EmptyState } from '@/parts/EmptyState';
 import { Page } from '@/parts/Page';
 import { DataTable } from '@/parts/table/DataTable';
 import { useUrlFilters } from '@/parts/useUrlFilters';
+import { SavedViews } from '@/parts/views/SavedViews';
 import './jobs.css';
 
 /** All jobs with how they went; the filters are in the address. */
@@ -36,7 +37,16 @@ export function Jobs() {
     </Button>
   );
   return (
-    <Page title={t('title')} intro={t('intro')} actions={may('edit') && create}>
+    <Page
+      title={t('title')}
+      intro={t('intro')}
+      actions={
+        <>
+          <SavedViews page="/jobs" />
+          {may('edit') && create}
+        </>
+      }
+    >
       <FilterBar filters={filters} change={change} />
       {chosen.length > 0 && <BulkBar chosen={chosen} clear={() => setKeys([])} />}
       <DataTable<BoardRow>

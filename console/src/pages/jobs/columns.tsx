@@ -54,6 +54,7 @@ export function useColumns(): TableColumnsType<BoardRow> {
         title: <span className="visually-hidden">{t('columns.actions')}</span>,
         key: 'actions',
         align: 'right',
+        fixed: 'end',
         render: (_, row) => <ActionsCell row={row} />,
       },
     ],

@@ -78,9 +78,7 @@ function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) 
             kind={kind}
             label={t('codeOf', { job: script.job_desc })}
             value={source}
-            onChange={
-              writable ? (text) => setDraft((before) => ({ text, etag: before?.etag ?? etag })) : undefined
-            }
+            onChange={writable ? (text) => setDraft((before) => ({ text, etag: before?.etag ?? etag })) : undefined}
           />
         </section>
         <section className="panel script-side" aria-label={t('side')}>

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Skeleton, Tag } from 'antd';
+import { Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
 import { Compare } from '@/pages/scripts/Compare';
@@ -7,6 +7,7 @@ import { type Script, type Version, versionsQuery } from '@/pages/scripts/querie
 import { RemarkField } from '@/pages/scripts/SaveScript';
 import { EmptyState } from '@/parts/EmptyState';
 import { FormDialog } from '@/parts/FormDialog';
+import { Mark } from '@/parts/Mark';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { Ago } from '@/parts/time/Ago';
 
@@ -32,7 +33,7 @@ export function Versions({ script, etag, draft, writable, forget }: Props) {
         <li key={version.id}>
           <div>
             <span className="cell-main">{version.glue_remark}</span>{' '}
-            {version.id === script.version_id && <Tag color="green">{t('versions.now')}</Tag>}
+            {version.id === script.version_id && <Mark colour="green">{t('versions.now')}</Mark>}
             <div className="cell-sub">
               {version.author} · <Ago at={version.saved_at} /> · #{version.id}
             </div>

@@ -36,9 +36,7 @@ export function versionsQuery(jobId: number) {
   return queryOptions({
     queryKey: ['scripts', 'versions', jobId],
     queryFn: () =>
-      got(
-        api.GET('/api/v1/scripts/{job_id}/versions', { params: { path: { job_id: jobId }, query: { limit: 200 } } }),
-      ),
+      got(api.GET('/api/v1/scripts/{job_id}/versions', { params: { path: { job_id: jobId }, query: { limit: 200 } } })),
   });
 }
 

@@ -2,14 +2,17 @@ import { Segmented, Select } from 'antd';
 import { type ReactNode, useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import { allowsSomewhere, useSession } from '@/api/session';
-import { LanguageChoice, ThemeChoice, ZoneChoice } from '@/app/choices';
+import { ZoneChoice } from '@/app/choices';
 import { PAGES } from '@/app/pages';
 import { usePreference } from '@/app/preferences';
+import { LANGUAGE_NAMES, LANGUAGES } from '@/i18n/languages';
 import { Panel } from '@/parts/Page';
 
 /** Choices that this browser keeps. */
 export function Display() {
-  const { t } = useTranslation('settings');
+  const { t } = useTranslation(['settings', 'common']);
+  const [language, setLanguage] = usePreference('language');
+  const [theme, setTheme] = usePreference('theme');
   const [density, setDensity] = usePreference('density');
   return (
     <Panel title={t('display.title')}>
@@ -17,10 +20,23 @@ export function Display() {
         <ZoneChoice />
       </Row>
       <Row name={t('display.language')}>
-        <LanguageChoice />
+        <Segmented
+          value={language}
+          onChange={setLanguage}
+          aria-label={t('display.language')}
+          options={LANGUAGES.map((one) => ({ value: one, label: <span lang={one}>{LANGUAGE_NAMES[one]}</span> }))}
+        />
       </Row>
       <Row name={t('display.theme')}>
-        <ThemeChoice />
+        <Segmented
+          value={theme}
+          onChange={setTheme}
+          aria-label={t('display.theme')}
+          options={(['system', 'light', 'dark'] as const).map((one) => ({
+            value: one,
+            label: t(`common:theme.${one}`),
+          }))}
+        />
       </Row>
       <Row name={t('display.density')}>
         <Segmented

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { Alert, Input, Skeleton, Switch, Table, type TableColumnsType, Tag } from 'antd';
+import { Alert, Input, Skeleton, Switch, Table, type TableColumnsType } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import { chosen, isKept, type Setting } from '@/pages/settings/chosen';
 import { settingsQuery } from '@/pages/settings/queries';
+import { Mark } from '@/parts/Mark';
 import { Panel } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
@@ -92,9 +93,7 @@ function SettingsTable({ label, settings }: { label: string; settings: Setting[]
         one.origin === 'default' ? (
           <span className="muted">{t('all.default')}</span>
         ) : (
-          <Tag color="blue" className="mono">
-            {one.origin}
-          </Tag>
+          <Mark colour="blue">{one.origin}</Mark>
         ),
     },
   ];
@@ -106,7 +105,6 @@ function SettingsTable({ label, settings }: { label: string; settings: Setting[]
         columns={columns}
         dataSource={settings}
         pagination={false}
-        scroll={{ x: 'max-content' }}
         locale={{ emptyText: t('all.none') }}
       />
     </section>

@@ -126,7 +126,7 @@ function topsOf(rows: Row[]): number[] {
 function RowName({ row }: { row: Row }) {
   if (row.jobId === null) return <span title={row.name}>{row.name}</span>;
   return (
-    <Link to={`/executions?job_id=${row.jobId}`} className="quiet" title={row.name}>
+    <Link to={`/jobs/${row.jobId}`} className="quiet" title={row.name}>
       {row.name}
     </Link>
   );
@@ -142,7 +142,8 @@ function Axis({ span, width }: { span: Span; width: number }) {
   const timeZone = useDisplayZone();
   const found = useTicks(span, width);
   const short = (found[1] ?? span.to) - (found[0] ?? span.from) < 60_000;
-  const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...(short && { second: '2-digit' }) } as const;
+  const time: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
+  if (short) time.second = '2-digit';
   const clock = new Intl.DateTimeFormat(language, { timeZone, ...time });
   const day = new Intl.DateTimeFormat(language, { timeZone, day: 'numeric', month: 'short' });
   return (

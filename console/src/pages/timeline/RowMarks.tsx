@@ -48,7 +48,6 @@ function BarMark({ bar, y, scale, onPoint }: BarProps) {
   const waited = from - scale(bar.opened);
   const kind = look.outlined || status === 'init' ? ' is-hollow' : '';
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the table beside the chart has the same with links
     <g
       className={`timeline-bar status-${look.colour}${kind}`}
       data-execution={id}
@@ -71,7 +70,6 @@ interface FireProps {
 
 function FireMark({ fire, x, y, onPoint }: FireProps) {
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the table beside the chart has the same
     <circle
       className="timeline-fire"
       cx={x}

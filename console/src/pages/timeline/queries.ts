@@ -3,7 +3,7 @@
 
 import { queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
-import type { Execution } from '@/api/types';
+import type { Execution, ExecutionsPage } from '@/api/types';
 
 const PAGE = 200;
 const PAGES = 5;
@@ -42,7 +42,7 @@ export function allQuery(asked: Asked) {
       let cursor: string | null = null;
       for (let page = 0; page < PAGES; page += 1) {
         const query = { ...asked, limit: PAGE, ...(cursor && { cursor }) };
-        const found = await got(api.GET('/api/v1/executions', { params: { query } }));
+        const found: ExecutionsPage = await got(api.GET('/api/v1/executions', { params: { query } }));
         items.push(...found.items);
         cursor = found.next_cursor;
         if (cursor === null) break;

@@ -1,6 +1,6 @@
 // An editor for code. It is large: take it from LazyCode.
 
-import { Compartment, EditorState } from '@codemirror/state';
+import { Annotation, Compartment, EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
 import { type CodeKind, LANGUAGES_OF_CODE } from '@/parts/code/languages';
@@ -14,6 +14,9 @@ interface Props {
   /** Without it the code can only be read. */
   onChange?: ((value: string) => void) | undefined;
 }
+
+/** Marks what the page put in, which is no edit. */
+const given = Annotation.define<true>();
 
 export default function CodeEditor({ value, kind, label, onChange }: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -35,7 +38,8 @@ export default function CodeEditor({ value, kind, label, onChange }: Props) {
           ...(writable ? writing() : [EditorState.readOnly.of(true)]),
           language.of([]),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) changed.current?.(update.state.doc.toString());
+            const typed = update.transactions.some((one) => one.docChanged && !one.annotation(given));
+            if (typed) changed.current?.(update.state.doc.toString());
           }),
         ],
       }),
@@ -54,7 +58,8 @@ export default function CodeEditor({ value, kind, label, onChange }: Props) {
   useEffect(() => {
     const made = view.current;
     const doc = made?.state.doc;
-    if (made && doc && doc.toString() !== value) made.dispatch({ changes: { from: 0, to: doc.length, insert: value } });
+    if (!made || !doc || doc.toString() === value) return;
+    made.dispatch({ changes: { from: 0, to: doc.length, insert: value }, annotations: given.of(true) });
   }, [value]);
 
   return <div className="code-editor" ref={place} />;

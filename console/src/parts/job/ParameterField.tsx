@@ -79,7 +79,7 @@ function Text({ id, value, onChange }: { id: string | undefined; value: string; 
     <Input.TextArea
       id={id}
       className="mono"
-      autoSize={{ minRows: 2, maxRows: 16 }}
+      rows={4}
       maxLength={PARAM_LIMIT}
       value={value}
       aria-label={t('param.text')}

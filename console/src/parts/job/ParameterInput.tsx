@@ -119,7 +119,7 @@ function Json({ id, value, onChange }: { id: string; value: unknown; onChange: (
       <Input.TextArea
         id={id}
         className="mono"
-        autoSize={{ minRows: 1, maxRows: 8 }}
+        rows={2}
         {...(bad && { status: 'error' as const })}
         value={text}
         onChange={(event) => change(event.target.value)}

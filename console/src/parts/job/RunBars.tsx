@@ -13,7 +13,7 @@ interface Props {
   width?: number;
 }
 
-const LOWEST = 0.22;
+const LOWEST = 0.35;
 const CAP = 2;
 
 /** The last runs, oldest first: the height is how long each took, colour and shape how it ended. */

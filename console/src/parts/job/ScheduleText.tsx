@@ -33,8 +33,9 @@ export function useScheduleWords(): (schedule: Schedule) => string {
 
 /** When a job fires: in words, and as it is written, with its zone. */
 export function ScheduleText({ schedule }: { schedule: Schedule }) {
+  const { t } = useTranslation('jobs');
   const words = useScheduleWords()(schedule);
-  if (schedule.schedule_type === 'NONE') return <span className="muted">{words}</span>;
+  if (schedule.schedule_type === 'NONE') return <span className="muted">{t('byHand')}</span>;
   return (
     <span className="schedule-text">
       <span title={words}>{words}</span>

@@ -82,8 +82,8 @@ export class Log {
   async firstError(): Promise<Match | null> {
     const { signal } = new AbortController();
     const query = { text: ERROR_EXPRESSION, regex: true, ignoreCase: false };
-    for (let from = 1; ; ) {
-      const { matches, to_line, end } = await this.search(query, from, 50, signal);
+    for (let from = 1, limit = 1; ; limit = Math.min(2 * limit, 1_000)) {
+      const { matches, to_line, end } = await this.search(query, from, limit, signal);
       const found = matches.find((match) => tellsOfError(match.text));
       if (found || end || to_line < from) return found ?? null;
       from = to_line + 1;

@@ -1,0 +1,266 @@
+// Jobs: found, run and followed by keyboard; written, changed by two people at once, and kept from those who may not.
+
+import type { Page } from '@playwright/test';
+import { browserOptions, expect, jobs, signIn, test } from './stage';
+
+/** Call the API as the person who is signed in on the page. */
+async function call(page: Page, method: string, path: string, data?: object) {
+  const session = await (await page.request.get('/api/v1/auth/session')).json();
+  const headers = { 'X-CSRF-Token': session.csrf_token as string };
+  const answer = await page.request.fetch(`/api/v1${path}`, { method, headers, ...(data && { data }) });
+  expect(answer.ok(), `${method} ${path}: ${answer.status()}`).toBe(true);
+  return answer.status() === 204 ? null : await answer.json();
+}
+
+async function made(page: Page, name: string, fields: object = {}): Promise<number> {
+  const { job_group } = await call(page, 'GET', `/jobs/${jobs['Greet the customers']}`);
+  const body = { job_group, job_desc: name, executor_handler: 'greet', ...fields };
+  return (await call(page, 'POST', '/jobs', body)).id;
+}
+
+const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
+
+test('the list says when, how it went, who could run it, and whether it is on', async ({ signedIn: page }) => {
+  await page.goto('/jobs');
+  const greet = row(page, 'Greet the customers');
+  await expect(greet).toContainText('Every 5 minutes');
+  await expect(greet).toContainText('0 */5 * * * ?');
+  await expect(greet).toContainText(/in \d+/);
+  await expect(greet.getByRole('link', { name: 'Success 200/200' })).toBeVisible();
+  await expect(greet.getByRole('img', { name: /executions: .*Success/ })).toBeVisible();
+  await expect(greet).toContainText('1/1');
+  await expect(greet.getByRole('switch')).toBeChecked();
+  await expect(row(page, 'Send the invoices')).toContainText('0/0');
+});
+
+test('quick filters and texts are in the address and survive a reload', async ({ signedIn: page }) => {
+  await page.goto('/jobs');
+  await page.getByText('No executor', { exact: true }).click();
+  await expect(page).toHaveURL(/only=no_executor/);
+  await expect(row(page, 'Send the invoices')).toBeVisible();
+  await expect(row(page, 'Greet the customers')).toHaveCount(0);
+  await page.goto('/jobs?only=failing');
+  await expect(row(page, 'Collect prices of all suppliers')).toBeVisible();
+  await expect(row(page, 'Nightly report')).toHaveCount(0);
+  await page.getByRole('searchbox', { name: 'Name, handler, author or number' }).fill('suppliers');
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/only=failing&text=suppliers/);
+  await page.reload();
+  await expect(row(page, 'Collect prices of all suppliers')).toBeVisible();
+});
+
+test('a job is found, run and followed without a mouse', async ({ signedIn: page }) => {
+  await page.goto('/jobs');
+  await page.getByRole('searchbox', { name: 'Name, handler, author or number' }).focus();
+  await page.keyboard.type('greet the customers');
+  await page.keyboard.press('Enter');
+  await expect(row(page, 'Nightly report')).toHaveCount(0);
+  const run = page.getByRole('button', { name: 'Run Greet the customers once' });
+  await expect(run).toBeVisible();
+  for (let presses = 0; presses < 40; presses++) {
+    if (await run.evaluate((button) => button === document.activeElement)) break;
+    await page.keyboard.press('Tab');
+  }
+  await expect(run).toBeFocused();
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Run “Greet the customers” now?' });
+  await expect(dialog.getByRole('button', { name: 'Run' })).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/\/executions\/\d+$/);
+  await expect(page.getByRole('button', { name: 'Success 200/200' }).first()).toBeVisible();
+});
+
+test('a job is written: its handler says what it takes, and what will be saved is shown', async ({
+  signedIn: page,
+}) => {
+  await page.goto('/jobs');
+  await page.getByRole('button', { name: 'New job' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Collect prices of the north');
+  await page.getByLabel('Handler', { exact: true }).fill('coll');
+  await page.getByText('Collect the prices of one supplier.').click();
+  await page.getByLabel('supplier').fill('north');
+  await page.getByLabel('pages').fill('700');
+  await expect(page.getByText('must be at most 100')).toBeVisible();
+  await page.getByLabel('pages').fill('7');
+  await page.getByText('JSON', { exact: true }).click();
+  await expect(page.getByRole('textbox', { name: 'Parameter' })).toHaveValue(/"supplier": "north",\s+"pages": 7/);
+  await page.getByRole('button', { name: 'Create' }).click();
+  const review = page.getByRole('dialog', { name: 'Create “Collect prices of the north”?' });
+  await expect(review.getByRole('row', { name: /^Handler/ })).toContainText('collect');
+  await review.getByRole('button', { name: 'Create' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Collect prices of the north' })).toBeVisible();
+  await expect(page.getByText('Stopped', { exact: true })).toBeVisible();
+});
+
+test('a job is run once with another parameter, on an executor one chose', async ({ signedIn: page }) => {
+  const param = JSON.stringify({ supplier: 'south', pages: 7 });
+  const id = await made(page, 'Collect prices of the south', { executor_handler: 'collect', executor_param: param });
+  await page.goto(`/jobs/${id}`);
+  await page.getByRole('button', { name: 'Run once' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Run “Collect prices of the south” now?' });
+  await dialog.getByLabel('pages').fill('3');
+  await dialog.getByRole('combobox', { name: 'Executor' }).click();
+  await page.getByTitle(/^http:\/\/127/).click();
+  await dialog.getByRole('button', { name: 'Run' }).click();
+  await expect(page).toHaveURL(/\/executions\/\d+$/);
+  await expect(page.getByRole('log', { name: 'Log' })).toContainText('3 pages of south, new prices');
+});
+
+test.describe('while a schedule is typed', () => {
+  test.use({ refusals: [422] });
+
+  test('its fires are shown, with the place of what is wrong and the changes of the clock', async ({
+    signedIn: page,
+  }) => {
+    await page.goto('/jobs/new');
+    const conf = page.getByRole('textbox', { name: 'Cron expression' });
+    const fires = page.getByRole('list', { name: 'Coming fires' });
+    await expect(fires.getByRole('listitem')).toHaveCount(10);
+    await conf.fill('0 30 25 * * ?');
+    await expect(page.locator('.pointer')).toHaveText('0 30 25 * * ?\n     ^^');
+    await conf.fill('0 30 2 28 3 ?');
+    await page.getByRole('combobox', { name: 'Time zone' }).fill('Europe/Berl');
+    await page.getByTitle('Europe/Berlin').click();
+    await expect(fires).toContainText('moved by the clock change');
+    await conf.fill('0 45 6 ? * MON-FRI');
+    await expect(page.getByLabel('Time of day')).toHaveValue('06:45');
+    await page.getByLabel('Time of day').fill('07:15');
+    await expect(conf).toHaveValue('0 15 7 ? * MON,TUE,WED,THU,FRI');
+    await expect(fires.getByRole('listitem').first()).toContainText('07:15:00');
+  });
+});
+
+test.describe('what the server refuses', () => {
+  test.use({ refusals: [422] });
+
+  test('a refusal stands at its field, and a handler to come is saved all the same', async ({ signedIn: page }) => {
+    await page.goto('/jobs/new');
+    await page.getByLabel('Name', { exact: true }).fill('For later');
+    await page.getByLabel('Handler', { exact: true }).fill('not_written_yet');
+    await page.getByText('None', { exact: true }).click();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const field = page.locator('.ant-form-item', { has: page.getByLabel('Handler', { exact: true }) });
+    await expect(field.locator('.ant-form-item-explain-error')).toContainText('has a handler');
+    await page.getByLabel('Save it all the same').check();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await expect(page.getByRole('heading', { level: 1, name: 'For later' })).toBeVisible();
+  });
+});
+
+test.describe('when somebody else was faster', () => {
+  test.use({ refusals: [412] });
+
+  test('two people change one job: nothing is lost, and both are asked', async ({ signedIn: page }) => {
+    const id = await made(page, 'Shared report', { executor_timeout: 60 });
+    await page.goto(`/jobs/${id}/edit`);
+    await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Shared report');
+    await call(page, 'PATCH', `/jobs/${id}`, { executor_timeout: 900, author: 'Ann' });
+
+    await page.getByLabel('Name', { exact: true }).fill('Shared report of the month');
+    await page.getByLabel('Time limit').fill('300');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const review = page.getByRole('dialog', { name: 'Save “Shared report of the month”?' });
+    await expect(review.getByRole('row', { name: /Time limit/ })).toContainText('1 min 00 s5 min 00 s');
+    await review.getByRole('button', { name: 'Save' }).click();
+
+    const conflict = page.getByRole('dialog', { name: /Somebody else has changed/ });
+    await expect(conflict.getByRole('row', { name: /Author/ })).toContainText('Ann');
+    await expect(conflict.getByRole('row', { name: /Time limit/ })).toContainText('15 min 00 s');
+    await conflict.getByRole('radiogroup', { name: 'Time limit' }).getByText('Yours').click();
+    await conflict.getByRole('button', { name: 'Put both together and go on' }).click();
+    await expect(page.getByLabel('Author')).toHaveValue('Ann');
+    await expect(page.getByLabel('Time limit')).toHaveValue('300');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await expect(page.getByRole('heading', { level: 1, name: 'Shared report of the month' })).toBeVisible();
+    const stored = await call(page, 'GET', `/jobs/${id}`);
+    expect([stored.author, stored.executor_timeout, stored.version]).toEqual(['Ann', 300, 3]);
+  });
+});
+
+test('one is asked before one leaves something unsaved', async ({ signedIn: page }) => {
+  const id = await made(page, 'Left alone');
+  await page.goto(`/jobs/${id}/edit`);
+  await page.getByLabel('Name', { exact: true }).fill('Changed');
+  await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+  await page.getByRole('button', { name: 'Stay' }).click();
+  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Changed');
+  await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+  await page.getByRole('button', { name: 'Leave' }).click();
+  await expect(page).toHaveURL(/\/jobs$/);
+});
+
+test.describe('a whole life', () => {
+  test.use({ refusals: [404] });
+
+  test('a job is started, stopped and deleted, named each time', async ({ signedIn: page }) => {
+    const id = await made(page, 'Short lived', { schedule_type: 'CRON', schedule_conf: '0 0 3 1 1 ?' });
+    await page.goto(`/jobs/${id}`);
+    await expect(page.getByRole('list', { name: 'Coming fires' }).getByRole('listitem')).toHaveCount(10);
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await expect(dialog).toContainText('Start “Short lived”?');
+    await dialog.getByRole('button', { name: 'Start' }).click();
+    await expect(page.getByText('Started', { exact: true })).toBeVisible();
+    await page.goto('/jobs?text=short+lived');
+    const on = page.getByRole('switch', { name: 'Short lived fires by its schedule' });
+    await on.click();
+    await expect(on).not.toBeChecked();
+    await page.goto(`/jobs/${id}`);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await expect(dialog).toContainText('Delete “Short lived”?');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await expect(page).toHaveURL(/\/jobs$/);
+    await page.goto(`/jobs/${id}`);
+    await expect(page.getByText('There is no such job')).toBeVisible();
+  });
+});
+
+test.describe('what is refused for one', () => {
+  test.use({ refusals: [409] });
+
+  test('several jobs are done with at once, and what is refused is told by name', async ({ signedIn: page }) => {
+    await made(page, 'Bulk with a schedule', { schedule_type: 'CRON', schedule_conf: '0 0 3 1 1 ?' });
+    await made(page, 'Bulk without one');
+    await page.goto('/jobs?text=bulk');
+    await page.getByRole('checkbox', { name: 'Select Bulk with a schedule' }).check();
+    await page.getByRole('checkbox', { name: 'Select Bulk without one' }).check();
+    const bar = page.getByRole('region', { name: 'What to do with the selected jobs' });
+    await expect(bar).toContainText('2 jobs selected');
+    await bar.getByRole('button', { name: 'Start' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Start 2 jobs?' });
+    await expect(dialog).toContainText('Bulk without one');
+    await dialog.getByRole('button', { name: 'Start' }).click();
+    await expect(dialog.getByRole('alert')).toContainText('Done for 1, refused for 1.');
+    await expect(dialog.getByRole('alert')).toContainText('Bulk without one: Job');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await bar.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('dialog', { name: 'Stop 2 jobs?' }).getByRole('button', { name: 'Stop' }).click();
+    await expect(page.getByText('2 jobs done.')).toBeVisible();
+  });
+});
+
+test('who may only look is offered nothing else', async ({ signedIn: admin, browser }) => {
+  const secret = 'only-for-looking-2026';
+  await call(admin, 'POST', '/users', { username: 'jobs-viewer', password: secret, role: 'viewer' });
+  const context = await browser.newContext({ ...browserOptions });
+  const page = await context.newPage();
+  await signIn(page, '', { username: 'jobs-viewer', password: secret });
+  await page.goto('/jobs');
+  await expect(row(page, 'Greet the customers')).toContainText('on');
+  for (const role of ['switch', 'checkbox'] as const) await expect(page.getByRole(role)).toHaveCount(0);
+  await expect(page.getByRole('button', { name: /Run|Edit|New job/ })).toHaveCount(0);
+  await page.goto(`/jobs/${jobs['Greet the customers']}`);
+  await expect(page.getByRole('list', { name: 'Coming fires' })).toBeVisible();
+  await expect(page.getByRole('button', { name: /Run once|Stop|Edit|Copy|Delete/ })).toHaveCount(0);
+  await page.goto('/jobs/new');
+  await expect(page.getByText('You may not edit this')).toBeVisible();
+  const { csrf_token } = await (await page.request.get('/api/v1/auth/session')).json();
+  const refused = await page.request.post(`/api/v1/jobs/${jobs['Greet the customers']}/stop`, {
+    headers: { 'X-CSRF-Token': csrf_token },
+  });
+  expect(refused.status()).toBe(403);
+  await context.close();
+});

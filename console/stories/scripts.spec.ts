@@ -1,0 +1,66 @@
+import { type APIRequestContext, expect } from '@playwright/test';
+import { jobs, password, signIn, test, user } from './stage';
+
+const JOB = 'Clean the archive';
+
+test.setTimeout(90_000); // much is done, and loading an editor takes a while on a busy machine
+
+test('code is written, tried, saved with a remark, compared and rolled back', async ({ signedIn: page }) => {
+  await page.goto('/scripts');
+  await page.getByRole('link', { name: JOB }).click();
+  const editor = page.getByRole('textbox', { name: /Code of Clean the archive/ });
+  await expect(editor).toContainText('cleaned the archive');
+  await editor.click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('echo and swept the floor');
+
+  await page.getByRole('tab', { name: 'Test run' }).click();
+  await page.getByRole('combobox', { name: 'Executor' }).click();
+  await page.locator('.ant-select-item-option').first().click();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  const side = page.getByRole('region', { name: 'Versions and test run' });
+  await expect(side.getByRole('button', { name: 'Success 200/200' })).toBeVisible({ timeout: 20_000 });
+  await expect(side.getByText('and swept the floor').first()).toBeVisible();
+
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByLabel('What was changed').fill('sweep the floor');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Saved as a new version.')).toBeVisible();
+  await page.getByRole('tab', { name: 'Versions' }).click();
+  await expect(side.getByRole('listitem').first()).toContainText('sweep the floor');
+
+  const oldest = side.getByRole('listitem').filter({ hasText: 'the first version' });
+  await oldest.getByRole('button', { name: 'Compare' }).click();
+  const compared = page.getByRole('dialog', { name: 'Compare versions' });
+  await expect(compared.locator('.cm-merge-b .cm-changedLine')).toContainText('and swept the floor');
+  await compared.getByRole('button', { name: 'Close' }).click();
+  await oldest.getByRole('button', { name: 'Roll back' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+  await expect(editor).not.toContainText('swept the floor');
+  await expect(side.getByRole('listitem').first()).toContainText('Back to version');
+});
+
+test('what somebody else saved meanwhile is not written over', async ({ page, request }) => {
+  await signIn(page);
+  await page.goto(`/scripts/${jobs[JOB]}`);
+  const editor = page.getByRole('textbox', { name: /Code of Clean the archive/ });
+  await editor.click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('echo mine');
+  await saveElsewhere(request, jobs[JOB] ?? 0, 'echo theirs\n');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByLabel('What was changed').fill('my own change');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  const conflict = page.getByRole('dialog', { name: 'admin saved this code meanwhile' });
+  await expect(conflict.locator('.cm-merge-a')).toContainText('echo theirs');
+  await expect(conflict.locator('.cm-merge-b')).toContainText('echo mine');
+  await conflict.getByRole('button', { name: 'Take the saved one' }).click();
+  await expect(editor).toHaveText('echo theirs');
+});
+
+async function saveElsewhere(request: APIRequestContext, job: number, source: string): Promise<void> {
+  const signedIn = await request.post('/api/v1/auth/login', { data: { username: user, password } });
+  const headers = { Authorization: `Bearer ${(await signedIn.json()).access_token}` };
+  const data = { glue_source: source, glue_remark: 'from elsewhere' };
+  expect((await request.put(`/api/v1/scripts/${job}`, { headers, data })).status()).toBe(200);
+}
