@@ -48,6 +48,8 @@ export function antdTheme(name: ThemeName): ThemeConfig {
         headerBg: surfaces.surface,
         headerColor: surfaces.muted,
         rowHoverBg: surfaces.hover,
+        rowSelectedBg: surfaces.hover,
+        rowSelectedHoverBg: surfaces.hover,
       },
       Card: { bodyPadding: 16, headerPadding: 16 },
     },

@@ -77,6 +77,21 @@ def test_code_is_shown_with_its_author_and_digest(site: Site, admin: Caller) -> 
     assert shown["version_id"] == versions(admin, job_id)[0]["id"]
 
 
+def test_jobs_with_code_are_listed_to_who_may_see_them(site: Site, admin: Caller) -> None:
+    group, other = allowed_group(site), allowed_group(site, "other")
+    site.job(job_group=group)
+    first, second = script_job(site, job_group=group), script_job(site, job_group=other)
+    page = admin.get("/api/v1/scripts?limit=1").json
+    assert [one["job_id"] for one in page["items"]] == [first]
+    assert page["items"][0]["glue_type"] == "GLUE_SHELL"
+    assert "glue_source" not in page["items"][0]
+    after = admin.get(f"/api/v1/scripts?limit=1&cursor={page['next_cursor']}").json
+    assert [one["job_id"] for one in after["items"]] == [second]
+    assert after["next_cursor"] is None
+    listed = person(site, {other: Role.VIEWER}).get("/api/v1/scripts").json["items"]
+    assert [one["job_id"] for one in listed] == [second]
+
+
 def test_every_save_is_a_version(site: Site, admin: Caller) -> None:
     job_id = script_job(site)
     before = stored(site, job_id)

@@ -4,7 +4,6 @@ import type { components } from '@/api/schema';
 import { placed } from '@/pages/execution/phases';
 import { Panel } from '@/parts/Page';
 import { Duration } from '@/parts/time/Duration';
-import { Instant } from '@/parts/time/Instant';
 import { useNow } from '@/parts/time/useNow';
 import { StatusLabel } from '@/status/StatusTag';
 import { LOOKS, TERMINAL } from '@/status/statuses';
@@ -33,7 +32,6 @@ export function Relatives({ title, items, current, nameOf }: Props) {
           <tr>
             <th scope="col">{title}</th>
             <th scope="col">{t('facts.status')}</th>
-            <th scope="col">{t('facts.start')}</th>
             <th scope="col">{t('facts.duration')}</th>
             <th scope="col">{t('relatives.span')}</th>
           </tr>
@@ -47,9 +45,6 @@ export function Relatives({ title, items, current, nameOf }: Props) {
               </th>
               <td>
                 <StatusLabel status={one.status} triggerCode={one.trigger_code} handleCode={one.handle_code} />
-              </td>
-              <td className="nowrap">
-                <Instant at={one.start_time ?? one.trigger_time} />
               </td>
               <td className="nowrap">
                 <Duration from={one.start_time} to={one.handle_time} />

@@ -14,19 +14,20 @@ interface Side {
 
 export default function CodeDiff({ before, after, kind }: { before: Side; after: Side; kind: CodeKind }) {
   const place = useRef<HTMLDivElement>(null);
+  const [leftName, left, rightName, right] = [before.name, before.text, after.name, after.text];
   useEffect(() => {
     let view: MergeView | undefined;
     let gone = false;
     void LANGUAGES_OF_CODE[kind]().then((language) => {
       if (gone || !place.current) return;
-      const side = ({ name, text }: Side) => ({
+      const side = (name: string, text: string) => ({
         doc: text,
         extensions: [...reading(name), language, EditorState.readOnly.of(true)],
       });
       view = new MergeView({
         parent: place.current,
-        a: side(before),
-        b: side(after),
+        a: side(leftName, left),
+        b: side(rightName, right),
         collapseUnchanged: { margin: 3, minSize: 8 },
       });
     });
@@ -34,7 +35,7 @@ export default function CodeDiff({ before, after, kind }: { before: Side; after:
       gone = true;
       view?.destroy();
     };
-  }, [before.name, before.text, after.name, after.text, kind]);
+  }, [leftName, left, rightName, right, kind]);
   return (
     <>
       <div className="code-diff-names" aria-hidden="true">

@@ -7,6 +7,7 @@ import { useLive } from '@/live/LiveProvider';
 import { EmptyState } from '@/parts/EmptyState';
 import { type Ending, endingOf } from '@/parts/log/ending';
 import type { Log } from '@/parts/log/Log';
+import type { StreamState } from '@/parts/log/LogStream';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { fullInstant } from '@/parts/time/format';
 import { useDisplayZone } from '@/parts/time/Instant';
@@ -30,7 +31,7 @@ export function LogFoot({ log, unseen, onEnd }: { log: Log; unseen: number; onEn
   const place = usePlace(log, kind === 'over');
   const said = useEndingText();
   const ending = kind === 'over' && place ? endingOf(place, log.book.last, now) : null;
-  const state = kind === 'over' ? 'finished' : paused || kind === 'resting' ? 'paused' : kind;
+  const state = stateOf(kind, paused, !!log.state.error && !log.state.opened);
   return (
     <footer className="log-foot">
       <span className={`log-state log-state-${state}`}>
@@ -46,6 +47,12 @@ export function LogFoot({ log, unseen, onEnd }: { log: Log; unseen: number; onEn
       <span className="log-count">{t('count', { count: log.book.last })}</span>
     </footer>
   );
+}
+
+function stateOf(kind: StreamState['kind'], paused: boolean, unread: boolean) {
+  if (kind === 'over') return 'finished';
+  if (unread) return 'unread';
+  return paused || kind === 'resting' ? 'paused' : kind;
 }
 
 /** What stands where lines would, when there are none. */

@@ -118,6 +118,7 @@ export function LogLines(props: Props) {
       increaseViewportBy={DRAWN_BEYOND}
       initialTopMostItemIndex={first}
       rangeChanged={look}
+      followOutput={() => (following ? 'auto' : false)}
       atBottomStateChange={(atEnd) => atEnd && window.last === book.last && onFollow(true)}
       context={{ label: props.label, window, last: book.last, goTo }}
       components={COMPONENTS}

@@ -59,7 +59,7 @@ export function LogViewer({ executionId, startTime, fullScreen = false }: Props)
         executionId={executionId}
         levels={levels}
         onLevels={reading.setLevels}
-        following={over ? null : reading.following}
+        following={over || !log.state.opened ? null : reading.following}
         onFollow={() => setFollowing(!reading.following)}
         onStart={() => goTo(1)}
         onEnd={() => (over ? goTo(log.book.last) : setFollowing(true))}

@@ -39,7 +39,7 @@ export function useSteadyRows(
   }, [rows, range, list, following]);
 }
 
-/** Goes to a line once the rows that hold it are there, and to the end as long as that is followed. */
+/** Goes to a line once the rows that hold it are there, and to the end when that is to be followed. */
 export function useJumps(rows: Rows, list: RefObject<VirtuosoHandle | null>, following: boolean) {
   const [wish, setWish] = useState<{ line: number } | null>(null);
   useLayoutEffect(() => {
@@ -48,8 +48,8 @@ export function useJumps(rows: Rows, list: RefObject<VirtuosoHandle | null>, fol
     setWish(null);
   }, [wish, rows, list]);
   useLayoutEffect(() => {
-    if (following && rows.count > 0) list.current?.scrollToIndex({ index: rows.count - 1, align: 'end' });
-  }, [following, rows, list]);
+    if (following) list.current?.scrollToIndex({ index: 'LAST', align: 'end' });
+  }, [following, list]);
   return useCallback((line: number) => setWish({ line }), []);
 }
 
