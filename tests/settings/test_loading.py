@@ -88,8 +88,8 @@ def around(key: str, text: str) -> dict[str, str]:
     wide = {
         "cluster.lease": "1d", "cluster.dead_after": "1d", "registry.dead_after": "1d",
         "coordinator.unknown_bound": "1d", "cluster.handoff_hard_timeout": "1d", "channels.url": "redis://:p@h:6379/0",
-        "security.tls_certificate": "c", "security.tls_key": "k", "security.tls_client_ca": "a", "security.refresh_token_ttl": "2h",
-        "security.oidc_client_id": "c",
+        "security.tls_certificate": "c", "security.tls_key": "k", "security.tls_client_ca": "a",
+        "security.refresh_token_ttl": "2h", "security.oidc_client_id": "c",
     }  # fmt: skip
     return {variable_of(name): value for name, value in {**wide, key: text}.items()}
 
