@@ -35,7 +35,7 @@ export function Cards({ stats, overview }: Props) {
       <Card name={t('cards.running')} to="/executions?status=pending" value={stats && number(stats.open.pending)}>
         {stats && t('cards.waiting', { count: stats.open.init })}
       </Card>
-      <Card name={t('cards.jobs')} value={overview && number(overview.jobs.started)}>
+      <Card name={t('cards.jobs')} to="/jobs" value={overview && number(overview.jobs.started)}>
         {overview && t('cards.jobsStopped', { count: overview.jobs.stopped })}
       </Card>
       <Card

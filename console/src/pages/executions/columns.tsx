@@ -71,9 +71,10 @@ export function useColumns(): TableColumnsType<Execution> {
 function JobCell({ execution: one }: { execution: Execution }) {
   const { t } = useTranslation('executions');
   const name = one.job_desc ?? t('removedJob');
+  const to = one.job_desc === null ? `/executions?job_id=${one.job_id}` : `/jobs/${one.job_id}`;
   return (
     <>
-      <Link to={`/executions?job_id=${one.job_id}`} className="cell-main cell-name" title={name}>
+      <Link to={to} className="cell-main cell-name" title={name}>
         {name}
       </Link>
       <div className="cell-sub">

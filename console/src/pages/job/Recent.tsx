@@ -12,9 +12,9 @@ import { DataTable } from '@/parts/table/DataTable';
 export function Recent({ jobId }: { jobId: number }) {
   const { t } = useTranslation('jobs');
   const list = useInfiniteQuery(executionsQuery({ job_id: String(jobId) }));
-  const columns = useColumns().map((column) =>
-    column.key === 'job' ? { title: t('columns.number'), key: 'number', render: number } : column,
-  );
+  const columns = useColumns()
+    .filter(({ key }) => key !== 'attempt')
+    .map((column) => (column.key === 'job' ? { title: t('columns.number'), key: 'number', render: number } : column));
   return (
     <section>
       <header className="recent-head">
@@ -34,5 +34,9 @@ export function Recent({ jobId }: { jobId: number }) {
 }
 
 function number(_: unknown, one: Execution) {
-  return <Link to={`/executions/${one.id}`}>#{one.id}</Link>;
+  return (
+    <Link to={`/executions/${one.id}`} data-open>
+      #{one.id}
+    </Link>
+  );
 }

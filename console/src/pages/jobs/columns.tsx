@@ -68,7 +68,7 @@ function NameCell({ row, groups }: { row: BoardRow; groups: Groups }) {
   const { author } = readable(row) ?? { author: '' };
   return (
     <>
-      <Link to={`/jobs/${job.id}`} className="cell-main cell-name" title={job.job_desc}>
+      <Link to={`/jobs/${job.id}`} className="cell-main cell-name" title={job.job_desc} data-open>
         {job.job_desc}
       </Link>
       {'unreadable' in job && (

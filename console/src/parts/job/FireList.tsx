@@ -5,10 +5,12 @@ import type { ComingFire } from '@/api/types';
 import { usePreference } from '@/app/preferences';
 import type { Language } from '@/i18n/languages';
 import { Ago } from '@/parts/time/Ago';
+import '@/status/status.css';
 import './job.css';
 
-/** The day and time a clock of the zone shows, with its offset, as in `Sun, Mar 29, 2026, 03:00:00 GMT+2`. */
+/** The day and time a clock of the zone shows, with its offset: `Sun, Mar 29, 2026, 03:00 GMT+2`. */
 export function onTheClock(fire: string, language: Language, zone: string): string {
+  const at = Date.parse(fire);
   return new Intl.DateTimeFormat(language, {
     timeZone: zone,
     weekday: 'short',
@@ -17,10 +19,10 @@ export function onTheClock(fire: string, language: Language, zone: string): stri
     day: 'numeric',
     hour: '2-digit',
     minute: '2-digit',
-    second: '2-digit',
+    ...(at % 60_000 !== 0 && { second: '2-digit' }),
     hourCycle: 'h23',
     timeZoneName: 'shortOffset',
-  }).format(Date.parse(fire));
+  }).format(at);
 }
 
 /** Coming fires on the clock of their zone, with a mark where that clock is put forward or back. */
