@@ -1,5 +1,7 @@
 """What belongs to an execution, on every kind of store."""
 
+from typing import Any
+
 import pytest
 from sqlalchemy import Connection
 
@@ -20,9 +22,9 @@ def ids(listed: object) -> list[int]:
     return [one.id for one in listed]
 
 
-def following(connection: Connection, origin: int, key: str, **changes: object) -> int:
+def following(connection: Connection, /, origin: int, key: str, **changes: Any) -> int:
     """An execution that follows another one; its id."""
-    opening = an_opening(key, origin_id=origin, **{"cause": TriggerCause.RETRY, **changes})
+    opening = an_opening(key, origin_id=origin, **{"cause": TriggerCause.RETRY} | changes)
     open_executions(connection, [opening], NOW)
     found = [one for one in range(origin, origin + 20) if is_by(connection, one, key)]
     return found[0]

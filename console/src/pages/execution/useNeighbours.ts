@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect } from 'react';
 import { useNavigate } from 'react-router';
+import { taken } from '@/app/keys';
 import { relativesQuery } from '@/pages/execution/queries';
 
 /** The runs of the job beside an execution; `[` and `]` lead to them. */
@@ -11,8 +12,9 @@ export function useNeighbours(id: number, stay: '' | '/log') {
   const { previous = null, next = null } = data ?? {};
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const typing = event.target instanceof HTMLElement && event.target.closest('input, textarea, [contenteditable]');
-      if (typing || event.ctrlKey || event.metaKey) return;
+      // Many keyboards have brackets only together with AltGr, which counts as Ctrl and Alt.
+      const together = event.metaKey || (event.ctrlKey && !event.getModifierState('AltGraph'));
+      if (taken(event) || together) return;
       if (event.key === '[' && previous) go(previous);
       if (event.key === ']' && next) go(next);
     };

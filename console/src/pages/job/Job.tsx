@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { Link, useParams } from 'react-router';
+import { useParams } from 'react-router';
 import { useGroups } from '@/api/groups';
 import { jobQuery } from '@/api/jobs';
 import { Problem } from '@/api/problem';
@@ -13,7 +13,7 @@ import { NextFires } from '@/pages/job/NextFires';
 import { Recent } from '@/pages/job/Recent';
 import { Statistics } from '@/pages/job/Statistics';
 import { Badge } from '@/parts/Badge';
-import { EmptyState } from '@/parts/EmptyState';
+import { MissingJob } from '@/parts/job/MissingJob';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import './job-page.css';
@@ -21,7 +21,7 @@ import './job-page.css';
 /** One job: what it is, how it went, when it fires next, and what can be done with it. */
 export function Job() {
   const { id = '' } = useParams();
-  return /^[1-9]\d{0,9}$/.test(id) ? <Known key={id} id={Number(id)} /> : <Missing />;
+  return /^[1-9]\d{0,9}$/.test(id) ? <Known key={id} id={Number(id)} /> : <MissingJob />;
 }
 
 function Known({ id }: { id: number }) {
@@ -29,7 +29,7 @@ function Known({ id }: { id: number }) {
   if (job.isPending) return <Skeleton active />;
   if (!job.data) {
     const gone = job.error instanceof Problem && job.error.status === 404;
-    return gone ? <Missing /> : <ProblemNotice error={job.error} retry={() => void job.refetch()} />;
+    return gone ? <MissingJob /> : <ProblemNotice error={job.error} retry={() => void job.refetch()} />;
   }
   return <Shown job={job.data} />;
 }
@@ -73,13 +73,4 @@ function StateTag({ job }: { job: JobShown }) {
   if (job.trigger_status === 1) return <Badge look={{ colour: 'green', icon: '●' }}>{t('started')}</Badge>;
   const word = job.schedule_type === 'NONE' ? t('byHand') : t('stopped');
   return <Badge look={{ colour: 'gray', icon: '○' }}>{word}</Badge>;
-}
-
-function Missing() {
-  const { t } = useTranslation('jobs');
-  return (
-    <EmptyState title={t('missing.title')} action={<Link to="/jobs">{t('missing.back')}</Link>}>
-      {t('missing.hint')}
-    </EmptyState>
-  );
 }

@@ -8,15 +8,12 @@ interface Props {
   base: Draft;
   mine: Draft;
   theirs: Draft;
-  /** Go on with this draft, on top of the other's version. */
-  goOn: (draft: Draft) => void;
-  /** Give up one's own changes. */
-  takeTheirs: () => void;
-  close: () => void;
+  /** Go on with a draft on top of the other's version; without one, as it is. */
+  settle: (draft?: Draft) => void;
 }
 
 /** Somebody else saved first: their change beside one's own, and a choice where both changed the same. */
-export function ConflictDialog({ base, mine, theirs, goOn, takeTheirs, close }: Props) {
+export function ConflictDialog({ base, mine, theirs, settle }: Props) {
   const { t } = useTranslation('jobEditor');
   const [keep, setKeep] = useState<ReadonlySet<DraftField>>(new Set());
   const conflicts = conflictsOf(base, mine, theirs);
@@ -34,11 +31,11 @@ export function ConflictDialog({ base, mine, theirs, goOn, takeTheirs, close }: 
       open
       width={860}
       title={t('conflict.title', { job: theirs.job_desc })}
-      onCancel={close}
+      onCancel={() => settle()}
       okText={t('conflict.goOn')}
       cancelText={t('conflict.takeTheirs')}
-      cancelButtonProps={{ danger: true, onClick: takeTheirs }}
-      onOk={() => goOn(merged(base, mine, theirs, keep))}
+      cancelButtonProps={{ danger: true, onClick: () => settle(theirs) }}
+      onOk={() => settle(merged(base, mine, theirs, keep))}
     >
       <p>{clash ? t('conflict.clash') : t('conflict.apart')}</p>
       <ChangesTable

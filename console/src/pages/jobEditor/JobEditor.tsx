@@ -6,9 +6,11 @@ import { groupsQuery } from '@/api/groups';
 import { readJob } from '@/api/jobs';
 import { Problem } from '@/api/problem';
 import { useMay } from '@/api/session';
-import { EDITED, EditorForm } from '@/pages/jobEditor/EditorForm';
+import { EditorForm } from '@/pages/jobEditor/EditorForm';
+import { EDITED } from '@/pages/jobEditor/saving';
 import { EmptyState } from '@/parts/EmptyState';
 import { defaults, draftOf } from '@/parts/job/draft';
+import { MissingJob } from '@/parts/job/MissingJob';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 const ID = /^[1-9]\d{0,9}$/;
@@ -17,7 +19,7 @@ const ID = /^[1-9]\d{0,9}$/;
 export function JobEditor() {
   const { id } = useParams();
   const [params] = useSearchParams();
-  if (id !== undefined) return ID.test(id) ? <Stored key={id} id={Number(id)} /> : <Missing />;
+  if (id !== undefined) return ID.test(id) ? <Stored key={id} id={Number(id)} /> : <MissingJob />;
   const copy = params.get('copy') ?? '';
   return ID.test(copy) ? <Stored key={copy} id={Number(copy)} copy /> : <New />;
 }
@@ -41,7 +43,7 @@ function Stored({ id, copy = false }: { id: number; copy?: boolean }) {
   if (read.isPending) return <Skeleton active />;
   if (read.isError) {
     const gone = read.error instanceof Problem && read.error.status === 404;
-    return gone ? <Missing /> : <ProblemNotice error={read.error} retry={() => void read.refetch()} />;
+    return gone ? <MissingJob /> : <ProblemNotice error={read.error} retry={() => void read.refetch()} />;
   }
   const { job, tag } = read.data;
   if (!may('edit', job.job_group)) return <NotAllowed />;
@@ -68,15 +70,6 @@ function NotAllowed() {
   return (
     <EmptyState title={t('notAllowed.title')} action={<Link to="/jobs">{t('notAllowed.back')}</Link>}>
       {t('notAllowed.hint')}
-    </EmptyState>
-  );
-}
-
-function Missing() {
-  const { t } = useTranslation('jobs');
-  return (
-    <EmptyState title={t('missing.title')} action={<Link to="/jobs">{t('missing.back')}</Link>}>
-      {t('missing.hint')}
     </EmptyState>
   );
 }

@@ -5,6 +5,13 @@ import { useGroups } from '@/api/groups';
 import type { Draft, DraftField } from '@/parts/job/draft';
 import { duration } from '@/parts/time/format';
 
+type Schedule = Draft['schedule_type'];
+type Dst = Draft['dst_policy'];
+type Misfire = Draft['misfire_strategy'];
+type Route = Draft['executor_route_strategy'];
+type Block = Draft['executor_block_strategy'];
+type ChildParam = Draft['child_param'];
+type Priority = 0 | 1 | 2 | 3;
 type Texts = TFunction<['jobEditor']>;
 
 const SECONDS: readonly DraftField[] = ['executor_timeout', 'lost_after'];
@@ -34,19 +41,19 @@ function fieldText(t: Texts, field: DraftField, value: unknown): string {
 function nameOf(t: Texts, field: DraftField, value: never): string | null {
   switch (field) {
     case 'schedule_type':
-      return t(`schedule.${value as Draft['schedule_type']}.name`);
+      return t(`schedule.${value as Schedule}.name`);
     case 'dst_policy':
-      return t(`dst.${value as Draft['dst_policy']}.name`);
+      return t(`dst.${value as Dst}.name`);
     case 'misfire_strategy':
-      return t(`misfire.${value as Draft['misfire_strategy']}.name`);
+      return t(`misfire.${value as Misfire}.name`);
     case 'executor_route_strategy':
-      return t(`route.${value as Draft['executor_route_strategy']}.name`);
+      return t(`route.${value as Route}.name`);
     case 'executor_block_strategy':
-      return t(`block.${value as Draft['executor_block_strategy']}.name`);
+      return t(`block.${value as Block}.name`);
     case 'child_param':
-      return t(`childParam.${value as Draft['child_param']}.name`);
+      return t(`childParam.${value as ChildParam}.name`);
     case 'priority':
-      return t(`priority.${value as 0 | 1 | 2 | 3}.name`);
+      return t(`priority.${value as Priority}.name`);
     default:
       return null;
   }

@@ -63,7 +63,7 @@ export function LogLines(props: Props) {
     [window, book, book.foldsVersion, opened, marked],
   );
   useSteadyRows(rows, range, list, following);
-  const jump = useJumps(rows, list, following);
+  const jump = useJumps(rows, range, list, following);
   const goTo = useCallback(
     (line: number) => {
       move(line);

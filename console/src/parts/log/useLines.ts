@@ -39,18 +39,34 @@ export function useSteadyRows(
   }, [rows, range, list, following]);
 }
 
-/** Goes to a line once the rows that hold it are there, and to the end when that is to be followed. */
-export function useJumps(rows: Rows, list: RefObject<VirtuosoHandle | null>, following: boolean) {
-  const [wish, setWish] = useState<{ line: number } | null>(null);
+const ARRIVED_WITHIN = 80;
+const TRIES = 10;
+
+/** Goes to a line once the rows that hold it are there, and to the end when that is to be followed. A list that is
+ * still finding its first place does not hear where it is sent: so it is looked whether it came there.
+ */
+export function useJumps(
+  rows: Rows,
+  range: RefObject<ListRange>,
+  list: RefObject<VirtuosoHandle | null>,
+  following: boolean,
+) {
+  const [wish, setWish] = useState<{ line: number; tries: number } | null>(null);
   useLayoutEffect(() => {
     if (!wish) return;
-    list.current?.scrollToIndex({ index: rows.rowOf(wish.line), align: 'center' });
-    setWish(null);
-  }, [wish, rows, list]);
+    const row = rows.rowOf(wish.line);
+    list.current?.scrollToIndex({ index: row, align: 'center' });
+    const timer = setTimeout(() => {
+      const { startIndex, endIndex } = range.current;
+      const there = startIndex <= row && row <= endIndex;
+      setWish(there || wish.tries >= TRIES ? null : { ...wish, tries: wish.tries + 1 });
+    }, ARRIVED_WITHIN);
+    return () => clearTimeout(timer);
+  }, [wish, rows, range, list]);
   useLayoutEffect(() => {
     if (following) list.current?.scrollToIndex({ index: 'LAST', align: 'end' });
   }, [following, list]);
-  return useCallback((line: number) => setWish({ line }), []);
+  return useCallback((line: number) => setWish({ line, tries: 1 }), []);
 }
 
 /** Hears that somebody scrolls up: following never does. */
