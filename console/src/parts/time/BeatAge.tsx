@@ -11,10 +11,11 @@ export function BeatAge({ at, gone = false }: { at: number | null; gone?: boolea
   const age = Math.max(0, now - at);
   const grade = gradeOf(age);
   const colour = gone ? null : GRADE_COLOURS[grade];
+  const late = grade === 'fresh' ? null : grade;
   return (
     <span className={`beat-age nowrap${colour ? ` status-${colour}` : gone ? ' muted' : ''}`}>
       {ageText(age)}
-      {colour && <span className="cell-sub"> · {t(`beat.${grade as Exclude<typeof grade, 'fresh'>}`)}</span>}
+      {colour && late && <span className="cell-sub"> · {t(`beat.${late}`)}</span>}
     </span>
   );
 }
