@@ -90,6 +90,26 @@ def test_a_key_may_be_written_in_hex_or_base64(tmp_path: Path, written: str) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_nodes_with_the_same_access_token_have_the_same_key_and_keep_no_file(tmp_path: Path) -> None:
+    def of(folder: str, **tokens: str) -> Sealing:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        return sealing_of(Settings.model_validate({"security": tokens}), tmp_path / folder)
+
+    one, other = of("a", access_token="the-token-of-all"), of("b", access_token="the-token-of-all")
+    assert one.key_ids == other.key_ids
+    assert list(tmp_path.glob("*/*")) == []
+    assert of("a", access_token="quite-another-one").key_ids != one.key_ids
+    later = of("a", access_token="quite-another-one", access_token_previous="the-token-of-all")
+    assert later.open(one.seal(b"value", "context"), "context") == b"value"
+
+
+def test_a_key_in_the_data_folder_still_opens_when_a_token_is_set(tmp_path: Path) -> None:
+    before = sealing_of(settings(), tmp_path)
+    after = sealing_of(Settings.model_validate({"security": {"access_token": "the-token-of-all"}}), tmp_path)
+    assert after.newest != before.newest
+    assert after.open(before.seal(b"value", "context"), "context") == b"value"
+
+
 @pytest.mark.parametrize("between", [",", "\n", ", "])
 def test_several_keys_are_listed_newest_first(tmp_path: Path, between: str) -> None:
     assert sealing_of(settings(f"{NEW.hex()}{between}{OLD.hex()}"), tmp_path).key_ids == (key_id(NEW), key_id(OLD))

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 
@@ -186,6 +186,7 @@ def test_what_cannot_be_sent_is_refused() -> None:
         parameters_of(lambda: None, "nothing").text_of({"a": 1, "b": 2})
 
 
+@settings(deadline=None)  # the first call imports what it needs
 @given(st.fixed_dictionaries({"market": st.from_regex("[a-z]{1,9}", fullmatch=True), "count": st.integers(1, 9)}))
 def test_arguments_survive_the_way_through_the_text(arguments: dict[str, Any]) -> None:
     parameters = parameters_of(described, "described")

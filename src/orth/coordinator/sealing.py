@@ -13,7 +13,7 @@ import binascii
 import os
 import secrets
 from contextlib import suppress
-from hashlib import sha256
+from hashlib import scrypt, sha256
 from pathlib import Path
 from typing import Self
 
@@ -88,14 +88,25 @@ def key_id(key: bytes) -> str:
 
 
 def sealing_of(settings: Settings, folder: Path) -> Sealing:
-    """With the keys that are set, else with the one in the data folder, which is made if there is none."""
+    """With the keys that are set, else with those made from the access token, which all nodes of a cluster have; where
+    neither is set, with the one in the data folder, which is made if there is none. One that is there always opens.
+    """
     given = settings.security.master_key
     if given is not None:
         return Sealing(*_read_keys(given.get_secret_value(), "security.master_key"))
+    tokens = (settings.security.access_token, settings.security.access_token_previous)
+    keys = [_key_from(token.get_secret_value()) for token in tokens if token is not None]
     file = folder / KEY_FILE
-    if not file.exists():
+    if not keys and not file.exists():
         _make_key(file)
-    return Sealing(*_read_keys(file.read_text(), str(file)))
+    if file.exists():
+        keys += _read_keys(file.read_text(), str(file))
+    return Sealing(*keys)
+
+
+def _key_from(token: str) -> bytes:
+    """A key that only those have who have the token; slow to make, so that a weak token is not found by trying."""
+    return scrypt(token.encode(), salt=b"orth master key", n=2**14, r=8, p=1, dklen=_KEY_BYTES)
 
 
 async def agree(db: Database, sealing: Sealing, now: int) -> None:

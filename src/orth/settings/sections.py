@@ -405,7 +405,8 @@ class SecuritySection(Section):
     master_key: Secret = _setting(
         None,
         "Key that seals what is secret in the database: 32 bytes in hex or base64, the same on all coordinators; "
-        "several, the newest first, while keys change. Unset: one is made in the data directory.",
+        "several, the newest first, while keys change. Unset: made from access_token; without that, one is made "
+        "and kept in the data directory.",
     )
     secrets_without_tls: Switch = _setting(
         False, "Whether secrets of jobs may go to executors on other machines unencrypted, where others can read along."
