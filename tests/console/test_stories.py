@@ -19,7 +19,7 @@ from tests.walk.processes import PASSWORD, TOKEN, Site
 
 CONSOLE = Path(__file__).parents[2] / "console"
 WITHIN = 1500.0
-"""Seconds, on a machine that has much else to do; alone, they take about one minute."""
+"""Seconds, on a machine that has much else to do, where they took ten minutes."""
 
 
 @pytest.fixture(scope="module")
