@@ -90,6 +90,7 @@ class ClosedMeanwhile(WorkerPool):
 
     def _new(self) -> WorkerLink:
         made = super()._new()
+        eventually(lambda: len(nurseries_and_below()) >= 3)  # nursery, guard and worker
         self.below = nurseries_and_below()
         closing = threading.Thread(target=self.close)
         closing.start()
@@ -102,7 +103,6 @@ def test_a_worker_made_while_the_pool_is_closed_does_not_stay() -> None:
     began = time.monotonic()
     pool.start()
     eventually(lambda: all(map(is_gone, pool.below)))
-    assert len(pool.below) >= 3, "nursery, guard and worker"
     assert time.monotonic() - began < 9, "nobody was waited for in vain"
 
 

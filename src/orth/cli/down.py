@@ -1,6 +1,7 @@
 """``orth down``: end the ``orth up`` of this folder."""
 
 import os
+import select
 import signal
 import threading
 from contextlib import suppress
@@ -30,6 +31,7 @@ def down(now: bool, data_dir: str | None, config: Path | None) -> None:
     place = Place(Path(settings.coordinator.data_dir).resolve())
     place.need_held()
     standing = place.read()
+    process = None if standing is None else _process(standing.pid)
     try:
         ask(place, do="down", now=now)
     except OrthError:
@@ -39,8 +41,15 @@ def down(now: bool, data_dir: str | None, config: Path | None) -> None:
             os.kill(standing.pid, signal.SIGKILL)  # it does not answer, and its processes die with it
     tries = round((_AT_ONCE if now else _PATIENCE) / _LOOK_EVERY)
     for _ in range(tries):
-        if not place.is_held:
+        if not place.is_held and (process is None or select.select([process], [], [], 0)[0]):
             click.echo("all stopped")
             return
         threading.Event().wait(_LOOK_EVERY)
     raise Unavailable(f"The orth up in {place.folder} has not ended.", hint="End it: orth down --now")
+
+
+def _process(pid: int) -> int | None:
+    """A file that can be read once the process has ended: it lets go of the folder a moment before."""
+    with suppress(OSError):
+        return os.pidfd_open(pid)
+    return None

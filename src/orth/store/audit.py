@@ -140,13 +140,14 @@ def _hold(connection: Connection) -> Row[Any]:
     row = connection.execute(wanted).one_or_none()
     if row is not None:
         return row
-    if connection.execute(select(audit.c.seq).limit(1)).first() is not None:
+    new = {"id": _THE_HEAD, "seq": 0, "digest": FIRST, "strangers_since": 0, "strangers": 0}
+    insert_new(connection, audit_head, [new])  # waits for others who write the first entry as well
+    row = connection.execute(wanted).one()
+    if row.seq == 0 and connection.execute(select(audit.c.seq).limit(1)).first() is not None:
         raise Unreadable(
             "The head of the audit is gone, so nothing that is audited can be done.", hint="Run: orth audit verify"
         )
-    new = {"id": _THE_HEAD, "seq": 0, "digest": FIRST, "strangers_since": 0, "strangers": 0}
-    insert_new(connection, audit_head, [new])
-    return connection.execute(wanted).one()
+    return row
 
 
 def _counted(row: Row[Any], now: int) -> tuple[int, int]:

@@ -11,7 +11,8 @@ down_revision = "0007"
 
 def upgrade() -> None:
     add_column("orth_job_info", sa.Column("secrets", sa.Text()))
-    if not sa.inspect(op.get_bind()).has_table("orth_audit_head"):
+    known = sa.inspect(op.get_bind())
+    if known.has_table("orth_audit") and "seq" not in {column["name"] for column in known.get_columns("orth_audit")}:
         drop_table("orth_audit")  # made by the first schema and never written to
     create_table(
         "orth_audit",
