@@ -8,7 +8,7 @@ from orth.store.log_archives import ArchivedLog, keep_archive
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.scrolls import EXECUTIONS, end, taken_by
 
-ADDRESS = "http://10.0.0.7:9999"
+ADDRESS = "http://10.66.0.7:9999"  # an address no other test registers: the site is shared, and remembers who beat
 REGISTERED = "http://10.0.0.8:9999"
 
 
