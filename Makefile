@@ -32,8 +32,8 @@ up: install console ## Start Orth on this machine, with the demo jobs
 
 # The stories of the console come first and alone: a browser beside three other workers is too slow to tell anything.
 test: $(VENV)/.development servers lint console-check console ## Run everything: lint, then all tests
-	@$(if $(ARGS),,$(BIN)/python -m pytest -q -n 0 tests/console)
-	@$(PYTEST) $(if $(ARGS),$(ARGS),--ignore tests/console)
+	@stories=0; $(if $(ARGS),,$(BIN)/python -m pytest -q -n 0 tests/console || stories=$$?;) \
+	$(PYTEST) $(if $(ARGS),$(ARGS),--ignore tests/console) && exit $$stories
 
 lint: $(VENV)/.development ## Check style, types and who imports whom
 	@$(BIN)/ruff check --quiet .

@@ -13,7 +13,12 @@ export const user = given('ORTH_STORY_USER');
 export const password = given('ORTH_STORY_PASSWORD');
 export const jobs = JSON.parse(given('ORTH_STORY_JOBS')) as Record<string, number>;
 
-export const browserOptions: PlaywrightTestConfig['use'] = {
+/** Without motion: a click while a dialog still grows may miss its button. */
+const still = { reducedMotion: 'reduce' } as const;
+
+export const browserOptions: PlaywrightTestConfig['use'] & typeof still = {
+  ...still,
+  contextOptions: still,
   baseURL: url,
   viewport: { width: 1440, height: 900 },
   locale: 'en-US',

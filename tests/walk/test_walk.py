@@ -3,11 +3,12 @@
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orth.testing.stores import prepare_store
-from tests.walk.processes import HTTP, PASSWORD, Site, eventually
+from tests.walk.processes import HTTP, PASSWORD, Api, Site, eventually
 
 JOBS = Path(__file__).parent / "noting_jobs.py"
 
@@ -27,6 +28,16 @@ def job_of(site: Site, handler: str, **fields: object) -> int:
     group = groups[0] if groups else api.call("POST", "/api/v1/groups", {"app_name": "walk-tests"})
     body = {"job_group": group["id"], "job_desc": handler, "executor_handler": handler, **fields}
     return int(api.call("POST", "/api/v1/jobs", body)["id"])
+
+
+def ended(site: Site, job_id: int) -> dict[str, Any]:
+    """Trigger a job; its execution, when that has ended."""
+    api = site.api()
+    (one,) = api.call("POST", f"/api/v1/jobs/{job_id}/trigger", expect=202)["execution_ids"]
+    shown = f"/api/v1/executions/{one}"
+    eventually(lambda: api.call("GET", shown)["phase"] == "ended", what="the end")
+    found: dict[str, Any] = api.call("GET", shown)
+    return found
 
 
 def test_a_scheduled_job_succeeds_on_every_database(store_url: str, tmp_path: Path, notes: Path) -> None:
@@ -91,13 +102,21 @@ def test_a_stopping_executor_finishes_what_runs_and_reports_it(tmp_path: Path, n
         assert api.call("GET", "/api/v1/executors")["items"] == []
 
 
-def test_a_clean_stop_hands_over_within_a_second(postgres_url: str, tmp_path: Path, notes: Path) -> None:
+def test_a_clean_stop_hands_over_within_a_second_and_any_node_shows_logs(
+    postgres_url: str, tmp_path: Path, notes: Path
+) -> None:
     prepare_store(postgres_url)
     long_lease = {"ORTH_CLUSTER__LEASE": "30s", "ORTH_CLUSTER__LEASE_RENEW": "300ms"}
     with site_of(tmp_path, notes, postgres_url, **long_lease) as site:
         first = site.coordinator("node-1")
         eventually(lambda: "leads: term 1" in first.text(), what="the first term")
         second = site.coordinator("node-2", port=site.port + 1)
+        site.executor(JOBS)
+        one = ended(site, job_of(site, "note"))["id"]
+        log = f"/api/v1/executions/{one}/log?from=1"
+        read = [Api(url).call("GET", log) for url in (site.url, f"http://127.0.0.1:{site.port + 1}")]
+        assert read[0] == read[1]
+        assert (read[0]["end"], "note" in read[0]["content"]) == (True, True)
         began = time.monotonic()
         assert first.end() == 0
         eventually(lambda: "leads: term 2" in second.text(), within=5, what="the second term")

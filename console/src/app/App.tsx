@@ -10,7 +10,7 @@ import { Waiting } from '@/app/Waiting';
 import { speak } from '@/i18n/i18n';
 import type { Language } from '@/i18n/languages';
 import { antdTheme } from '@/theme/antd';
-import { useTheme } from '@/theme/useTheme';
+import { useStillness, useTheme } from '@/theme/useTheme';
 
 const queries = makeQueries();
 const router = makeRouter();
@@ -24,6 +24,7 @@ const LOCALES: Record<Language, () => Promise<{ default: Locale }>> = {
 
 export function App({ nonce }: { nonce: string }) {
   const theme = useTheme();
+  const still = useStillness();
   const [language] = usePreference('language');
   const [locale, setLocale] = useState<Locale>();
   useEffect(() => {
@@ -35,7 +36,7 @@ export function App({ nonce }: { nonce: string }) {
     };
   }, [language]);
   return (
-    <ConfigProvider theme={antdTheme(theme)} csp={{ nonce }} {...(locale && { locale })}>
+    <ConfigProvider theme={antdTheme(theme, still)} csp={{ nonce }} {...(locale && { locale })}>
       <AntdApp component={false}>
         <QueryClientProvider client={queries}>
           <Suspense fallback={<Waiting />}>

@@ -7,7 +7,8 @@ export const FONT =
   "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', sans-serif";
 export const MONO = "ui-monospace, 'SF Mono', 'Cascadia Mono', 'Roboto Mono', Menlo, Consolas, monospace";
 
-export function antdTheme(name: ThemeName): ThemeConfig {
+/** Ant Design in a theme; `still` for people whose system asks for less motion. */
+export function antdTheme(name: ThemeName, still: boolean): ThemeConfig {
   const { surfaces, status } = tokens[name];
   return {
     algorithm: name === 'dark' ? antd.darkAlgorithm : antd.defaultAlgorithm,
@@ -36,6 +37,7 @@ export function antdTheme(name: ThemeName): ThemeConfig {
       fontFamily: FONT,
       fontFamilyCode: MONO,
       controlHeight: 30,
+      motion: !still,
       motionDurationMid: '0.12s',
       motionDurationSlow: '0.16s',
     },

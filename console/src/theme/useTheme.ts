@@ -1,19 +1,31 @@
-import { useEffect, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react';
 import { usePreference } from '@/app/preferences';
 import { applyTokens, type ThemeName } from '@/theme/tokens';
 
-const dark = () => window.matchMedia('(prefers-color-scheme: dark)');
+const DARK = '(prefers-color-scheme: dark)';
+const STILL = '(prefers-reduced-motion: reduce)';
 
-function subscribe(changed: () => void): () => void {
-  const query = dark();
-  query.addEventListener('change', changed);
-  return () => query.removeEventListener('change', changed);
+function useSystem(asked: string): boolean {
+  const query = useMemo(() => window.matchMedia(asked), [asked]);
+  const subscribe = useCallback(
+    (changed: () => void) => {
+      query.addEventListener('change', changed);
+      return () => query.removeEventListener('change', changed);
+    },
+    [query],
+  );
+  return useSyncExternalStore(subscribe, () => query.matches);
+}
+
+/** Whether the system asks for less motion. */
+export function useStillness(): boolean {
+  return useSystem(STILL);
 }
 
 /** The theme in use: what the person chose, or what the system says. */
 export function useTheme(): ThemeName {
   const [chosen] = usePreference('theme');
-  const system = useSyncExternalStore(subscribe, () => (dark().matches ? 'dark' : 'light'));
+  const system = useSystem(DARK) ? 'dark' : 'light';
   const theme = chosen === 'system' ? system : chosen;
   useEffect(() => applyTokens(theme, document.documentElement), [theme]);
   return theme;

@@ -7,6 +7,7 @@ A result of an execution that had ended otherwise is written down, the first one
 followed from the end has happened. So is any result of one that had been given up without knowing how it ended.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -44,6 +45,7 @@ class Callbacks:
         wakes: Sequence[Loop],
         batches: Loop,
         avoid: Avoid,
+        workers: int,
     ) -> None:
         self._db = db
         self._clock = clock
@@ -51,13 +53,16 @@ class Callbacks:
         self._wakes = wakes
         self._batches = batches
         self._avoid = avoid
+        self._turns = asyncio.Semaphore(workers)
+        """A storm of results leaves connections for everything else."""
 
     async def take(self, items: Sequence[CallbackItem | Malformed]) -> list[CallbackVerdict]:
         """Apply results; what became of each, in order. Nothing was applied if this raises."""
         if failpoints.armed:
             failpoints.hit("callbacks.received")
         results = [item for item in items if isinstance(item, CallbackItem)]
-        finished, known = await self._db.tx(_apply, results, self._clock.now(), self._avoid)
+        async with self._turns:
+            finished, known = await self._db.tx(_apply, results, self._clock.now(), self._avoid)
         if failpoints.armed:
             failpoints.hit("callbacks.committed")
         tell(self._events, finished)

@@ -217,7 +217,9 @@ class Work:
             ahead=own.plan_ahead,
         )
         self.batches = Batches(db, self.election, clock, events, dispatch=self.dispatch, avoid=avoid)
-        self.callbacks = Callbacks(db, clock, events, wakes=self.wakes, batches=self.batches, avoid=avoid)
+        self.callbacks = Callbacks(
+            db, clock, events, wakes=self.wakes, batches=self.batches, avoid=avoid, workers=own.callback_workers
+        )
 
     def _leads(self, epoch: int) -> bool:
         term = self.election.term

@@ -182,6 +182,7 @@ Pause = Annotated[timedelta, AfterValidator(_not_negative), BeforeValidator(_ref
 Pauses = Annotated[tuple[Pause, ...], Field(min_length=1), _reading(_items), Kind("list of durations")]
 
 Count = Annotated[int, Field(ge=1), BeforeValidator(_refuse_switches), Kind("number")]
+Workers = Annotated[int, Field(ge=1, le=20), BeforeValidator(_refuse_switches), Kind("number")]
 CountFromZero = Annotated[int, Field(ge=0), BeforeValidator(_refuse_switches), Kind("number")]
 Port = Annotated[int, Field(ge=0, le=65535), BeforeValidator(_refuse_switches), Kind("port")]
 OptionalPort = Annotated[

@@ -51,6 +51,7 @@ from orth.settings.kinds import (
     Transport,
     Urls,
     Variables,
+    Workers,
     Zone,
 )
 from orth.settings.values import Address
@@ -237,6 +238,9 @@ class CoordinatorSection(Section):
     dispatch_timeout: Duration = _setting(_seconds(3), "How long an executor may take to answer a trigger.")
     dispatch_in_flight: Count = _setting(1000, "Requests with triggers on their way at the same time, at most.")
     dispatch_per_executor: Count = _setting(16, "Of these to one executor, at most; to one that takes batches, two.")
+    callback_workers: Workers = _setting(
+        6, "Transactions that store results at the same time, at most, 1 to 20; the others wait their turn."
+    )
     breaker_failures: Count = _setting(
         5, "Requests in a row that fail before an executor is left alone for a while, though it answers probes."
     )
