@@ -30,9 +30,9 @@ install: $(VENV)/.installed ## Install Orth in .venv, so that .venv/bin/orth wor
 up: install console ## Start Orth on this machine, with the demo jobs
 	@$(BIN)/orth up $(ARGS)
 
-# The stories of the console come first and alone: a browser beside three other workers is too slow to tell anything.
+# The stories of the console come first, two browsers side by side: beside three other workers they are too slow.
 test: $(VENV)/.development servers lint console-check console ## Run everything: lint, then all tests
-	@stories=0; $(if $(ARGS),,$(BIN)/python -m pytest -q -n 0 tests/console || stories=$$?;) \
+	@stories=0; $(if $(ARGS),,$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/console || stories=$$?;) \
 	$(PYTEST) $(if $(ARGS),$(ARGS),--ignore tests/console) && exit $$stories
 
 lint: $(VENV)/.development ## Check style, types and who imports whom

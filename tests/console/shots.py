@@ -23,7 +23,7 @@ def main(target: Path) -> int:
             "ORTH_STORY_USER": "admin",
             "ORTH_STORY_PASSWORD": PASSWORD,
             "ORTH_STORY_JOBS": json.dumps(ids),
-            "ORTH_STORY_BROWSER": str(find_program("chromium")),
+            "ORTH_STORY_BROWSER": str(find_program("chromium-headless-shell")),
             "ORTH_STORY_SHOTS": str(target.resolve()),
         }
         told = tell(stage, "--config", "playwright.shots.ts")

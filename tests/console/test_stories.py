@@ -1,6 +1,6 @@
 """The console in a real browser, against a real coordinator, executor and database: ``console/stories``.
 
-One browser and one site for all stories: what one does, the next may see.
+They are told in parts, so that two browsers can work side by side. What one story of a part does, the next may see.
 """
 
 import json
@@ -17,6 +17,7 @@ from tests.console.site import ALARMS, JOBS, SCRIPTS, furnish
 from tests.servers.binaries import find_program
 from tests.walk.processes import PASSWORD, TOKEN, Site
 
+PARTS = 4
 CONSOLE = Path(__file__).parents[2] / "console"
 WITHIN = 1500.0
 """Seconds, on a machine that has much else to do, where they took ten minutes."""
@@ -37,7 +38,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             "ORTH_STORY_PASSWORD": PASSWORD,
             "ORTH_STORY_TOKEN": TOKEN,
             "ORTH_STORY_JOBS": json.dumps(ids),
-            "ORTH_STORY_BROWSER": str(find_program("chromium")),
+            "ORTH_STORY_BROWSER": str(find_program("chromium-headless-shell")),
         }
 
 
@@ -57,8 +58,9 @@ def tell(stage: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[
 
 
 @pytest.mark.timeout(WITHIN + 60)
-def test_every_story_ends_well(stage: dict[str, str]) -> None:
-    told = tell(stage)
+@pytest.mark.parametrize("part", range(1, PARTS + 1))
+def test_every_story_ends_well(stage: dict[str, str], part: int) -> None:
+    told = tell(stage, f"--shard={part}/{PARTS}", f"--output=build/stories-{part}")
     assert told.returncode == 0, told.stdout[-8000:] + told.stderr[-2000:]
     assert " passed" in told.stdout
     assert "skipped" not in told.stdout

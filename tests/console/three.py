@@ -52,7 +52,7 @@ def three_coordinators(folder: Path) -> Iterator[dict[str, str]]:
             "ORTH_STORY_PASSWORD": PASSWORD,
             "ORTH_STORY_JOBS": "{}",
             "ORTH_STORY_NODES": json.dumps(nodes),
-            "ORTH_STORY_BROWSER": str(find_program("chromium")),
+            "ORTH_STORY_BROWSER": str(find_program("chromium-headless-shell")),
         }
 
 

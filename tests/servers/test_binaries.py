@@ -49,11 +49,28 @@ def test_a_program_that_may_not_be_run_does_not_count(empty_machine: Path) -> No
 
 
 def test_missing_packages_are_those_with_any_program_missing(empty_machine: Path) -> None:
-    everything = ["chromium", "mariadb-server", "nodejs", "openssl", "php-cli", "postgresql", "redis-server", "tmux"]
+    everything = [
+        "chromium-headless-shell",
+        "mariadb-server",
+        "nodejs",
+        "openssl",
+        "php-cli",
+        "postgresql",
+        "redis-server",
+        "tmux",
+    ]
     assert missing_packages() == everything
     install(empty_machine / "path", "redis-server")
     install(empty_machine / "path", "mariadbd")
-    assert missing_packages() == ["chromium", "mariadb-server", "nodejs", "openssl", "php-cli", "postgresql", "tmux"]
+    assert missing_packages() == [
+        "chromium-headless-shell",
+        "mariadb-server",
+        "nodejs",
+        "openssl",
+        "php-cli",
+        "postgresql",
+        "tmux",
+    ]
 
 
 @pytest.mark.parametrize(("ci", "outcome"), [("true", "3 errors"), ("", "3 skipped")])
