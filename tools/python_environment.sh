@@ -41,4 +41,9 @@ make_environment() {
 if ! new_enough "$venv/bin/python"; then
     make_environment
 fi
-"$venv/bin/python" -m pip --disable-pip-version-check install --quiet --constraint constraints.txt --upgrade pip
+if [ "${PINS:-hashes}" = hashes ]; then
+    set -- --require-hashes --requirement pins/pip.txt
+else
+    set -- --constraint constraints.txt pip
+fi
+"$venv/bin/python" -m pip --disable-pip-version-check install --quiet --upgrade "$@"

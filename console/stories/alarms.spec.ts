@@ -39,6 +39,22 @@ test('a channel is made, tells its receiver in a test, and hides where it leads'
   }
 });
 
+test('one sees what a job inherits, and a message before it is sent', async ({ signedIn: page }) => {
+  await page.goto('/alarms/rules');
+  const rule = page.getByRole('row', { name: /Nightly report/ });
+  await expect(rule).toContainText('On call');
+  await expect(rule).toContainText('4 h');
+  await expect(rule.getByText('inherited')).toHaveCount(4);
+  await page.getByRole('tab', { name: 'Channels' }).click();
+  await page.getByRole('button', { name: 'New channel' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Template').fill('{"summary": "{{title}}", "count": "{{failures}}"}');
+  await dialog.getByRole('button', { name: 'Preview' }).click();
+  const shown = dialog.getByRole('region', { name: 'The message as it would be sent' });
+  await expect(shown).toContainText('"summary": "Collect prices failed"');
+  await expect(shown).toContainText('"count": 1');
+});
+
 test('what fails is shown and can be kept silent for a while', async ({ signedIn: page }) => {
   await page.goto('/alarms');
   const row = page.getByRole('row', { name: /Collect prices of all suppliers/ });

@@ -20,6 +20,7 @@ const PAGES = [
   '/executions/1/log',
   '/alarms',
   '/alarms/history',
+  '/alarms/rules',
   '/alarms/channels',
   '/scripts',
   `/scripts/${jobs['Clean the archive']}`,

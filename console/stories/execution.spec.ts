@@ -197,3 +197,31 @@ test('what was never taken has no log, and says why', async ({ signedIn: page })
   await page.goto('/executions/none');
   await expect(page.getByText('There is no such execution')).toBeVisible();
 });
+
+test('the shards of a broadcast are read as one log, each line with its shard', async ({ signedIn: page }) => {
+  const executors = await (await page.request.get('/api/v1/executors?app_name=stories')).json();
+  const address = executors.items[0].address as string;
+  const twins = [address, address.replace('127.0.0.1', 'localhost')];
+  const group = await post(page, '/api/v1/groups', { app_name: 'twins', address_type: 1, address_list: twins });
+  const body = { job_group: group.id, job_desc: 'Greet twice', executor_handler: 'greet' };
+  const spread = { ...body, executor_route_strategy: 'SHARDING_BROADCAST' };
+  const job = await post(page, '/api/v1/jobs?allow_unknown_handler=true', spread);
+  const { execution_ids } = await post(page, `/api/v1/jobs/${job.id}/trigger`, {});
+  expect(execution_ids).toHaveLength(2);
+  for (const id of execution_ids) await ended(page.request, id);
+  await page.goto(`/executions/${execution_ids[0]}`);
+  const phases = page.getByRole('list', { name: 'Phases of the execution' });
+  await expect(phases.getByRole('listitem').filter({ hasText: 'Dispatched' }).locator('time')).toBeVisible();
+  await page.getByRole('tab', { name: 'Log of all shards' }).click();
+  const lines = page.getByRole('log', { name: 'Log of all shards' });
+  for (const shard of ['Shard 1', 'Shard 2']) {
+    await expect(lines.locator('.log-row').filter({ hasText: shard }).filter({ hasText: 'hello' })).toBeVisible();
+  }
+});
+
+async function post(page: Page, path: string, data: object) {
+  const { csrf_token } = await (await page.request.get('/api/v1/auth/session')).json();
+  const answer = await page.request.post(path, { headers: { 'X-CSRF-Token': csrf_token }, data });
+  expect(answer.ok(), `${path}: ${answer.status()}`).toBe(true);
+  return answer.json();
+}

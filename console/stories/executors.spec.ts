@@ -1,4 +1,4 @@
-import { browserOptions, expect, signIn, test } from './stage';
+import { browserOptions, expect, jobs, signIn, test } from './stage';
 
 test('groups show who is online and which handlers they offer', async ({ signedIn: page }) => {
   await page.goto('/executors');
@@ -21,6 +21,25 @@ test('an executor is called from the page, and one sees who reaches it', async (
   await row.getByRole('button', { name: 'Ping' }).click();
   await expect(page.getByText(/It answered node-1 within \d+ ms/)).toBeVisible();
   await expect(row).toContainText('reached');
+});
+
+test('an executor is drained, gets nothing new, and is resumed', async ({ signedIn: page }) => {
+  await page.goto('/executors');
+  const row = page.getByRole('region', { name: 'Instances' }).getByRole('row').filter({ hasText: 'stories' });
+  await row.getByRole('button', { name: 'Drain' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Keep new work away from this executor?' });
+  await expect(dialog).toContainText('of stories gets nothing new');
+  await dialog.getByRole('button', { name: 'Drain' }).click();
+  await expect(row).toContainText('Drained');
+  await expect(row).toContainText('Healthy');
+  await page.goto(`/jobs/${jobs['Greet the customers']}`);
+  await page.getByRole('button', { name: 'Run once' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
+  await expect(page.getByText('Drained, so nothing new is sent there').first()).toBeVisible();
+  await page.goto('/executors');
+  await row.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+  await expect(row).not.toContainText('Drained');
 });
 
 test('scripts are switched on for a group, and off again', async ({ signedIn: page }) => {

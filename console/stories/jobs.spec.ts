@@ -221,6 +221,35 @@ test.describe('a whole life', () => {
 test.describe('what is refused for one', () => {
   test.use({ refusals: [409] });
 
+  test('the changes of a job are told, with what was before', async ({ signedIn: page }) => {
+    const id = await made(page, 'Often changed');
+    await call(page, 'PATCH', `/jobs/${id}`, { executor_timeout: 90, author: 'ada' });
+    await page.goto(`/jobs/${id}`);
+    const history = page.getByRole('region', { name: 'History of the definition' });
+    const change = history.getByRole('row').filter({ hasText: 'changed' });
+    await expect(change).toContainText('admin');
+    await change.getByRole('button', { name: 'Expand row' }).click();
+    const differs = history.getByRole('table', { name: 'History of the definition' });
+    await expect(differs.getByRole('row').filter({ hasText: 'ada' })).toContainText('–');
+    await expect(differs).toContainText('1 min 30 s');
+    await expect(history.getByRole('row').filter({ hasText: 'created' })).toBeVisible();
+  });
+
+  test('all jobs that match a filter are done with at once, also those not shown', async ({ signedIn: page }) => {
+    test.slow();
+    for (let number = 1; number <= 52; number++) await made(page, `Crowd ${number}`);
+    await page.goto('/jobs?text=crowd');
+    await page.getByRole('checkbox', { name: 'Select all' }).check();
+    const bar = page.getByRole('region', { name: 'What to do with the selected jobs' });
+    await expect(bar).toContainText('50 jobs selected');
+    await bar.getByRole('button', { name: 'Select all that match' }).click();
+    await expect(bar).toContainText('52 jobs selected');
+    await bar.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog', { name: 'Delete 52 jobs?' }).getByRole('button', { name: 'Delete' }).click();
+    await expect(page.getByText('52 jobs done.')).toBeVisible({ timeout: 30_000 });
+    await expect(page.getByText('No job matches these filters')).toBeVisible();
+  });
+
   test('several jobs are done with at once, and what is refused is told by name', async ({ signedIn: page }) => {
     await made(page, 'Bulk with a schedule', { schedule_type: 'CRON', schedule_conf: '0 0 3 1 1 ?' });
     await made(page, 'Bulk without one');

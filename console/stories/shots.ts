@@ -20,6 +20,7 @@ const PAGES: Record<string, string> = {
   cluster: '/cluster',
   alarms: '/alarms',
   'alarm-history': '/alarms/history',
+  'alarm-rules': '/alarms/rules',
   'alarm-channels': '/alarms/channels',
   'alarm-silences': '/alarms/silences',
   scripts: '/scripts',

@@ -91,6 +91,20 @@ class Conflict(OrthError):
     kind = "conflict"
 
 
+class QuotaReached(OrthError):
+    """A group has as many jobs as it may have."""
+
+    status = 409
+    kind = "quota-reached"
+
+    def __init__(self, app_name: str, limit: int) -> None:
+        super().__init__(
+            f"The group {app_name!r} has {limit} jobs, and no group may have more.",
+            hint="Delete jobs that nobody needs, use another group, or have security.jobs_per_group raised.",
+            field="job_group",
+        )
+
+
 class Unreadable(OrthError):
     """Something stored that this version cannot read: a newer one wrote it, or a hand did."""
 

@@ -22,6 +22,7 @@ from orth.connections import Connections, affordable_backlog
 from orth.errors import CannotStart
 from orth.events import Events
 from orth.forked import let_go_in_child
+from orth.handshakes import Handshakes
 from orth.http_guard import GuardedHttp
 from orth.settings import Address, Settings
 
@@ -112,9 +113,15 @@ def _client_authority(settings: Settings) -> Path | None:
 
 
 class Config(uvicorn.Config):
-    """With the bound on connections, which each of them finds here."""
+    """With the bound on connections, which each of them finds here, and an ear for failed handshakes."""
 
     connections: Connections
+    handshakes: Handshakes
+
+    def load(self) -> None:
+        super().load()
+        if self.ssl is not None:
+            self.handshakes.watch(self.ssl)
 
 
 class GuestConfig(Config):
@@ -178,6 +185,7 @@ class Server(uvicorn.Server):
             ssl_cert_reqs=ssl.CERT_NONE if tls is None or tls.client_authority is None else ssl.CERT_REQUIRED,
         )
         config.connections = Connections(connections, events)
+        config.handshakes = Handshakes(events or Events())
         super().__init__(config)
 
     @contextmanager

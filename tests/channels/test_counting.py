@@ -29,6 +29,7 @@ VERBS: Mapping[str, tuple[Failure, Callable[[Channels], Awaitable[object]]]] = {
     "send": (Failure.QUEUE, lambda channels: channels.send(Q, [{}])),
     "take": (Failure.QUEUE, lambda channels: channels.take([Q], "c", limit=1, wait=0)),
     "done": (Failure.QUEUE, lambda channels: channels.done(Q, "c", ["1"])),
+    "bury": (Failure.QUEUE, lambda channels: channels.bury(Q, "c", ["1"])),
     "give_back": (Failure.QUEUE, lambda channels: channels.give_back(Q, "c", to_dead_after=2)),
     "consumers": (Failure.QUEUE, lambda channels: channels.consumers(Q)),
     "waiting": (Failure.QUEUE, lambda channels: channels.waiting(Q)),

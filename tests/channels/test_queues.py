@@ -287,3 +287,22 @@ async def test_nobody_takes_under_a_name_that_is_reserved_or_none(channels: Chan
         with pytest.raises(Invalid):
             await channels.give_back(Q, name)
     assert numbers(await take(channels, "d")) == [1, 2]
+
+
+async def test_what_is_buried_is_dead_and_only_what_one_has_can_be(channels: Channels, other: Channels) -> None:
+    await channels.send(Q, messages(4))
+    mine, others = await take(channels, "mine", limit=3), await take(other, "others", limit=1)
+    await channels.bury(Q, "mine", [mine[0].id, mine[2].id, others[0].id, "nonsense"])
+    await channels.bury(Q, "mine", [mine[0].id])
+    assert [message["n"] for message in await channels.dead_letters(Q, 10)] == [3, 1]
+    assert channels.buried >= 2
+    assert await channels.consumers(Q) == {"mine": 1, "others": 1}
+    await channels.done(Q, "mine", [mine[1].id])
+    assert await channels.give_back(Q, "mine") == 0
+
+
+async def test_the_newest_of_what_is_buried_are_kept(site: Site) -> None:
+    channels = site.node(Limits(dead=2))
+    await channels.send(Q, messages(4))
+    await channels.bury(Q, "c", [delivery.id for delivery in await take(channels)])
+    assert [message["n"] for message in await channels.dead_letters(Q, 10)] == [4, 3]

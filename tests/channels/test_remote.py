@@ -54,6 +54,13 @@ async def test_a_message_is_taken_done_and_given_back(remote: RemoteChannels, qu
     assert await remote.take([queue], "two", limit=10, wait=0) == {}
 
 
+async def test_what_is_buried_is_not_given_back(remote: RemoteChannels, queue: str) -> None:
+    await remote.send(queue, [{"n": 1}, {"n": 2}])
+    first, _ = (await remote.take([queue], "one", limit=2, wait=0))[queue]
+    await remote.bury(queue, "one", [first.id])
+    assert await remote.give_back(queue, "one") == 1
+
+
 async def test_taking_waits_for_what_comes(remote: RemoteChannels, queue: str) -> None:
     taking = asyncio.create_task(remote.take([queue], "one", limit=1, wait=10))
     await asyncio.wait([taking], timeout=0.2)

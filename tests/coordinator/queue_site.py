@@ -29,11 +29,14 @@ from orth.store.groups import list_groups
 from orth.testing.recorder import Recorder
 from orth.testing.stores import prepare_store
 from orth.wire.channel_messages import Dispatch, LogLines, Standing, StatusReport, WorkerBeat
+from orth.wire.entry_signatures import refusal_of
 from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.messages import CallbackItem
+from orth.wire.signatures import key_of
 
 T = TypeVar("T")
 
+TOKEN = "what-executors-have"
 APP = "queue-tests"
 NAMES = Names()
 
@@ -116,7 +119,7 @@ class QueueSite:
             link=self._link,
             clock=self.clock,
             events=self.events,
-            access_token="-",
+            access_token=TOKEN,
             signing_secret=secrets.token_hex(32),
             channels=self.channels,
         )
@@ -221,6 +224,8 @@ class Worker:
     async def take(self, wait: float = 10.0, *, limit: int = 1, done: bool = True) -> list[Dispatch]:
         found = await self.channels.take(self.lines, self.incarnation, limit=limit, wait=wait)
         deliveries: list[Delivery] = [one for some in found.values() for one in some]
+        refused = [refusal_of(one.message, line, key_of(TOKEN), 0) for line, some in found.items() for one in some]
+        assert not any(refused), "every offer is signed for the queue it is in"
         if done:
             for line, some in found.items():
                 await self.channels.done(line, self.incarnation, [one.id for one in some])

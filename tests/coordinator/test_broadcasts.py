@@ -23,6 +23,7 @@ from orth.store.database import Connection, Database, open_database
 from orth.store.execution_filters import Filter
 from orth.store.execution_lists import list_executions
 from orth.store.executions import Ending, find_execution
+from orth.store.executor_drains import drain_executor, resume_executor
 from orth.store.jobs import get_job
 from orth.store.notes import notes_of
 from orth.testing import Cluster
@@ -125,6 +126,18 @@ async def test_an_address_out_of_reach_gets_no_shard(tmp_path: Path, ran: Ran) -
         assert [one.executor_address for one in await cluster.executions(planned)] == [alive]
         named = await cluster.trigger_all(parent, addresses=(dead, alive))
         assert [(await cluster.execution(one)).addresses for one in named] == [(dead,), (alive,)], "as they were given"
+
+
+async def test_a_drained_executor_gets_no_shard(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        parent, _child = await parent_and_child(cluster)
+        drained, other = (executor.address for executor in cluster.executors)
+        await cluster.db.tx(drain_executor, "tests", drained, cluster.clock.now())
+        (one,) = await cluster.trigger_all(parent)
+        await cluster.advance(seconds=1)
+        assert (await cluster.execution(one)).executor_address == other
+        await cluster.db.tx(resume_executor, "tests", drained)
+        assert len(await cluster.trigger_all(parent)) == 2
 
 
 async def test_a_child_and_a_batch_that_broadcast_leave_out_who_is_out_of_reach(tmp_path: Path, ran: Ran) -> None:

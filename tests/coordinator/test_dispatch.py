@@ -18,6 +18,7 @@ from orth.executor.handlers import Handlers
 from orth.settings import Settings
 from orth.store.database import Connection
 from orth.store.executions import Opening, ids_of_trigger, open_executions
+from orth.store.executor_drains import drain_executor
 from orth.store.jobs import replace_job
 from orth.store.notes import notes_of
 from orth.store.routes import route_memory
@@ -128,6 +129,22 @@ async def test_labels_choose_executors(tmp_path: Path, ran: Ran) -> None:
         await cluster.advance(seconds=0)
         job = await job_of(cluster, RouteStrategy.ROUND, label_selector="gpu,zone!=us")
         assert set(await sent_to(cluster, job, 3)) == {with_gpu.address}
+
+
+@pytest.mark.parametrize("strategy", [one for one in RouteStrategy if one is not RouteStrategy.SHARDING_BROADCAST])
+async def test_nothing_new_is_sent_to_a_drained_executor(tmp_path: Path, ran: Ran, strategy: RouteStrategy) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        job = await job_of(cluster, strategy)
+        drained, other = addresses_of(cluster)
+        await cluster.db.tx(drain_executor, "tests", drained, cluster.clock.now())
+        assert await sent_to(cluster, job, 2) == [other, other]
+        (named,) = await cluster.trigger_all(job, addresses=(drained,))
+        await cluster.db.tx(drain_executor, "tests", other, cluster.clock.now())
+        nowhere = await cluster.trigger(job)
+        await cluster.advance(seconds=1)
+        assert (await cluster.execution(named)).status is Status.SUCCESS, "somebody chose that address"
+        ended = await cluster.execution(nowhere)
+        assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.ALL_DRAINED)
 
 
 async def test_labels_that_nobody_has_are_a_reason_of_their_own(tmp_path: Path, ran: Ran) -> None:

@@ -129,6 +129,22 @@ async def test_executors_that_are_listed_by_hand_are_shown_the_newest_token_of_t
     assert await place.keys.credential(ADDRESS, "demo") == Credential(text)
 
 
+async def test_what_is_put_into_queues_is_signed_for_every_executor_of_the_app(place: Place) -> None:
+    shared = (key_of(SHARED), key_of(BEFORE))
+    assert await place.keys.signing_keys("demo") == shared
+    place.clock.move(REMEMBERED)
+    token_id, old = await place.token("demo")
+    await place.token("other")
+    assert await place.keys.signing_keys("demo") == (key_of(old), *shared)
+    new, secret = make_secret(TokenKind.EXECUTOR, place.sealing)
+    now = place.clock.now()
+    await place.db.tx(rotate_token, token_id, secret, now + 60_000, now)
+    place.clock.move(REMEMBERED)
+    assert await place.keys.signing_keys("demo") == (key_of(new), key_of(old), *shared)
+    place.clock.move(60)
+    assert await place.keys.signing_keys("demo") == (key_of(new), *shared)
+
+
 async def test_what_this_coordinator_has_heard_itself_needs_no_database(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,7 +28,18 @@ from orth.store.database import Connection
 from orth.store.executions import find_execution
 from orth.store.tables import executions
 from orth.wire.channel_messages import Standing, may_start
-from tests.coordinator.queue_site import APP, NAMES, ForgetfulChannels, QueueSite, Worker, eventually, quick_settings
+from orth.wire.entry_signatures import refusal_of
+from orth.wire.signatures import key_of
+from tests.coordinator.queue_site import (
+    APP,
+    NAMES,
+    TOKEN,
+    ForgetfulChannels,
+    QueueSite,
+    Worker,
+    eventually,
+    quick_settings,
+)
 
 
 @pytest.fixture
@@ -229,6 +240,7 @@ async def test_a_killed_execution_is_cancelled_everywhere_and_never_begun(site: 
         assert killed.told
         (heard,) = await ear.next(5.0)
         assert heard.message["executionId"] == one
+        assert refusal_of(heard.message, NAMES.cancel, key_of(TOKEN), 0) is None
     async with Worker(site.channels) as worker:
         (dispatch,) = await worker.take()
         box = NAMES.status(job.id, one)

@@ -16,6 +16,8 @@ from orth.executor.queue_transport import QueueTransport
 from orth.executor.runtime import Runtime
 from orth.executor.settings import ExecutorSettings
 from orth.loop import run_loops
+from orth.wire.entry_signatures import signed_entry
+from orth.wire.signatures import key_of
 from tests.executor.bench import NOON, TOKEN, Desk, Ears
 
 APP = "rig-app"
@@ -50,6 +52,11 @@ def dispatch(log_id: int, handler: str, *, job_id: int = 1, param: str = "", **t
     }
 
 
+def signed(message: dict[str, Any], channel: str, token: str = TOKEN) -> dict[str, Any]:
+    """As a coordinator that has ``token`` would put it into ``channel``."""
+    return signed_entry(message, channel, [key_of(token)], until=SystemClock().now() + 60_000)
+
+
 class Owner:
     """Sends work, reads what is said of it, and answers for results unless it is ``silent``."""
 
@@ -68,11 +75,12 @@ class Owner:
     async def send(self, *messages: dict[str, Any], queue: str = "default", priority: int = 1) -> None:
         for message in messages:
             self.jobs[message["executionId"]] = message["jobId"]
-        await self.channels.send(NAMES.dispatch(f"{APP}.{queue}", priority), messages)
+        line = NAMES.dispatch(f"{APP}.{queue}", priority)
+        await self.channels.send(line, [signed(message, line) for message in messages])
 
     async def cancel(self, log_id: int) -> None:
         message = {"jobId": self.jobs[log_id], "executionId": log_id, "historyId": log_id, "reason": "by hand"}
-        await self.channels.announce(NAMES.cancel, message)
+        await self.channels.announce(NAMES.cancel, signed(message, NAMES.cancel))
 
     def statuses(self, log_id: int) -> list[str]:
         return [message["status"] for message in self.said.get(log_id, ())]
@@ -160,6 +168,7 @@ class QueueRig:
             places=self.settings.queue_concurrency,
             log_limit=self.settings.queue_log_limit,
             limits=self.settings.channels_limits,
+            token=self.settings.access_token,
             clock=SystemClock(),
             events=self.ears,
         )

@@ -155,7 +155,9 @@ async def test_a_body_that_never_ends_is_given_up_on(watched: Watched) -> None:
             raise AssertionError
 
     slow = Slow(iter([]))
-    watched.ran.runtime.http = HttpDoor(watched.ran.runtime.endpoints, body_deadline=0.05)
+    watched.ran.runtime.http = HttpDoor(
+        watched.ran.runtime.endpoints, turned_away=watched.ran.runtime.turned_away, body_deadline=0.05
+    )
     assert await slow.call(watched.ran, "/run") == 408
     assert (b"connection", b"close") in slow.sent[0]["headers"]
     assert watched.is_untouched()

@@ -23,6 +23,7 @@ NOTHING = Standing(
     verdicts={},
     log_bytes=0,
     registered=False,
+    turned_away={},
 )
 SAMPLE = re.compile(r'([a-z_]+(?:\{[a-z]+="[^"\n]*"(?:,[a-z]+="[^"\n]*")*\})?) ([0-9.e+-]+)')
 

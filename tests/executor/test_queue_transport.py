@@ -17,7 +17,7 @@ from orth.clock import SystemClock
 from orth.executor.context import JobContext
 from orth.executor.facts import DispatchWithdrawn, ExecutionStarted
 from orth.executor.handlers import Handlers
-from tests.executor.queue_bench import APP, NAMES, Owner, QueueRig, dispatch, sooner_or_later
+from tests.executor.queue_bench import APP, NAMES, Owner, QueueRig, dispatch, signed, sooner_or_later
 
 Open = Callable[[], Channels]
 
@@ -178,7 +178,8 @@ async def test_what_was_withdrawn_or_is_anothers_is_not_begun(app: Handlers, tmp
             4: {"status": "Running", "sending": 5, "incarnation": "another"},
         }.items():
             await owner.channels.post({NAMES.status(log_id, log_id): [word]})
-            await owner.channels.send(line, [dispatch(log_id, "hello", job_id=log_id) | {"sending": 5}])
+            entry = dispatch(log_id, "hello", job_id=log_id) | {"sending": 5}
+            await owner.channels.send(line, [signed(entry, line)])
         owner.jobs[3] = 3
         async with QueueRig(app, tmp_path, opened()) as rig:
             await owner.send(dispatch(5, "hello", job_id=5))
@@ -255,7 +256,8 @@ async def test_leaving_finishes_what_runs_and_puts_back_what_waits(
 async def test_a_message_that_is_none_is_told_and_dropped(app: Handlers, tmp_path: Path, opened: Open) -> None:
     line = NAMES.dispatch(f"{APP}.default")
     async with Owner(opened()) as owner, QueueRig(app, tmp_path, opened()):
-        await owner.channels.send(line, [{"jobId": 1}, dispatch(2, "hello") | {"trigger": {"jobId": "x"}}])
+        broken = [{"jobId": 1}, dispatch(2, "hello") | {"trigger": {"jobId": "x"}}]
+        await owner.channels.send(line, [signed(message, line) for message in broken])
         await owner.send(dispatch(3, "hello"))
         await sooner_or_later(lambda: 3 in owner.results())
         assert await owner.channels.waiting(line) == 0

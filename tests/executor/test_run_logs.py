@@ -74,6 +74,15 @@ def test_a_page_is_bounded_and_the_end_is_only_said_on_the_last(logs: RunLogs, m
     ]
 
 
+def test_who_reads_a_whole_log_is_given_longer_pages(logs: RunLogs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_logs, "LONG_PAGE_LINES", 3000)
+    path = logs.path_of(7, NOON)
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"line {number}\n" for number in range(1, 5001)))
+    ends = [logs.read(7, NOON, 1, finished=True, lines=lines).to_line for lines in (None, 2000, 9999)]
+    assert ends == [1000, 2000, 3000]
+
+
 def test_a_page_is_bounded_in_bytes_but_never_empty(logs: RunLogs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_logs, "PAGE_BYTES", 10)
     log = logs.open(7, NOON)

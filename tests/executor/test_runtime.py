@@ -53,6 +53,7 @@ async def test_it_announces_what_it_is(app: Handlers, rig: MakeRig) -> None:
         "source-digest",
         "drafts",
         "secrets",
+        "long-pages",
     )
     [handler] = request.orth.handlers
     assert (handler.name, handler.description, handler.schedule) == ("hello", "Greet.", "0/5 * * * * ?")

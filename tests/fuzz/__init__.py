@@ -6,6 +6,7 @@ input that takes longer than the target's bound of processor time, or memory tha
 * ``target`` — what a target is, and how one input is examined.
 * ``mutations`` — strategies: noise, and valid inputs with something wrong in them.
 * ``schedules``, ``wire``, ``channels``, ``lines``, ``logs``, ``journals``, ``settings`` — the targets.
+* ``api`` — not one of them: a whole coordinator, asked by everybody for what its OpenAPI document allows and forbids.
 * ``test_fuzz`` — the short form, the same inputs each time.
 * ``__main__`` — the long form, new inputs each time: ``make fuzz``.
 """

@@ -13,6 +13,7 @@ from random import Random
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from tests.fuzz import api
 from tests.fuzz.mutations import varied
 from tests.fuzz.target import MEMORY_BOUND, Tally, Target, examine
 from tests.fuzz.test_fuzz import ALL
@@ -68,6 +69,8 @@ def main(arguments: list[str]) -> int:
     chosen = [one for one in ALL if not arguments[1:] or any(word in one.name for word in arguments[1:])]
     print(_FORMAT.format("target", "inputs", "rate", "refused", "slowest", "memory"))
     fine = [run(target, seconds) for target in chosen]
+    if not arguments[1:] or any(word in api.NAME for word in arguments[1:]):
+        fine.append(api.run(seconds))
     return 0 if all(fine) else 1
 
 

@@ -392,3 +392,15 @@ def test_a_store_without_schema_is_refused_before_anything_is_read(sqlite_url: s
 def test_wishes_that_cannot_be_are_refused(sqlite_store: str, wish: dict[str, object], complaint: str) -> None:
     with pytest.raises(OrthError, match=complaint):
         import_into(sqlite_store, "/no/such/file.json", **wish)
+
+
+def test_no_group_gets_more_jobs_than_it_may_have(install: Install, sqlite_store: str) -> None:
+    there = install("3.4")
+    fill(there)
+    jobs = [
+        entry for entry in import_into(sqlite_store, there.url, jobs_per_group=1).entries if entry.origin.kind == "job"
+    ]
+    assert {entry.fate for entry in jobs} == {Fate.CREATED, Fate.REFUSED}
+    groups = [job.job_group for job in Store(sqlite_store).jobs().values()]
+    assert len(groups) == len(set(groups)) == 2
+    assert all("has 1 jobs" in entry.notes[0] for entry in jobs if entry.fate is Fate.REFUSED)

@@ -20,8 +20,8 @@ from orth.store.tokens import (
     find_by_digest,
     find_by_key,
     get_token,
+    good_for_app,
     list_tokens,
-    newest_for_app,
     note_use,
     revoke_token,
     rotate_token,
@@ -80,15 +80,17 @@ async def test_a_revoked_or_expired_token_proves_nothing(db: Database) -> None:
         await db.tx(rotate_token, expiring, secret("b"), NOW, NOW + 3)
 
 
-async def test_the_newest_good_token_of_an_app(db: Database) -> None:
+async def test_the_good_tokens_of_an_app_the_newest_first(db: Database) -> None:
     first = await db.tx(create_token, OURS, secret("a"), NOW)
     second = await db.tx(create_token, replace(OURS, expires_at=NOW + 10), secret("b"), NOW)
     await db.tx(create_token, replace(OURS, app_names=("other",)), secret("c"), NOW)
-    for at, wanted in ((NOW, second), (NOW + 10, first)):
-        found = await db.read(newest_for_app, "reports-night", at)
-        assert found is not None
-        assert found.token.id == wanted
-    assert await db.read(newest_for_app, "report", NOW) is None
+    for at, wanted in ((NOW, [second, first]), (NOW + 10, [first])):
+        found = await db.read(good_for_app, "reports-night", at)
+        assert [one.token.id for one in found] == wanted
+    assert await db.read(good_for_app, "report", NOW) == []
+    await db.tx(rotate_token, first, secret("d"), NOW + 20, NOW + 10)
+    for at, digests in ((NOW + 19, ["d" * 8, "a" * 8]), (NOW + 20, ["d" * 8])):
+        assert [one.secret.digest for one in await db.read(good_for_app, "reports-night", at)] == digests
 
 
 async def test_tokens_are_bounded_and_old_ones_forgotten(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,13 +36,21 @@ def eventually(look: Callable[[], T | None], *, within: float = 30.0, what: str 
 class Process:
     """One ``orth`` command in the background, its output in a file."""
 
-    def __init__(self, name: str, arguments: list[str], environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        arguments: list[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        under: Sequence[str] = (),
+    ) -> None:
+        """``under`` are the words before the command, such as those that put it on another host."""
         self.name = name
         self.output = folder / f"{name}.log"
         clean = {key: value for key, value in os.environ.items() if not key.startswith("ORTH_")}
         with self.output.open("a") as out:
             self.popen = subprocess.Popen(
-                [sys.executable, "-m", "orth", *arguments],
+                [*under, sys.executable, "-m", "orth", *arguments],
                 env={**clean, **environment, "PYTHONUNBUFFERED": "1"},
                 cwd=folder,
                 stdin=subprocess.DEVNULL,

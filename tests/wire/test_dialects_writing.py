@@ -229,6 +229,11 @@ class TestWriting:
         assert set(json.loads(log_body(request))) == {"logId", "logDateTime", "logDateTim", "fromLineNum"}
         assert read_log_request(log_body(request, frozenset({Extension.FOLLOW_LOG}))) == request
 
+    def test_longer_pages_are_asked_of_those_who_give_them(self) -> None:
+        request = LogRequest(log_id=1, log_date_time=5, lines=9000)
+        assert "lines" not in json.loads(log_body(request, frozenset({Extension.FOLLOW_LOG})))
+        assert json.loads(log_body(request, frozenset({Extension.LONG_PAGES})))["lines"] == 9000
+
     def test_only_those_that_can_are_asked_how_far_an_execution_is(self) -> None:
         request = LogRequest(log_id=1, log_date_time=5, tail=1, progress=True)
         assert "progress" not in json.loads(log_body(request, frozenset({Extension.FOLLOW_LOG})))

@@ -53,6 +53,10 @@ class CountedChannels(Channels):
         with self._counting(Failure.QUEUE):
             return await self._channels.waiting(queue)
 
+    async def bury(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
+        with self._counting(Failure.QUEUE):
+            await self._channels.bury(queue, consumer, deliveries)
+
     @property
     def buried(self) -> int:
         return self._channels.buried

@@ -187,6 +187,14 @@ class DatabaseChannels(Channels):
         self._audience.wake({queue: back})
         return back + dead
 
+    async def bury(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
+        check_names([queue])
+        check_consumer(consumer)
+        ids = [number for delivery in deliveries if (number := as_number(delivery)) is not None]
+        if ids:
+            bury = channel_messages.bury_held
+            self._buried += await self._tx(bury, queue, consumer, ids, self._limits.dead, self._clock.now())
+
     async def consumers(self, queue: str) -> Mapping[str, int]:
         return await self._read(channel_messages.holders_of, queue)
 

@@ -100,6 +100,12 @@ class Channels(ABC):
     async def waiting(self, queue: str) -> int:
         """How many messages of a queue were not taken yet."""
 
+    @abstractmethod
+    async def bury(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
+        """Those of these messages, by their ids, that are the consumer's go to the queue's dead letters: nobody is to
+        act upon them.
+        """
+
     @property
     def buried(self) -> int:
         """How many messages went to dead letters by this process's hand."""

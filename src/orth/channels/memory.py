@@ -109,13 +109,25 @@ class MemoryChannels(Channels):
             return 0
         given = list(kept.taken.pop(consumer, {}).values())
         back = [one for one in given if one.deliveries < to_dead_after]
-        kept.dead.extend((self._clock.monotonic(), one) for one in given if one.deliveries >= to_dead_after)
-        self._buried += len(given) - len(back)
-        while len(kept.dead) > self._limits.dead:
-            kept.dead.popleft()
+        self._lay_down(kept, [one for one in given if one.deliveries >= to_dead_after])
         kept.waiting = deque(sorted([*back, *kept.waiting], key=lambda one: one.id))
         self._audience.wake({queue: len(back)})
         return len(given)
+
+    async def bury(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
+        check_consumer(consumer)
+        kept = self._queues.get(queue)
+        if kept is None:
+            return
+        held = kept.taken.get(consumer, {})
+        self._lay_down(kept, [held[delivery] for delivery in deliveries if delivery in held])
+        await self.done(queue, consumer, deliveries)
+
+    def _lay_down(self, queue: _Queue, given_up: Sequence[_Kept]) -> None:
+        queue.dead.extend((self._clock.monotonic(), one) for one in given_up)
+        self._buried += len(given_up)
+        while len(queue.dead) > self._limits.dead:
+            queue.dead.popleft()
 
     async def consumers(self, queue: str) -> Mapping[str, int]:
         kept = self._queues.get(queue, _Queue())

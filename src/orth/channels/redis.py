@@ -126,6 +126,13 @@ class RedisChannels(Channels):
         self._hands.let_go((queue, consumer))
         return total
 
+    async def bury(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
+        check_consumer(consumer)
+        for some in _parts(list(deliveries)):
+            arguments: list[str | int] = [consumer, self._limits.dead, *some]
+            self._buried += await self._run(scripts.BURY_HELD, [queue, queue + scripts.DEAD], arguments)
+            self._hands.said((queue, consumer), some)
+
     async def consumers(self, queue: str) -> Mapping[str, int]:
         _, *hands = await self._run(scripts.HANDS, [queue])
         return dict(zip(hands[::2], hands[1::2], strict=True))

@@ -162,6 +162,26 @@ return redis.call('XDEL', KEYS[1], ARGV[2])
 """
 )
 
+# KEYS queue, dead letters; ARGV consumer, cap of dead letters, ids… -> how many were this consumer's, and are dead now.
+BURY_HELD = (
+    _NAMES
+    + """
+local buried = 0
+for i = 3, #ARGV do
+  local mine = redis.pcall('XPENDING', KEYS[1], GROUP, ARGV[i], ARGV[i], 1, ARGV[1])
+  if mine.err then return buried end
+  if #mine > 0 then
+    local entry = redis.call('XRANGE', KEYS[1], ARGV[i], ARGV[i])[1]
+    if entry then redis.call('XADD', KEYS[2], 'MAXLEN', ARGV[2], '*', unpack(entry[2])) end
+    redis.call('XACK', KEYS[1], GROUP, ARGV[i])
+    redis.call('XDEL', KEYS[1], ARGV[i])
+    buried = buried + 1
+  end
+end
+return buried
+"""
+)
+
 # KEYS queue -> {in nobody's hands, consumer, count, consumer, count…}
 HANDS = (
     _NAMES

@@ -46,6 +46,9 @@ class RemoteChannels(Channels):
     async def give_back(self, queue: str, consumer: str, *, to_dead_after: int = 5) -> int:  # noqa: ARG002  # the coordinator's to say
         return await _borrowed(partial(self._calls.give_back, queue, consumer))
 
+    async def bury(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
+        await _borrowed(partial(self._calls.bury, queue, consumer, deliveries))
+
     async def consumers(self, queue: str) -> NoReturn:
         raise _not_here(f"the consumers of {queue}")
 

@@ -20,7 +20,7 @@ class Subcommand(NamedTuple):
 
 
 SUBCOMMANDS = {
-    "up": Subcommand("orth.cli.up", "Start registry, coordinators, console and executors on this machine."),
+    "up": Subcommand("orth.cli.up", "Start registry, coordinators, console and executors here."),
     "ps": Subcommand("orth.cli.ps", "Show what `orth up` runs here."),
     "logs": Subcommand("orth.cli.logs", "Show the lines of all processes of `orth up`, or of one."),
     "down": Subcommand("orth.cli.down", "Stop what `orth up` runs here, in good order."),
@@ -32,6 +32,7 @@ SUBCOMMANDS = {
     "exec": Subcommand("orth.cli.exec", "Look at executions, and end them."),
     "stats": Subcommand("orth.cli.stats", "Show how executions ended, in numbers."),
     "cluster": Subcommand("orth.cli.cluster", "Look at the coordinators, and ask them to step back."),
+    "executors": Subcommand("orth.cli.executors", "Look at executors, drain them and resume them."),
     "events": Subcommand("orth.cli.events", "Show what happens to coordinators and executors."),
     "alarm": Subcommand("orth.cli.alarm", "Look after alarms: what was told, by which channels, and silences."),
     "secret": Subcommand("orth.cli.secret", "Look after secrets that jobs name."),

@@ -67,7 +67,7 @@ def xxl_job(
         origin,
         settings.store_url,
         timezone=timezone or settings.coordinator.default_timezone,
-        wishes=Wishes(_app_names(groups), keep_running),
+        wishes=Wishes(_app_names(groups), keep_running, settings.security.jobs_per_group),
         dry_run=dry_run,
         clock=SystemClock(),
     )

@@ -42,7 +42,7 @@ def up(
     config: Path | None,
     log_level: str,
 ) -> None:
-    """Start registry, coordinators, console and executors on this machine.
+    """Start registry, coordinators, console and executors here.
 
     What is started comes from APPHOST.PY (or the apphost.py here), else from the section apphost of the settings. The
     executors run the jobs.py here, else the demo. If an `orth up` runs here already, its table is shown.

@@ -3,7 +3,8 @@
 Which addresses there are is decided when it is opened, in the same transaction: a shard keeps its number, its address
 and the total, however the group changes afterwards, and a retry of it is that shard again. What follows from a
 broadcast (children, the next delay) follows when the last shard has ended for good. An address that
-whoever opens it cannot reach gets no shard: the others share its part. Addresses that a caller names are not judged.
+whoever opens it cannot reach, or that is drained, gets no shard: the others share its part. Addresses that a caller
+names are not judged.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ from dataclasses import replace
 from orth.domain.broadcasts import Tally
 from orth.domain.executions import Execution, Status
 from orth.domain.jobs import Group, Job, RouteStrategy
-from orth.domain.nodes import normal_address
+from orth.domain.nodes import normal_address, undrained
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.broadcasts import count_ended, open_broadcast
@@ -56,16 +57,16 @@ def in_shards(
 
 
 def _wanted(connection: Connection, job: Job, group: Group) -> tuple[str, ...]:
-    """The addresses of the group with the labels the job asks for."""
+    """The addresses of the group with the labels the job asks for, without those that are drained."""
     try:
         selector = parse_selector(job.label_selector)
     except Invalid:
         return ()  # dispatch tells why nothing can be chosen
-    if not selector.conditions:
-        return group.addresses
-    labels = {normal_address(one.address): one.known_labels for one in list_executors(connection, group.app_name)}
+    entries = list_executors(connection, group.app_name)
+    labels = {normal_address(one.address): one.known_labels for one in entries}
     found = ((one, labels.get(normal_address(one), {})) for one in group.addresses)
-    return tuple(one for one, its in found if its is not None and selector.admits(its))
+    fit = tuple(one for one, its in found if its is not None and selector.admits(its))
+    return undrained(fit, entries)
 
 
 def _shards(connection: Connection, opening: Opening, addresses: Sequence[str]) -> list[Opening]:

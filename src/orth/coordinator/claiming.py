@@ -19,7 +19,7 @@ from orth.domain import reasons
 from orth.domain.executions import Execution
 from orth.domain.job_secrets import travels_safely
 from orth.domain.jobs import GlueType, Group, GroupDialect, Job, RouteStrategy
-from orth.domain.nodes import ExecutorEntry, normal_address
+from orth.domain.nodes import ExecutorEntry, normal_address, undrained
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.database import Connection
@@ -253,11 +253,17 @@ class Routes:
             selector = parse_selector(job.label_selector)
         except Invalid as error:
             return Refusal(reasons.BAD_SELECTOR, str(error))
-        labels = {address: entry.known_labels for address, entry in self._entries[group.app_name].items()}
-        return eligible(group.addresses, selector, labels) or Refusal(
-            reasons.NO_MATCHING_EXECUTOR,
-            f'None of the {len(group.addresses)} executors of app "{group.app_name}" has the labels '
-            f"{job.label_selector!r}. Start one that has, or change the job's label_selector.",
+        entries = self._entries[group.app_name]
+        labels = {address: entry.known_labels for address, entry in entries.items()}
+        fit = eligible(group.addresses, selector, labels)
+        if not fit:
+            return Refusal(
+                reasons.NO_MATCHING_EXECUTOR,
+                f'None of the {len(group.addresses)} executors of app "{group.app_name}" has the labels '
+                f"{job.label_selector!r}. Start one that has, or change the job's label_selector.",
+            )
+        return undrained(fit, entries.values()) or Refusal(
+            reasons.ALL_DRAINED, f"Drained, so nothing new is sent there: {_some(fit)}. Resume one, or start another."
         )
 
     def _worth_trying(self, listed: tuple[str, ...]) -> tuple[str, ...]:

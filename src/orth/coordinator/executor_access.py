@@ -16,7 +16,8 @@ from orth.errors import Forbidden, StoreUnavailable, Unauthenticated
 from orth.store.audit import record
 from orth.store.database import Database
 from orth.wire.dialects import token_from
-from orth.wire.signatures import BadSignature, Signed, Verifier, signature_from
+from orth.wire.messages import TurnedAwayCaller
+from orth.wire.signatures import BadSignature, Refused, Signed, Verifier, signature_from
 
 _NOTED_EVERY = 60.0
 _NOTED_AT_ONCE = 60
@@ -93,12 +94,13 @@ class Refusals:
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
         self._clock = clock
-        self._noted: dict[tuple[str, str, str, str], float] = {}
+        self._noted: dict[tuple[str, ...], float] = {}
 
-    async def note(self, actor: Actor, deed: Deed) -> None:
+    async def note(self, actor: Actor, deed: Deed, reason: str = "") -> None:
+        """Tell of it, unless the same was told within a minute; another ``reason`` makes it another thing."""
         now = self._clock.monotonic()
         self._noted = {what: at for what, at in self._noted.items() if now - at < _NOTED_EVERY}
-        what = (actor.name, actor.address, deed.action, deed.object_id)
+        what = (actor.name, actor.address, deed.action, deed.object_id, reason)
         if what in self._noted or len(self._noted) >= _NOTED_AT_ONCE:
             return
         self._noted[what] = now
@@ -107,9 +109,18 @@ class Refusals:
         except StoreUnavailable:
             return  # it was refused all the same
 
-    async def note_stranger(self, address: str, path: str) -> None:
-        """Somebody without a good token."""
-        await self.note(Actor(ActorKind.STRANGER, "", address), Deed("executor.unauthenticated", "route", path))
+    async def note_stranger(self, address: str, path: str, error: Unauthenticated) -> None:
+        """Somebody without a good token. An executor's first request, which is good for no process, is not told of."""
+        if isinstance(error, BadSignature) and error.why is Refused.UNADDRESSED:
+            return
+        deed = Deed("executor.unauthenticated", "route", path, after={"reason": error.message})
+        await self.note(Actor(ActorKind.STRANGER, "", address), deed, error.message)
+
+    async def note_turned_away(self, key: ExecutorKey, executor: str, caller: TurnedAwayCaller) -> None:
+        """Somebody without a good token at an executor's own door, as that executor says."""
+        told = {"path": caller.path, "reason": caller.reason, "count": caller.count, "told_by": key.name}
+        deed = Deed("executor.turned_away", "executor", f"{executor}{caller.path}", after=told)
+        await self.note(Actor(ActorKind.STRANGER, "", caller.address), deed, caller.reason)
 
     async def note_forbidden(self, address: str, path: str, reason: str) -> None:
         """An executor that wanted what is not its own."""

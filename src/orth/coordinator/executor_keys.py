@@ -20,7 +20,8 @@ from orth.errors import StoreUnavailable, Unreadable
 from orth.store.database import Connection, Database
 from orth.store.groups import manual_addresses
 from orth.store.registry import executors_at
-from orth.store.tokens import Proven, find_by_key, newest_for_app, note_use
+from orth.store.tokens import Proven, find_by_key, good_for_app, note_use
+from orth.wire.entry_signatures import KEYS_LIMIT
 from orth.wire.executor_calls import Credential
 from orth.wire.messages import Extension
 from orth.wire.signatures import Key, key_of
@@ -32,6 +33,8 @@ WITHOUT_STORE = 300.0
 USE_NOTED_EVERY = 60.0
 GLOBAL = "executors"
 """The name of whoever shows the token that all share."""
+_SIGNING_KEYS = KEYS_LIMIT - 2
+"""Tokens of one app that count; two are shared by all."""
 _LIMIT = 20_000
 
 
@@ -72,7 +75,7 @@ class ExecutorKeys:
         self._newest = ExecutorKey(shared[0])
         self._found: dict[str, tuple[ExecutorKey, float]] = {}
         self._places: dict[str, tuple[_Place, float]] = {}
-        self._for_apps: dict[str, tuple[ExecutorKey, float]] = {}
+        self._for_apps: dict[str, tuple[tuple[ExecutorKey, ...], float]] = {}
         self._used: dict[int, float] = {}
         self._roster: Roster | None = None
 
@@ -130,7 +133,7 @@ class ExecutorKeys:
         elif entry is not None:
             key = self._newest  # an earlier version of ours took its beat
         else:
-            key = await self._for_app(app_name or place.app_name)
+            key = next(iter(await self._for_app(app_name or place.app_name)), self._newest)
         signs = entry is not None and Extension.SIGNED in entry.extensions
         return Credential(key.token, signs, (entry.incarnation or "") if entry is not None else "")
 
@@ -149,16 +152,22 @@ class ExecutorKeys:
         _remember(self._places, address, (found, now))
         return found
 
-    async def _for_app(self, app_name: str) -> ExecutorKey:
-        """The newest token of a group whose executors do not register, else the one for all."""
-        known, at = self._for_apps.get(app_name, (self._newest, float("-inf")))
+    async def signing_keys(self, app_name: str) -> tuple[Key, ...]:
+        """What executors of an app may have, for what is signed for whichever of them takes it."""
+        own = await self._for_app(app_name)
+        return tuple(one.key for one in (*own, *self._shared.values()))
+
+    async def _for_app(self, app_name: str) -> tuple[ExecutorKey, ...]:
+        """The tokens of a group whose executors do not say which one they have, the newest first."""
+        known, at = self._for_apps.get(app_name, ((), float("-inf")))
         now = self._clock.monotonic()
         if now - at < REMEMBERED:
             return known
         try:
-            found = self._opened(await self._db.read(newest_for_app, app_name, self._clock.now())) or self._newest
+            proven = await self._db.read(good_for_app, app_name, self._clock.now())
         except StoreUnavailable:
             return known
+        found = tuple(key for one in proven[:_SIGNING_KEYS] if (key := self._opened(one)) is not None)
         _remember(self._for_apps, app_name, (found, now))
         return found
 

@@ -4,6 +4,9 @@ What is offered has been written down before (``claiming``), so a message that i
 Here it is only sent, in the order of the claims and many at a time; before that a coordinator is found for it, because
 its executor may have something to say at once.
 
+Executors act upon what one of their coordinators has signed, and upon nothing else: offers and cancels are signed here,
+shortly before they go out.
+
 A send that failed may have happened. So it is not repeated; what was not tried yet is kept and goes out when the
 channels are back. Until then nothing more is claimed for queues.
 """
@@ -26,6 +29,8 @@ from orth.domain.executions import Execution
 from orth.errors import OrthError, Unavailable
 from orth.events import Events
 from orth.wire.channel_messages import Cancel, Dispatch, Standing, StatusReport
+from orth.wire.entry_signatures import signed_entry
+from orth.wire.signatures import Key
 
 _AT_ONCE = 200
 """Messages in one call."""
@@ -33,7 +38,11 @@ _AT_ONCE_BYTES = 1024 * 1024
 _LOOK_EVERY = 1.0
 _TRY_AGAIN = 1.0
 _LOOK_SOON = 0.1
+_CLOCKS_DIFFER = 3600.0
+"""Seconds for which a signature is good beyond what it must be."""
 
+SigningKeys = Callable[[str], Awaitable[Sequence[Key]]]
+"""What executors of an app may have to check a signature with."""
 Place = tuple[str, int]
 """A queue, as it is called on the wire, and a priority."""
 
@@ -67,9 +76,14 @@ class Offering:
         events: Events,
         *,
         still_leads: Callable[[int], bool],
+        keys: SigningKeys,
+        bound: float,
         limit: int = 20_000,
     ) -> None:
+        """``bound`` is how many seconds an offer may lie in its queue."""
         self._limit = limit
+        self._keys = keys
+        self._good_for = round((bound + _CLOCKS_DIFFER) * 1000)
         self._channels = channels
         self._names = names
         self._node = node
@@ -126,10 +140,11 @@ class Offering:
         if self._channels is None:
             return "no channels are open here"
         told = Cancel(job_id=execution.job_id, execution_id=execution.id, reason=reason)
+        app_name = _app_of(execution.queue or "")
         failures: list[str] = []
         steps: tuple[Callable[[], Awaitable[object]], ...] = (
             partial(self.withdraw, [(execution.job_id, execution.id, None)]),
-            partial(self._channels.announce, self._names.cancel, _message(told)),
+            partial(self.announce_end, app_name, told),
         )
         for step in steps:
             try:
@@ -137,6 +152,17 @@ class Offering:
             except OrthError as error:
                 failures.append(error.message)
         return failures[0] if failures else None
+
+    async def announce_end(self, app_name: str, told: Cancel) -> None:
+        """Let the executors of an app hear that an execution is to end."""
+        if self._channels is not None:
+            topic = self._names.cancel
+            for message in await self._signed(app_name, topic, [_message(told)]):
+                await self._channels.announce(topic, message)
+
+    async def _signed(self, app_name: str, channel: str, messages: Sequence[Message]) -> list[Message]:
+        keys, until = await self._keys(app_name), self._clock.now() + self._good_for
+        return [signed_entry(message, channel, keys, until=until) for message in messages]
 
     async def withdraw(self, offers: Iterable[tuple[int, int, int | None]]) -> set[int]:
         """Let nobody begin what is in a queue: by job, execution and number of the offer, that one and earlier ones;
@@ -232,7 +258,8 @@ class Offering:
         self.assign([_assignment(offer) for offer in offers])
         now = self._clock.now()
         queue = self._names.dispatch(*place)
-        for messages in _parcels([_message(_dispatch(offer, now)) for offer in offers]):
+        entries = [_message(_dispatch(offer, now)) for offer in offers]
+        for messages in _parcels(await self._signed(_app_of(place[0]), queue, entries)):
             await channels.send(queue, messages)
             self._waiting[place] += len(messages)
         self._events.emit(ExecutionsOffered(place[0], len(offers)))
@@ -269,6 +296,11 @@ def _dispatch(offer: Offer, now: int) -> Dispatch:
         sending=offer.sending,
         trigger=run_request(letter, now, _never_ahead, again=False),
     )
+
+
+def _app_of(queue: str) -> str:
+    """A queue is called after its app, with a name of its own that has no dots."""
+    return queue.rpartition(".")[0]
 
 
 def _never_ahead(_peer: Peer, _ahead: int) -> None:

@@ -353,11 +353,11 @@ class Queueing(LeaderLoop):
         left_over = named - still
         again = sorted(left_over & self._left_over)[:_LEFT_OVER_AT_ONCE]
         self._left_over = left_over
-        running = {one for process in self._workers.alive() for one in process.beat.running}
+        running = {one: process.beat.app_name for process in self._workers.alive() for one in process.beat.running}
         for one in again:
             if one in running:
                 told = Cancel(job_id=0, execution_id=one, reason="The execution has ended.")
-                await self._channels.announce(self._names.cancel, told.model_dump(mode="json", by_alias=True))
+                await self._offering.announce_end(running[one], told)
 
     # --- records
 

@@ -27,6 +27,7 @@ from orth.domain.nodes import ExecutorEntry
 from orth.errors import StoreUnavailable
 from orth.events import Events
 from orth.store.database import Connection, Database
+from orth.store.executor_drains import drop_old_drains
 from orth.store.gathering import Gathering
 from orth.store.reachability import drop_old_doubts
 from orth.store.registry import (
@@ -247,4 +248,5 @@ def _beat_of(entry: ExecutorEntry) -> tuple[str, str, int]:
 
 def _clean(connection: Connection, silent: Sequence[ExecutorEntry], now: int) -> list[ExecutorEntry]:
     drop_old_doubts(connection, now - int(DOUBTS_KEPT.total_seconds() * 1000))
+    drop_old_drains(connection, now)
     return remove_silent(connection, silent, now)

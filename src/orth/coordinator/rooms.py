@@ -166,6 +166,8 @@ class Work:
             clock,
             events,
             still_leads=self._leads,
+            keys=given.keys.signing_keys,
+            bound=own.offer_bound.total_seconds(),
             limit=min(_OFFERED, given.settings.channels.queue_limit // 2),
         )
         self.election = Election(

@@ -64,6 +64,8 @@ class Roster:
         key = (entry.app_name, entry.address)
         before = self._places.get(key)
         self._touched.add(key)
+        if before is not None:  # a beat does not say whether somebody drained it
+            entry = replace(entry, drained_since=before.entry.drained_since)
         self._places[key] = _Place(entry, self._clock.monotonic(), announced, row)
         self._keys_at.setdefault(normal_address(entry.address), set()).add(key)
         self._removed.pop(key, None)

@@ -1,8 +1,9 @@
 """[3] Which address an execution goes to: pure. What was used before, how busy each is, and chance are arguments.
 
 The list is what may be chosen from: the group's addresses, or those given with the trigger, without any that this
-coordinator cannot reach or that lack the job's labels (``eligible``). Its order is the group's, sorted. FAILOVER and
-BUSYOVER ask the addresses in that order before they settle; here they name the first one, and ``choosing`` asks.
+coordinator cannot reach, that lack the job's labels (``eligible``) or that are drained. Its order is the group's,
+sorted. FAILOVER and BUSYOVER ask the addresses in that order before they settle; here they name the first one, and
+``choosing`` asks.
 SHARDING_BROADCAST has been turned into one execution for each address when it was opened, so its list has one entry.
 """
 

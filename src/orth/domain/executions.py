@@ -158,6 +158,7 @@ class Execution:
     queue: str | None = None  # where it was offered, as it is called on the wire; None: sent to an address
     priority: int | None = None  # its place among what waits there
     offered_at: int | None = None  # when it was offered last
+    dispatch_time: int | None = None  # when its executor said that it has it; unknown if its result was faster
     late_code: int | None = None  # of the first result that came after it had ended otherwise
     alarm_status: int = 0  # how far its alarm is
 

@@ -4,7 +4,7 @@ A process is known by its *incarnation*, a random id made at its start: host nam
 successor, and a restart on the same address is not a continuation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -57,6 +57,8 @@ class ExecutorEntry:
     """What it takes from, as that is called on the wire. Who does takes; nothing is sent to it."""
     key_id: str | None = None
     """The name of the key it registered with: it accepts that one."""
+    drained_since: int | None = None
+    """Since when nothing new is sent to it because somebody said so."""
 
     @property
     def known_labels(self) -> Mapping[str, str] | None:
@@ -89,3 +91,11 @@ def normal_address(address: str) -> str:
         return address
     host, slash, path = rest.partition("/")
     return f"{scheme.lower()}://{host.lower()}{slash}{path}"
+
+
+def undrained(addresses: Sequence[str], entries: Iterable[ExecutorEntry]) -> tuple[str, ...]:
+    """Those of ``addresses`` that may get something new, in their order."""
+    drained = {normal_address(entry.address) for entry in entries if entry.drained_since is not None}
+    if not drained:
+        return tuple(addresses)
+    return tuple(address for address in addresses if normal_address(address) not in drained)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 NO_EXECUTOR = "no_executor"
 NO_MATCHING_EXECUTOR = "no_matching_executor"
+ALL_DRAINED = "all_drained"
 BAD_SELECTOR = "bad_selector"
 NONE_ANSWERED = "none_answered"
 NONE_IDLE = "none_idle"
@@ -57,6 +58,7 @@ CHILDREN_NOT_STARTED = "children_not_started"
 REASONS: Mapping[str, str] = {
     NO_EXECUTOR: "No executor is registered for the group, and it has no addresses of its own.",
     NO_MATCHING_EXECUTOR: "Executors are there, but none has the labels the job asks for.",
+    ALL_DRAINED: "Every executor it may go to is drained: somebody said that they get nothing new.",
     BAD_SELECTOR: "The job's label selector cannot be read.",
     NONE_ANSWERED: "FAILOVER asked every address, and none answered.",
     NONE_IDLE: "BUSYOVER asked every address, and none was idle.",

@@ -33,6 +33,7 @@ def queue_transport(
         places=own.queue_concurrency,
         log_limit=own.queue_log_limit,
         limits=own.channels_limits,
+        token=own.access_token,
         clock=clock,
         events=events,
     )

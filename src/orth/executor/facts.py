@@ -58,6 +58,17 @@ class RequestFailed(Event):
     error: str
 
 
+@dataclass(frozen=True, slots=True)
+class CallerTurnedAway(Event):
+    """Somebody asked for something without a good credential; told once between two beats."""
+
+    level = logging.WARNING
+    sentence = "{address} was turned away at {path}: {reason}"
+    address: str
+    path: str
+    reason: str
+
+
 # --- executions ------------------------------------------------------------------------------------------------------
 
 
@@ -238,6 +249,17 @@ class DispatchUnreadable(Event):
     sentence = "a message of {queue} was dropped: {reason}"
     queue: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesRefused(Event):
+    """Somebody put into a channel what no coordinator has signed for executors like this one; nothing was done."""
+
+    level = logging.WARNING
+    sentence = "{count} entries of {channel} were refused ({reason}): no coordinator has signed them for this executor"
+    channel: str
+    reason: str
+    count: int
 
 
 @dataclass(frozen=True, slots=True)

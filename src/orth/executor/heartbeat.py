@@ -30,8 +30,19 @@ Announce = Callable[[], RegistryRequest]
 class Heartbeat(Loop):
     """Says that this executor is here, every ``beat`` seconds."""
 
-    def __init__(self, announce: Announce, link: CoordinatorLink, *, beat: float, clock: Clock, events: Events) -> None:
+    def __init__(
+        self,
+        announce: Announce,
+        link: CoordinatorLink,
+        *,
+        beat: float,
+        clock: Clock,
+        events: Events,
+        taken: Callable[[RegistryRequest], None] = lambda _request: None,
+    ) -> None:
+        """``taken`` hears of every beat that a coordinator has."""
         super().__init__(clock, events)
+        self._taken = taken
         self._announce = announce
         self._link = link
         self._beat = beat
@@ -74,6 +85,7 @@ class Heartbeat(Loop):
                 return None
             request = self._announce()
             self._link.register(request)
+            self._taken(request)
             return request
 
     def _unregister(self) -> None:

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 from orth.domain.executions import SUCCESS, TIMED_OUT
 from orth.events import Event
-from orth.executor.facts import ExecutionFinished, LogUnwritable, TriggerRefused
+from orth.executor.facts import EntriesRefused, ExecutionFinished, LogUnwritable, TriggerRefused
+from orth.executor.turned_away import REASONS
 from orth.lifecycle.metrics import Family, LifecycleMetrics
+from orth.wire.entry_signatures import EntryRefused
 from orth.wire.messages import Verdict
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
@@ -53,6 +55,7 @@ class Standing:
     verdicts: Mapping[Verdict, int]
     log_bytes: int
     registered: bool
+    turned_away: Mapping[str, int]
 
 
 class Metrics:
@@ -64,6 +67,7 @@ class Metrics:
         self._outcomes: Counter[str] = Counter()
         self._refusals: Counter[str] = Counter()
         self._seconds = 0.0
+        self._refused_entries: Counter[str] = Counter()
         self._unwritable_logs = 0
         self._finished: deque[ExecutionFinished] = deque()
         """Not yet counted. All job threads come here: appending takes no lock that they would have to queue for."""
@@ -77,6 +81,9 @@ class Metrics:
         elif isinstance(event, TriggerRefused):
             with self._lock:
                 self._refusals[refusal_word(event.reason)] += 1
+        elif isinstance(event, EntriesRefused):
+            with self._lock:
+                self._refused_entries[event.reason] += event.count
         elif isinstance(event, LogUnwritable):
             with self._lock:
                 self._unwritable_logs += 1
@@ -100,6 +107,7 @@ class Metrics:
         with self._lock:
             outcomes, refusals = self._outcomes.copy(), self._refusals.copy()
             seconds, unwritable = self._seconds, self._unwritable_logs
+            entries = self._refused_entries.copy()
         yield _family("info", "gauge", "Which process this is.", [(self._info, 1)])
         yield _family(
             "executions_total", "counter", "Executions that have ended, by outcome.", _by("outcome", OUTCOMES, outcomes)
@@ -107,6 +115,18 @@ class Metrics:
         yield _family("execution_seconds_total", "counter", "Time they took, together.", [({}, seconds)])
         words = (*REFUSALS, "other")
         yield _family("refusals_total", "counter", "Triggers refused, by reason.", _by("reason", words, refusals))
+        yield _family(
+            "turned_away_total",
+            "counter",
+            "Requests without a good credential, by reason.",
+            _by("reason", REASONS, now.turned_away),
+        )
+        yield _family(
+            "refused_entries_total",
+            "counter",
+            "Entries of queues and cancels that no coordinator has signed, by reason.",
+            _by("reason", EntryRefused, entries),
+        )
         told = {verdict.value: count for verdict, count in now.verdicts.items()}
         verdicts = _by("verdict", [verdict.value for verdict in Verdict], told)
         yield _family("callbacks_total", "counter", "Answers to reported results, by verdict.", verdicts)

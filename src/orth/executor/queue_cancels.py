@@ -1,6 +1,7 @@
 """Which executions are to end: every executor of queues hears it, and those that have one begin to end it.
 
-Whoever cancels tells it again while an executor still names the execution, so one that was not heard is only late.
+Whoever cancels tells it again while an executor still names the execution, so one that was not heard is only late. What
+no coordinator has signed ends nothing.
 """
 
 from collections.abc import Mapping
@@ -14,11 +15,13 @@ from orth.clock import Clock
 from orth.errors import OrthError, Unavailable
 from orth.events import Events
 from orth.executor.admission import Admission
-from orth.executor.facts import DispatchUnreadable
+from orth.executor.facts import DispatchUnreadable, EntriesRefused
 from orth.executor.queue_reports import Taken
 from orth.loop import Loop
 from orth.wire.channel_messages import Cancel
+from orth.wire.entry_signatures import refusal_of
 from orth.wire.messages import KillRequest
+from orth.wire.signatures import Key
 
 LISTEN_WAIT = 1.0
 """Seconds a turn listens; leaving waits for it."""
@@ -34,6 +37,7 @@ class Cancels(Loop):
         names: Names,
         taken: Mapping[int, Taken],
         admission: Admission,
+        key: Key,
         clock: Clock,
         events: Events,
     ) -> None:
@@ -43,6 +47,7 @@ class Cancels(Loop):
         self._topic = names.cancel
         self._taken = taken
         self._admission = admission
+        self._key = key
         self._stack = AsyncExitStack()
         self._ear: Listening | None = None
 
@@ -71,6 +76,11 @@ class Cancels(Loop):
             self.events.emit(DispatchUnreadable(self._topic, f"{error.error_count()} members are missing or wrong"))
             return
         taken = self._taken.get(cancel.execution_id)
-        if taken is not None:
-            taken.cancelled = True
-            self._admission.kill(KillRequest(job_id=taken.job_id, log_id=taken.id))
+        if taken is None:
+            return  # another executor's, which may have another token
+        refused = refusal_of(message, self._topic, self._key, self.clock.now())
+        if refused is not None:
+            self.events.emit(EntriesRefused(self._topic, refused, 1))
+            return
+        taken.cancelled = True
+        self._admission.kill(KillRequest(job_id=taken.job_id, log_id=taken.id))

@@ -5,6 +5,9 @@ one priority in turn, and asks for no more than it has places for. What it gets 
 trigger that was pushed. ``queue_cancels`` hears which executions are to end. What there is to say goes out through
 ``queue_reports`` and ``queue_logs``, results and beats through ``queue_link``.
 
+What no coordinator has signed for executors with this one's token is not carried out, whoever put it into the queue: it
+goes to the queue's dead letters. If it was a coordinator's after all, that finds it missing and offers it anew.
+
 A message may be old: its execution may have been cancelled, or given up for lost and offered anew. What was said about
 it tells (``may_start``), and is looked at shortly before it begins; again, if the process was held up in between. And a
 message leaves its queue *before* its execution begins. So a process that dies at any moment costs time, because a
@@ -15,6 +18,7 @@ On leaving, nothing more is taken; what had been accepted and has not begun goes
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
@@ -32,6 +36,7 @@ from orth.executor.context import JobContext, Outcome
 from orth.executor.facts import (
     DispatchUnreadable,
     DispatchWithdrawn,
+    EntriesRefused,
     ExecutionFinished,
     ExecutionsReturned,
     ExecutionStarted,
@@ -49,6 +54,8 @@ from orth.loop import Loop
 from orth.wire.channel_calls import ChannelCalls
 from orth.wire.channel_messages import Dispatch, Standing, may_start
 from orth.wire.coordinator_calls import CoordinatorLink
+from orth.wire.entry_signatures import refusal_of
+from orth.wire.signatures import key_of
 
 TAKE_WAIT = 1.0
 """Seconds a request for work waits at the channels; leaving waits for the one under way."""
@@ -80,10 +87,13 @@ class QueueTransport:
         places: int,
         log_limit: int,
         limits: Limits,
+        token: str,
         clock: Clock,
         events: Events,
     ) -> None:
         self._channels = channels
+        self.key = key_of(token)
+        """What entries have to be signed with."""
         self._names = names
         self._worker = worker
         self._places = places
@@ -109,7 +119,7 @@ class QueueTransport:
             logs, self.outgoing, self._reports, clock, events, limit=self._log_limit, room=self._limits.box
         )
         self.link.enter(self.outgoing, self._reports, self._feed)
-        self.cancels = Cancels(self._channels, self._names, self.link.taken, admission, clock, events)
+        self.cancels = Cancels(self._channels, self._names, self.link.taken, admission, self.key, clock, events)
         self.taking = Taking(self, self._channels, self._names, admission, outbox)
         self._unlisten = events.listen(self._hear)
         self.loops = [self.taking, self.cancels, self._reports, self._feed]
@@ -188,7 +198,7 @@ class QueueTransport:
 
     async def put_back(self, line: str, executions: Sequence[Taken]) -> None:
         """Into their queue; if that cannot be done, a result for each."""
-        messages = [taken.dispatch.model_dump(mode="json", by_alias=True, exclude_none=True) for taken in executions]
+        messages = [taken.entry for taken in executions]
         for taken in executions:
             self.outgoing.tell(taken, Standing.RETURNED)
         try:
@@ -310,6 +320,7 @@ class Taking(Loop):
             self._house.link.in_hand = ()
 
     async def _begin(self, line: str, deliveries: Sequence[Delivery]) -> None:
+        deliveries = await self._signed(line, deliveries)
         executions = [taken for delivery in deliveries if (taken := self._understood(line, delivery)) is not None]
         self._house.link.in_hand = tuple(taken.id for taken in executions)
         looked_at, allowed = self.clock.monotonic(), await self._allowed(executions)
@@ -335,9 +346,22 @@ class Taking(Loop):
         consumer = self._house.consumer
         return [taken for taken in executions if may_start(taken.dispatch, words.get(boxes[taken.id], ()), consumer)]
 
+    async def _signed(self, line: str, deliveries: Sequence[Delivery]) -> list[Delivery]:
+        """Those that a coordinator has put there; the others are dead. Somebody who floods a queue, or who was given
+        another token than the rest, is slow at taking.
+        """
+        key, now = self._house.key, self.clock.now()
+        refused = {one.id: why for one in deliveries if (why := refusal_of(one.message, line, key, now)) is not None}
+        if refused:
+            await self._channels.bury(line, self._house.consumer, list(refused))
+            for why, count in Counter(refused.values()).items():
+                self.events.emit(EntriesRefused(line, why, count))
+            self._not_before = self.clock.monotonic() + _REFUSING_PAUSE
+        return [one for one in deliveries if one.id not in refused]
+
     def _understood(self, line: str, delivery: Delivery) -> Taken | None:
         try:
-            return Taken(Dispatch.model_validate(delivery.message), line)
+            return Taken(Dispatch.model_validate(delivery.message), line, delivery.message)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))

@@ -27,6 +27,8 @@ from orth.wire.messages import LogPage
 
 FILE_LIMIT = 1024 * 1024 * 1024
 PAGE_LINES = 1000
+"""Lines of a page, unless more are asked for."""
+LONG_PAGE_LINES = 50_000
 PAGE_BYTES = 1024 * 1024
 LATEST_INSTANT = 253_402_300_799_999  # the last millisecond of the year 9999
 _REMEMBERED_PLACES = 256
@@ -77,14 +79,16 @@ class RunLogs:
         self._home.folder.close()
         self._keep_in_child()
 
-    def read(self, log_id: int, log_time: int, from_line: int, *, finished: bool) -> LogPage:
-        """A page from ``from_line`` (the first is 1). Learn whether it is ``finished`` before calling, not after."""
-        wanted = max(1, from_line)
+    def read(self, log_id: int, log_time: int, from_line: int, *, finished: bool, lines: int | None = None) -> LogPage:
+        """A page from ``from_line`` (the first is 1), of up to ``lines`` lines if so many are asked for. Learn whether
+        it is ``finished`` before calling, not after.
+        """
+        wanted, most = max(1, from_line), min(lines or PAGE_LINES, LONG_PAGE_LINES)
         path = self._path_of(log_id, log_time)
         self._home.unwritten.write_those_at(path)
         try:
             with os.fdopen(open_to_read(path), "rb") as file:
-                return self._page(path, file, wanted, finished)
+                return self._page(path, file, wanted, most, finished)
         except OSError as error:
             return _no_page(log_id, wanted, finished or not isinstance(error, FileNotFoundError))
 
@@ -118,7 +122,7 @@ class RunLogs:
                     await self._clock.sleep_unless(grown, _FOLLOW_PAUSE)
                 line = page.to_line + 1
 
-    def _page(self, path: str, file: BinaryIO, wanted: int, finished: bool) -> LogPage:
+    def _page(self, path: str, file: BinaryIO, wanted: int, most: int, finished: bool) -> LogPage:
         taken: list[bytes] = []
         size = 0
         at_end = True
@@ -128,7 +132,7 @@ class RunLogs:
             if _is_begun(raw) and not finished:
                 break  # the writer is in the middle of it
             if line >= wanted:
-                if len(taken) == PAGE_LINES or (taken and size + len(raw) > PAGE_BYTES):
+                if len(taken) == most or (taken and size + len(raw) > PAGE_BYTES):
                     at_end = False
                     break
                 taken.append(raw)

@@ -27,6 +27,7 @@ from orth.executor.server import Endpoints, HttpDoor
 from orth.executor.settings import ExecutorSettings
 from orth.executor.sources import Sources
 from orth.executor.time_limits import TimeLimits
+from orth.executor.turned_away import TurnedAway
 from orth.loop import Loop
 from orth.version import __version__
 from orth.wire.coordinator_calls import CoordinatorLink
@@ -48,6 +49,7 @@ EXTENSIONS = (
     Extension.SOURCE_DIGEST,
     Extension.DRAFTS,
     Extension.SECRETS,
+    Extension.LONG_PAGES,
 )
 _GOODBYE = 2.0
 _FLUSH = 10.0
@@ -105,7 +107,8 @@ class Runtime:
             verifier=Verifier(incarnation, clock),
             must_sign=settings.require_signatures,
         )
-        self.http = HttpDoor(self.endpoints)
+        self.turned_away = TurnedAway(events)
+        self.http = HttpDoor(self.endpoints, turned_away=self.turned_away)
         self.registration = RegistryRequest(
             registry_key=settings.app_name,
             registry_value=address,
@@ -118,7 +121,7 @@ class Runtime:
             ),
         )
         beat = settings.heartbeat if queue is None else settings.queue_heartbeat
-        self.heartbeat = Heartbeat(self.announced, link, beat=beat, clock=clock, events=events)
+        self.heartbeat = Heartbeat(self.announced, link, beat=beat, clock=clock, events=events, taken=self._beat_taken)
         idle_threads = IdleThreads(self.threads, settings.idle_thread, events)
         self.loops: list[Loop] = [self.heartbeat, self.outbox, self.limits, idle_threads]
         self.loops.append(Retention(self.logs, settings.log_retention, clock, events))
@@ -180,9 +183,14 @@ class Runtime:
                 "running": tuple(self.threads.open_ids()[:STANDING_LIMIT]),
                 "unacknowledged": tuple(unacknowledged[:STANDING_LIMIT]),
                 "load": self._load(len(unacknowledged)),
+                "turned_away": self.turned_away.report(),
             }
         )
         return self.registration.model_copy(update={"orth": now})
+
+    def _beat_taken(self, beat: RegistryRequest) -> None:
+        if self._queue is None and beat.orth is not None:  # beats on channels do not tell of it
+            self.turned_away.taken(beat.orth.turned_away)
 
     def metrics_text(self) -> bytes:
         """What ``/metrics`` answers."""
@@ -200,6 +208,7 @@ class Runtime:
                 verdicts=self.outbox.verdicts.copy(),
                 log_bytes=self.logs.growth.bytes_written,
                 registered=self.heartbeat.registered,
+                turned_away=self.turned_away.counts(),
             )
         )
 

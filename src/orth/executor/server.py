@@ -27,6 +27,7 @@ from orth.executor.compiling import PREPARING_LIMIT
 from orth.executor.facts import RequestFailed
 from orth.executor.metrics import CONTENT_TYPE as METRICS_CONTENT_TYPE
 from orth.executor.run_logs import RunLogs
+from orth.executor.turned_away import TurnedAway, Unsigned, reason_of
 from orth.wire.dialects import (
     is_foreign,
     log_payload,
@@ -76,6 +77,8 @@ class Answer:
     """Whether the request was not read to its end: what is left of it must not be taken for the next one."""
     told: Mapping[str, str] = field(default_factory=dict)
     """More headers."""
+    turned_away: str = ""
+    """Why, in one word, if the caller did not prove who it is."""
 
 
 class Endpoints:
@@ -206,11 +209,11 @@ class Endpoints:
         if not hmac.compare_digest((token or "").encode(), self._token) or token is None:
             raise Unauthenticated("The access token is missing or is not the one of this executor.")
         if self._must_sign:
-            raise Unauthenticated("A token alone is not enough for this executor: requests must be signed.")
+            raise Unsigned
 
     def _refused(self, error: OrthError) -> Answer:
         told = self._verifier.correction() if self._verifier is not None and isinstance(error, BadSignature) else {}
-        return replace(_failure(error.status, error.message), told=told)
+        return replace(_failure(error.status, error.message), told=told, turned_away=reason_of(error))
 
     def _is_ours(self, headers: Mapping[str, str]) -> bool:
         try:
@@ -244,7 +247,8 @@ class Endpoints:
         if asked.tail:
             page = self._logs.tail(asked.log_id, asked.log_date_time, asked.tail, finished=finished)
         else:
-            page = self._logs.read(asked.log_id, asked.log_date_time, asked.from_line_num, finished=finished)
+            whose = asked.log_id, asked.log_date_time
+            page = self._logs.read(*whose, asked.from_line_num, finished=finished, lines=asked.lines)
         if asked.progress:
             page = page.model_copy(update={"progress": self._admission.progress_of(asked.log_id)})
         return Reply.success(log_payload(page))
@@ -268,8 +272,9 @@ def _as_read_by(method: str, headers: Mapping[str, str], failure: Answer) -> Ans
 class HttpDoor:
     """The endpoints as an ASGI application."""
 
-    def __init__(self, endpoints: Endpoints, *, body_deadline: float = BODY_DEADLINE) -> None:
+    def __init__(self, endpoints: Endpoints, *, turned_away: TurnedAway, body_deadline: float = BODY_DEADLINE) -> None:
         self._endpoints = endpoints
+        self._turned_away = turned_away
         self._body_deadline = body_deadline
         self._inside = 0
         self._large = ThreadPoolExecutor(_LARGE_AT_ONCE, thread_name_prefix="orth-request")
@@ -287,6 +292,8 @@ class HttpDoor:
             return
         finally:
             self._inside -= 1
+        if answer.turned_away:
+            self._turned_away.note(_peer(scope), scope["path"], answer.turned_away)
         headers = [(b"content-type", answer.kind), (b"content-length", str(len(answer.body)).encode())]
         if answer.allow is not None:
             headers.append((b"allow", answer.allow.encode()))
@@ -320,6 +327,8 @@ class HttpDoor:
         replayed = self._endpoints.replayed(method, path, headers, body)
         if replayed is not None:
             return replayed
+        if path != OPEN_PATH:
+            self._turned_away.proved(_peer(scope))
         await self._wait_for_log(path, body, receive)
         return await self._handled(method, path, headers, body)
 
@@ -352,6 +361,11 @@ class HttpDoor:
         finally:
             self.waiting -= 1
             self._inside += 1
+
+
+def _peer(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else "unknown"
 
 
 class _Gone(Exception):

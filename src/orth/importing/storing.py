@@ -19,6 +19,7 @@ from orth.store.database import Connection
 from orth.store.glue_versions import keep_glue_versions
 from orth.store.groups import groups_by_id, list_groups
 from orth.store.jobs import UnreadableJob, get_job, list_jobs, replace_job
+from orth.store.quotas import check_room_for_job
 from orth.store.users import add_user, find_user, set_grants
 
 NO_PASSWORD = "!"  # noqa: S105  # no hash looks like this, so nobody can sign in with it
@@ -28,11 +29,12 @@ _PAGE = 1000
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """What the caller decides: to which app the jobs of a group belong, by its id over there (0: every other), and
-    whether jobs that ran go on running.
+    whether jobs that ran go on running. ``jobs_per_group`` 0: any number.
     """
 
     app_names: Mapping[int, str] = field(default_factory=dict)
     keep_running: bool = False
+    jobs_per_group: int = 0
 
 
 def store(connection: Connection, found: Mapped, wishes: Wishes, now: int) -> Report:
@@ -46,7 +48,7 @@ def store(connection: Connection, found: Mapped, wishes: Wishes, now: int) -> Re
         entries.append(entry)
         groups[group.origin.id] = entry.id
     apps = {name: group.id for name, group in here.items()}
-    jobs = _JobWriter(connection, _GroupFinder(groups, apps, wishes.app_names), now)
+    jobs = _JobWriter(connection, _GroupFinder(groups, apps, wishes.app_names), now, wishes.jobs_per_group)
     entries += jobs.write(found.jobs)
     started = jobs.start() if wishes.keep_running else 0
     entries += [_store_user(connection, user, groups, now) for user in found.users]
@@ -160,10 +162,11 @@ def _namesake(job: Job) -> tuple[object, ...]:
 class _JobWriter:
     """Writes jobs: first those that stand alone, then those that run the handler of another, then who follows whom."""
 
-    def __init__(self, connection: Connection, finder: _GroupFinder, now: int) -> None:
+    def __init__(self, connection: Connection, finder: _GroupFinder, now: int, jobs_per_group: int) -> None:
         self._connection = connection
         self._finder = finder
         self._now = now
+        self._jobs_per_group = jobs_per_group
         self._entries: dict[Origin, Entry] = {}
         self._ids: dict[int, int] = {}
         self._notes: Notes = defaultdict(list)
@@ -225,6 +228,7 @@ class _JobWriter:
             self._notes[found.origin.id].append(f"its super task {super_task} was not taken over, so it runs its own")
         try:
             whole = replace(job, super_task_id=self._ids.get(super_task, 0))
+            check_room_for_job(self._connection, whole.job_group, self._jobs_per_group)
             job_id = define(self._connection, whole, self._now, True)
         except OrthError as error:
             self._tell(found, Fate.REFUSED, notes=(error.message,))

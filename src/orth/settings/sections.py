@@ -479,6 +479,7 @@ class SecuritySection(Section):
         20, "Requests in a second, on average, of an address whose callers show no good credential."
     )
     stranger_burst: Count = _setting(400, "Such requests at once, before that average counts.")
+    jobs_per_group: CountFromZero = _setting(10_000, "Jobs a group may have, at most; 0: any number.")
 
     @property
     def scheme(self) -> str:

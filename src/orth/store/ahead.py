@@ -199,6 +199,7 @@ def reopen_unstarted(
                 phase=Phase.OPENED,
                 phase_time=now,
                 trigger_code=NOT_YET,
+                dispatch_time=None,
                 executor_address=None,
                 incarnation=None,
                 reason_code=reason_code,

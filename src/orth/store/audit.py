@@ -33,6 +33,8 @@ class Wanted:
 
     actor: str | None = None
     action: str | None = None
+    actions: tuple[str, ...] = ()
+    """One of these, if there are any."""
     object_kind: str | None = None
     object_id: str | None = None
     since: int | None = None
@@ -173,6 +175,8 @@ def _oldest(connection: Connection, limit: int) -> Sequence[Entry]:
 def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     names = ("actor", "action", "object_kind", "object_id")
     asked = [audit.c[name] == value for name in names if (value := getattr(wanted, name)) is not None]
+    if wanted.actions:
+        asked.append(audit.c.action.in_(wanted.actions))
     if wanted.since is not None:
         asked.append(audit.c.at >= wanted.since)
     if wanted.until is not None:

@@ -112,6 +112,19 @@ def bury_messages(connection: Connection, queue: str, payloads: Mapping[int, str
         connection.execute(delete(dead_messages).where(dead_messages.c.queue == queue, dead_messages.c.id <= surplus))
 
 
+def bury_held(connection: Connection, queue: str, consumer: str, ids: Sequence[int], dead_limit: int, now: int) -> int:
+    """Move those of these messages that are still the consumer's to the dead letters; how many."""
+    held: dict[int, str] = {}
+    for some in _chunks(sorted(ids)):
+        wanted = select(_columns.id, _columns.payload).where(
+            among(connection, _columns.id, some), *_of(queue, consumer)
+        )
+        held |= {row.id: row.payload for row in connection.execute(locked(wanted, connection))}
+    if held:
+        bury_messages(connection, queue, held, dead_limit, now)
+    return len(held)
+
+
 def holders_of(connection: Connection, queue: str) -> dict[str, int]:
     """Who has messages of a queue, and how many."""
     held = select(_columns.consumer, func.count()).where(_columns.queue == queue, _columns.consumer.is_not(None))

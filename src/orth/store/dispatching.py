@@ -114,7 +114,7 @@ def record_accepted(connection: Connection, ids: Sequence[int], now: int) -> Non
             .where(
                 among(connection, executions.c.id, chunk), executions.c.phase.in_((Phase.DISPATCHING, Phase.UNKNOWN))
             )
-            .values(phase=Phase.DISPATCHED, phase_time=now, trigger_code=SUCCESS, reason_code=None)
+            .values(phase=Phase.DISPATCHED, phase_time=now, dispatch_time=now, trigger_code=SUCCESS, reason_code=None)
         )
 
 

@@ -332,6 +332,7 @@ _NAMES = (
     "queue",
     "priority",
     "offered_at",
+    "dispatch_time",
     "late_code",
     "alarm_status",
     *_CHANGING,

@@ -25,13 +25,16 @@ from orth.store.groups import (
     hold_automatic_group,
     set_automatic_addresses,
 )
-from orth.store.tables import groups, registry
+from orth.store.tables import executor_drains, groups, registry
 
 EXECUTOR = "EXECUTOR"
 QUEUE = "QUEUE"
 """The group of executors that take from queues. They are listed, and nothing is sent to them."""
 _KEYS = ("registry_group", "registry_key", "registry_value")
 _CHUNK = 500  # values in one statement
+_DRAINED = and_(
+    executor_drains.c.app_name == registry.c.registry_key, executor_drains.c.address == registry.c.registry_value
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,16 +320,18 @@ def _entries(
             registry.c.clock_offset,
             registry.c.queues,
             registry.c.key_id,
+            executor_drains.c.since.label("drained_since"),
         )
+        .outerjoin_from(registry, executor_drains, _DRAINED)
         .where(registry.c.registry_group.in_(groups), *conditions)
         .order_by(registry.c.registry_key, registry.c.registry_value)
         .limit(limit)
     )
     entries = []
-    for name, address, at, who, extensions, version, since, load, text, offset, queues, key_id in rows:
+    for name, address, at, who, extensions, version, since, load, text, offset, queues, key_id, drained in rows:
         labels, unreadable = _labels(text)
         known, taken = _extensions(extensions), _queues(queues) if queues else ()
-        told = (name, address, at, who, known, version, since, load, labels, offset, unreadable, taken, key_id)
+        told = (name, address, at, who, known, version, since, load, labels, offset, unreadable, taken, key_id, drained)
         entries.append(ExecutorEntry(*told))
     return entries
 

@@ -41,6 +41,14 @@ registry = table(
     Index("ix_registry_update_time", "update_time"),
 )
 
+# Executors nothing new is sent to, registered at the moment or not.
+executor_drains = table(
+    "orth_executor_drain",
+    Column("app_name", String(255), primary_key=True),
+    Column("address", String(255), primary_key=True),
+    Column("since", Instant, nullable=False),
+)
+
 calendars = table(
     "orth_calendar",
     Column("id", BigId, primary_key=True, autoincrement=True),
@@ -138,6 +146,7 @@ executions = table(
     Column("queue", String(160)),  # where it was offered, if it was
     Column("priority", SmallInteger),
     Column("offered_at", Instant),
+    Column("dispatch_time", Instant),  # when its executor said that it has it
     UniqueConstraint("job_id", "trigger_key", "shard_index", name="uq_log_trigger"),
     Index("ix_log_phase", "phase", "id"),
     Index("ix_log_job", "job_id", "id"),

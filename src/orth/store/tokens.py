@@ -127,16 +127,17 @@ def find_by_key(connection: Connection, key_id: str) -> Proven | None:
     return _proven(connection, token_secrets.c.key_id == key_id)
 
 
-def newest_for_app(connection: Connection, app_name: str, now: int) -> Proven | None:
-    """The newest good executor token of an app, for executors that do not say which one they have."""
+def good_for_app(connection: Connection, app_name: str, now: int) -> list[Proven]:
+    """The good executor tokens of an app, the newest first, for executors that do not say which one they have. One that
+    is being rotated is there with both its secrets.
+    """
     rows = connection.execute(
         select(tokens).where(tokens.c.kind == TokenKind.EXECUTOR.value).order_by(tokens.c.id.desc())
     )
     good = [token for token in map(_token, rows) if app_name in token.app_names and token.is_good(now)]
-    if not good:
-        return None
-    found = secrets_of(connection, [good[0].id]).get(good[0].id)
-    return Proven(good[0], found[0]) if found else None
+    secrets = secrets_of(connection, [token.id for token in good])
+    proven = [Proven(token, secret) for token in good for secret in secrets.get(token.id, ())]
+    return [one for one in proven if one.is_good(now)]
 
 
 def note_use(connection: Connection, token_id: int, now: int) -> None:

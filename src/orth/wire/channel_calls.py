@@ -81,6 +81,9 @@ class ChannelCalls:
     def done(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
         self._ask("done", {"queue": queue, "consumer": consumer, "deliveries": deliveries})
 
+    def bury(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
+        self._ask("bury", {"queue": queue, "consumer": consumer, "deliveries": deliveries})
+
     def give_back(self, queue: str, consumer: str) -> int:
         return _read(_COUNT, self._ask("give_back", {"queue": queue, "consumer": consumer}))
 

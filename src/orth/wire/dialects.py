@@ -346,6 +346,7 @@ def log_body(request: LogRequest, extensions: frozenset[str] = frozenset()) -> b
     """A request for log lines, with the time in both spellings; without the extension from its line on, and at once."""
     unknown = set() if Extension.FOLLOW_LOG in extensions else {"tail", "wait"}
     unknown |= set() if Extension.PROGRESS in extensions else {"progress"}
+    unknown |= set() if Extension.LONG_PAGES in extensions else {"lines"}
     asked = request.model_dump(by_alias=True, exclude_none=True, exclude=unknown)
     return to_json({**asked, "logDateTim": request.log_date_time})
 

@@ -54,6 +54,8 @@ BATCH_LIMIT = 500
 """Triggers in one request."""
 STANDING_LIMIT = 1_000
 """Executions named in a beat; how many there are is said beside it."""
+TURNED_AWAY_LIMIT = 32
+"""Kinds of callers turned away that a beat tells of."""
 LOG_WAIT_LIMIT = 25
 """Seconds for which an executor holds back a page of log; a longer wait is cut to it."""
 
@@ -239,6 +241,7 @@ class Extension(StrEnum):
     SOURCE_DIGEST = "source-digest"  # /run takes sourceDigest and refuses a source that it is not the digest of
     DRAFTS = "drafts"  # /run takes draft and carries it out beside the job
     SECRETS = "secrets"  # /run takes secrets and hides them in what the execution writes
+    LONG_PAGES = "long-pages"  # /log takes lines
 
 
 NEVER_HAD = "which never had it"
@@ -331,6 +334,8 @@ class LogRequest(Message):
     """Seconds for which the answer may be held back while there is nothing at that line yet."""
     progress: bool | None = None
     """Whether to be told how far the execution is."""
+    lines: Annotated[Int32, Field(ge=1)] | None = None
+    """How many lines a page may have, where that is more than usual: for whoever reads a whole log."""
 
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -402,6 +407,15 @@ class Load(Message):
     unacknowledged: Count = 0  # results no coordinator has answered for
 
 
+class TurnedAwayCaller(Message):
+    """Somebody who asked something of an executor without a good credential, and how often since the last beat."""
+
+    address: Identity
+    path: Identity
+    reason: Identity
+    count: Count = 1
+
+
 class Announcement(Message):
     """What our executors say of themselves with every beat."""
 
@@ -415,6 +429,7 @@ class Announcement(Message):
     """What has ended there and is not yet acknowledged, oldest first; complete as above."""
     load: Load | None = None
     labels: Labels = Field(default_factory=dict)
+    turned_away: Annotated[tuple[TurnedAwayCaller, ...], Field(max_length=TURNED_AWAY_LIMIT)] = ()
 
 
 class RegistryRequest(Message):

@@ -69,6 +69,7 @@ class Refused(StrEnum):
     UNKNOWN_KEY = "unknown key"
     WRONG = "wrong"
     OTHER_RECEIVER = "other receiver"
+    UNADDRESSED = "unaddressed"  # a first request: its sender does not know yet whom it asks
     STALE = "stale"
     OTHER_BODY = "other body"
     REPLAYED = "replayed"
@@ -76,6 +77,7 @@ class Refused(StrEnum):
 
 _SENTENCES = {
     Refused.OTHER_RECEIVER: "The request was signed for another process.",
+    Refused.UNADDRESSED: "The request was signed for another process.",
     Refused.STALE: "The request was signed too long ago, or its sender's clock is wrong.",
     Refused.OTHER_BODY: "The body is not the one that was signed.",
     Refused.REPLAYED: "The request was made before.",
@@ -242,7 +244,7 @@ class Verifier:
         if not hmac.compare_digest(mac, signed.mac) or key is None:
             raise BadSignature(Refused.UNKNOWN_KEY if key is None else Refused.WRONG)
         if signed.receiver != self.receiver:
-            raise BadSignature(Refused.OTHER_RECEIVER)
+            raise BadSignature(Refused.OTHER_RECEIVER if signed.receiver else Refused.UNADDRESSED)
         if abs(signed.time - self._clock.now()) > WINDOW:
             raise BadSignature(Refused.STALE)
 

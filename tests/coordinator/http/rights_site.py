@@ -35,10 +35,11 @@ class Things:
 class RightsSite:
     """Two groups, each with one of everything; ``ours`` and ``theirs`` are the groups that people have roles in."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, *, theirs: str = "theirs") -> None:
+        """``theirs`` is the app name of the group that most people have no role in."""
         self.site = site
         self.ours = self._things("ours")
-        self.theirs = self._things("theirs")
+        self.theirs = self._things(theirs)
         admin = site.admin()
         hook = {"name": "hook", "kind": "webhook", "definition": {"url": "https://alarms.example.org/hook"}}
         self.channel = _made(admin, "/api/v1/alarms/channels", hook)

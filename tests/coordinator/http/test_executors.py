@@ -3,8 +3,10 @@
 import pytest
 
 from orth.domain.nodes import Reachability
+from orth.store.nodes import NodeState
 from orth.store.reachability import Doubt, save_doubts
 from tests.coordinator.http.live import Caller, Site
+from tests.coordinator.http.test_cluster import joined
 
 EXECUTORS = "/api/v1/executors"
 UNCLAIMED = "/api/v1/executors/unclaimed"
@@ -36,6 +38,7 @@ def test_an_executor_ages_visibly(site: Site, admin: Caller, executor: Caller) -
         "load": 3,
         "clock_offset": None,
         "queues": [],
+        "drained_since": None,
         "reachability": [{"node": "node", "state": "untried", "since": None, "checked_at": None, "reason": ""}],
     }
     executor.post("/api/registry", beat).envelope()
@@ -94,6 +97,43 @@ def test_doubts_of_other_coordinators_are_shown_beside_our_own(site: Site, admin
     assert [(seen["node"], seen["state"], seen["reason"]) for seen in one["reachability"]] == [
         ("node", "untried", ""),
         ("node-2", "suspect", "connection refused"),
+    ]
+
+
+def test_each_coordinator_at_work_says_what_it_finds(site: Site, admin: Caller, executor: Caller) -> None:
+    address, now = "http://10.0.0.1:9999", site.clock.now()
+    beat_of(executor, "demo", address)
+    for name, state in (("beta", NodeState.ACTIVE), ("gamma", NodeState.DRAINING), ("delta", NodeState.OFFLINE)):
+        joined(site, name, state)
+    site.tx(save_doubts, [Doubt("gamma", address, Reachability.UNREACHABLE, now, now, "no answer")])
+    (one,) = admin.get(EXECUTORS).json["items"]
+    assert [(seen["node"], seen["state"]) for seen in one["reachability"]] == [
+        ("node", "untried"),
+        ("beta", "undoubted"),
+        ("gamma", "unreachable"),
+    ]
+
+
+def test_an_executor_is_drained_until_somebody_resumes_it(site: Site, admin: Caller, executor: Caller) -> None:
+    group = site.group("demo")
+    named = {"app_name": "demo", "address": "http://10.0.0.1:9999"}
+    assert admin.post(f"{EXECUTORS}/drain", named).problem(404)["detail"], "only who is registered"
+    beat_of(executor, **named)
+    assert admin.post(f"{EXECUTORS}/drain", named).status == 204
+    since = admin.get(EXECUTORS).json["items"][0]["drained_since"]
+    assert since == "2026-01-30T10:00:00.000Z"
+    site.clock.move(5)
+    beat_of(executor, **named)
+    assert admin.post(f"{EXECUTORS}/drain", named).status == 204, "saying it twice changes nothing"
+    assert admin.get(EXECUTORS).json["items"][0]["drained_since"] == since
+    for _ in range(2):
+        assert admin.post(f"{EXECUTORS}/resume", named).status == 204
+    assert admin.get(EXECUTORS).json["items"][0]["drained_since"] is None
+    entries = admin.get("/api/v1/audit").json["items"]
+    assert [(one["action"], one["group_id"], one["object_id"]) for one in entries[:3]] == [
+        ("executor.resume", group, named["address"]),
+        ("executor.drain", group, named["address"]),
+        ("executor.drain", group, named["address"]),
     ]
 
 

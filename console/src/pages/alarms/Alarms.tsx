@@ -3,6 +3,7 @@ import { useParams } from 'react-router';
 import { Channels } from '@/pages/alarms/Channels';
 import { Firing } from '@/pages/alarms/Firing';
 import { History } from '@/pages/alarms/History';
+import { Rules } from '@/pages/alarms/Rules';
 import { Silences } from '@/pages/alarms/Silences';
 import { Page } from '@/parts/Page';
 import { PageTabs } from '@/parts/PageTabs';
@@ -20,6 +21,7 @@ export function Alarms() {
         tabs={[
           { key: 'firing', label: t('tabs.firing'), content: <Firing /> },
           { key: 'history', label: t('tabs.history'), content: <History /> },
+          { key: 'rules', label: t('tabs.rules'), content: <Rules /> },
           { key: 'channels', label: t('tabs.channels'), content: <Channels /> },
           { key: 'silences', label: t('tabs.silences'), content: <Silences /> },
         ]}

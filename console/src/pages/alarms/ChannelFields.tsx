@@ -2,6 +2,7 @@ import { DeleteOutlined, PlusOutlined } from '@ant-design/icons';
 import { Button, Form, Input, InputNumber, Radio, Select, Switch } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { type ChannelForm, type ChannelKind, isJson, PRESETS, SIGNED } from '@/pages/alarms/channelForm';
+import { TemplatePreview } from '@/pages/alarms/TemplatePreview';
 
 /** The fields of a channel, by its kind. `stored`: an empty secret stays what it is. */
 export function ChannelFields({ stored }: { stored: boolean }) {
@@ -107,6 +108,7 @@ function WebhookFields({ stored }: { stored: boolean }) {
       >
         <Input.TextArea className="mono" rows={3} />
       </Form.Item>
+      <TemplatePreview />
     </>
   );
 }

@@ -10,6 +10,8 @@ export type Failing = Schemas['orth__coordinator__http__alarms__FailingShown'];
 export type Alarm = Schemas['AlarmShown'];
 export type AlarmState = Schemas['AlarmState'];
 export type Channel = Schemas['ChannelShown'];
+export type AlarmRule = Schemas['RuleShown'];
+export type Preview = Schemas['PreviewShown'];
 export type Silence = Schemas['SilenceShown'];
 
 /** States by which the history can be narrowed. */
@@ -40,6 +42,12 @@ export function historyQuery(state: MessageState | undefined) {
 export const channelsQuery = infiniteQueryOptions({
   queryKey: ['alarms', 'channels'],
   queryFn: ({ pageParam }) => got(api.GET('/api/v1/alarms/channels', { params: { query: at(pageParam) } })),
+  ...paged,
+});
+
+export const rulesQuery = infiniteQueryOptions({
+  queryKey: ['alarms', 'rules'],
+  queryFn: ({ pageParam }) => got(api.GET('/api/v1/alarms/rules', { params: { query: at(pageParam) } })),
   ...paged,
 });
 

@@ -2,13 +2,14 @@ import { Skeleton, Tabs } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams, useSearchParams } from 'react-router';
 import { Problem } from '@/api/problem';
-import type { ExecutionDetail } from '@/api/types';
+import type { ExecutionDetail, RelativesShown } from '@/api/types';
 import { Actions, Neighbours } from '@/pages/execution/Actions';
 import { Events, Messages, Parameters } from '@/pages/execution/Details';
 import { Facts } from '@/pages/execution/Facts';
 import { PhaseBar } from '@/pages/execution/PhaseBar';
 import { ProgressLine } from '@/pages/execution/ProgressLine';
 import { Relatives } from '@/pages/execution/Relatives';
+import { ShardsLog } from '@/pages/execution/ShardsLog';
 import { useExecution } from '@/pages/execution/useExecution';
 import { useNeighbours } from '@/pages/execution/useNeighbours';
 import { EmptyState } from '@/parts/EmptyState';
@@ -76,21 +77,23 @@ function Known({ id }: { id: number }) {
             />
           )}
         </div>
-        <Right execution={shown} />
+        <Right execution={shown} shards={relatives?.shards ?? []} />
       </div>
     </Page>
   );
 }
 
-const TABS = ['log', 'params', 'messages', 'events'] as const;
+const TABS = ['log', 'shards', 'params', 'messages', 'events'] as const;
 
 /** The log first: it is what people come for. The tab is in the address. */
-function Right({ execution: one }: { execution: ExecutionDetail }) {
+function Right({ execution: one, shards }: { execution: ExecutionDetail; shards: RelativesShown['shards'] }) {
   const { t } = useTranslation('execution');
   const [params, setParams] = useSearchParams();
-  const tab = TABS.find((name) => name === params.get('tab')) ?? 'log';
+  const tabs = TABS.filter((name) => name !== 'shards' || shards.length > 1);
+  const tab = tabs.find((name) => name === params.get('tab')) ?? 'log';
   const contents = {
     log: <LogViewer executionId={one.id} startTime={one.start_time} />,
+    shards: <ShardsLog shards={shards} startTime={one.start_time} />,
     params: <Parameters execution={one} />,
     messages: <Messages execution={one} />,
     events: <Events executionId={one.id} />,
@@ -100,7 +103,7 @@ function Right({ execution: one }: { execution: ExecutionDetail }) {
       <Tabs
         activeKey={tab}
         onChange={(chosen) => setParams(chosen === 'log' ? {} : { tab: chosen }, { replace: true })}
-        items={TABS.map((key) => ({ key, label: t(`tabs.${key}`), children: contents[key] }))}
+        items={tabs.map((key) => ({ key, label: t(`tabs.${key}`), children: contents[key] }))}
         destroyOnHidden
       />
     </section>

@@ -6,6 +6,7 @@ const BASE = {
   phase: 'running',
   schedule_time: '2026-01-30T10:00:00.000Z',
   trigger_time: '2026-01-30T10:00:00.100Z',
+  dispatch_time: '2026-01-30T10:00:00.150Z',
   start_time: '2026-01-30T10:00:00.600Z',
   handle_time: null,
   executor_address: 'http://10.0.0.7:9999',
@@ -38,8 +39,13 @@ describe('the stops of an execution', () => {
 
   it('say how long it waited and ran', () => {
     const stops = stopsOf({ ...BASE, status: 'success', phase: 'ended', handle_time: '2026-01-30T10:00:02.600Z' });
-    expect(stops.map((stop) => stop.took)).toEqual([null, null, 500, 2_000, null]);
-    expect(stops[0]?.at).toBe(BASE.schedule_time);
+    expect(stops.map((stop) => stop.took)).toEqual([null, 50, 450, 2_000, null]);
+    expect(stops.map((stop) => stop.at).slice(0, 2)).toEqual([BASE.schedule_time, BASE.dispatch_time]);
+  });
+
+  it('leave out the sending of one whose result was faster than its noting', () => {
+    const stops = stopsOf({ ...BASE, dispatch_time: null });
+    expect(stops.map((stop) => stop.took)).toEqual([null, null, 500, null, null]);
   });
 });
 

@@ -16,7 +16,14 @@ export interface Stop {
 
 type Shown = Pick<
   Execution,
-  'status' | 'phase' | 'schedule_time' | 'trigger_time' | 'start_time' | 'handle_time' | 'executor_address'
+  | 'status'
+  | 'phase'
+  | 'schedule_time'
+  | 'trigger_time'
+  | 'dispatch_time'
+  | 'start_time'
+  | 'handle_time'
+  | 'executor_address'
 >;
 
 /** Which stop an open execution has reached. */
@@ -36,15 +43,15 @@ export function stopsOf(one: Shown): Stop[] {
   const reached = over ? lastReached(one) : (REACHED[one.phase] ?? 0);
   const times: Record<StopName, string | null> = {
     due: one.schedule_time ?? one.trigger_time,
-    dispatched: one.status === 'trigger_failed' ? one.handle_time : null,
+    dispatched: one.status === 'trigger_failed' ? one.handle_time : one.dispatch_time,
     queued: null,
     running: one.start_time,
     callback: one.status === 'trigger_failed' ? null : one.handle_time,
   };
   const took: Record<StopName, number | null> = {
     due: null,
-    dispatched: null,
-    queued: between(one.trigger_time, one.start_time),
+    dispatched: between(one.trigger_time, one.dispatch_time),
+    queued: between(one.dispatch_time ?? one.trigger_time, one.start_time),
     running: between(one.start_time, one.handle_time),
     callback: null,
   };

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Problem } from '@/api/problem';
 import type { Executor } from '@/api/types';
-import { ping, remove } from '@/pages/executors/queries';
+import { drain, ping, remove } from '@/pages/executors/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { PermissionGate } from '@/parts/PermissionGate';
 
@@ -24,6 +24,7 @@ export function InstanceActions({ executor, group }: Props) {
       {executor.queues.length === 0 && (
         <PermissionGate needs="operate" {...(group !== undefined && { group })}>
           <Ping executor={executor} look={look} />
+          <Drain executor={executor} look={look} />
         </PermissionGate>
       )}
       <PermissionGate needs="administer">
@@ -44,6 +45,28 @@ export function InstanceActions({ executor, group }: Props) {
         </ConfirmAction>
       </PermissionGate>
     </>
+  );
+}
+
+function Drain({ executor, look }: { executor: Executor; look: () => Promise<void> }) {
+  const { t } = useTranslation('executors');
+  const { address } = executor;
+  const doing = executor.drained_since === null ? 'drain' : 'resume';
+  return (
+    <ConfirmAction
+      label={t(`draining.${doing}.label`)}
+      title={t(`draining.${doing}.title`)}
+      confirm={t(`draining.${doing}.label`)}
+      button={{ size: 'small', type: 'text' }}
+      act={async () => {
+        await drain(executor, doing === 'drain');
+        await look();
+        return t(`draining.${doing}.done`, { address });
+      }}
+    >
+      <p>{t(`draining.${doing}.text`, { address, app: executor.app_name })}</p>
+      <p className="muted">{t(`draining.${doing}.note`)}</p>
+    </ConfirmAction>
   );
 }
 

@@ -1,14 +1,21 @@
-import { CheckCircleOutlined, CloseCircleOutlined, ExclamationCircleOutlined, StopOutlined } from '@ant-design/icons';
+import {
+  CheckCircleOutlined,
+  CloseCircleOutlined,
+  ExclamationCircleOutlined,
+  PauseCircleOutlined,
+  StopOutlined,
+} from '@ant-design/icons';
 import { type TableColumnsType, Tag, Tooltip } from 'antd';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import type { Executor, Group, Liveness, Reach, Reachability } from '@/api/types';
+import type { Executor, Group, Liveness, Reach } from '@/api/types';
 import { InstanceActions } from '@/pages/executors/InstanceActions';
 import { worstFirst } from '@/pages/executors/presence';
 import { Badge, type BadgeLook } from '@/parts/Badge';
 import { EmptyState } from '@/parts/EmptyState';
 import { SmallTable } from '@/parts/SmallTable';
+import { Ago } from '@/parts/time/Ago';
 import { BeatAge } from '@/parts/time/BeatAge';
 import { Instant } from '@/parts/time/Instant';
 import { beatOn } from '@/parts/time/staleness';
@@ -22,9 +29,10 @@ const LOOKS: Record<Liveness, BadgeLook> = {
   removed: { colour: 'gray', icon: <StopOutlined /> },
 };
 
-const REACH_COLOURS: Record<Reachability, keyof StatusColours> = {
+const REACH_COLOURS: Record<Reach['state'], keyof StatusColours> = {
   reachable: 'green',
   untried: 'gray',
+  undoubted: 'green',
   suspect: 'orange',
   unreachable: 'red',
 };
@@ -65,7 +73,7 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
   const { t } = useTranslation('executors');
   return useMemo(
     () => [
-      { title: t('instances.state'), key: 'state', render: (_, one) => <State state={one.state} /> },
+      { title: t('instances.state'), key: 'state', render: (_, one) => <State executor={one} /> },
       {
         title: t('instances.address'),
         key: 'address',
@@ -107,9 +115,23 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
   );
 }
 
-function State({ state }: { state: Liveness }) {
+const DRAINED: BadgeLook = { colour: 'gray', icon: <PauseCircleOutlined />, outlined: true };
+
+function State({ executor: { state, drained_since } }: { executor: Executor }) {
   const { t } = useTranslation('executors');
-  return <Badge look={LOOKS[state]}>{t(`liveness.${state}`)}</Badge>;
+  return (
+    <>
+      <Badge look={LOOKS[state]}>{t(`liveness.${state}`)}</Badge>
+      {drained_since !== null && (
+        <div className="drained">
+          <Badge look={DRAINED}>{t('draining.drained')}</Badge>
+          <div className="cell-sub">
+            <Instant at={drained_since} />
+          </div>
+        </div>
+      )}
+    </>
+  );
 }
 
 function Reaches({ executor }: { executor: Executor }) {
@@ -132,7 +154,15 @@ function ReachText({ reach, address }: { reach: Reach; address: string }) {
   const said = (
     <span>
       <span className={`reach-state status-${REACH_COLOURS[reach.state]}`}>{t(`reach.${reach.state}`)}</span>{' '}
-      <span className="muted">{t('reach.from', { node: reach.node })}</span>
+      <span className="muted">
+        {t('reach.from', { node: reach.node })}
+        {reach.checked_at && (
+          <>
+            {' · '}
+            <Ago at={reach.checked_at} />
+          </>
+        )}
+      </span>
     </span>
   );
   if (!reach.reason) return said;

@@ -16,6 +16,6 @@ export function onlineIn(appName: string, executors: readonly Executor[]): { ali
 
 /** What coordinators find, the worst first: who looks wants to see who cannot reach it. */
 export function worstFirst(reaches: readonly Reach[]): Reach[] {
-  const order: Record<Reach['state'], number> = { unreachable: 0, suspect: 1, reachable: 2, untried: 3 };
+  const order: Record<Reach['state'], number> = { unreachable: 0, suspect: 1, reachable: 2, undoubted: 3, untried: 4 };
   return [...reaches].sort((a, b) => order[a.state] - order[b.state] || a.node.localeCompare(b.node));
 }

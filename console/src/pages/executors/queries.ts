@@ -62,6 +62,12 @@ export function ping({ app_name, address }: Executor) {
   return got(api.POST('/api/v1/executors/ping', { body: { app_name, address } }));
 }
 
+/** Keep new work away from it, or let it have some again. */
+export async function drain({ app_name, address }: Executor, wanted: boolean): Promise<void> {
+  const body = { app_name, address };
+  await got(wanted ? api.POST('/api/v1/executors/drain', { body }) : api.POST('/api/v1/executors/resume', { body }));
+}
+
 export async function remove({ app_name, address }: Executor): Promise<void> {
   await got(api.POST('/api/v1/executors/remove', { body: { app_name, address } }));
 }

@@ -8,6 +8,7 @@ import { Problem } from '@/api/problem';
 import type { Job as JobShown } from '@/api/types';
 import { usePolling } from '@/live/LiveProvider';
 import { Definition } from '@/pages/job/Definition';
+import { History } from '@/pages/job/History';
 import { JobActions } from '@/pages/job/JobActions';
 import { NextFires } from '@/pages/job/NextFires';
 import { Recent } from '@/pages/job/Recent';
@@ -58,6 +59,7 @@ function Shown({ job }: { job: JobShown }) {
         <div className="job-main">
           <Statistics jobId={job.id} />
           <Recent jobId={job.id} />
+          <History jobId={job.id} version={job.version} />
         </div>
         <div className="job-side">
           <NextFires job={job} />

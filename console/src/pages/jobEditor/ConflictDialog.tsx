@@ -1,7 +1,7 @@
 import { Modal, Radio } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ChangesTable } from '@/pages/jobEditor/ChangesTable';
+import { ChangesTable } from '@/parts/job/ChangesTable';
 import { conflictsOf, type Draft, type DraftField, merged } from '@/parts/job/draft';
 
 interface Props {

@@ -1,6 +1,6 @@
 import { Modal } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { ChangesTable } from '@/pages/jobEditor/ChangesTable';
+import { ChangesTable } from '@/parts/job/ChangesTable';
 import type { Change } from '@/parts/job/draft';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 

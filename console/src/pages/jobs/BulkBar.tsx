@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { Button } from 'antd';
+import { App, Button } from 'antd';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { deleteJob, startJob, stopJob, triggerJob } from '@/api/jobs';
 import { Problem } from '@/api/problem';
@@ -21,10 +22,12 @@ const NAMED = 8;
 interface Props {
   chosen: readonly BoardRow[];
   clear: () => void;
+  /** Chooses all that match the filters; null where all are chosen, or not all that are shown. */
+  all: (() => Promise<void>) | null;
 }
 
 /** What can be done to the chosen jobs. Each is named before, and each refusal afterwards. */
-export function BulkBar({ chosen, clear }: Props) {
+export function BulkBar({ chosen, clear, all }: Props) {
   const { t } = useTranslation('jobs');
   const may = useMay();
   const queries = useQueryClient();
@@ -66,9 +69,31 @@ export function BulkBar({ chosen, clear }: Props) {
             </ul>
           </ConfirmAction>
         ))}
+      {all && <ChooseAll all={all} />}
       <Button size="small" type="link" onClick={clear}>
         {t('bulk.clear')}
       </Button>
     </section>
+  );
+}
+
+function ChooseAll({ all }: { all: () => Promise<void> }) {
+  const { t } = useTranslation('jobs');
+  const { message } = App.useApp();
+  const [busy, setBusy] = useState(false);
+  async function choose() {
+    setBusy(true);
+    try {
+      await all();
+    } catch (error) {
+      message.error(error instanceof Problem ? error.message : t('bulk.notCounted'));
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <Button size="small" type="link" loading={busy} onClick={choose}>
+      {t('bulk.all')}
+    </Button>
   );
 }

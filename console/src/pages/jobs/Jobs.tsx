@@ -11,7 +11,7 @@ import { BulkBar } from '@/pages/jobs/BulkBar';
 import { useColumns } from '@/pages/jobs/columns';
 import { FilterBar } from '@/pages/jobs/FilterBar';
 import { FILTERS, type JobFilters } from '@/pages/jobs/filters';
-import { boardQuery } from '@/pages/jobs/queries';
+import { allThatMatch, boardQuery } from '@/pages/jobs/queries';
 import { EmptyState } from '@/parts/EmptyState';
 import { Page } from '@/parts/Page';
 import { DataTable } from '@/parts/table/DataTable';
@@ -29,7 +29,13 @@ export function Jobs() {
   const columns = useColumns();
   const [keys, setKeys] = useState<readonly number[]>([]);
   const rows = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const chosen = rows.filter(({ job }) => keys.includes(job.id));
+  const [everything, setEverything] = useState<readonly BoardRow[]>([]);
+  const chosen = keys.length > rows.length ? everything : rows.filter(({ job }) => keys.includes(job.id));
+  const choose = (found: readonly BoardRow[]) => {
+    setEverything(found);
+    setKeys(found.map(({ job }) => job.id));
+  };
+  const more = list.hasNextPage && keys.length > 0 && chosen.length === rows.length;
   const may = (needs: 'operate' | 'edit') => !!session && allowsSomewhere(session.rights, needs);
   const create = (
     <Button type="primary" icon={<PlusOutlined />} onClick={() => void navigate('/jobs/new')}>
@@ -48,7 +54,13 @@ export function Jobs() {
       }
     >
       <FilterBar filters={filters} change={change} />
-      {chosen.length > 0 && <BulkBar chosen={chosen} clear={() => setKeys([])} />}
+      {chosen.length > 0 && (
+        <BulkBar
+          chosen={chosen}
+          clear={() => setKeys([])}
+          all={more ? async () => choose(await allThatMatch(filters)) : null}
+        />
+      )}
       <DataTable<BoardRow>
         label={t('title')}
         list={list}

@@ -3,7 +3,7 @@
 import type { operations } from '@/api/schema';
 import type { Filters } from '@/parts/useUrlFilters';
 
-type BoardQuery = NonNullable<operations['board_api_v1_jobs_board_get']['parameters']['query']>;
+export type BoardQuery = NonNullable<operations['board_api_v1_jobs_board_get']['parameters']['query']>;
 export type Only = NonNullable<BoardQuery['only']>;
 
 export const FILTERS = ['only', 'job_group', 'text'] as const;

@@ -114,7 +114,9 @@ def unstick(connection: Connection, rules: Rules, now: int, limit: int) -> None:
 def _judge_one(connection: Connection, scene: _Scene, job_id: int, signs: Sequence[Sign]) -> Judged:
     failures = sum(sign.kind is SignKind.FAILURE for sign in signs)
     job = scene.jobs.get(job_id)
-    channels = () if job is None else _channels_of(scene, job)
+    channels = (
+        channels_of(job, scene.channels, mail=scene.rules.mail) if job is not None and scene.rules.enabled else ()
+    )
     if job is None or not channels:
         drop_signs(connection, signs)
         keep_standings(connection, {job_id: None})
@@ -156,15 +158,15 @@ def _settle_into_messages(
     store_messages(connection, messages, scene.now)
 
 
-def _channels_of(scene: _Scene, job: Job) -> tuple[str, ...]:
-    """Names of the channels a job's messages go through."""
-    if not scene.rules.enabled:
-        return ()
+def channels_of(job: Job, channels: Mapping[str, Channel], *, mail: bool) -> tuple[str, ...]:
+    """Names of those of the enabled ``channels`` a job's messages go through, and that of mail if the settings have a
+    server for it.
+    """
     wanted = AlarmPolicy.read(job.alarm_policy).channels
-    names = [name for name in scene.channels if wanted is None or name in wanted]
-    if scene.rules.mail and job.alarm_email and MAIL_CHANNEL not in names:
+    names = [name for name in channels if wanted is None or name in wanted]
+    if mail and job.alarm_email and MAIL_CHANNEL not in names:
         names.append(MAIL_CHANNEL)
-    return tuple(name for name in names if _reaches_somebody(scene.channels.get(name), job))
+    return tuple(name for name in names if _reaches_somebody(channels.get(name), job))
 
 
 def _reaches_somebody(channel: Channel | None, job: Job) -> bool:

@@ -8,6 +8,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from orth.coordinator.http import (
     alarm_channels,
+    alarm_rules,
     alarms,
     audit,
     auth,
@@ -25,6 +26,7 @@ from orth.coordinator.http import (
     executors,
     groups,
     job_board,
+    job_history,
     jobs,
     live_socket,
     log_streams,
@@ -46,11 +48,13 @@ from orth.coordinator.http.callers import needs
 from orth.coordinator.http.console_files import ConsoleFiles, built_console
 from orth.coordinator.http.credentials import caller_of
 from orth.coordinator.http.declarations import check_declared
+from orth.coordinator.http.declared_types import DeclaredTypes
 from orth.coordinator.http.from_executors import executor_routes
 from orth.coordinator.http.hosts import KnownHosts
 from orth.coordinator.http.limits import BodyLimit
 from orth.coordinator.http.problems import DOCUMENTED, Bugs, Problem, handle_problems
 from orth.coordinator.http.rates import StrangersLimit
+from orth.coordinator.http.refused_callers import audit_refusals
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.settings import Settings
 from orth.store.database import ping
@@ -62,6 +66,7 @@ _RESOURCES = (
     groups,
     job_board,  # before the jobs, which would take "board" for an id
     jobs,
+    job_history,
     schedules,
     upcoming_fires,
     scripts,
@@ -79,6 +84,7 @@ _RESOURCES = (
     overview,
     alarms,
     alarm_channels,
+    alarm_rules,
     cluster,
     cluster_history,
     secrets,
@@ -157,6 +163,7 @@ def assembled(settings: Settings) -> FastAPI:
     if "coordinator" in roles:
         app.router.routes[:0] = called_by_executors  # first, for they are called most: routes are tried in their order
     handle_problems(app)
+    audit_refusals(app)
     app.add_middleware(BodyLimit, limit=settings.coordinator.max_body)
     if settings.console.origins:
         app.add_middleware(
@@ -169,6 +176,7 @@ def assembled(settings: Settings) -> FastAPI:
     app.add_middleware(StrangersLimit)
     app.add_middleware(KnownHosts, settings=settings)
     app.add_middleware(Bugs)
+    app.add_middleware(DeclaredTypes)
     check_declared(
         app.routes, (*_OPEN, *_ASK_THEMSELVES, *(getattr(route, "endpoint", None) for route in called_by_executors))
     )

@@ -168,10 +168,11 @@ def _cell(value: object) -> str:
 
 
 def _shown(entry: Entry) -> dict[str, Any]:
-    return {**asdict(entry), "at": iso(entry.at), "before": _fields(entry.before), "after": _fields(entry.after)}
+    return {**asdict(entry), "at": iso(entry.at), "before": fields_of(entry.before), "after": fields_of(entry.after)}
 
 
-def _fields(text: str | None) -> dict[str, Any] | None:
+def fields_of(text: str | None) -> dict[str, Any] | None:
+    """What was before, or after, as it is shown."""
     try:
         fields = None if text is None else json.loads(text)
     except ValueError:  # written by hand, which ``verify`` tells

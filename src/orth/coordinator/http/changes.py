@@ -20,6 +20,7 @@ from orth.clock import Clock
 from orth.coordinator.http.callers import Caller, caller_of
 from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.problems import problem_of
+from orth.coordinator.http.refused_callers import tell_refused
 from orth.coordinator.http.tools import Tools
 from orth.errors import OrthError, Unauthenticated
 from orth.store.database import Database
@@ -67,6 +68,7 @@ async def changes(websocket: WebSocket) -> None:
         caller = await caller_of(tools, websocket)
         tools.places.take(known=True)
     except OrthError as error:
+        await tell_refused(tools, websocket, error)
         await websocket.send_denial_response(problem_of(error))
         return
     try:

@@ -5,7 +5,8 @@ parameters' names, and the payload of the answer is what the verb gives. ``take`
 up to ``WAIT_LIMIT`` seconds:
 
 * ``take {queues, consumer, limit, wait}`` → ``{queue: [{id, message, deliveries}]}``
-* ``done {queue, consumer, deliveries}``, ``give_back {queue, consumer, to_dead_after?}`` → how many
+* ``done {queue, consumer, deliveries}``, ``bury {queue, consumer, deliveries}``
+* ``give_back {queue, consumer, to_dead_after?}`` → how many
 * ``send {queue, messages}``, ``announce {topic, message}``, ``post {boxes}``, ``remove {boxes}``
 * ``post`` → ``{full: [box]}`` when some took nothing: they have no room, or a message is too large
 * ``read {after, limit, wait?}`` → ``{box: [{position, message}]}``; with ``wait`` it waits until one of them grows
@@ -34,7 +35,7 @@ from orth.wire.messages import BODY_LIMIT
 from orth.wire.strict_json import read_json
 
 CHANNELS = "/api/channels"
-VERBS = ("take", "done", "give_back", "send", "announce", "post", "read", "remove", "hear")
+VERBS = ("take", "done", "bury", "give_back", "send", "announce", "post", "read", "remove", "hear")
 WAIT_LIMIT = 25.0
 """Seconds for which an answer is held back, at most."""
 _FORGET_AFTER = 60.0
@@ -179,6 +180,7 @@ class ChannelDoor:
         return {
             "take": self._take,
             "done": self._done,
+            "bury": self._bury,
             "give_back": self._give_back,
             "send": self._send,
             "announce": self._announce,
@@ -217,6 +219,11 @@ class ChannelDoor:
     async def _done(self, body: bytes) -> object:
         asked = _read_body(_Done, body)
         await self._open.done(self._allowed.queue(asked.queue), asked.consumer, asked.deliveries)
+        return None
+
+    async def _bury(self, body: bytes) -> object:
+        asked = _read_body(_Done, body)
+        await self._open.bury(self._allowed.queue(asked.queue), asked.consumer, asked.deliveries)
         return None
 
     async def _give_back(self, body: bytes) -> object:

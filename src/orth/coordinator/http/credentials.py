@@ -59,6 +59,7 @@ async def caller_with(tools: Tools, token: str, connection: HTTPConnection) -> C
     """The caller who shows this token, which need not have come in the usual header."""
     program = await token_caller(tools, token.strip(), client_address(connection, tools.settings))
     if program is not None:
+        connection.state.actor = program.actor
         return program
     claim = tools.signing.read_access(token.strip())
     found = await _signed_in(tools, claim.session_id, connection)
@@ -122,12 +123,14 @@ async def _signed_in(tools: Tools, session_id: str, connection: HTTPConnection) 
 
 
 def _caller(tools: Tools, found: SignedIn, connection: HTTPConnection) -> Caller:
-    return Caller(
+    caller = Caller(
         found.user.username,
         found.user.rights,
         address=client_address(connection, tools.settings),
         session_id=found.session.id,
     )
+    connection.state.actor = caller.actor  # for the audit, should a refusal follow
+    return caller
 
 
 def _ended() -> Unauthenticated:

@@ -54,6 +54,9 @@ class ExecutionShown(BaseModel):
     phase: str
     schedule_time: str | None
     trigger_time: str
+    dispatch_time: str | None = Field(
+        description="When its executor took it, or when it was offered in a queue; null if not, or if nobody noted it."
+    )
     start_time: str | None
     handle_time: str | None
     executor_address: str | None
@@ -262,7 +265,8 @@ def _shown(one: Listed) -> dict[str, Any]:
         stored, unreadable = {name: getattr(one, name) for name in _FIELDS}, None
     values = {name: value for name, value in stored.items() if name in ExecutionShown.model_fields}
     codes = values["trigger_code"], values["handle_code"]
-    times = ("schedule_time", "trigger_time", "start_time", "handle_time", "not_before")
+    values["dispatch_time"] = stored["dispatch_time"] or stored["offered_at"]
+    times = ("schedule_time", "trigger_time", "dispatch_time", "start_time", "handle_time", "not_before")
     values |= {name: shown_instant(values[name]) for name in times}
     return values | {
         "status": status_of(*codes),

@@ -1,4 +1,4 @@
-"""What people do to one executor: call it, and take it off the list."""
+"""What people do to one executor: call it, drain it and let it have work again, take it off the list."""
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,6 +11,7 @@ from orth.domain.audit import Deed
 from orth.errors import NotFound, OrthError
 from orth.store.audit import record
 from orth.store.database import Connection
+from orth.store.executor_drains import drain_executor, resume_executor
 from orth.store.groups import find_group
 from orth.store.registry import list_executors
 from orth.wire.messages import ADDRESS_LIMIT, RegistryRequest
@@ -51,6 +52,20 @@ async def ping(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> Pi
     return Pinged(node=tools.node_id, answered=not reason, took_ms=took, reason=reason)
 
 
+@router.post("/drain", status_code=204, dependencies=[needs(Permission.OPERATE)])
+async def drain(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> None:
+    """Send nothing new to an executor, by whatever coordinator, until it is resumed; also not after its restart. What
+    it has goes on. Only a trigger that names its address still gets there.
+    """
+    await tools.db.tx(_drain, caller, named, tools.clock.now())
+
+
+@router.post("/resume", status_code=204, dependencies=[needs(Permission.OPERATE)])
+async def resume(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> None:
+    """Let a drained executor have work again."""
+    await tools.db.tx(_resume, caller, named, tools.clock.now())
+
+
 @router.post("/remove", status_code=204, dependencies=[needs(Permission.ADMINISTER, everywhere=True)])
 async def remove(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> None:
     """Take an executor off the list, as if it had said good-bye. One that lives is back with its next beat."""
@@ -70,5 +85,22 @@ def _check(connection: Connection, caller: Caller, permission: Permission, named
 
 def _tell_of_removal(connection: Connection, caller: Caller, named: ExecutorNamed, now: int) -> None:
     group_id = _check(connection, caller, Permission.ADMINISTER, named)
-    before = {"app_name": named.app_name, "address": named.address}
-    record(connection, caller.actor, Deed("executor.remove", "executor", named.address, group_id, before), now)
+    record(connection, caller.actor, Deed("executor.remove", "executor", named.address, group_id, _told(named)), now)
+
+
+def _drain(connection: Connection, caller: Caller, named: ExecutorNamed, now: int) -> None:
+    group_id = _check(connection, caller, Permission.OPERATE, named)
+    drain_executor(connection, named.app_name, named.address, now)
+    deed = Deed("executor.drain", "executor", named.address, group_id, after=_told(named))
+    record(connection, caller.actor, deed, now)
+
+
+def _resume(connection: Connection, caller: Caller, named: ExecutorNamed, now: int) -> None:
+    group_id = _check(connection, caller, Permission.OPERATE, named)
+    if resume_executor(connection, named.app_name, named.address):
+        deed = Deed("executor.resume", "executor", named.address, group_id, after=_told(named))
+        record(connection, caller.actor, deed, now)
+
+
+def _told(named: ExecutorNamed) -> dict[str, str]:
+    return {"app_name": named.app_name, "address": named.address}

@@ -5,8 +5,9 @@ it, for whose apps are whose is not in there. Executors without a group are nobo
 who administers gives them a group.
 """
 
-from collections.abc import Collection
-from typing import Annotated
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,17 +27,22 @@ from orth.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from orth.store.database import Connection
 from orth.store.group_scopes import app_names
 from orth.store.groups import find_group, get_group
+from orth.store.nodes import NodeState, list_nodes
 from orth.store.reachability import Doubt, list_doubts
 from orth.store.registry import list_executors, list_unclaimed
 
 router = APIRouter(prefix="/api/v1/executors", tags=["executors"])
 
+_AT_WORK = (NodeState.ACTIVE, NodeState.DRAINING)
+
 
 class ReachShown(BaseModel):
-    """What one coordinator finds when it calls this executor."""
+    """What one coordinator finds when it calls this executor. Of another than the one that answers only its doubts are
+    known: without one it is ``undoubted``.
+    """
 
     node: str
-    state: Reachability
+    state: Reachability | Literal["undoubted"]
     since: str | None = None
     checked_at: str | None = None
     reason: str = ""
@@ -59,8 +65,9 @@ class ExecutorShown(BaseModel):
     load: int | None = Field(description="What runs and waits there, as it said with its last beat.")
     clock_offset: int | None = Field(description="Milliseconds its clock is ahead of its coordinator's.")
     queues: list[str] = Field(description="What it takes from; empty for one that is sent to.")
+    drained_since: str | None = Field(description="Since when nothing new is sent to it because somebody said so.")
     reachability: list[ReachShown] = Field(
-        description="As the coordinator that answers finds it, and those others that have a doubt."
+        description="As the coordinator that answers finds it, and then as each other one does."
     )
 
 
@@ -91,6 +98,21 @@ class Adoption(BaseModel):
     title: Line = Field("", max_length=64)
 
 
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """Coordinators at work beside the one that answers, and what they doubt."""
+
+    nodes: Sequence[str] = ()
+    doubts: Mapping[str, Mapping[str, Doubt]] = field(default_factory=dict)
+    """By address and coordinator."""
+
+    def see(self, address: str) -> list[ReachShown]:
+        """What each of them finds at an address."""
+        doubts = self.doubts.get(normal_address(address), {})
+        seen = {node: ReachShown(node=node, state="undoubted") for node in self.nodes}
+        return list((seen | {node: _seen_by(doubt) for node, doubt in doubts.items()}).values())
+
+
 @router.get("", dependencies=[needs(Permission.VIEW)])
 async def executors(
     tools: ToolsHere,
@@ -107,15 +129,15 @@ async def executors(
     if removed:
         seen = None if groups is None else await tools.db.read(app_names, groups)
         known = [entry for entry in tools.roster.removed() if seen is None or entry.app_name in seen]
-        return _list(tools, _page_of(known, app_name, place, limit), [], limit, removed=True)
+        return _list(tools, _page_of(known, app_name, place, limit), _Others(), limit, removed=True)
     try:
-        rows, doubts = await tools.db.read(_executors, groups, app_name, place, limit + 1)
+        rows, others = await tools.db.read(_executors, groups, app_name, place, limit + 1, tools.node_id)
     except StoreUnavailable:
         if groups is not None:
             raise
         remembered = _page_of(tools.roster.remembered(), app_name, place, limit)
-        return _list(tools, remembered, [], limit, from_memory=True)
-    return _list(tools, rows, doubts, limit)
+        return _list(tools, remembered, _Others(), limit, from_memory=True)
+    return _list(tools, rows, others, limit)
 
 
 @router.get("/unclaimed", dependencies=[needs(Permission.VIEW, everywhere=True)])
@@ -162,10 +184,16 @@ def _executors(
     app_name: str | None,
     after: tuple[str, str] | None,
     limit: int,
-) -> tuple[list[ExecutorEntry], list[Doubt]]:
+    here: str,
+) -> tuple[list[ExecutorEntry], _Others]:
     apps = None if groups is None else app_names(connection, groups)
     found = list_executors(connection, app_name, after=after, limit=limit, of_queues=True, apps=apps)
-    return found, list_doubts(connection)
+    at_work = [row.said.node_id for row in list_nodes(connection) if row.said.state in _AT_WORK]
+    doubts: dict[str, dict[str, Doubt]] = {}
+    for doubt in list_doubts(connection):
+        if doubt.node_id != here:
+            doubts.setdefault(doubt.address, {})[doubt.node_id] = doubt
+    return found, _Others([node for node in at_work if node != here], doubts)
 
 
 def _page_of(
@@ -178,25 +206,21 @@ def _page_of(
 def _list(
     tools: Tools,
     rows: list[ExecutorEntry],
-    doubts: list[Doubt],
+    others: _Others,
     limit: int,
     *,
     removed: bool = False,
     from_memory: bool = False,
 ) -> ExecutorList:
-    theirs: dict[str, list[Doubt]] = {}
-    for doubt in doubts:
-        if doubt.node_id != tools.node_id:
-            theirs.setdefault(doubt.address, []).append(doubt)
     last = rows[limit - 1] if len(rows) > limit else None
     return ExecutorList(
-        items=[_shown(tools, row, theirs.get(normal_address(row.address), []), removed) for row in rows[:limit]],
+        items=[_shown(tools, row, others, removed) for row in rows[:limit]],
         next_cursor=cursor_of(last.app_name, last.address) if last else None,
         from_memory=from_memory,
     )
 
 
-def _shown(tools: Tools, row: ExecutorEntry, doubts: list[Doubt], removed: bool) -> ExecutorShown:
+def _shown(tools: Tools, row: ExecutorEntry, others: _Others, removed: bool) -> ExecutorShown:
     registry = tools.settings.registry
     beat, dead = (int(span.total_seconds() * 1000) for span in (registry.heartbeat, registry.dead_after))
     age = tools.clock.now() - row.last_beat
@@ -215,7 +239,8 @@ def _shown(tools: Tools, row: ExecutorEntry, doubts: list[Doubt], removed: bool)
         load=row.load,
         clock_offset=row.clock_offset,
         queues=list(row.queues),
-        reachability=[] if removed or row.queues else [_seen_from_here(tools, row.address), *map(_seen_by, doubts)],
+        drained_since=None if row.drained_since is None else iso(row.drained_since),
+        reachability=[] if removed or row.queues else [_seen_from_here(tools, row.address), *others.see(row.address)],
     )
 
 

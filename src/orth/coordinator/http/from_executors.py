@@ -48,7 +48,10 @@ Answering = Callable[[Tools, Call], Awaitable[object]]
 
 
 async def _registry(tools: Tools, call: Call) -> object:
-    await tools.registrations.beat(_read_beat(tools, call), call.key.key.id)
+    request = _read_beat(tools, call)
+    await tools.registrations.beat(request, call.key.key.id)
+    for caller in request.orth.turned_away if request.orth else ():
+        await tools.refusals.note_turned_away(call.key, request.registry_value, caller)
     return None
 
 
@@ -147,7 +150,7 @@ async def _tell(tools: Tools, request: Request, error: OrthError) -> None:
     tell_refusal(tools, path, error)
     address = client_address(request, tools.settings)
     if isinstance(error, Unauthenticated):
-        await tools.refusals.note_stranger(address, path)
+        await tools.refusals.note_stranger(address, path, error)
     elif isinstance(error, Forbidden):
         await tools.refusals.note_forbidden(address, path, error.message)
 

@@ -42,6 +42,7 @@ from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.fires import list_fires
 from orth.store.jobs import UnreadableJob, get_job, hold_job, list_jobs
+from orth.store.quotas import check_room_for_job
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
@@ -285,6 +286,7 @@ def _with_schedule(connection: Connection, caller: Caller, job_id: int) -> tuple
 
 def _create(connection: Connection, tools: Tools, caller: Caller, job: Job, allow_unknown_handler: bool) -> int:
     caller.check(Permission.EDIT, job.job_group, "group", job.job_group)
+    check_room_for_job(connection, job.job_group, tools.settings.security.jobs_per_group)
     check_mentions(connection, caller, job)
     now = tools.clock.now()
     job_id = define_with_code(connection, job, writer_of(caller, tools), now, allow_unknown_handler)
@@ -307,6 +309,8 @@ def _edit(
     check_match(if_match, _etag(stored), f"Job {job_id}")
     written = edited(stored)
     caller.check(Permission.EDIT, written.job_group, "group", written.job_group)  # it may be moved there
+    if written.job_group != stored.job_group:
+        check_room_for_job(connection, written.job_group, tools.settings.security.jobs_per_group)
     check_mentions(connection, caller, written, stored)
     writer, now = writer_of(caller, tools), tools.clock.now()
     edit_with_code(connection, stored, written, writer, now, allow_unknown_handler=allow_unknown_handler)

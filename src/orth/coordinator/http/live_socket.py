@@ -23,6 +23,7 @@ from orth.coordinator.http.cookies import session_cookie
 from orth.coordinator.http.credentials import caller_of, caller_with
 from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.problems import problem, problem_of, told
+from orth.coordinator.http.refused_callers import tell_refused
 from orth.coordinator.http.services import EXECUTORS, shows_access_token
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.services.facts import Drop, ListenerDropped
@@ -103,6 +104,7 @@ async def live(websocket: WebSocket, since: Annotated[int | None, Query(ge=0, le
         session = await _first_session(tools, websocket, shown)
         tools.places.take(known=session is not None)
     except OrthError as error:
+        await tell_refused(tools, websocket, error)
         await websocket.send_denial_response(problem_of(error))
         return
     visit = _Visit(session, None)
@@ -131,6 +133,8 @@ async def _receive(websocket: WebSocket, tools: Tools, visit: _Visit, since: int
         assert visit.listener is not None, "whoever has a session listens"
         await _serve(websocket, tools, visit.session, visit.listener)
     except _Over as over:
+        if visit.session is None:
+            await tell_refused(tools, websocket, Unauthenticated(over.reason))
         await _close(websocket, over.code, over.reason)
     except OrthError as error:
         await _close(websocket, _TRY_AGAIN, told(error))

@@ -25,6 +25,7 @@ from orth.coordinator.http.credentials import caller_with
 from orth.coordinator.http.logs import ExecutionId, FromLine, source_for
 from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.problems import problem_of
+from orth.coordinator.http.refused_callers import tell_refused
 from orth.coordinator.http.sending import STALLED_AFTER, Departed, patiently
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.logs.following import Beat, Over, Stopping, Told, Trouble
@@ -110,6 +111,7 @@ async def socket(websocket: WebSocket, execution_id: ExecutionId, from_line: Fro
         source = await source_for(tools, caller, execution_id)
         tools.live_logs.enter(caller.name)
     except OrthError as error:
+        await tell_refused(tools, websocket, error)
         await websocket.send_denial_response(problem_of(error))
         return
 

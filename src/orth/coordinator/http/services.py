@@ -29,6 +29,7 @@ from orth.coordinator.http.signed_paths import signed_path
 from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission
+from orth.domain.audit import Actor, ActorKind
 from orth.domain.services import Failing, Service, ServiceKind, ServiceStatus, UnknownStatus, read_status
 from orth.errors import Forbidden, Invalid, NotFound, TooLarge
 from orth.store.service_events import as_shown
@@ -76,9 +77,8 @@ async def _machine(tools: Tools, request: Request) -> ExecutorKey:
     speaks_for_agent = request.method == "POST" and _route(request).startswith(_AGENTS)
     key = await tools.access.admit(asked, for_executor=speaks_for_agent)
     if key.app_names is not None and not await _is_own(tools, key, request):
-        reason = f"The token {key.name!r} may not do this: it is of one group's executors."
-        await tools.refusals.note_forbidden(client_address(request, tools.settings), request.scope["path"], reason)
-        raise Forbidden(reason)
+        request.state.actor = Actor(ActorKind.EXECUTOR, key.name, client_address(request, tools.settings))
+        raise Forbidden(f"The token {key.name!r} may not do this: it is of one group's executors.")
     return key
 
 

@@ -87,9 +87,9 @@ class LogReading:
         """Where the log of an execution is. ``NotFound`` without such an execution."""
         return await self._db.read(_source, execution_id)
 
-    async def page(self, source: Source, from_line: int, *, wait: int = 0) -> Page:
-        """Lines from ``from_line`` on, as many as come at once. Where there are none yet and the executor can, it waits
-        ``wait`` seconds for some.
+    async def page(self, source: Source, from_line: int, *, wait: int = 0, lines: int | None = None) -> Page:
+        """Lines from ``from_line`` on, as many as come at once, or up to ``lines`` where the executor can. Where there
+        are none yet and it can, it waits ``wait`` seconds for some.
         """
         kept = source.archived
         # What came in a box is nowhere else once it was archived, complete or not.
@@ -97,7 +97,7 @@ class LogReading:
         if only and (found := await self._from_archive(kept, from_line)) is not None:
             return found
         try:
-            got = await self.executor_page(source, from_line, wait=wait)
+            got = await self.executor_page(source, from_line, wait=wait, lines=lines)
         except Unavailable:
             found = await self._from_archive(kept, from_line)
             if found is None:
@@ -107,7 +107,7 @@ class LogReading:
             return await self._from_archive(kept, from_line) or got
         return got
 
-    async def executor_page(self, source: Source, from_line: int, *, wait: int = 0) -> Page:
+    async def executor_page(self, source: Source, from_line: int, *, wait: int = 0, lines: int | None = None) -> Page:
         """The same, from the executor only."""
         one = source.execution
         if one.queue is not None and self._boxes is not None:
@@ -117,7 +117,8 @@ class LogReading:
             return Page(no_lines(from_line), over, (one.trigger_msg or "") if over else "", closed=over)
         if from_line > INT32_MAX:
             return Page(no_lines(from_line), True, closed=True)
-        asked = LogRequest(log_id=one.id, log_date_time=one.trigger_time, from_line_num=from_line, wait=wait or None)
+        whose = {"log_id": one.id, "log_date_time": one.trigger_time}
+        asked = LogRequest(**whose, from_line_num=from_line, wait=wait or None, lines=lines)
         extensions = self._extensions(source)
         got = await self._ask(source, asked, extensions)
         held = bool(wait) and Extension.FOLLOW_LOG in extensions

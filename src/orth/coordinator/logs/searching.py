@@ -5,7 +5,7 @@ searched in answers of bounded size and time.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 
@@ -21,6 +21,8 @@ _PATIENCE = 10.0
 _SHOWN = 4_000
 """Characters of a line that are shown, around what was found."""
 _SHOWN_TOGETHER = 1024 * 1024
+_LINES_AT_ONCE = 50_000
+"""Lines asked of an executor that gives more than a viewer needs: each question costs as much as many lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +86,18 @@ class Searches:
 
     async def _pages(self, source: Source, from_line: int) -> AsyncGenerator[Page, None]:
         """The pages of a log; the next one is on its way while somebody looks at the one before."""
-        coming = asyncio.ensure_future(self._reading.page(source, from_line))
+        coming = asyncio.ensure_future(self._read(source, from_line))
         try:
             while True:
                 page = await coming
-                coming = asyncio.ensure_future(self._reading.page(source, page.lines.last + 1))
+                coming = asyncio.ensure_future(self._read(source, page.lines.last + 1))
                 yield page
         finally:
             coming.cancel()
             await asyncio.wait((coming,))
+
+    def _read(self, source: Source, from_line: int) -> Coroutine[None, None, Page]:
+        return self._reading.page(source, from_line, lines=_LINES_AT_ONCE)
 
 
 def _add(found: Found, lines: Lines, fits: list[Fit], limit: int) -> bool:

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DraftField } from '@/parts/job/draft';
 import { useFieldText } from '@/parts/job/fieldText';
+import './job.css';
 
 interface Props {
   label: string;

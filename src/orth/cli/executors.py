@@ -1,0 +1,78 @@
+"""``orth executors``: who is registered, and who shall get nothing new."""
+
+from typing import Any
+
+import click
+
+from orth.cli.api_client import ApiChoice, ApiClient, api_options
+from orth.cli.output import output_option, show_list
+from orth.errors import Invalid, NotFound
+
+_PATH = "/api/v1/executors"
+_app = click.option("--app-name", metavar="NAME", help="Its group, if the address is in several.")
+
+
+@click.group()
+def executors() -> None:
+    """Look at executors, drain them and resume them."""
+
+
+@executors.command(name="list")
+@click.option("--app-name", metavar="NAME", help="Of this group only.")
+@output_option
+@api_options
+def list_(api: ApiChoice, app_name: str | None, output: str) -> None:
+    """List them: whether they live, what they have to do, who does not reach them."""
+    with api.client() as client:
+        found = list(client.items(_PATH, app_name=app_name))
+    show_list([{"id": one["address"], **one} for one in found], output, _COLUMNS)
+
+
+@executors.command()
+@click.argument("address")
+@_app
+@api_options
+def drain(api: ApiChoice, address: str, app_name: str | None) -> None:
+    """Send nothing new to an executor until it is resumed, also after a restart. What it has goes on."""
+    with api.client() as client:
+        named = _named(client, address, app_name)
+        client.call("POST", f"{_PATH}/drain", body=named)
+    click.echo(f"{named['address']} of {named['app_name']} gets nothing new.")
+
+
+@executors.command()
+@click.argument("address")
+@_app
+@api_options
+def resume(api: ApiChoice, address: str, app_name: str | None) -> None:
+    """Let a drained executor have work again."""
+    with api.client() as client:
+        named = _named(client, address, app_name)
+        client.call("POST", f"{_PATH}/resume", body=named)
+    click.echo(f"{named['address']} of {named['app_name']} gets work.")
+
+
+def _named(client: ApiClient, address: str, app_name: str | None) -> dict[str, str]:
+    """The one registered executor that was meant."""
+    apps = {one["app_name"] for one in client.items(_PATH, app_name=app_name) if one["address"] == address.rstrip("/")}
+    if not apps:
+        raise NotFound("executor", address)
+    if len(apps) > 1:
+        raise Invalid(f"{address} is in {', '.join(sorted(apps))}.", hint="Say which with --app-name.")
+    return {"app_name": apps.pop(), "address": address.rstrip("/")}
+
+
+def _doubters(one: dict[str, Any]) -> str:
+    return ", ".join(seen["node"] for seen in one["reachability"] if seen["state"] in ("suspect", "unreachable"))
+
+
+_COLUMNS = {
+    "group": lambda one: one["app_name"],
+    "address": lambda one: one["address"],
+    "state": lambda one: one["state"],
+    "drained": lambda one: "yes" if one["drained_since"] else "no",
+    "load": lambda one: one["load"],
+    "beat": lambda one: f"{one['beat_age']:.0f} s ago",
+    "not reached by": _doubters,
+    "version": lambda one: one["version"],
+}
