@@ -203,7 +203,7 @@ test('the shards of a broadcast are read as one log, each line with its shard', 
   const address = executors.items[0].address as string;
   const twins = [address, address.replace('127.0.0.1', 'localhost')];
   const group = await post(page, '/api/v1/groups', { app_name: 'twins', address_type: 1, address_list: twins });
-  const body = { job_group: group.id, job_desc: 'Greet twice', executor_handler: 'greet' };
+  const body = { job_group: group.id, job_desc: 'Spread the word', executor_handler: 'greet' };
   const spread = { ...body, executor_route_strategy: 'SHARDING_BROADCAST' };
   const job = await post(page, '/api/v1/jobs?allow_unknown_handler=true', spread);
   const { execution_ids } = await post(page, `/api/v1/jobs/${job.id}/trigger`, {});

@@ -43,6 +43,7 @@ for (const theme of ['light', 'dark'] as const) {
       await page.goto(path);
       await expect(page.getByRole('main')).toBeVisible();
       await page.waitForLoadState('networkidle');
+      await expect(page.locator('main').locator('.ant-skeleton, .ant-spin-spinning')).toHaveCount(0);
       await page.screenshot({ path: join(folder, `${name}-${theme}.png`) });
     }
     await page.goto(`/executions?job_id=${jobs['Collect prices of all suppliers']}`);

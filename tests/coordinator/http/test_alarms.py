@@ -98,9 +98,9 @@ def test_an_edit_keeps_what_it_does_not_touch(site: Site, admin: Caller) -> None
     ],
 )
 def test_a_channel_that_is_no_channel_is_refused(site: Site, admin: Caller, body: object) -> None:
-    before = site.contents()
+    before = site.state()
     admin.post(CHANNELS, body).problem(422)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_two_channels_of_one_name(admin: Caller) -> None:
@@ -194,9 +194,9 @@ def test_silences_come_and_go(site: Site, admin: Caller) -> None:
     ],
 )
 def test_a_silence_that_makes_no_sense_is_refused(site: Site, admin: Caller, body: object, status: int) -> None:
-    before = site.contents()
+    before = site.state()
     admin.post(SILENCES, body).problem(status)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_silence_that_no_calendar_has_breaks_no_list(site: Site, admin: Caller) -> None:

@@ -74,15 +74,15 @@ def test_behind_tls_the_cookie_is_for_tls_alone(
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_a_change_needs_the_csrf_token(site: Site, method: str) -> None:
     job = site.job()
-    before = site.contents()
+    before = site.state()
     caller, token = browser(site)
     path = "/api/v1/groups" if method == "POST" else f"/api/v1/jobs/{job}"
     body = None if method == "DELETE" else {}
-    added = site.contents()
+    added = site.state()
     for wrong in ({}, {CSRF_HEADER: ""}, {CSRF_HEADER: "0" * 64}, {CSRF_HEADER: "é"}):
         refused = caller.call(method, path, body, headers=wrong)
         assert CSRF_HEADER in refused.problem(403)["detail"]
-    assert site.contents() == added
+    assert site.state() == added
     assert added != before  # the session itself
     assert caller.call(method, path, body, headers={CSRF_HEADER: token}).status in (200, 204, 422)
 
@@ -148,13 +148,13 @@ def test_a_browser_is_signed_out_in_the_end_however_much_it_is_used(site: Site) 
 
 def test_use_is_written_down_once_a_minute_at_most(site: Site) -> None:
     caller, _ = browser(site)
-    before = site.contents()
+    before = site.state()
     site.clock.move(59)
     caller.get("/api/v1/jobs")
-    assert site.contents() == before
+    assert site.state() == before
     site.clock.move(1)
     caller.get("/api/v1/jobs")
-    assert site.contents() != before
+    assert site.state() != before
 
 
 @pytest.mark.parametrize("value", ["", "x", ".", "a.b", "{id}.", "{id}.{other}", "{id}", "{tokens}"])

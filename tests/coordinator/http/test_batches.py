@@ -20,7 +20,7 @@ def path(job_id: int) -> str:
 
 def test_a_preview_counts_and_shows_both_ends_and_writes_nothing(site: Site, admin: Caller) -> None:
     job_id = site.job(**HOURLY)
-    before = site.contents()
+    before = site.state()
     answer = admin.post(path(job_id), {**SPAN, "preview": True})
     assert answer.status == 200
     assert {name: answer.json[name] for name in ("count", "refused", "done")} == {"count": 24, "refused": 0, "done": 0}
@@ -30,7 +30,7 @@ def test_a_preview_counts_and_shows_both_ends_and_writes_nothing(site: Site, adm
     assert (answer.json["start"], answer.json["end"]) == ("2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z")
     nothing = admin.post(path(job_id), {**SPAN, "end": "2026-01-01T00:00:00.000Z", "preview": True})
     nothing.problem(422)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_batch_is_stored_shown_listed_and_cancelled(site: Site, admin: Caller) -> None:
@@ -100,10 +100,10 @@ def test_the_same_key_is_the_same_batch(site: Site, admin: Caller) -> None:
     first = admin.post(path(job_id), SPAN, Idempotency_Key="k").json
     assert admin.post(path(job_id), SPAN, Idempotency_Key="k").json == first
     assert admin.post(path(job_id), SPAN).json["batch_id"] != first["batch_id"]
-    before = site.contents()
+    before = site.state()
     said = admin.post(path(job_id), {**SPAN, "at_once": 9}, Idempotency_Key="k").problem(422)
     assert "another body" in said["detail"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -140,10 +140,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "field"), BAD, ids=lambda value: str(value)[:60])
 def test_bad_input_is_refused_at_its_field(site: Site, admin: Caller, changes: dict[str, Any], field: str) -> None:
     job_id = site.job(**HOURLY)
-    before = site.contents()
+    before = site.state()
     said = admin.post(path(job_id), {**SPAN, **changes}).problem(422)
     assert said["errors"][0]["field"] == field
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("body", [None, [], "x", 5, {}, {"start": SPAN["start"]}], ids=str)

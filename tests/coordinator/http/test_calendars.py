@@ -17,10 +17,10 @@ def test_a_calendar_is_made_and_listed(admin: Caller) -> None:
 
 def test_the_name_of_a_calendar_is_taken_once_however_it_is_written(site: Site, admin: Caller) -> None:
     assert admin.post(CALENDARS, {"name": "caf\u00e9", "definition": {}}).status == 201
-    before = site.contents()
+    before = site.state()
     for twin in ("caf\u00e9", " cafe\u0301 "):
         admin.post(CALENDARS, {"name": twin, "definition": {}}).problem(409)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_name_of_a_calendar_is_taken_once_however_it_is_written(site: Site, 
     ids=lambda value: str(value)[:60],
 )
 def test_what_cannot_be_a_calendar_is_refused(site: Site, admin: Caller, body: object, field: str) -> None:
-    before = site.contents()
+    before = site.state()
     said = admin.post(CALENDARS, body).problem(422)
     assert field in [error["field"] for error in said["errors"]]
-    assert site.contents() == before
+    assert site.state() == before

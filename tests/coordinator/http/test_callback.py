@@ -136,10 +136,10 @@ def test_the_first_result_stands(site: Site, executor: Caller, execution_id: int
     first = {"logId": execution_id, "handleCode": 200, "handleMsg": "first"}
     second = {"logId": execution_id, "handleCode": 500, "handleMsg": "second"}
     assert report(executor, [first, second]) == [(execution_id, "stored"), (execution_id, "duplicate")]
-    before = site.contents()
+    before = site.state()
     assert report(executor, [second]) == [(execution_id, "duplicate")]
     assert report(executor, [first]) == [(execution_id, "duplicate")]
-    assert site.contents() == before
+    assert site.state() == before
     assert shown(site, execution_id)["handle_msg"] == "first"
 
 
@@ -154,10 +154,10 @@ def test_a_result_of_what_was_given_up_is_written_down_once_and_not_applied(
     given_up = shown(site, execution_id)
     late = {"logId": execution_id, "handleCode": 200, "handleMsg": "did it after all"}
     assert report(executor, [late, late]) == [(execution_id, "duplicate")] * 2
-    before = site.contents()
+    before = site.state()
     assert report(executor, [late]) == [(execution_id, "duplicate")]
     assert report(executor, [{**late, "handleCode": 500}]) == [(execution_id, "duplicate")]
-    assert site.contents() == before, "the first late word is kept, and nothing else changes"
+    assert site.state() == before, "the first late word is kept, and nothing else changes"
     assert shown(site, execution_id) == {**given_up, "late_code": 200}
     last = site.admin().get(f"/api/v1/executions/{execution_id}/why").json["steps"][-1]
     assert last["code"] == "late_result"
@@ -190,12 +190,12 @@ def test_a_result_that_comes_twice_leaves_no_note(site: Site, executor: Caller, 
 
 def test_nobody_can_report_on_what_was_never_sent(site: Site, executor: Caller) -> None:
     opened = site.execution(site.job())
-    before = site.contents()
+    before = site.state()
     assert report(executor, [{"logId": opened, "handleCode": 200}]) == [(opened, "unknown")]
     assert report(executor, [{"logId": 4711, "handleCode": 200}]) == [(4711, "unknown")]
     assert report(executor, [{"logId": 0, "handleCode": 200}]) == [(0, "unknown")]
     assert report(executor, [{"logId": 2**63 - 1, "handleCode": 200}]) == [(2**63 - 1, "unknown")]
-    assert site.contents() == before
+    assert site.state() == before
     assert shown(site, opened)["phase"] == "opened"
 
 
@@ -271,16 +271,16 @@ def test_numbers_that_are_none_are_text_and_spoil_nothing(
 
 
 def test_a_malformed_report_ends_nothing(site: Site, executor: Caller, execution_id: int) -> None:
-    before = site.contents()
+    before = site.state()
     assert report(executor, [{"logId": execution_id, "handleCode": "ok"}]) == [(execution_id, "malformed")]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"null", b"7", b'"x"', b"{}", b"[" * 100_000, b"NaN", b"\xff"])
 def test_what_is_no_callback_is_refused_in_the_envelope(site: Site, executor: Caller, body: bytes) -> None:
-    before = site.contents()
+    before = site.state()
     assert executor.call("POST", "/api/callback", raw=body).envelope(400)["msg"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("body", [[], {"callbackList": []}, {"callbackList": None}], ids=str)

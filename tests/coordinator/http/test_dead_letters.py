@@ -73,11 +73,11 @@ def test_one_that_was_done_again_by_name_is_settled(site: Site, admin: Caller, e
 def test_dropped_letters_are_not_replayed(site: Site, admin: Caller, executor: Caller) -> None:
     first = failed(site, executor, site.job())
     second = failed(site, executor, shown(site, first)["job_id"])
-    before = site.contents()
+    before = site.state()
     dry = admin.post(f"{LETTERS}/drop?dry_run=true", {"ids": [first, 404404]}).json
     assert (dry["dry_run"], dry["execution_ids"]) == (True, [first])
     assert admin.post(f"{LETTERS}/replay?status=failed&max=1&dry_run=true").json["left"] == 1
-    assert site.contents() == before
+    assert site.state() == before
     assert admin.post(f"{LETTERS}/drop", {"ids": [first]}).json["execution_ids"] == [first]
     assert admin.post(f"{LETTERS}/replay", {"ids": [first]}).json["done"] == 0
     assert admin.post(f"{LETTERS}/drop?since=1h").json["execution_ids"] == [second]
@@ -107,9 +107,9 @@ def test_what_is_not_meant_clearly_is_refused(
     site: Site, admin: Caller, executor: Caller, action: str, query: str, body: Any
 ) -> None:
     failed(site, executor, site.job())
-    before = site.contents()
+    before = site.state()
     admin.post(f"{LETTERS}/{action}?{query}", body).problem(422)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_nobody_is_anonymous(site: Site, stranger: Caller, executor: Caller) -> None:

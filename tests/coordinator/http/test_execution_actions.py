@@ -53,9 +53,9 @@ def test_the_same_key_is_the_same_request(site: Site, admin: Caller, executor: C
     other = failed(site, executor, shown(site, first)["job_id"])
     answers = [admin.post(f"{EXECUTIONS}/{first}/retry", Idempotency_Key="k" * 128).json for _ in range(3)]
     assert answers == [answers[0]] * 3
-    before = site.contents()
+    before = site.state()
     admin.post(f"{EXECUTIONS}/{first}/retry", Idempotency_Key="k" * 128)
-    assert site.contents() == before
+    assert site.state() == before
     assert admin.post(f"{EXECUTIONS}/{other}/retry", Idempotency_Key="k" * 128).json != answers[0]
 
 
@@ -77,7 +77,7 @@ def test_what_is_open_or_not_there_is_not_done_again(
 ) -> None:
     waiting = site.execution(site.job())
     ended = failed(site, executor, shown(site, waiting)["job_id"])
-    before = site.contents()
+    before = site.state()
     assert "has not ended" in admin.post(f"{EXECUTIONS}/{waiting}/retry").problem(409)["detail"]
     admin.post(f"{EXECUTIONS}/404404/retry").problem(404)
     admin.post(f"{EXECUTIONS}/x/retry").problem(422)
@@ -85,7 +85,7 @@ def test_what_is_open_or_not_there_is_not_done_again(
     for path in (f"{ended}/retry", "bulk/retry?job_id=1", "bulk/kill?job_id=1"):
         stranger.post(f"{EXECUTIONS}/{path}").problem(401)
         executor.post(f"{EXECUTIONS}/{path}").problem(401)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_many_are_done_again_once_each(site: Site, admin: Caller, executor: Caller) -> None:
@@ -93,10 +93,10 @@ def test_many_are_done_again_once_each(site: Site, admin: Caller, executor: Call
     ids = [failed(site, executor, job_id) for _ in range(5)]
     failed(site, executor, job_id, 200)
     other = failed(site, executor, site.job(job_group=site.group("other")))
-    before = site.contents()
+    before = site.state()
     dry = admin.post(f"{EXECUTIONS}/bulk/retry?job_id={job_id}&max=3&dry_run=true").json
     assert dry == {"dry_run": True, "done": 3, "skipped": 0, "left": 2, "next_after": ids[2], "execution_ids": ids[:3]}
-    assert site.contents() == before
+    assert site.state() == before
     rest = admin.post(f"{EXECUTIONS}/bulk/retry?job_id={job_id}&max=3&dry_run=true&after={ids[2]}").json
     assert (rest["execution_ids"], rest["left"], rest["next_after"]) == (ids[3:], 0, None)
     first = admin.post(f"{EXECUTIONS}/bulk/retry?job_id={job_id}&max=3").json
@@ -152,6 +152,6 @@ def test_many_are_killed_and_their_executors_told(site: Site, admin: Caller, exe
 @pytest.mark.parametrize("action", ["retry", "kill"])
 def test_nobody_means_everything_by_saying_nothing(site: Site, admin: Caller, action: str, query: str) -> None:
     site.execution(site.job())
-    before = site.contents()
+    before = site.state()
     admin.post(f"{EXECUTIONS}/bulk/{action}?{query}").problem(422)
-    assert site.contents() == before
+    assert site.state() == before

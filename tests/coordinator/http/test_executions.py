@@ -73,6 +73,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "phase": "opened",
         "schedule_time": None,
         "trigger_time": "2026-01-30T10:00:00.000Z",
+        "dispatch_time": None,
         "start_time": None,
         "handle_time": None,
         "executor_address": None,

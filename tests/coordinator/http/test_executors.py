@@ -201,9 +201,9 @@ def test_what_cannot_be_adopted_changes_nothing(
     site.group("demo")
     beat_of(executor, "demo", "http://10.0.0.1:9999")
     beat_of(executor, "stray-app", "http://10.0.0.1:9999")
-    before = site.contents()
+    before = site.state()
     admin.post(f"{UNCLAIMED}/{app_name}/adopt", body).problem(status)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize(
@@ -228,12 +228,12 @@ def test_a_name_no_group_can_have_is_told_with_what_to_do(
 
 def test_nobody_anonymous_sees_or_adopts(site: Site, stranger: Caller, executor: Caller) -> None:
     beat_of(executor, "stray-app", "http://10.0.0.1:9999")
-    before = site.contents()
+    before = site.state()
     for caller in (stranger, executor):
         caller.get(EXECUTORS).problem(401)
         caller.get(UNCLAIMED).problem(401)
         caller.post(f"{UNCLAIMED}/stray-app/adopt").problem(401)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_an_executor_is_called_on_request(site: Site, admin: Caller, executor: Caller) -> None:

@@ -148,11 +148,11 @@ BAD_BEATS: list[Any] = [
 @pytest.mark.parametrize("body", BAD_BEATS, ids=lambda body: str(body)[-70:])
 @pytest.mark.parametrize("call", ["registry", "registryRemove"])
 def test_a_beat_that_is_none_is_refused_in_the_envelope(site: Site, executor: Caller, body: object, call: str) -> None:
-    before = site.contents()
+    before = site.state()
     answer = executor.call("POST", f"/api/{call}", raw=b"null" if body is None else None, body=body)
     assert answer.status in (400, 422)
     assert answer.envelope(answer.status)["msg"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_database_that_is_away_is_an_envelope_and_nothing_is_acknowledged(own_site: Site) -> None:

@@ -37,9 +37,9 @@ def test_a_group_is_made_read_edited_and_deleted(admin: Caller) -> None:
 
 def test_an_app_name_is_taken_once(site: Site, admin: Caller) -> None:
     site.group("taken")
-    before = site.contents()
+    before = site.state()
     assert admin.post(GROUPS, {"app_name": "taken"}).problem(409)["hint"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_an_app_name_stays(site: Site, admin: Caller) -> None:
@@ -70,11 +70,11 @@ def test_an_edit_of_what_was_changed_meanwhile_is_refused(site: Site, admin: Cal
     renamed = admin.call("PUT", where, {"app_name": "demo", "title": "mine"}, headers={"If-Match": read})
     assert renamed.status == 200
     assert renamed.headers["etag"] != read
-    before = site.contents()
+    before = site.state()
     for method, body in (("PUT", {"app_name": "demo", "title": "theirs"}), ("DELETE", None)):
         said = admin.call(method, where, body, headers={"If-Match": read}).problem(412)
         assert renamed.headers["etag"] in said["detail"]
-    assert site.contents() == before
+    assert site.state() == before
     assert admin.call("DELETE", where, headers={"If-Match": f'"x", {renamed.headers["etag"]}'}).status == 204
 
 
@@ -156,11 +156,11 @@ ADDRESS_LIST = "address_list"
 )
 def test_what_cannot_be_a_group_is_refused(site: Site, admin: Caller, fields: dict[str, object], field: str) -> None:
     group_id = site.group("stays")
-    before = site.contents()
+    before = site.state()
     said = admin.post(GROUPS, {"app_name": "demo", **fields}).problem(422)
     assert field in [error["field"] for error in said["errors"]]
     assert admin.call("PUT", f"{GROUPS}/{group_id}", {"app_name": "stays", **fields}).problem(422)["errors"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("group_id", ["0", "-1", "2147483648", "9" * 30, "1.5", "x", "1e3", "%00", "٣x"])

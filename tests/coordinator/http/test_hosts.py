@@ -20,7 +20,7 @@ LOGIN = {"username": "admin", "password": PASSWORD}
     "host", ["evil.example", "evil.example:5080", "127.0.0.1.evil.example", "localhost.evil", "", "["]
 )
 def test_a_name_that_is_none_of_ours_is_misdirected(site: Site, stranger: Caller, host: str) -> None:
-    before = site.contents()
+    before = site.state()
     for method, path, body in (
         ("POST", "/api/v1/auth/login", LOGIN),
         ("POST", "/api/v1/auth/session", LOGIN),
@@ -30,7 +30,7 @@ def test_a_name_that_is_none_of_ours_is_misdirected(site: Site, stranger: Caller
     ):
         told = stranger.call(method, path, body, headers={"Host": host}).problem(421)
         assert "security.allowed_hosts" in told["hint"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_cookie_does_not_help_a_false_name(site: Site) -> None:

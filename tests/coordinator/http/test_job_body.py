@@ -150,7 +150,7 @@ def test_what_cannot_be_a_job_is_refused_and_nothing_is_written(
     job_id = site.job()
     group = admin.get(f"{JOBS}/{job_id}").json["job_group"]
     good = {"job_group": group, "job_desc": "x", "executor_handler": "report"}
-    before = site.contents()
+    before = site.state()
     began = time.monotonic()
     answers = [
         admin.post(JOBS, {**good, **fields}),
@@ -160,7 +160,7 @@ def test_what_cannot_be_a_job_is_refused_and_nothing_is_written(
     for answer in answers:
         said = answer.problem(422)
         assert field in [error["field"] for error in said["errors"]]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_mistake_in_a_schedule_is_shown_at_its_place(site: Site, admin: Caller) -> None:
@@ -182,22 +182,22 @@ def test_a_group_or_calendar_that_does_not_exist_is_not_found(site: Site, admin:
     job_id = site.job()
     group = admin.get(f"{JOBS}/{job_id}").json["job_group"]
     good = {"job_group": group, "job_desc": "x", "executor_handler": "report"}
-    before = site.contents()
+    before = site.state()
     for query in ("", "?allow_unknown_handler=true"):
         said = admin.post(f"{JOBS}{query}", {**good, **named}).problem(404)
         assert "4711" in said["detail"]
         admin.call("PATCH", f"{JOBS}/{job_id}{query}", named).problem(404)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("body", [[], "x", 5, True, [{}]], ids=str)
 def test_a_job_is_an_object(site: Site, admin: Caller, body: object) -> None:
     job_id = site.job()
-    before = site.contents()
+    before = site.state()
     admin.post(JOBS, body).problem(422)
     admin.call("PATCH", f"{JOBS}/{job_id}", body).problem(422)
     admin.call("PUT", f"{JOBS}/{job_id}", body).problem(422)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_rare_schedule_is_found_and_told(site: Site, admin: Caller) -> None:

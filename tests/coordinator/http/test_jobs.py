@@ -99,13 +99,13 @@ def test_an_edit_of_another_version_is_refused(site: Site, admin: Caller, method
     job_id = site.job()
     where = f"{JOBS}/{job_id}"
     assert admin.call("PATCH", where, {"author": "first"}).json["version"] == 2
-    before = site.contents()
+    before = site.state()
     body = None if method == "DELETE" else {**admin.get(where).json, "author": "second"}
     if body is not None:
         readable = ("id", "version", "trigger_status", "trigger_last_time", "trigger_next_time")
         body = {name: value for name, value in body.items() if name not in readable}
     assert admin.call(method, where, body, headers={"If-Match": if_match}).problem(412)["hint"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_of_many_edits_of_one_version_one_wins(site: Site) -> None:
@@ -183,18 +183,18 @@ def test_a_job_whose_only_fire_is_over_can_be_renamed_but_not_started(site: Site
 
 @pytest.mark.parametrize("action", ["start", "stop", "trigger"])
 def test_a_job_that_does_not_exist_does_nothing(site: Site, admin: Caller, action: str) -> None:
-    before = site.contents()
+    before = site.state()
     admin.post(f"{JOBS}/4711/{action}").problem(404)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("job_id", ["0", "-1", "2147483648", "9" * 30, "1.5", "x", "%00"])
 def test_what_cannot_be_an_id_is_refused(site: Site, admin: Caller, job_id: str) -> None:
-    before = site.contents()
+    before = site.state()
     for method, path in [("GET", ""), ("DELETE", ""), ("PATCH", ""), ("POST", "/start"), ("POST", "/trigger")]:
         said = admin.call(method, f"{JOBS}/{job_id}{path}", {} if method == "PATCH" else None).problem(422)
         assert said["errors"][0]["field"] == "job_id"
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_job_with_an_open_execution_stays(site: Site, admin: Caller, executor: Caller) -> None:
@@ -272,11 +272,11 @@ def test_past_fires_are_told_newest_first(site: Site, admin: Caller) -> None:
 def test_a_handler_nobody_has_is_refused_with_the_nearest_one(site: Site, admin: Caller, executor: Caller) -> None:
     announce(executor, "demo", "report", "clean")
     body = {"job_group": site.group("demo"), "job_desc": "x", "executor_handler": "reprot"}
-    before = site.contents()
+    before = site.state()
     said = admin.post(JOBS, body).problem(422)
     assert said["errors"][0]["field"] == "executor_handler"
     assert "Did you mean report?" in said["hint"]
-    assert site.contents() == before
+    assert site.state() == before
     assert admin.post(f"{JOBS}?allow_unknown_handler=true", body).status == 201
     assert admin.post(JOBS, {**body, "executor_handler": "report"}).status == 201
 

@@ -30,11 +30,11 @@ def test_a_ring_is_refused_at_save_and_at_edit(site: Site, admin: Caller, group:
     last = site.job(job_group=group)
     middle = site.job(job_group=group, child_jobid=[last])
     first = site.job(job_group=group, child_jobid=[middle])
-    before = site.contents()
+    before = site.state()
     for job_id, children in ((last, [first]), (last, [middle]), (first, [middle, first])):
         said = admin.call("PATCH", f"{JOBS}/{job_id}", {"child_jobid": children}).problem(422)
         assert said["errors"][0]["field"] == "child_jobid"
-    assert site.contents() == before
+    assert site.state() == before
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -76,11 +76,11 @@ def test_bad_input_is_refused_at_its_field(
     site: Site, admin: Caller, group: int, fields: dict[str, Any], field: str
 ) -> None:
     stored = site.job(job_group=group)
-    before = site.contents()
+    before = site.state()
     body = {"job_group": group, "job_desc": "j", "executor_handler": "report", **fields}
     assert admin.post(JOBS, body).problem(422)["errors"][0]["field"] == field
     assert admin.call("PATCH", f"{JOBS}/{stored}", fields).problem(422)["errors"][0]["field"] == field
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_sub_task_needs_no_handler_and_holds_its_super(site: Site, admin: Caller, group: int) -> None:

@@ -68,9 +68,9 @@ def test_unsaid_there_is_none(site: Site, admin: Caller) -> None:
 )
 def test_what_is_no_policy_is_refused(site: Site, admin: Caller, field: str, value: Any) -> None:
     job_id = site.job()
-    before = site.contents()
+    before = site.state()
     admin.call("PATCH", f"{JOBS}/{job_id}", {field: value}).problem(422)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,9 @@ def test_a_parameter_is_one_value_and_comes_back_as_it_was(site: Site, admin: Ca
 )
 def test_a_trigger_may_change_nothing_else(site: Site, admin: Caller, body: object) -> None:
     job_id = site.job()
-    before = site.contents()
+    before = site.state()
     admin.post(f"/api/v1/jobs/{job_id}/trigger", body).problem(422)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("as_text", [True, False])
@@ -87,12 +87,12 @@ def test_nobody_can_make_a_coordinator_call_a_stranger(
     executor.post("/api/registry", {"registryKey": "demo", "registryValue": "http://10.0.0.1:9999"}).envelope()
     executor.post("/api/registry", {"registryKey": "other", "registryValue": "http://10.0.0.9:9999"}).envelope()
     job_id = site.job()
-    before = site.contents()
+    before = site.state()
     for listed in ([stranger], ["http://10.0.0.1:9999", stranger], ["http://10.0.0.9:9999"]):
         said = admin.post(f"/api/v1/jobs/{job_id}/trigger", {"address_list": listed}).problem(422)
         assert said["errors"][0]["field"] == "address_list"
         assert "http://10.0.0.1:9999" in said["hint"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_the_same_key_and_body_is_the_same_execution(site: Site, admin: Caller) -> None:
@@ -118,10 +118,10 @@ def test_the_same_key_with_another_body_is_refused(site: Site, admin: Caller, ex
     executor.post("/api/registry", {"registryKey": "demo", "registryValue": "http://10.0.0.1:9999"}).envelope()
     where = f"/api/v1/jobs/{site.job()}/trigger"
     assert admin.post(where, {"executor_param": "x"}, Idempotency_Key="k").status == 202
-    before = site.contents()
+    before = site.state()
     for other in ({"executor_param": "y"}, {"executor_param": "x", "address_list": ["http://10.0.0.1:9999"]}):
         assert "another body" in admin.post(where, other, Idempotency_Key="k").problem(422)["detail"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_repeated_request_is_the_same_one_though_the_job_was_edited_between(site: Site, admin: Caller) -> None:

@@ -43,14 +43,14 @@ def test_the_list_shows_it_with_what_can_be_read(site: Site, admin: Caller, colu
 def test_calls_for_that_one_say_what_is_wrong_and_change_nothing(site: Site, admin: Caller) -> None:
     bad = site.job(schedule_type="CRON", schedule_conf="0 2 * * *")
     site.tx(write, bad, misfire_strategy="FIRE_SOME")
-    before = site.contents()
+    before = site.state()
     where = f"{JOBS}/{bad}"
     calls = [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/start"), ("POST", "/stop"), ("POST", "/trigger")]
     for method, path in [*calls, ("GET", "/next")]:
         said = admin.call(method, where + path, {} if method in ("PATCH", "POST") else None).problem(409)
         assert said["type"] == "urn:orth:problem:unreadable"
         assert "misfire_strategy is 'FIRE_SOME'" in said["detail"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_its_ledger_can_be_read(site: Site, admin: Caller) -> None:

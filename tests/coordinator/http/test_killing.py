@@ -145,21 +145,21 @@ def test_what_has_ended_is_a_conflict_and_stays(site: Site, admin: Caller, execu
     ended, waiting = taken_by(site, "http://10.0.0.1:9999"), site.execution(site.job(job_group=site.group("other")))
     executor.post("/api/callback", [{"logId": ended, "handleCode": 200}]).envelope()
     admin.post(f"{EXECUTIONS}/{waiting}/kill")
-    before = site.contents()
+    before = site.state()
     problem = admin.post(f"{EXECUTIONS}/{ended}/kill").problem(409)
     assert problem["detail"] == f"Execution {ended} has ended: Success 200/200."
     assert "Trigger Failed 500/0" in admin.post(f"{EXECUTIONS}/{waiting}/kill").problem(409)["detail"]
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_bad_input_changes_nothing(site: Site, admin: Caller, stranger: Caller, executor: Caller) -> None:
     execution_id = site.execution(site.job())
-    before = site.contents()
+    before = site.state()
     admin.post(f"{EXECUTIONS}/404404/kill").problem(404)
     for nonsense in ("0", "-1", "x", "1.5", str(2**63)):
         admin.post(f"{EXECUTIONS}/{nonsense}/kill").problem(422)
     stranger.post(f"{EXECUTIONS}/{execution_id}/kill").problem(401)
     executor.post(f"{EXECUTIONS}/{execution_id}/kill").problem(401)
     admin.get(f"{EXECUTIONS}/{execution_id}/kill").problem(405)
-    assert site.contents() == before
+    assert site.state() == before
     assert json.loads(admin.get(f"{EXECUTIONS}/{execution_id}").body)["status"] == "init"

@@ -65,12 +65,12 @@ def test_the_limit_is_exact(site: Site, admin: Caller) -> None:
 
 
 def test_ten_megabytes_in_chunks_are_refused_with_memory_flat(site: Site, admin: Caller) -> None:
-    before = site.contents()
+    before = site.state()
     answer, growth = flood(site, "/api/v1/jobs", f"Authorization: {admin.headers['Authorization']}", 10 * MEGABYTE)
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"application/problem+json" in answer
     assert growth < 8 * MEGABYTE
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_hundred_megabytes_of_results_are_refused_with_memory_flat(site: Site) -> None:
@@ -90,14 +90,14 @@ def test_results_may_be_larger_than_what_people_send(site: Site, executor: Calle
 
 def test_a_request_broken_off_in_its_body_was_never_made(site: Site, admin: Caller) -> None:
     job_id = site.job()
-    before = site.contents()
+    before = site.state()
     state = site.server.server_state
     with socket.create_connection(("127.0.0.1", site.port), timeout=DEADLINE) as sock:
         credential = f"Authorization: {admin.headers['Authorization']}"
         sock.sendall(head(f"/api/v1/jobs/{job_id}/trigger", credential, "Content-Length: 25"))
         until(lambda: bool(state.tasks))  # the request is being read, and waits for its body
     until(lambda: not state.tasks)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 BROKEN = {
@@ -129,22 +129,22 @@ BROKEN = {
 def test_json_with_two_meanings_or_none_is_refused(
     site: Site, admin: Caller, name: str, method: str, path: str
 ) -> None:
-    before = site.contents()
+    before = site.state()
     began = time.monotonic()
     admin.call(method, path, raw=BROKEN[name]).problem(400)
     assert time.monotonic() - began < DEADLINE
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "json"])
 def test_what_does_not_call_itself_json_is_refused(site: Site, admin: Caller, kind: str) -> None:
     job_id = site.job()
-    before = site.contents()
+    before = site.state()
     said = admin.call(
         "POST", f"/api/v1/jobs/{job_id}/trigger", raw=b'{"executor_param": "x"}', headers={"Content-Type": kind}
     ).problem(415)
     assert said["hint"] == "Send Content-Type: application/json."
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize(

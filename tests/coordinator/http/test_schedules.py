@@ -72,6 +72,6 @@ def test_what_could_not_be_saved_is_refused_at_its_field(admin: Caller, wrong: d
 
 
 def test_nothing_is_written(site: Site, admin: Caller) -> None:
-    before = site.contents()
+    before = site.state()
     admin.post(PREVIEW, {"schedule_type": "FIX_RATE", "schedule_conf": "30"})
-    assert site.contents() == before
+    assert site.state() == before

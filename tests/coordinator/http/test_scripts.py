@@ -117,9 +117,9 @@ def test_two_versions_of_one_millisecond_are_two(site: Site, admin: Caller) -> N
 
 def test_saving_the_same_changes_nothing(site: Site, admin: Caller) -> None:
     job_id = script_job(site)
-    before = site.contents()
+    before = site.state()
     assert save(admin, job_id, SHELL).status == 200
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_saving_the_same_changes_nothing(site: Site, admin: Caller) -> None:
 )
 def test_what_is_no_code_is_refused(site: Site, admin: Caller, source: str, remark: str, field: str) -> None:
     job_id = script_job(site)
-    before = site.contents()
+    before = site.state()
     problem = save(admin, job_id, source, remark).problem(422)
     assert field in json.dumps(problem)
     fields = {"glue_source": source, "glue_remark": remark}
     admin.call("PATCH", f"/api/v1/jobs/{job_id}", fields).problem(422)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_half_a_surrogate_pair_is_refused(site: Site, admin: Caller) -> None:
@@ -272,11 +272,11 @@ class TestTheSwitch:
             "glue_source": "echo",
             "glue_remark": "made",
         }
-        before = site.contents()
+        before = site.state()
         problem = admin.post("/api/v1/jobs", body).problem(403)
         assert "does not allow scripts" in problem["detail"]
         assert f"orth script allow {group}" in problem["hint"]
-        assert site.contents() == before
+        assert site.state() == before
 
     def test_it_is_part_of_the_group_and_stays_when_unsaid(self, site: Site, admin: Caller) -> None:
         group = allowed_group(site)
@@ -339,7 +339,7 @@ class TestRoles:
         job_id = script_job(site, job_group=group)
         other = allowed_group(site, "other")
         caller = person(site, {other: Role.ADMIN})
-        before = site.contents()["orth_job_info"]
+        before = site.state()["orth_job_info"]
         (version,) = versions(site.admin(), job_id)
         for path in ("", "/versions", f"/versions/{version['id']}", f"/diff?from={version['id']}"):
             caller.get(f"/api/v1/scripts/{job_id}{path}").problem(404)
@@ -359,7 +359,7 @@ class TestRoles:
 class TestTrying:
     def test_a_draft_is_an_execution_and_never_the_jobs_code(self, site: Site, admin: Caller) -> None:
         job_id = script_job(site, executor_fail_retry_count=3, executor_param="own")
-        before = site.contents()
+        before = site.state()
         answer = admin.post(f"/api/v1/scripts/{job_id}/test", {"source": "echo draft", "executor_param": "given"})
         assert answer.status == 202
         (execution_id,) = answer.json["execution_ids"]
@@ -401,9 +401,9 @@ class TestTrying:
     )
     def test_what_cannot_be_tried(self, site: Site, admin: Caller, body: dict[str, object]) -> None:
         job_id = script_job(site)
-        before = site.contents()
+        before = site.state()
         admin.post(f"/api/v1/scripts/{job_id}/test", body).problem(422)
-        assert site.contents() == before
+        assert site.state() == before
 
     def test_it_cannot_be_done_again_as_if_it_were_the_jobs(self, site: Site, admin: Caller) -> None:
         job_id = script_job(site)

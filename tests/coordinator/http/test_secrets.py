@@ -39,20 +39,20 @@ def test_the_database_has_it_sealed_for_its_place(site: Site, admin: Caller) -> 
 
 @pytest.mark.parametrize("name", ["lower", "1ST", "A-B", "A" * 65, "ORTH_TOKEN", "PATH", "LD_PRELOAD", "PYTHONPATH"])
 def test_names_that_cannot_be(site: Site, admin: Caller, name: str) -> None:
-    before = site.contents()
+    before = site.state()
     answer = admin.call("PUT", f"{SECRETS}/{name}", {"value": CANARY})
     assert CANARY not in str(answer.problem(422))
-    assert site.contents() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("value", ["abc", "", "x" * 16_385, "nul \x00 in it", "half \ud800 a pair", 7, None])
 def test_values_that_cannot_be_are_not_repeated(site: Site, admin: Caller, value: object) -> None:
-    before = site.contents()
+    before = site.state()
     answer = admin.call("PUT", f"{SECRETS}/NAME", {"value": value})
     assert answer.status in (400, 422)
     if isinstance(value, str) and len(value) > 3:
         assert value[:20].encode("utf-8", "ignore") not in answer.body
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_job_names_only_what_its_group_has(site: Site, admin: Caller) -> None:

@@ -125,9 +125,9 @@ def test_agents_by_orchestrator(service: Caller) -> None:
     ids=lambda body: str(body)[:40],
 )
 def test_what_cannot_be_a_service(site: Site, service: Caller, body: object) -> None:
-    before = site.contents()
+    before = site.state()
     service.post(f"{AGENTS}/register", body).problem(422)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_long_body_is_refused(service: Caller) -> None:

@@ -83,9 +83,9 @@ def test_a_password_that_was_made_is_told_once_and_fits(site: Site, admin: Calle
 def test_what_cannot_be_is_refused_and_adds_nobody(
     site: Site, admin: Caller, body: dict[str, object], field: str
 ) -> None:
-    before = site.contents()
+    before = site.state()
     assert admin.post(USERS, body).problem(422)["errors"][0]["field"] == field
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_a_name_is_taken_once(admin: Caller) -> None:
@@ -106,9 +106,9 @@ def test_a_name_is_taken_once(admin: Caller) -> None:
 )
 def test_a_change_names_only_what_can_be_changed(site: Site, admin: Caller, body: dict[str, object]) -> None:
     path = f"{USERS}/{added(admin)['id']}"
-    before = site.contents()
+    before = site.state()
     admin.call("PATCH", path, body).problem(422)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_what_a_change_does_not_name_stays(site: Site, admin: Caller) -> None:
@@ -123,10 +123,10 @@ def test_a_change_of_another_version_is_refused(site: Site, admin: Caller) -> No
     path = f"{USERS}/{added(admin)['id']}"
     tag = admin.get(path).headers["etag"]
     assert admin.call("PATCH", path, {"role": "viewer"}, headers={"If-Match": tag}).status == 200
-    before = site.contents()
+    before = site.state()
     admin.call("PATCH", path, {"role": "admin"}, headers={"If-Match": tag}).problem(412)
     admin.call("DELETE", path, headers={"If-Match": tag}).problem(412)
-    assert site.contents() == before
+    assert site.state() == before
 
 
 def test_roles_in_single_groups_are_given_and_taken_one_by_one(site: Site, admin: Caller) -> None:
@@ -153,9 +153,9 @@ def test_the_last_administrator_stays(site: Site, admin: Caller, method: str, bo
     added(admin, "chief", role="editor")
     gone = added(admin, "gone", role="admin")
     admin.call("PATCH", f"{USERS}/{gone['id']}", {"disabled": True})
-    before = site.contents()
+    before = site.state()
     assert "last administrator" in admin.call(method, path, body).problem(409)["detail"]
-    assert site.contents() == before
+    assert site.state() == before
     admin.call("PATCH", f"{USERS}/{gone['id']}", {"disabled": False})
     assert admin.call(method, path, body).status in (200, 204)
 

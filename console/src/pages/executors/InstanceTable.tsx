@@ -154,22 +154,16 @@ function ReachText({ reach, address }: { reach: Reach; address: string }) {
   const said = (
     <span>
       <span className={`reach-state status-${REACH_COLOURS[reach.state]}`}>{t(`reach.${reach.state}`)}</span>{' '}
-      <span className="muted">
-        {t('reach.from', { node: reach.node })}
-        {reach.checked_at && (
-          <>
-            {' · '}
-            <Ago at={reach.checked_at} />
-          </>
-        )}
-      </span>
+      <span className="muted">{t('reach.from', { node: reach.node })}</span>
     </span>
   );
   if (!reach.reason) return said;
   return (
     <>
       <Tooltip title={t('reach.tried', { address })}>{said}</Tooltip>
-      <div className="cell-sub reach-reason">{reach.reason}</div>
+      <div className="cell-sub reach-reason">
+        {reach.checked_at && <Ago at={reach.checked_at} />} {reach.reason}
+      </div>
     </>
   );
 }
