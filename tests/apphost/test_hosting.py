@@ -45,3 +45,14 @@ async def test_one_that_would_be_started_again_is_stopped_and_then_started(tmp_p
 async def test_one_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         await host_of(tmp_path, ManualClock(), "").carry_out(Wish(Do.KILL, "b"))
+
+
+def test_a_folder_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    host = host_of(folder, ManualClock(), "")
+    folder.rmdir()
+    host._write_standing()
+    folder.mkdir()
+    host._write_standing()
+    assert Place(folder).read() is not None, "tried again"

@@ -13,7 +13,7 @@ import pytest
 from orth.coordinator.facts import CircuitClosed, CircuitOpened, ExecutionRerouted
 from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status
-from orth.domain.jobs import Job, RouteStrategy, TriggerCause
+from orth.domain.jobs import Job, RouteStrategy, ScheduleType, TriggerCause
 from orth.executor.handlers import Handlers
 from orth.settings import Settings
 from orth.store.database import Connection
@@ -167,6 +167,32 @@ async def test_an_empty_group_is_a_reason_that_says_what_to_do(tmp_path: Path, r
             (ended,) = await cluster.executions(job)
             assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.NO_EXECUTOR)
             assert "orth executor FILE --app-name tests" in (ended.trigger_msg or "")
+
+
+async def test_after_a_start_what_was_scheduled_waits_for_executors_to_come_up(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app, executors=0, settle=15) as cluster:
+        every = {"schedule_type": ScheduleType.FIX_RATE, "schedule_conf": "5"}
+        job = await cluster.job(executor_handler="note", executor_param="fired", **every)
+        asked = await cluster.trigger(await job_of(cluster, RouteStrategy.ROUND))
+        await cluster.advance(seconds=6)
+        (first, *_) = await cluster.executions(job)
+        assert (first.phase, first.reason_code) == (Phase.OPENED, reasons.NO_EXECUTOR)
+        assert (await cluster.execution(asked)).status is Status.TRIGGER_FAILED, "who asks is answered at once"
+        cluster.add_executor()
+        await cluster.advance(seconds=3)
+        assert (await cluster.execution(first.id)).status is Status.SUCCESS
+
+
+async def test_nobody_waits_for_ever_for_executors_to_come_up(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app, executors=0, settle=15) as cluster:
+        job = await cluster.job(executor_handler="note", schedule_type=ScheduleType.FIX_RATE, schedule_conf="10")
+        await cluster.advance(seconds=13)
+        assert [one.phase for one in await cluster.executions(job)] == [Phase.OPENED]
+        await cluster.advance(seconds=4)
+        (ended,) = await cluster.executions(job)
+        assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.NO_EXECUTOR)
+        await cluster.advance(seconds=5)
+        assert [one.status for one in await cluster.executions(job)] == [Status.TRIGGER_FAILED] * 2, "not any more"
 
 
 # --- lines that are cut -----------------------------------------------------------------------------------------------

@@ -23,6 +23,13 @@ def test_a_free_port_stays_free(free_port: int) -> None:
     assert "any free port" in only(look_at_port(case_of(), "127.0.0.1:0"), State.OK).what
 
 
+def test_a_port_where_a_process_of_orth_up_should_be(free_port: int) -> None:
+    written = f"127.0.0.1:{free_port}"
+    verdict = only(look_at_port(case_of(listening=(written,)), written), State.BAD)
+    assert verdict.what == f"Nobody listens on {written}, where orth up has a process."
+    assert "orth ps" in verdict.next
+
+
 def test_a_port_that_orth_has_and_one_that_somebody_else_has() -> None:
     with serving(COORDINATOR) as place:
         verdict = only(look_at_port(case_of(), f"127.0.0.1:{place.server_port}"), State.OK)

@@ -212,7 +212,7 @@ async def test_each_class_of_failure_has_its_sentence_and_is_tried_again(
     assert rig.counted("registration_failures_total", cause) == 1
 
 
-async def test_missing_configuration_is_one_error_and_nothing_is_tried(registry: ScriptedRegistry) -> None:
+async def test_missing_configuration_is_told_once_and_nothing_is_tried(registry: ScriptedRegistry) -> None:
     rig = Rig(LifecycleSettings(missing="registry.url is empty (orth.toml:3)"))
     await rig.crank(4000)
     assert rig.lines(debug=True) == [
@@ -220,7 +220,7 @@ async def test_missing_configuration_is_one_error_and_nothing_is_tried(registry:
         "Failed to register after 5 attempts",
         "Failed to register orchestrator after 5 attempts. Service will continue without registration.",
     ]
-    assert list(rig.levels().values()) == [logging.ERROR, logging.WARNING, logging.WARNING]
+    assert list(rig.levels().values()) == [logging.ERROR, logging.ERROR, logging.WARNING]
     assert rig.counted("registration_failures_total", "configuration") == 1
     rig.presence.use(rules_for(registry))
     await rig.crank(1)
@@ -231,7 +231,7 @@ async def test_a_process_without_an_address_says_so(registry: ScriptedRegistry) 
     rig = Rig(rules_for(registry), url="")
     await rig.crank(4000)
     first, *others = rig.told
-    assert {event.level for _at, event in others} == {logging.WARNING}
+    assert [event.level for _at, event in others] == [logging.ERROR, logging.WARNING]
     assert str(first[1]).startswith("ASPNETCORE_URLS not configured")
     assert first[1].level == logging.ERROR
     assert registry.asked == []

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -309,8 +309,10 @@ class Host:
         pids = {name: one.child.pid for name, one in self.keeping.keepers.items() if one.child is not None}
         if self._standing is None or self._standing.pids != pids:
             started_at = iso(self._clock.now()) if self._standing is None else self._standing.started_at
-            self._standing = Standing(os.getpid(), started_at, pids)
-            self._place.write(self._standing)
+            standing = Standing(os.getpid(), started_at, pids)
+            with suppress(OSError):  # a full disk is no reason to end what runs; it is tried again
+                self._place.write(standing)
+                self._standing = standing
 
     def farewell(self) -> str:
         """What is left on the terminal when the picture is gone."""

@@ -18,7 +18,7 @@ from orth.coordinator.routing import ASKING, COUNTING, LOOKING_BACK, Question, U
 from orth.domain import reasons
 from orth.domain.executions import Execution
 from orth.domain.job_secrets import travels_safely
-from orth.domain.jobs import GlueType, Group, GroupDialect, Job, RouteStrategy
+from orth.domain.jobs import GlueType, Group, GroupDialect, Job, RouteStrategy, TriggerCause
 from orth.domain.nodes import ExecutorEntry, normal_address, undrained
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
@@ -76,6 +76,8 @@ class Outlook:
     queues: QueueOutlook = field(default_factory=QueueOutlook)
     plain_secrets: bool = False
     """Whether secrets may go to other machines unencrypted."""
+    settling_until: int = 0
+    """Until then this coordinator has just come up, and perhaps the executors come up with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +150,22 @@ class Routes:
             return self._offer(case)
         listed = self._choice(case)
         if isinstance(listed, Refusal):
-            return listed
+            return self._wait_for_executors(case, listed) or listed
         usable = self._worth_trying(listed)
         if not usable:
             message = f"{_some(listed)} failed too often and is left alone for a while."
             return Wait(reasons.CIRCUIT_OPEN, message, self._now + _LOOK_AGAIN)
         return self._letter(case, usable)
+
+    def _wait_for_executors(self, case: _Case, refusal: Refusal) -> Wait | None:
+        """Whether to wait for somebody to register: after a start of everything, and where nobody waits for an answer.
+        Otherwise what fell due while everything was down would fail for want of executors that come a moment later.
+        """
+        patient = case.execution.cause not in (TriggerCause.MANUAL, TriggerCause.API)
+        if refusal.code != reasons.NO_EXECUTOR or not patient or self._now >= self._outlook.settling_until:
+            return None
+        told = f'No executor of app "{case.group.app_name}" has registered yet, and this coordinator has just come up.'
+        return Wait(reasons.NO_EXECUTOR, told, min(self._now + _LOOK_AGAIN, self._outlook.settling_until))
 
     def _source(self, execution: Execution, job: Job, group: Group) -> Job | Refusal:
         """The job whose handler or code is run, unless that must not be."""

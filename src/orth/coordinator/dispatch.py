@@ -82,8 +82,10 @@ class Dispatch(LeaderLoop):
         chance: random.Random | None = None,
         offering: Offering | None = None,
         offer_bound: timedelta = timedelta(days=1),
+        settle: timedelta = timedelta(0),
     ) -> None:
         super().__init__(election, clock, events, chance=chance)
+        self._settling_until = clock.now() + settle // timedelta(milliseconds=1)
         self._offering = offering
         self._offer_bound = int(offer_bound.total_seconds() * 1000)
         self._db = db
@@ -244,6 +246,7 @@ class Dispatch(LeaderLoop):
             dict(self._sent),
             queues,
             self._plain_secrets,
+            self._settling_until,
         )
         return Office(self._node_id, term.epoch, self._longest_wait, outlook, closing, self._offer_bound)
 

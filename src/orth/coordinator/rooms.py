@@ -198,6 +198,7 @@ class Work:
             chance=given.chance,
             offering=self.offering,
             offer_bound=own.offer_bound,
+            settle=own.settle,
         )
         self.due = DueJobs(
             db,

@@ -30,6 +30,8 @@ def look_at_port(case: Case, written: str) -> list[Verdict]:
     if listen.port == 0:
         return [ok(f"{listen}: any free port is taken.")]
     trouble = _trouble(listen)
+    if trouble is None and case.listening:
+        return [bad(f"Nobody listens on {listen}, where orth up has a process.", "See what became of it: orth ps")]
     if trouble is None:
         return [ok(f"{listen} is free.")]
     if trouble == errno.EADDRINUSE:

@@ -151,18 +151,11 @@ class RetryPlanned(Event):
 
 @dataclass(frozen=True, slots=True)
 class RegistrationFailed(Event):
-    """None of the first attempts succeeded."""
+    """None of the first attempts succeeded; told in the same words where they cannot even be made."""
 
     level = logging.ERROR
     sentence = "Failed to register after {attempts} attempts"
     attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class RegistrationNotTried(RegistrationFailed):
-    """Told in the same words where the attempts cannot even be made; the error that says why came before."""
-
-    level = logging.WARNING
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ class Presence(Loop):
                 else facts.RegistryNotConfigured(Cause.CONFIGURATION, self._rules.missing)
             )
             self.events.emit(missing)
-            self.events.emit(facts.RegistrationNotTried(self._rules.ladder.attempts))
+            self.events.emit(facts.RegistrationFailed(self._rules.ladder.attempts))
             self.events.emit(facts.RunningUnregistered(self._me.kind, self._rules.ladder.attempts))
         return False
 

@@ -238,6 +238,10 @@ class CoordinatorSection(Section):
     dispatch_timeout: Duration = _setting(_seconds(3), "How long an executor may take to answer a trigger.")
     dispatch_in_flight: Count = _setting(1000, "Requests with triggers on their way at the same time, at most.")
     dispatch_per_executor: Count = _setting(16, "Of these to one executor, at most; to one that takes batches, two.")
+    settle: Moment = _setting(
+        _seconds(15),
+        "How long after its start scheduled executions wait for an executor where none is registered; then they fail.",
+    )
     callback_workers: Workers = _setting(
         6, "Transactions that store results at the same time, at most, 1 to 20; the others wait their turn."
     )

@@ -42,7 +42,8 @@ _TURNS_AT_ONE_INSTANT = 2000
 class Cluster:
     """A cluster a test turns: ``async with Cluster(tmp_path, handlers) as cluster``.
 
-    Fires are planned when they are due, unless ``plan_ahead`` seconds are given.
+    Fires are planned when they are due, unless ``plan_ahead`` seconds are given, and wait for no executor, unless
+    ``settle`` seconds are.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Cluster:
         store_url: str | None = None,
         settings: Settings | None = None,
         plan_ahead: float = 0.0,
+        settle: float = 0.0,
         seed: int = 0,
     ) -> None:
         self.folder = folder
@@ -62,7 +64,7 @@ class Cluster:
         self.clock = ManualClock()
         self.recorder = Recorder()
         self.events = Events(self.recorder)
-        self.settings = _planning(settings or Settings(), plan_ahead)
+        self.settings = _planning(settings or Settings(), plan_ahead, settle)
         self.chance = random.Random(seed)
         self.sealing = Sealing.fresh()
         self.store_url = store_url or f"sqlite:///{folder / 'orth.db'}"
@@ -244,6 +246,7 @@ class Cluster:
         return [one for one in found[::-1] if isinstance(one, Execution)]
 
 
-def _planning(settings: Settings, ahead: float) -> Settings:
-    own = settings.coordinator.model_copy(update={"plan_ahead": timedelta(seconds=ahead)})
+def _planning(settings: Settings, ahead: float, settle: float) -> Settings:
+    spans = {"plan_ahead": timedelta(seconds=ahead), "settle": timedelta(seconds=settle)}
+    own = settings.coordinator.model_copy(update=spans)
     return settings.model_copy(update={"coordinator": own})
