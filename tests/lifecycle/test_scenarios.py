@@ -234,7 +234,7 @@ def test_scenario_5_a_registry_that_is_not_configured(site: Site) -> None:
             process,
             [
                 r"ERROR RegistryApiUrl not configured in appsettings: .*orth\.toml:1.*",
-                "WARNING Failed to register after 5 attempts",
+                "ERROR Failed to register after 5 attempts",
                 rf"WARNING Failed to register {kind} after 5 attempts\. Service will continue without registration\.",
             ],
         )
