@@ -17,9 +17,15 @@ export function Lifecycle() {
   const orchestrators = rowsOf(registry, 'orchestrator');
   const agents = rowsOf(registry, 'agent');
   const names = Object.fromEntries(orchestrators.map((one) => [one.id, one.name ?? one.url]));
+  if (error !== null) {
+    return (
+      <Page title={t('title')} intro={t('intro')}>
+        <ProblemNotice error={error} />
+      </Page>
+    );
+  }
   return (
     <Page title={t('title')} intro={t('intro')}>
-      {error !== null && <ProblemNotice error={error} />}
       {state.kind === 'waiting' && <Cut retryAt={state.retryAt} />}
       <div className="lifecycle">
         <div className="page-stack">
