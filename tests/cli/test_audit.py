@@ -11,7 +11,7 @@ import pytest
 
 from orth.domain.audit import Actor, ActorKind, Deed
 from orth.domain.audit_chain import read_head
-from orth.store.audit import record
+from orth.store.audit import purge, record
 from orth.store.database import open_database
 from orth.store.migrating import upgrade
 from tests.cli.conftest import Run
@@ -79,6 +79,28 @@ def test_a_record_that_was_tampered_with_is_told_in_one_line(tmp_path: Path, sta
         connection.execute(statement)
     verified = run_orth("audit", "verify", "--store", "sqlite:///orth.db", cwd=tmp_path)
     assert (verified.returncode, verified.stderr) == (1, f"orth: The audit is not whole. {told}\n")
+
+
+def test_an_expected_head_that_was_purged_confirms_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "orth.db"
+    write(file, 4)
+    with closing(sqlite3.connect(file)) as reading:
+        heads = [
+            f"{seq}:{digest}" for seq, digest in reading.execute("SELECT seq, digest FROM orth_audit ORDER BY seq")
+        ]
+    with open_database(f"sqlite:///{file}") as db, db.engine.begin() as connection:
+        assert purge(connection, 1_750_000_000_003, limit=10, node_id="n", now=1_750_000_000_000) == 3
+
+    def verify(expected: str) -> tuple[int, str]:
+        done = run_orth("audit", "verify", "--store", "sqlite:///orth.db", "--expect", expected, cwd=tmp_path)
+        return done.returncode, done.stdout + done.stderr
+
+    code, told = verify(heads[0])
+    assert code == 1
+    assert (
+        "The audit cannot be confirmed. Entry 1: it cannot be confirmed: entries up to 3 were purged on 2025-" in told
+    )
+    assert [verify(kept)[0] for kept in heads[2:]] == [0, 0]
 
 
 def test_what_is_no_head_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from orth.coordinator import archiving
 from orth.coordinator.logs import fetches
 from orth.coordinator.logs.facts import LogBroughtABug, LogNotArchived
-from orth.coordinator.logs.reading import LogReading
+from orth.coordinator.logs.reading import LogReading, Page, Source
 from orth.errors import Unavailable
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
@@ -122,6 +123,29 @@ async def test_an_executor_that_does_not_answer_is_asked_again(tmp_path: Path) -
         cluster.set_line(cluster.executors[0], Line.UP)
         await cluster.advance(seconds=20)
         assert await cluster.db.read(find_archive, one) is not None
+
+
+@pytest.mark.parametrize("stops", [True, False])
+async def test_a_log_that_is_still_written_is_not_taken_for_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: bool
+) -> None:
+    async with cluster_with(tmp_path, archive="store") as cluster:
+        read = LogReading.executor_page
+        writing = True
+
+        async def of_a_writer(self: LogReading, source: Source, line: int, **more: Any) -> Page:
+            page = await read(self, source, line, **more)
+            return replace(page, end=not page.lines.texts, closed=False) if writing else page
+
+        monkeypatch.setattr(LogReading, "executor_page", of_a_writer)
+        one = await ran(cluster, 3)
+        await cluster.advance(seconds=30)
+        assert await cluster.db.read(find_archive, one) is None, "there is more to come"
+        writing = not stops
+        await cluster.advance(seconds=700)
+        kept = await cluster.db.read(find_archive, one)
+        assert kept is not None
+        assert (kept.lines, kept.complete) == (5, stops)
 
 
 async def test_what_cannot_be_fetched_is_given_up_and_told(tmp_path: Path) -> None:

@@ -198,7 +198,20 @@ async def test_a_changed_schedule_cancels_and_another_edit_does_not(tmp_path: Pa
         await cluster.advance(seconds=60)
         assert [one.executor_param for one in await cluster.executions(job)] == ["", "new"]
         ended = await cluster.db.read(get_batch, batch.id)
-        assert (ended.state, ended.reason) == (BatchState.CANCELLED, "the schedule of the job was changed")
+        assert (ended.state, ended.reason) == (BatchState.CANCELLED, "the schedule or handler of the job was changed")
+
+
+async def test_a_parameter_does_not_become_code_while_a_batch_runs(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app) as cluster:
+        job = await cluster.job(start=False, executor_handler="note", **HOURLY)
+        batches = [await begin(cluster, job, replace(DAY, key=key, param=key or None)) for key in ("given", "")]
+        stored = await cluster.db.read(get_job, job.id)
+        command = replace(stored, executor_handler="orth.command")
+        await cluster.db.tx(edit, stored, command, cluster.clock.now(), True)
+        batches.append(await begin(cluster, job, replace(DAY, key="by who may", param="by who may")))
+        await cluster.coordinators[0].work.batches.guarded_turn()
+        states = [(await cluster.db.read(get_batch, batch.id)).state for batch in batches]
+        assert states == [BatchState.CANCELLED, BatchState.RUNNING, BatchState.RUNNING]
 
 
 async def test_a_job_with_a_running_batch_is_not_deleted(tmp_path: Path, ran: Ran) -> None:

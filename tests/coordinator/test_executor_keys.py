@@ -19,7 +19,7 @@ from orth.store.registry import Beat, record_beats
 from orth.store.tokens import create_token, get_token, revoke_token, rotate_token
 from orth.testing import ManualClock
 from orth.testing.stores import prepare_store
-from orth.wire.executor_calls import Credential
+from orth.wire.executor_calls import Credential, NotSent
 from orth.wire.messages import Extension
 from orth.wire.signatures import key_of
 
@@ -45,6 +45,16 @@ class Place:
         key_id = None if key is None else key_of(key).id
         beat = Beat(app_name, ADDRESS, "incarnation-a", frozenset(extensions), key_id=key_id)
         await self.db.tx(record_beats, [beat], self.clock.now())
+
+    async def listed(self, app_name: str) -> None:
+        group = Group(0, app_name, app_name, AddressType.MANUAL, (ADDRESS,))
+        await self.db.tx(create_group, group, self.clock.now())
+
+    def strict(self, *, shared_is_good: bool = True, must_sign: bool = False) -> ExecutorKeys:
+        shared = (SHARED, BEFORE)
+        return ExecutorKeys(
+            self.db, self.clock, self.sealing, shared, shared_is_good=shared_is_good, must_sign=must_sign
+        )
 
 
 @pytest.fixture
@@ -121,12 +131,97 @@ async def test_nothing_is_shown_to_an_address_nobody_has_registered(place: Place
 
 
 async def test_executors_that_are_listed_by_hand_are_shown_the_newest_token_of_their_group(place: Place) -> None:
-    group = Group(0, "demo", "Demo", AddressType.MANUAL, (ADDRESS,))
-    await place.db.tx(create_group, group, place.clock.now())
+    await place.listed("demo")
     assert (await place.keys.credential(ADDRESS, "demo")).token == SHARED
     place.clock.move(REMEMBERED)
     _, text = await place.token("demo")
     assert await place.keys.credential(ADDRESS, "demo") == Credential(text)
+
+
+@pytest.mark.parametrize("how", ["revoked", "expired", "rotated"])
+async def test_an_executor_whose_token_is_good_no_more_is_not_called(place: Place, how: str) -> None:
+    """Least of all with the token that all share: whoever has stolen one would be given it by its revocation."""
+    text, secret = make_secret(TokenKind.EXECUTOR, place.sealing)
+    now = place.clock.now()
+    expires_at = now + 1_000 if how == "expired" else None
+    token = Token(TokenKind.EXECUTOR, "demo", app_names=("demo",), expires_at=expires_at)
+    token_id = await place.db.tx(create_token, token, secret, now)
+    await place.registered(text)
+    assert (await place.keys.credential(ADDRESS, "demo")).token == text
+    if how == "revoked":
+        await place.db.tx(revoke_token, token_id, now)
+    elif how == "rotated":
+        _, new = make_secret(TokenKind.EXECUTOR, place.sealing)
+        await place.db.tx(rotate_token, token_id, new, now + 1_000, now)
+    place.clock.move(max(REMEMBERED, 1))
+    for app_name in ("demo", ""):
+        with pytest.raises(NotSent, match="the token it registered with is good no more"):
+            await place.keys.credential(ADDRESS, app_name)
+    assert await place.keys.credential(ADDRESS, "other") == Credential("")
+
+
+async def test_a_shared_token_that_lets_no_executor_in_is_shown_to_none(place: Place) -> None:
+    keys = place.strict(shared_is_good=False)
+    await place.listed("by-hand")
+    with pytest.raises(NotSent, match="has no token"):
+        await keys.credential(ADDRESS, "by-hand")
+    for shared in (SHARED, BEFORE, None):
+        await place.registered(shared)
+        place.clock.move(REMEMBERED)
+        with pytest.raises(NotSent, match="good no more"):
+            await keys.credential(ADDRESS, "demo")
+    _, text = await place.token("demo")
+    await place.registered(text)
+    place.clock.move(REMEMBERED)
+    assert (await keys.credential(ADDRESS, "demo")).token == text
+
+
+async def test_where_all_must_sign_no_bare_token_is_shown(place: Place) -> None:
+    keys = place.strict(must_sign=True)
+    _, text = await place.token("demo")
+    await place.listed("by-hand")
+    assert await keys.credential(ADDRESS, "by-hand") == Credential(SHARED, signed=True)
+    for key in (text, SHARED, None):
+        await place.registered(key)
+        place.clock.move(REMEMBERED)
+        for app_name in ("demo", ""):
+            with pytest.raises(NotSent, match="signatures"):
+                await keys.credential(ADDRESS, app_name)
+    await place.registered(text, Extension.SIGNED)
+    place.clock.move(REMEMBERED)
+    assert await keys.credential(ADDRESS, "demo") == Credential(text, True, "incarnation-a")
+
+
+@pytest.mark.parametrize("remembered", [False, True])
+async def test_of_several_apps_at_one_address_each_is_shown_its_own(place: Place, remembered: bool) -> None:
+    """Whoever registers another's address under its own app does not keep calls from getting there."""
+    _, victims = await place.token("victim")
+    mine_id, mine = await place.token("mine")
+    roster = Roster(place.clock, dead_after=90)
+    for app_name, text in (("victim", victims), ("mine", mine)):
+        place.clock.move(1)
+        await place.registered(text, app_name=app_name)
+        roster.stored(ExecutorEntry(app_name, ADDRESS, 0, None, key_id=key_of(text).id), 1)
+    if remembered:
+        place.keys.follow(roster)
+    await place.listed("by-hand")
+    await place.listed("by-hand-too")
+    told = [(await place.keys.credential(ADDRESS, app_name)).token for app_name in ("victim", "mine", "other")]
+    assert told == [victims, mine, ""]
+    for app_name in ("by-hand", "by-hand-too"):
+        assert (await place.keys.credential(ADDRESS, app_name)).token == SHARED
+    assert (await place.keys.credential(ADDRESS, "")).token == mine
+    await place.db.tx(revoke_token, mine_id, place.clock.now())
+    place.clock.move(REMEMBERED)
+    assert (await place.keys.credential(ADDRESS, "")).token == victims
+
+
+async def test_a_trigger_may_name_an_executor_of_another_app_that_has_the_same_token(place: Place) -> None:
+    _, both = await place.token("demo", "night")
+    for text, told in ((both, ["", both]), (SHARED, [SHARED, SHARED])):
+        await place.registered(text)
+        place.clock.move(REMEMBERED)
+        assert [(await place.keys.credential(ADDRESS, app_name)).token for app_name in ("other", "night")] == told
 
 
 async def test_what_is_put_into_queues_is_signed_for_every_executor_of_the_app(place: Place) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from orth.channels.interface import Entry
-from orth.coordinator.queueing import Evidence, Patience, Sign, is_missing, sign_of_loss, taken_by
+from orth.coordinator.queueing import Evidence, Patience, Sign, is_missing, named_by, sign_of_loss, taken_by
 from orth.coordinator.workers import Fate, Workers, queues_of
 from orth.store.offering import InQueue
 from orth.testing import ManualClock
@@ -39,7 +39,8 @@ def a_beat(incarnation: str = "p1", name: str = "w", running: tuple[int, ...] = 
         (Evidence(waiting={PLACE: 0}, in_hand={PLACE}), False),
         (Evidence(waiting={PLACE: 0}, in_hand={("app.b", 1)}), True),
         (Evidence(waiting={PLACE: 0}, named=frozenset({7})), False),
-        (Evidence(waiting={PLACE: 0}, reticent=True), False),
+        (Evidence(waiting={PLACE: 0}, reticent=frozenset({"app"})), False),
+        (Evidence(waiting={PLACE: 0}, reticent=frozenset({"other"})), True),
     ],
 )
 def test_an_offer_is_missing_when_nothing_speaks_for_it(seen: Evidence, missing: bool) -> None:
@@ -174,3 +175,40 @@ def a_dispatch(sending: int) -> Dispatch:
 )
 def test_a_message_is_begun_only_if_it_is_the_latest_and_nobody_elses(said: list[dict[str, object]], may: bool) -> None:
     assert may_start(a_dispatch(100), said, "me") is may
+
+
+def test_a_process_is_of_the_app_it_first_spoke_for(workers: Workers) -> None:
+    assert workers.heard(a_beat(app_name="victim"))
+    assert not workers.heard(a_beat(app_name="mine", status="Stopped"))
+    assert workers.fate("p1") is Fate.ALIVE
+
+
+def test_the_name_of_an_executor_is_taken_over_within_its_app_only(workers: Workers, clock: ManualClock) -> None:
+    workers.heard(a_beat("p1", app_name="victim"))
+    workers.heard(a_beat("p2", app_name="mine"))
+    clock.move(20)
+    assert workers.fate("p1") is Fate.ALIVE
+    workers.heard(a_beat("p3", app_name="victim"))
+    assert workers.fate("p1") is Fate.REPLACED
+
+
+def test_an_app_with_too_many_processes_loses_its_own(
+    workers: Workers, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orth.coordinator.workers._OF_ONE_APP", 2)
+    workers.heard(a_beat("theirs", app_name="victim"))
+    for name in ("p1", "p2", "p3"):
+        clock.move(1)
+        workers.heard(a_beat(name, app_name="mine"))
+    assert [one.beat.incarnation for one in workers.alive()] == ["theirs", "p2", "p3"]
+    workers.forget(0)
+    assert workers.heard(a_beat("p4", app_name="mine"))
+
+
+def test_nobody_has_what_was_offered_to_another_app(workers: Workers) -> None:
+    workers.heard(a_beat("p1", app_name="app", running=(7,)))
+    workers.heard(a_beat("p2", "v", app_name="mine", running=(7, 8, 9)))
+    assert named_by(workers.alive(), [waiting(), waiting(id=8)]) == {7, 9}
+    workers.forget(0)
+    workers.heard(a_beat("p2", app_name="mine", running=(7,)))
+    assert not named_by(workers.alive(), [waiting()])

@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from orth.coordinator.defining import define_group
 from orth.coordinator.letters import Letter, Peer, run_request
 from orth.coordinator.scripting import Bounds, Code, Writer, define_with_code, save_code, try_code
 from orth.coordinator.triggering import Request
@@ -13,7 +15,7 @@ from orth.domain import reasons
 from orth.domain.access import Rights, Role
 from orth.domain.audit import Actor, ActorKind
 from orth.domain.executions import Execution, Phase, Status
-from orth.domain.jobs import GlueType, Job, RouteStrategy, TriggerCause
+from orth.domain.jobs import AddressType, GlueType, Group, Job, RouteStrategy, TriggerCause
 from orth.domain.scripts import digest_of
 from orth.errors import Forbidden
 from orth.executor.handlers import Handlers
@@ -22,6 +24,7 @@ from orth.store.dead_letters import LetterFilter, find_waiting
 from orth.store.groups import get_group, set_group
 from orth.store.jobs import get_job, hold_job
 from orth.store.notes import notes_of
+from orth.store.tables import jobs
 from orth.testing import Cluster
 from orth.testing.network import Line
 from orth.wire.messages import RunRequest
@@ -118,6 +121,32 @@ async def test_code_of_a_super_task_needs_the_switch_of_the_group_that_runs_it(s
     assert (await scripts.ended(await scripts.cluster.trigger(below, "1"))).handle_msg == "own1"
     await scripts.allow(below.job_group, False)
     assert (await scripts.ended(await scripts.cluster.trigger(below))).reason_code == reasons.SCRIPTS_OFF
+
+
+async def test_code_of_another_group_is_not_sent_whatever_the_database_says(scripts: Scripts) -> None:
+    job = await scripts.job()
+    below = await scripts.cluster.job(start=False, super_task_id=job.id)
+    elsewhere = await scripts.db.tx(
+        define_group, Group(0, "elsewhere", "", AddressType.AUTO, (), scripts_allowed=True), 0
+    )
+    await scripts.db.tx(_move, job.id, elsewhere)
+    ended = await scripts.ended(await scripts.cluster.trigger(below))
+    assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.SCRIPTS_OFF)
+    assert "which is in another group" in (ended.trigger_msg or "")
+
+
+async def test_programs_are_sent_only_where_scripts_are_allowed(scripts: Scripts) -> None:
+    job = await scripts.cluster.job(start=False, executor_handler="orth.command", executor_fail_retry_count=3)
+    ended = await scripts.ended(await scripts.cluster.trigger(job))
+    assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.SCRIPTS_OFF)
+    assert "does not allow scripts" in (ended.trigger_msg or "")
+    await scripts.allow(job.job_group, True)
+    ended = await scripts.ended(await scripts.cluster.trigger(job))
+    assert "executor.builtin would have to name command" in (ended.trigger_msg or "")
+
+
+def _move(connection: Connection, job_id: int, group_id: int) -> None:
+    connection.execute(sa.update(jobs).where(jobs.c.id == job_id).values(job_group=group_id))
 
 
 async def test_a_kind_that_the_executor_does_not_name_is_refused_by_it(scripts: Scripts) -> None:

@@ -9,10 +9,11 @@ import pytest
 import sqlalchemy as sa
 
 from orth.coordinator.defining import edit, trigger_job
+from orth.coordinator.replaying import do_again
 from orth.coordinator.triggering import Request
 from orth.domain import reasons
 from orth.domain.executions import Status
-from orth.domain.jobs import Job, MisfireStrategy, ScheduleType, TriggerCause
+from orth.domain.jobs import ChildParam, Job, MisfireStrategy, ScheduleType, TriggerCause
 from orth.errors import Invalid
 from orth.executor.context import JobFailed
 from orth.executor.handlers import Handlers
@@ -150,6 +151,47 @@ async def test_a_child_that_vanished_is_noted_and_the_others_start(tmp_path: Pat
         assert [name for name, _text in ran.calls] == ["one", "two"]
         (note,) = await cluster.db.read(notes_of, execution)
         assert (note.code, str(gone.id) in note.message) == (reasons.CHILD_MISSING, True)
+
+
+# --- parameters that are code ---
+
+
+@pytest.mark.parametrize("handler", ["orth.command", "orth.http"])
+async def test_a_result_is_never_the_code_of_a_child(tmp_path: Path, ran: Ran, handler: str) -> None:
+    ran.app.job("telling")(lambda: '{"argv": ["/bin/sh"]}')
+    async with Cluster(tmp_path, ran.app) as cluster:
+        program = await cluster.job(start=False, executor_handler=handler, executor_param="own")
+        plain = await cluster.job(start=False, executor_handler="two", executor_param="own")
+        below = await cluster.job(start=False, executor_handler="", executor_param="mine", super_task_id=program.id)
+        parent = await cluster.job(
+            start=False,
+            executor_handler="telling",
+            child_job_ids=(program.id, plain.id, below.id),
+            child_param=ChildParam.RESULT,
+        )
+        await cluster.trigger(parent)
+        await cluster.advance(seconds=2)
+        told = [(await cluster.executions(child))[0].executor_param for child in (program, plain, below)]
+        assert told == ["own", '{"argv": ["/bin/sh"]}', "mine"]
+
+
+async def test_what_another_handler_was_told_is_no_code_when_it_is_done_again(tmp_path: Path, ran: Ran) -> None:
+    ran.failing = {"one"}
+    async with Cluster(tmp_path, ran.app) as cluster:
+        job = await cluster.job(start=False, executor_handler="one", executor_param="own")
+        first = await cluster.trigger(job, "given")
+        await cluster.advance(seconds=1)
+        now, key = cluster.clock.now(), "a"
+        same = await cluster.db.tx(do_again, first, TriggerCause.MANUAL, key, now)
+        await cluster.advance(seconds=1)
+        stored = await cluster.db.read(get_job, job.id)
+        await cluster.db.tx(edit, stored, replace(stored, executor_handler="orth.command"), cluster.clock.now(), True)
+        again = await cluster.db.tx(do_again, first, TriggerCause.MANUAL, "b", now)
+        allowed = await cluster.trigger(job, "by who may")
+        await cluster.advance(seconds=1)
+        last = await cluster.db.tx(do_again, allowed, TriggerCause.MANUAL, "c", now)
+        told = [(await cluster.execution(one)).executor_param for one in (same, again, last)]
+        assert told == ["given", "own", "by who may"]
 
 
 # --- super tasks ---

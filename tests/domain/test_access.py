@@ -35,6 +35,14 @@ def test_rights_are_what_the_roles_say_and_no_more(rights: Rights, permission: P
     assert rights.allows_somewhere(permission) == (groups is None or bool(groups))
 
 
+@given(RIGHTS, RIGHTS, st.sampled_from(list(Permission)), st.none() | GROUPS)
+def test_rights_within_others_are_what_both_allow(
+    one: Rights, other: Rights, permission: Permission, group: int | None
+) -> None:
+    both = one.allows(permission, group) and other.allows(permission, group)
+    assert one.within(other).allows(permission, group) == both
+
+
 @given(st.none() | GROUPS, ALLOWED, GROUPS)
 def test_what_is_left_is_what_was_asked_for_and_is_allowed(
     asked: int | None, allowed: frozenset[int] | None, group: int

@@ -122,6 +122,41 @@ def test_a_chain_written_anew_is_found_by_a_digest_kept_elsewhere() -> None:
     assert look(entries[:2], head_of(entries[:2]), kept) == Fault(3, "entry 3 was there once and is missing")
 
 
+def purged(entries: list[Entry], through: int) -> list[Entry]:
+    said = json.dumps({"through": through, "digest": entries[through - 1].digest})
+    return [*entries[through:], entry(len(entries) + 1, entries[-1].digest, PURGE, said)]
+
+
+@given(kept=st.integers(1, 5), through=st.integers(1, 4))
+def test_an_expected_entry_that_was_purged_is_confirmed_only_if_it_is_the_last_of_those(
+    kept: int, through: int
+) -> None:
+    entries = chained(5)
+    left = purged(entries, through)
+    fault = look(left, head_of(left), Head(kept, entries[kept - 1].digest))
+    if kept >= through:
+        assert fault is None
+    else:
+        assert fault == Fault(kept, f"it cannot be confirmed: entries up to {through} were purged", left[-1].at)
+
+
+def test_the_last_entry_that_was_purged_is_compared() -> None:
+    left = purged(chained(5), 3)
+    assert look(left, head_of(left), Head(3, "ab" * 32)) == Fault(
+        3, "it is not what it was when the expected digest was written down"
+    )
+
+
+def test_all_entries_replaced_by_some_that_begin_later_are_not_confirmed() -> None:
+    entries = chained(5)
+    first = entry(8, "ab" * 32)
+    said = json.dumps({"through": 7, "digest": "ab" * 32})
+    forged = [first, entry(9, first.digest, PURGE, said)]
+    assert look(forged, head_of(forged), head_of(entries)) == Fault(
+        5, "it cannot be confirmed: entries up to 7 were purged", forged[-1].at
+    )
+
+
 def test_a_head_can_be_written_down_and_read_again() -> None:
     head = Head(12, "ab" * 32)
     assert read_head(str(head)) == head

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from orth.executor.http_calls import SHOWN_BYTES
+from orth.executor.settings import ExecutorSettings
+from orth.settings import Settings
+from orth.settings.sections import ExecutorSection, SecuritySection
 from orth.wire.messages import CallbackItem
+from orth.wire.outbound import Outbound
 from tests.executor.bench import Rig
 from tests.executor.conftest import MakeRig
 
@@ -55,7 +59,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def ran(rig: MakeRig) -> Rig:
-    return rig(builtin=("http",))
+    return rig(builtin=("http",), http_outbound=Outbound())
 
 
 def call(ran: Rig, **param: Any) -> CallbackItem:
@@ -167,6 +171,35 @@ def test_what_cannot_be_requested_is_a_failure_without_a_traceback(ran: Rig, par
     item = call(ran, **param)
     assert item.handle_code == 500
     assert "Traceback" not in item.handle_msg
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["169.254.169.254", "[fe80::1]", "100.100.100.200", "[fd00:ec2::254]", "[::ffff:169.254.169.254]", "0.0.0.0"],
+)
+def test_where_credentials_are_handed_out_is_never_called(ran: Rig, host: str) -> None:
+    item = call(ran, url=f"http://{host}/latest/meta-data/", timeout=5)
+    assert item.handle_code == 500
+    assert "may not be connected to" in item.handle_msg
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "127.1", "[::ffff:127.0.0.1]"])
+def test_this_machine_is_called_only_if_the_settings_say_so(rig: MakeRig, url: str, host: str) -> None:
+    there = url.replace("127.0.0.1", host)
+    item = call(rig(builtin=("http",)), url=there)
+    assert (item.handle_code, "executor.http_loopback is off" in item.handle_msg) == (500, True)
+
+
+def test_what_the_settings_say_about_addresses() -> None:
+    token = "x" * 20
+    plain = ExecutorSettings.of(Settings(security=SecuritySection(access_token=token)), "tests").http_outbound
+    assert (plain.refusal("127.0.0.1") is None, plain.refusal("10.0.0.7")) == (False, None)
+    said = Settings(
+        executor=ExecutorSection(http_loopback=True),
+        security=SecuritySection(access_token=token, outbound_deny=("10.0.0.0/8",)),
+    )
+    told = ExecutorSettings.of(said, "tests").http_outbound
+    assert (told.refusal("127.0.0.1"), told.refusal("10.0.0.7") is None) == (None, False)
 
 
 def test_it_is_off_unless_allowed(rig: MakeRig, url: str) -> None:

@@ -22,6 +22,8 @@ from tests.walk.processes import TOKEN, eventually
 
 SOURCES = {"GLUE_SHELL": "touch owned-by-shell", "GLUE_PYTHON": "open('owned-by-python', 'w')"}
 SOURCES["GLUE"] = "open('owned-by-glue', 'w')"
+READS_SIGNATURES: dict[str, Any] = {"orth": {"incarnation": "thief", "extensions": ["signed"]}}
+"""What lets a thief register where all must sign."""
 NOT_ADDRESSES = ("gopher://10.66.0.66:9999", f"http://10.66.0.66:9999/{MARKUP}", "javascript:alert(1)")
 PATHS_AS_NUMBERS = (
     "../../../../etc/passwd",
@@ -293,7 +295,7 @@ def test_an_address_written_by_hand_is_judged_when_it_is_called(running: Attacke
 def test_a_redirect_of_an_executor_is_not_followed(running: AttackedSite) -> None:
     """A thief has ledger's token, so ledger's triggers are its own; it gets nothing more out of the coordinator."""
     trap = Canary(running.thief, running.thief.address, leads_to=f"{running.metadata.url}/latest/meta-data/")
-    beat = {"registryGroup": "EXECUTOR", "registryKey": "ledger", "registryValue": trap.url}
+    beat = {"registryGroup": "EXECUTOR", "registryKey": "ledger", "registryValue": trap.url, **READS_SIGNATURES}
     try:
         assert running.attacker.proved(running.tokens["ledger"], running.urls[0], "/api/registry", beat).status == 200
         execution = running.execution("other")
@@ -339,6 +341,7 @@ def test_a_leaked_executor_token_registers_its_own_app_and_nothing_else(site: At
     """It reads nothing, triggers nothing, and speaks for nobody else."""
     token, (first, second) = site.tokens["ledger"], site.urls
     mine = {"registryGroup": "EXECUTOR", "registryKey": "ledger", "registryValue": f"http://{site.thief.address}:9"}
+    mine |= READS_SIGNATURES
     assert site.attacker.proved(token, first, "/api/registry", mine).status == 200
     assert site.attacker.proved(token, second, "/api/registryRemove", mine).status == 200
     for path in ("/api/registry", "/api/registryRemove"):

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Connection, select
 
 from orth.domain.alarms import AlarmKind, AlarmState, AlarmStatus, Sign, SignKind, Silence, Standing
+from orth.domain.executions import FAILURE
 from orth.errors import Conflict, NotFound
 from orth.store.alarm_channels import Channel, create_channel, enabled_channels, get_channel, replace_channel
 from orth.store.alarm_order import has_heard
@@ -37,12 +38,13 @@ from orth.store.alarms import (
     standings_of,
     states_beside,
     store_messages,
+    unbroken_broadcasts,
 )
 from orth.store.database import Database
-from orth.store.executions import ids_of_trigger, open_executions
+from orth.store.executions import end_executions, ids_of_trigger, open_executions
 from orth.store.silences import add_silence, count_silences, end_silence, list_silences, purge_silences, silences_at
 from orth.store.tables import executions
-from tests.store.builders import NOW, an_opening, stored_job
+from tests.store.builders import NOW, an_opening, assign, open_some, stored_job, success
 
 FIRST = AlarmKind.FIRST
 
@@ -73,6 +75,20 @@ async def test_signs_are_noted_once_and_judged_in_order(db: Database) -> None:
     await db.tx(put_off, 1, NOW, NOW + 60_000)
     assert await db.read(due_jobs, NOW, 10) == []
     assert await db.read(next_alarm_at) == NOW + 60_000
+
+
+async def test_a_shard_that_succeeded_at_a_later_attempt_breaks_no_broadcast(db: Database) -> None:
+    def shards(connection: Connection) -> list[int]:
+        first, second = open_some(connection, 2, broadcast_id=7)
+        (third,) = open_some(connection, 1, prefix="retry", broadcast_id=7, origin_id=first)
+        assign(connection, first, second, third)
+        end_executions(connection, [success(first, handle_code=FAILURE), success(second)], NOW)
+        return [third]
+
+    (third,) = await db.tx(shards)
+    assert await db.read(unbroken_broadcasts, [(1, 7)]) == set()
+    await db.tx(end_executions, [success(third)], NOW)
+    assert await db.read(unbroken_broadcasts, [(1, 7), (1, None)]) == {7}
 
 
 async def test_who_is_failing(db: Database) -> None:

@@ -10,17 +10,24 @@ import pytest
 
 from orth.clock import SystemClock
 from orth.testing import ManualClock
-from orth.wire.executor_calls import AnswerUnknown, NotSent
-from orth.wire.watch_lines import Health, WatchLines, affordable
+from orth.wire.executor_calls import AnswerUnknown, Credential, Credentials, NotSent
+from orth.wire.watch_lines import Health, LineSecurity, WatchLines, affordable
 from tests.wire.peers import Exchange, Peer, not_accepting, refusing
 
 
 class Watch:
     """Lines, and whose end they told."""
 
-    def __init__(self, timeout: float = 5.0) -> None:
+    def __init__(self, timeout: float = 5.0, credentials: Credentials | None = None) -> None:
         self.ended: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
-        self.lines = WatchLines(token="the-token", clock=SystemClock(), timeout=timeout, silence=8.0, ended=self._note)
+        self.lines = WatchLines(
+            token="the-token",
+            clock=SystemClock(),
+            timeout=timeout,
+            silence=8.0,
+            ended=self._note,
+            security=LineSecurity(credentials=credentials),
+        )
 
     def _note(self, address: str, silent: bool) -> None:
         self.ended.put_nowait((address, silent))
@@ -58,6 +65,30 @@ async def test_an_executor_tells_how_it_is_over_one_connection(watch: Watch) -> 
         assert peer.requests[0].headers["orth-access-token"] == "the-token"
         assert peer.address in watch.lines
         assert len(watch.lines) == 1
+
+
+class Revocable:
+    """A token that is good until it is taken away."""
+
+    good = True
+
+    async def credential(self, address: str, _app_name: str) -> Credential:
+        if not self.good:
+            raise NotSent(f"{address}: its token is good no more.")
+        return Credential("its-own")
+
+
+async def test_where_nothing_may_be_shown_nothing_is_asked_and_the_line_ends() -> None:
+    token = Revocable()
+    watch = Watch(credentials=token)
+    with Peer(healthy) as peer:
+        await watch.lines.ask(peer.address)
+        token.good = False
+        for _ in range(2):
+            with pytest.raises(NotSent, match="good no more"):
+                await watch.lines.ask(peer.address)
+            assert peer.address not in watch.lines
+        assert (len(peer.connections), len(peer.requests)) == (1, 1)
 
 
 async def test_the_end_of_a_process_is_told_at_once(watch: Watch) -> None:

@@ -13,6 +13,7 @@ from orth.cli.api_client import ApiChoice, api_options
 from orth.cli.options import config_option, coordinator_dir_option, store_option
 from orth.cli.output import output_option, show_list
 from orth.cli.starting import needing_extra, settings_of
+from orth.clock import iso
 from orth.errors import Invalid, Unreadable
 
 _FILTERS = (
@@ -79,7 +80,8 @@ def verify(expect: str | None, store: str | None, data_dir: str | None, config: 
     """Find out whether entries were changed, removed or reordered.
 
     Tells the head of the chain. Keep it elsewhere and give it to --expect later: then a record that was written anew
-    as a whole is found as well. Exit code 1: something is wrong.
+    as a whole is found as well. Keep a new one more often than retention.audit: what was purged cannot be compared.
+    Exit code 1: something is wrong, or cannot be confirmed.
     """
     with needing_extra("server"):
         from orth.domain.audit_chain import Chain, read_head
@@ -94,6 +96,11 @@ def verify(expect: str | None, store: str | None, data_dir: str | None, config: 
     chain = Chain(expected)
     with open_database(url, size=1, patience=300.0) as db, db.engine.begin() as connection:
         fault = verify_chain(connection, chain)
+    if fault is not None and fault.purged_at is not None:
+        raise Unreadable(
+            f"The audit cannot be confirmed. Entry {fault.seq}: {fault.message} on {iso(fault.purged_at)}.",
+            hint="Expect a head that is newer. If nobody kept one, entries may have been replaced.",
+        )
     if fault is not None:
         raise Unreadable(f"The audit is not whole. Entry {fault.seq}: {fault.message}.")
     click.echo(f"The audit is whole: {chain.entries} entries.")

@@ -35,6 +35,7 @@ def list_(api: ApiChoice, also_over: bool, output: str) -> None:
             "kind": lambda one: one["kind"],
             "name": lambda one: one["name"],
             "may": _may,
+            "owner": _owner,
             "expires": lambda one: _instant(one["expires_at"]),
             "last used": lambda one: _instant(one["last_used_at"]),
             "begins": lambda one: one["secrets"][0]["shown"] if one["secrets"] else "revoked",
@@ -105,6 +106,14 @@ def _may(one: dict[str, Any]) -> str:
         return "be an executor of " + ", ".join(one["app_names"])
     roles = [f"group {group}: {role}" for group, role in one["group_roles"].items()]
     return ", ".join([f"{one['role']} everywhere"] * (one["role"] is not None) + roles)
+
+
+def _owner(one: dict[str, Any]) -> str:
+    """Whom it acts for, and whether they are still there."""
+    if one["kind"] == "executor":
+        return "-"
+    state = one.get("owner_state", "active")
+    return str(one["created_by"]) if state == "active" else f"{one['created_by']} ({state})"
 
 
 def _instant(millis: int | None) -> str:

@@ -29,7 +29,7 @@ from orth.coordinator.logs.facts import LogBroughtABug, LogNotArchived
 from orth.coordinator.logs.fetches import Fetches
 from orth.coordinator.logs.pages import Lines
 from orth.coordinator.logs.reading import LogReading, Source
-from orth.errors import NotFound, OrthError, TermEnded
+from orth.errors import NotFound, OrthError, TermEnded, Unavailable
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
@@ -203,8 +203,9 @@ class Archiving(LeaderLoop):
 
     async def _try(self, term: Term, position: _Position, execution_id: int) -> None:
         address = position.tasks[execution_id].address
+        last = position.tasks[execution_id].attempts >= len(_PAUSES)
         try:
-            if not await self._archive(term, execution_id):
+            if not await self._archive(term, execution_id, last):
                 self._let_rest(address, _LONG_REST, f"{address} gave a log that did not come to an end")
         except TermEnded:
             raise
@@ -232,8 +233,10 @@ class Archiving(LeaderLoop):
         task.due = self.clock.monotonic() + _PAUSES[task.attempts]
         task.attempts += 1
 
-    async def _archive(self, term: Term, execution_id: int) -> bool:
-        """Copy a log, as far as it comes; false when it was left before its end because that took too long."""
+    async def _archive(self, term: Term, execution_id: int, last: bool) -> bool:
+        """Copy a log, as far as it comes; false when it was left before its end because that took too long. One that is
+        still written is left for later, until the ``last`` attempt: that keeps what there is.
+        """
         try:
             source = await self._reading.source(execution_id)
         except NotFound:  # its row is gone, and with it the way to its log
@@ -242,7 +245,7 @@ class Archiving(LeaderLoop):
             return True
         copy = Copy(self._archives, execution_id, self.clock.now(), self._plan)
         try:
-            came_to_an_end = await self._copy(source, copy)
+            came_to_an_end = await self._copy(source, copy, last)
             if not copy.lines:  # the executor has none: there is nothing to outlive it
                 await asyncio.to_thread(copy.give_up)
                 return True
@@ -253,17 +256,22 @@ class Archiving(LeaderLoop):
             await asyncio.to_thread(copy.give_up)
             raise
 
-    async def _copy(self, source: Source, copy: "Copy") -> bool:
+    async def _copy(self, source: Source, copy: "Copy", last: bool) -> bool:
         line = 1
         deadline = self.clock.monotonic() + _PATIENCE
         for _ in range(_PAGES):
             page = await self._reading.executor_page(source, line)
             if not page.lines.texts:
+                # A killed execution has ended, and its handler may write on. Ours say when no more will come.
+                if source.ours and not page.closed:
+                    if not last:
+                        raise Unavailable("its log is still written")
+                    copy.gap()
                 return True
             if not await asyncio.to_thread(copy.add, page.lines):
-                last = await self._reading.executor_tail(source)
-                if last is not None and last.texts:
-                    await asyncio.to_thread(copy.add_last, last)
+                ending = await self._reading.executor_tail(source)
+                if ending is not None and ending.texts:
+                    await asyncio.to_thread(copy.add_last, ending)
                 return True
             if page.end:
                 return True

@@ -19,12 +19,13 @@ from orth.cluster.leading import LeaderLoop
 from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.defining import with_schedule
 from orth.coordinator.facts import BatchEnded
-from orth.coordinator.references import check_addresses
+from orth.coordinator.references import check_addresses, source_of
 from orth.coordinator.triggering import check_same_request, digest_of, open_batch, tell_opened
 from orth.domain.batches import Batch, BatchState, fires_within, timing_of
 from orth.domain.cron.zones import zone_named
 from orth.domain.jobs import Job, ScheduleType, TriggerCause
 from orth.domain.schedules import Schedule, parse_instant
+from orth.domain.scripts import reads_code
 from orth.errors import Conflict, Invalid, InvalidSchedule, OrthError, TooBusy
 from orth.events import Events
 from orth.loop import Loop
@@ -116,7 +117,8 @@ def start_batch(connection: Connection, job_id: int, asked: BatchRequest, now: i
         check_addresses(connection, job, asked.addresses)
         if len(running_batches(connection, RUNNING_LIMIT)) == RUNNING_LIMIT:
             raise TooBusy(f"{RUNNING_LIMIT} batches are running.", hint="Wait for one to end, or cancel one.")
-        store_batch(connection, _new_batch(job, schedule, asked, survey, trigger_key), now)
+        premise = _premise(connection, job, schedule, asked.param)
+        store_batch(connection, _new_batch(job, premise, asked, survey, trigger_key), now)
     found = batch_of_key(connection, job_id, trigger_key)
     assert found is not None
     check_same_request(found[1], asked.digest)
@@ -169,10 +171,11 @@ class Batches(LeaderLoop):
             return _Step()
         try:
             job, schedule = with_schedule(connection, batch.job_id)
+            premise = _premise(connection, job, schedule, batch.executor_param)
         except OrthError as error:
             return _end(connection, batch, BatchState.CANCELLED, str(error), now)
-        if timing_of(job, schedule) != batch.timing:
-            return _end(connection, batch, BatchState.CANCELLED, "the schedule of the job was changed", now)
+        if premise != batch.timing:
+            return _end(connection, batch, BatchState.CANCELLED, "the schedule or handler of the job was changed", now)
         under_way = open_instants(connection, batch.id)
         if batch.next_time >= batch.end_time:
             return _Step() if under_way else _end(connection, batch, BatchState.DONE, "", now)
@@ -199,7 +202,16 @@ def _end(connection: Connection, batch: Batch, state: BatchState, reason: str, n
     return _Step(ended=BatchEnded(batch.id, batch.job_id, state, batch.opened, reason))
 
 
-def _new_batch(job: Job, schedule: Schedule, asked: BatchRequest, survey: Survey, trigger_key: str) -> NewBatch:
+def _premise(connection: Connection, job: Job, schedule: Schedule, param: str | None) -> str:
+    """What a batch was counted with, in short. A parameter of its own that was no code must not become some later,
+    when the job gets another handler: whoever started the batch was asked what they may do with this one.
+    """
+    timing = timing_of(job, schedule)
+    handler = "" if param is None else source_of(connection, job).executor_handler
+    return digest_of(timing, handler) if reads_code(handler) else timing
+
+
+def _new_batch(job: Job, premise: str, asked: BatchRequest, survey: Survey, trigger_key: str) -> NewBatch:
     return NewBatch(
         job_id=job.id,
         trigger_key=trigger_key,
@@ -211,7 +223,7 @@ def _new_batch(job: Job, schedule: Schedule, asked: BatchRequest, survey: Survey
         executor_param=asked.param,
         addresses=asked.addresses,
         skip_done=asked.skip_done,
-        timing=timing_of(job, schedule),
+        timing=premise,
         actor=asked.actor,
     )
 

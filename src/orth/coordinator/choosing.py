@@ -43,7 +43,7 @@ class Choosing:
         self._reach = reach
         self._clock = clock
         self._token = token
-        self._beats: dict[str, tuple[float, asyncio.Task[str]]] = {}
+        self._beats: dict[tuple[str, str], tuple[float, asyncio.Task[str]]] = {}
         self._given: Counter[tuple[int, str]] = Counter()
         self._in_turn: dict[int, asyncio.Lock] = {}
 
@@ -77,13 +77,14 @@ class Choosing:
     async def _beat(self, peer: Peer) -> str:
         """Nothing when the executor answers, else what is wrong."""
         now = self._clock.monotonic()
-        known = self._beats.get(peer.key)
+        asked = (peer.app_name, peer.key)
+        known = self._beats.get(asked)
         if known is None or now - known[0] > _FRESH:
             if len(self._beats) >= _REMEMBERED:
                 self._beats.clear()
             call = self._link.beat(peer.address, token=self._token, app_name=peer.app_name, dialect=peer.dialect)
             known = now, asyncio.ensure_future(self._trouble(peer, call))
-            self._beats[peer.key] = known
+            self._beats[asked] = known
         return await asyncio.shield(known[1])
 
     async def _first_idle(self, letter: Letter) -> Choice | Answer:

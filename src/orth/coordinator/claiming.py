@@ -20,6 +20,7 @@ from orth.domain.executions import Execution
 from orth.domain.job_secrets import travels_safely
 from orth.domain.jobs import GlueType, Group, GroupDialect, Job, RouteStrategy, TriggerCause
 from orth.domain.nodes import ExecutorEntry, normal_address, undrained
+from orth.domain.scripts import COMMAND
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.database import Connection
@@ -78,6 +79,23 @@ class Outlook:
     """Whether secrets may go to other machines unencrypted."""
     settling_until: int = 0
     """Until then this coordinator has just come up, and perhaps the executors come up with it."""
+
+
+def _code_refused(execution: Execution, source: Job, group: Group) -> Refusal | None:
+    """Why the code of ``source`` does not run in ``group``; None when it is none, or may."""
+    if source.glue_type is not GlueType.BEAN:
+        what = f"{source.glue_type} code"
+    elif execution.executor_handler == COMMAND:
+        what = COMMAND
+    else:
+        return None
+    if source.job_group != group.id:
+        told = f"It runs {what} of job {source.id}, which is in another group, and code stays in its group."
+        return Refusal(reasons.SCRIPTS_OFF, f"{told} Choose another super task.")
+    if not group.scripts_allowed:
+        told = f'It runs {what}, and the group "{group.app_name}" does not allow scripts.'
+        return Refusal(reasons.SCRIPTS_OFF, f"{told} An administrator can: orth script allow {group.id}")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +196,7 @@ class Routes:
         if source is None:
             missing = f"The job runs the handler of job {job.super_task_id}, which does not exist or cannot be read."
             return Refusal(reasons.SUPER_TASK_MISSING, f"{missing} Choose another super task.")
-        if source.glue_type is not GlueType.BEAN and not group.scripts_allowed:
-            told = f'It runs {source.glue_type} code, and the group "{group.app_name}" does not allow scripts.'
-            return Refusal(reasons.SCRIPTS_OFF, f"{told} An administrator can: orth script allow {group.id}")
-        return source
+        return _code_refused(execution, source, group) or source
 
     def _choice(self, case: _Case) -> tuple[str, ...] | Refusal:
         """The addresses it may go to, whatever their state; never none."""

@@ -122,10 +122,9 @@ class Refusals:
         deed = Deed("executor.turned_away", "executor", f"{executor}{caller.path}", after=told)
         await self.note(Actor(ActorKind.STRANGER, "", caller.address), deed, caller.reason)
 
-    async def note_forbidden(self, address: str, path: str, reason: str) -> None:
+    async def note_forbidden(self, key: ExecutorKey, address: str, path: str, reason: str) -> None:
         """An executor that wanted what is not its own."""
-        deed = Deed("executor.refused", "route", path, after={"reason": reason})
-        await self.note(Actor(ActorKind.EXECUTOR, "", address), deed)
+        await self.note_executor(key, address, Deed("executor.refused", "route", path, after={"reason": reason}))
 
     async def note_executor(self, key: ExecutorKey, address: str, deed: Deed) -> None:
         await self.note(Actor(ActorKind.EXECUTOR, key.name, address), deed)

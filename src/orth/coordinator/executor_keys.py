@@ -3,12 +3,15 @@
 The two directions of the same question. What an executor shows is looked up here, by the name of its key; and what a
 coordinator shows to an executor is the token that executor registered with, so that each accepts its own. Nothing is
 shown to an address that nobody has registered and no group lists: whoever may name an address must not be able to
-collect tokens there.
+collect tokens there. An executor whose token is no longer good is not called at all, and least of all with another one:
+who has stolen a token must not be given a better one when it is revoked. Several apps may be registered at one address,
+rightly or not; each call shows what belongs to the app it is made for.
 
 Keys are remembered for a few seconds, so a revoked one is good for that long at most.
 """
 
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orth.clock import Clock
@@ -22,7 +25,7 @@ from orth.store.groups import manual_addresses
 from orth.store.registry import executors_at
 from orth.store.tokens import Proven, find_by_key, good_for_app, note_use
 from orth.wire.entry_signatures import KEYS_LIMIT
-from orth.wire.executor_calls import Credential
+from orth.wire.executor_calls import Credential, NotSent
 from orth.wire.messages import Extension
 from orth.wire.signatures import Key, key_of
 
@@ -36,6 +39,8 @@ GLOBAL = "executors"
 _SIGNING_KEYS = KEYS_LIMIT - 2
 """Tokens of one app that count; two are shared by all."""
 _LIMIT = 20_000
+_NO_KEY = "the token it registered with is good no more, so it is not called"
+_NO_SIGNATURES = "it does not say that it reads signatures, and security.require_signatures allows nothing else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +62,40 @@ class ExecutorKey:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What the database knows of an address. Without an ``app_name`` nothing."""
+    """What is known of an address: who registered there, the one heard last first, and which apps list it by hand."""
 
-    app_name: str = ""
-    entry: ExecutorEntry | None = None
+    entries: tuple[ExecutorEntry, ...] = ()
+    listed: tuple[str, ...] = ()
+
+    def knows(self, app_name: str) -> bool:
+        """Whether it says what this app has there; without a name, whether anybody has something."""
+        apps = {*(entry.app_name for entry in self.entries), *self.listed}
+        return app_name in apps if app_name else bool(apps)
 
 
 class ExecutorKeys:
     """The tokens of one cluster's executors, as one coordinator knows them. For one event loop."""
 
-    def __init__(self, db: Database, clock: Clock, sealing: Sealing, shared: tuple[str, ...]) -> None:
-        """``shared`` are the tokens good for all, the newest first."""
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        sealing: Sealing,
+        shared: tuple[str, ...],
+        *,
+        shared_is_good: bool = True,
+        must_sign: bool = False,
+    ) -> None:
+        """``shared`` are the tokens good for all, the newest first; executors have them only if ``shared_is_good``.
+        Who ``must_sign`` shows no executor its token.
+        """
         self._db = db
         self._clock = clock
         self._sealing = sealing
         self._shared = {key_of(token).id: ExecutorKey(token) for token in shared}
         self._newest = ExecutorKey(shared[0])
+        self._shared_is_good = shared_is_good
+        self._must_sign = must_sign
         self._found: dict[str, tuple[ExecutorKey, float]] = {}
         self._places: dict[str, tuple[_Place, float]] = {}
         self._for_apps: dict[str, tuple[tuple[ExecutorKey, ...], float]] = {}
@@ -123,27 +146,52 @@ class ExecutorKeys:
     # --- what executors are shown
 
     async def credential(self, address: str, app_name: str) -> Credential:
-        """What to show to whoever is at ``address``."""
-        place = await self._place(normal_address(address))
-        entry = place.entry
-        if not place.app_name:
-            return Credential("")
-        if entry is not None and entry.key_id is not None:
-            key = await self.named(entry.key_id) or self._newest
-        elif entry is not None:
-            key = self._newest  # an earlier version of ours took its beat
-        else:
-            key = next(iter(await self._for_app(app_name or place.app_name)), self._newest)
-        signs = entry is not None and Extension.SIGNED in entry.extensions
-        return Credential(key.token, signs, (entry.incarnation or "") if entry is not None else "")
+        """What to show to whoever is at ``address`` in a call for an app, or, without a name, for any that is there;
+        ``NotSent`` when there is nothing that may be shown.
+        """
+        place = await self._place(normal_address(address), app_name)
+        own = [entry for entry in place.entries if app_name in ("", entry.app_name)]
+        if own:
+            return await self._registered(own)
+        listed = app_name if app_name in place.listed else next(iter(place.listed), "") if not app_name else ""
+        if listed:
+            return await self._listed(address, listed)
+        for entry in place.entries:  # a trigger may name an executor of another app that has the same token
+            key = await self._key_of(entry)
+            if key is not None and key.serves(app_name):
+                return await self._registered([entry])
+        return Credential("")
 
-    async def _place(self, address: str) -> _Place:
-        here = self._roster.at(address) if self._roster is not None else None
-        if here is not None:
-            return _Place(here.app_name, here)
-        known, at = self._places.get(address, (_Place(), float("-inf")))
+    async def _registered(self, entries: Sequence[ExecutorEntry]) -> Credential:
+        """What the first of these that can be shown something is shown."""
+        trouble = ""
+        for entry in entries:
+            key, signs = await self._key_of(entry), Extension.SIGNED in entry.extensions
+            if key is not None and (signs or not self._must_sign):
+                return Credential(key.token, signs, entry.incarnation or "")
+            trouble = _NO_KEY if key is None else _NO_SIGNATURES
+        raise NotSent(f"{entries[0].address}: {trouble}.")
+
+    async def _key_of(self, entry: ExecutorEntry) -> ExecutorKey | None:
+        """The token an executor registered with, while it is good."""
+        # Without a name, an earlier version of ours took its beat: that knew the shared one alone.
+        key = self._newest if entry.key_id is None else await self.named(entry.key_id)
+        return key if key is None or key.app_names is not None or self._shared_is_good else None
+
+    async def _listed(self, address: str, app_name: str) -> Credential:
+        """What an executor is shown that says nothing about itself."""
+        key = next(iter(await self._for_app(app_name)), self._newest if self._shared_is_good else None)
+        if key is None:
+            raise NotSent(f"{address}: the group of {app_name!r} has no token to show it.")
+        return Credential(key.token, self._must_sign)
+
+    async def _place(self, address: str, app_name: str) -> _Place:
+        here = _Place(tuple(self._roster.all_at(address)) if self._roster is not None else ())
+        if here.knows(app_name):
+            return here
+        known, at = self._places.get(address, (here, float("-inf")))
         now = self._clock.monotonic()
-        if now - at < REMEMBERED and known.app_name:
+        if now - at < REMEMBERED and known.knows(app_name):
             return known
         try:
             found = await self._db.read(_look, address)
@@ -187,11 +235,8 @@ def seal_context(digest: str) -> str:
 
 
 def _look(connection: Connection, address: str) -> _Place:
-    registered = executors_at(connection, address)
-    if registered:
-        return _Place(registered[0].app_name, registered[0])
-    listed = {normal_address(one): app_name for one, app_name in manual_addresses(connection).items()}
-    return _Place(listed.get(address, ""))
+    listed = {app_name for one, app_name in manual_addresses(connection) if normal_address(one) == address}
+    return _Place(tuple(executors_at(connection, address)), tuple(sorted(listed)))
 
 
 def _remember(memory: dict, key: object, value: object) -> None:  # type: ignore[type-arg]  # of several kinds

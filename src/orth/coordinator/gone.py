@@ -33,6 +33,7 @@ from orth.events import Events
 from orth.loop import Loop
 from orth.store.ahead import Holder, list_holders, list_sent_ahead, reopen_unstarted
 from orth.store.database import Connection, Database
+from orth.store.groups import groups_by_id
 from orth.store.notes import Note, add_notes
 from orth.store.registry import incarnations_at
 from orth.wire.executor_calls import ExecutorLink, NotSent
@@ -92,7 +93,7 @@ class GoneExecutors(LeaderLoop):
             self._terms.append(term.epoch)
         doubted = frozenset(self._reach.suspects())
         held = await self._db.read(_doubtful, tuple(self._terms), self.clock.now() + _MARGIN, doubted)
-        questions = (self._ask(holder, some) for holder, some in held.items())
+        questions = (self._ask(holder, app_name, some) for (holder, app_name), some in held.items())
         lost = [one for one in await asyncio.gather(*questions) if one is not None]
         counts = await self._db.leader_tx(term.epoch, self._reopen, lost, self.clock.now()) if lost else []
         if not any(counts):
@@ -102,7 +103,7 @@ class GoneExecutors(LeaderLoop):
         self._dispatch.wake()
         return 0.0
 
-    async def _ask(self, holder: Holder, held: Sequence[Execution]) -> _Lost | None:
+    async def _ask(self, holder: Holder, app_name: str, held: Sequence[Execution]) -> _Lost | None:
         """Ask whoever is at the address which of these are surely not there, the process that took them being gone."""
         requests = [
             RunRequest(job_id=one.job_id, log_id=one.id, log_date_time=one.trigger_time, resend_to=_NOBODY)
@@ -110,7 +111,9 @@ class GoneExecutors(LeaderLoop):
         ]
         extensions = frozenset({Extension.RESEND, Extension.BATCH_RUN})
         try:
-            answers = await self._link.run_all(holder.address, requests, token=self._token, extensions=extensions)
+            answers = await self._link.run_all(
+                holder.address, requests, token=self._token, app_name=app_name, extensions=extensions
+            )
         except NotSent as error:
             if not error.nobody_listens:
                 return None
@@ -138,15 +141,21 @@ class GoneExecutors(LeaderLoop):
 
 def _doubtful(
     connection: Connection, epochs: Collection[int], after: int, doubted: frozenset[str]
-) -> dict[Holder, list[Execution]]:
-    """What is held by each process whose address is doubted, or at whose address the registry knows another one."""
+) -> dict[tuple[Holder, str], list[Execution]]:
+    """What is held by each process whose address is doubted, or at whose address the registry knows another one; by
+    app name, for each is asked with its own token.
+    """
     holders = list_holders(connection, epochs, after)
     known = incarnations_at(connection, {holder.address for holder in holders})
-    return {
-        holder: list_sent_ahead(connection, holder, epochs, after, BATCH_LIMIT)
-        for holder in holders
-        if normal_address(holder.address) in doubted or _replaced(holder, known.get(holder.address))
-    }
+    found: dict[tuple[Holder, str], list[Execution]] = {}
+    for holder in holders:
+        if normal_address(holder.address) in doubted or _replaced(holder, known.get(holder.address)):
+            held = list_sent_ahead(connection, holder, epochs, after, BATCH_LIMIT)
+            groups = groups_by_id(connection, {one.job_group for one in held})
+            for one in held:
+                group = groups.get(one.job_group)
+                found.setdefault((holder, group.app_name if group else ""), []).append(one)
+    return found
 
 
 def _replaced(holder: Holder, known: Collection[str | None] | None) -> bool:

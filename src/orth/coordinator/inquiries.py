@@ -29,7 +29,9 @@ class Word(Enum):
     SILENCE = "an answer that says nothing about it"
 
 
-async def inquire(link: ExecutorLink, address: str, held: Sequence[Execution], token: str) -> dict[int, Word]:
+async def inquire(
+    link: ExecutorLink, address: str, held: Sequence[Execution], token: str, app_name: str
+) -> dict[int, Word]:
     """Ask at ``address`` about executions that a process there took; what was heard about each."""
     words: dict[int, Word] = {}
     for start in range(0, len(held), BATCH_LIMIT):
@@ -39,7 +41,7 @@ async def inquire(link: ExecutorLink, address: str, held: Sequence[Execution], t
             for one in some
         ]
         try:
-            answers = await link.run_all(address, requests, token=token, extensions=_EXTENSIONS)
+            answers = await link.run_all(address, requests, token=token, app_name=app_name, extensions=_EXTENSIONS)
         except OrthError as error:
             nobody = isinstance(error, NotSent) and error.nobody_listens
             return words | dict.fromkeys(

@@ -89,6 +89,10 @@ class Question:
     by_hand: bool
 
 
+Place = tuple[str, str]
+"""An app name and an address."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ours:
     """An execution that one of our executors took. ``doubted``: not to wait for the next time all are asked about."""
@@ -102,12 +106,12 @@ class Ours:
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What the database alone says: signs by execution, whom to ask about which others (with their patience), and what
-    our executors have, by address.
+    our executors have, by app name and address.
     """
 
     signs: dict[int, Sign] = field(default_factory=dict)
     questions: dict[Question, dict[int, float]] = field(default_factory=dict)
-    ours: dict[str, list[Ours]] = field(default_factory=dict)
+    ours: dict[Place, list[Ours]] = field(default_factory=dict)
 
 
 class LostExecutions(LeaderLoop):
@@ -179,7 +183,7 @@ class LostExecutions(LeaderLoop):
         self._held = {incarnation: frozenset(ids) for incarnation, ids in held.items()}
         self._looked_at = self.clock.monotonic()
 
-    async def _inquired(self, ours: dict[str, list[Ours]]) -> dict[int, Word]:
+    async def _inquired(self, ours: dict[Place, list[Ours]]) -> dict[int, Word]:
         """Ask our executors: about all that they have when it is time to, else about what is in doubt."""
         now = self.clock.monotonic()
         everything = now - self._all_asked_at >= self._every
@@ -189,16 +193,17 @@ class LostExecutions(LeaderLoop):
         self._unnamed = set()
         turns = asyncio.Semaphore(_QUESTIONS_AT_ONCE)
 
-        async def ask(address: str, held: Sequence[Execution]) -> dict[int, Word]:
+        async def ask(place: Place, held: Sequence[Execution]) -> dict[int, Word]:
+            app_name, address = place
             async with turns:
-                return await inquire(self._link, address, held, self._token)
+                return await inquire(self._link, address, held, self._token, app_name)
 
         wanted = {
-            address: [one.execution for one in some if everything or one.doubted or one.execution.id in suspected]
-            for address, some in ours.items()
+            place: [one.execution for one in some if everything or one.doubted or one.execution.id in suspected]
+            for place, some in ours.items()
         }
         words: dict[int, Word] = {}
-        for heard in await asyncio.gather(*(ask(address, held) for address, held in wanted.items() if held)):
+        for heard in await asyncio.gather(*(ask(place, held) for place, held in wanted.items() if held)):
             words |= heard
         return words
 
@@ -242,7 +247,7 @@ def _since(before: tuple[Sign, float] | None, sign: Sign, now: float) -> tuple[S
     return (replace(sign, last_beat=before[0].last_beat), before[1]) if same else (sign, now)
 
 
-def _weighed(signs: dict[int, Sign], words: dict[int, Word], ours: dict[str, list[Ours]]) -> dict[int, Sign]:
+def _weighed(signs: dict[int, Sign], words: dict[int, Word], ours: dict[Place, list[Ours]]) -> dict[int, Sign]:
     """The signs that remain, and those that were heard: whoever has it overrules what the registry says."""
     weighed = {one: sign for one, sign in signs.items() if words.get(one) is not Word.HERE}
     by_id = {one.execution.id: one for some in ours.values() for one in some}
@@ -271,13 +276,14 @@ def _look(connection: Connection, lost_after: float, now: int, doubted: Collecti
     for execution, job, group in _taken(connection):
         address = execution.executor_address or ""
         patience = float(job.lost_after) if job is not None and job.lost_after else lost_after
-        entry = known.get((group.app_name if group else "", normal_address(address)))
+        app_name = group.app_name if group else ""
+        entry = known.get((app_name, normal_address(address)))
         sign = _sign(execution, group, entry, patience)
         if execution.incarnation is not None:
             heard = entry.last_beat if entry is not None and entry.incarnation == execution.incarnation else 0
             silent = now - heard >= patience * 1000
             in_doubt = sign is not None or silent or normal_address(address) in doubted
-            findings.ours.setdefault(address, []).append(Ours(execution, patience, in_doubt, heard))
+            findings.ours.setdefault((app_name, address), []).append(Ours(execution, patience, in_doubt, heard))
         if sign is not None:
             findings.signs[execution.id] = sign
         elif job is None or group is None or group.unreadable:

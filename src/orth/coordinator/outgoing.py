@@ -31,7 +31,14 @@ class Outgoing:
     def of(cls, settings: Settings, db: Database, clock: Clock, sealing: Sealing, *, node_id: str, token: str) -> Self:
         security = settings.security
         return cls(
-            ExecutorKeys(db, clock, sealing, shared_tokens(security, token)),
+            ExecutorKeys(
+                db,
+                clock,
+                sealing,
+                shared_tokens(security, token),
+                shared_is_good=security.global_executor_token,
+                must_sign=security.require_signatures,
+            ),
             Signer(node_id, clock, required=True),  # whoever announces that it reads signatures is shown nothing else
             Outbound(security.outbound_allow, security.outbound_deny, security.outbound_loopback),
             peer_tls(security),

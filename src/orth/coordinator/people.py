@@ -15,6 +15,7 @@ from orth.errors import Conflict, Invalid, NotFound
 from orth.store.audit import record
 from orth.store.database import Connection, open_database
 from orth.store.sessions import end_sessions
+from orth.store.tokens import revoke_api_tokens_of
 from orth.store.users import (
     User,
     add_user,
@@ -85,11 +86,14 @@ def change_person(connection: Connection, actor: Actor, user: User, after: Stand
 
 
 def remove_person(connection: Connection, actor: Actor, user: User, now: int) -> list[str]:
-    """Remove a held user; the sessions that ended with that."""
+    """Remove a held user, and end their API tokens; the sessions that ended with that."""
     _keep_an_admin(connection, user)
     ended = end_sessions(connection, user.id)
+    revoked = revoke_api_tokens_of(connection, user.username, now)
     remove_user(connection, user.id)
     before = {"username": user.username, **Standing.of(user).told()}
+    for token in revoked:
+        record(connection, actor, Deed("token.revoke", "token", str(token.id), before={"name": token.name}), now)
     record(connection, actor, Deed("user.remove", "user", str(user.id), before=before), now)
     return ended
 

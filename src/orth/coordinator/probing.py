@@ -143,9 +143,10 @@ class Probing(Loop):
         if not self._roster.news:
             return
         for address in self._roster.news:
-            entry = self._roster.at(address)
-            if entry is not None:
-                self._expect(address, entry.app_name, entry.incarnation is not None, now)
+            entries = self._roster.all_at(address)
+            if entries:
+                ours = any(entry.incarnation is not None for entry in entries)
+                self._expect(address, entries[0].app_name, ours, now)
             elif address not in self._manual:
                 self._forget(address)
         self._roster.news.clear()
@@ -211,7 +212,9 @@ class Probing(Loop):
     async def _ask(self, address: str, target: Target) -> str | None:
         """Call once; what the executor says is wrong with it, or None."""
         if not self._may_watch(address, target):
-            await self._link.beat(address, token=self._watching.token, app_name=target.app_name)
+            # Whether anybody is there is all the same to the apps that are: any token that is good will do.
+            app_name = target.app_name if len(self._roster.all_at(address)) <= 1 else ""
+            await self._link.beat(address, token=self._watching.token, app_name=app_name)
             return None
         if address not in self._lines:
             target.opened = self.clock.monotonic()
@@ -331,7 +334,7 @@ class Probing(Loop):
 
 
 def _listed(connection: Connection) -> tuple[list[ExecutorEntry], dict[str, str]]:
-    manual = {normal_address(address): app_name for address, app_name in manual_addresses(connection).items()}
+    manual = {normal_address(address): app_name for address, app_name in manual_addresses(connection)}
     return list_executors(connection), manual
 
 

@@ -85,15 +85,27 @@ class Evidence:
     """Places of which some living process has messages that it is not done with."""
     named: frozenset[int] = frozenset()
     """Everything that the beats of the living name."""
-    reticent: bool = False
-    """Whether somebody alive does not name everything that it has."""
+    reticent: frozenset[str] = frozenset()
+    """Apps of which somebody alive does not name everything that it has."""
 
 
 def is_missing(one: InQueue, seen: Evidence) -> bool:
     """Whether nothing speaks for an offered execution being in a queue or with anybody."""
     place = (one.queue, one.priority)
     waits = seen.waiting.get(place, 1) > 0 and seen.overtaken.get(place, 0) <= one.sending
-    return not (waits or place in seen.in_hand or seen.reticent or one.id in seen.named)
+    return not (waits or place in seen.in_hand or app_of(one) in seen.reticent or one.id in seen.named)
+
+
+def app_of(one: InQueue) -> str:
+    """Whose queue it was offered in: after the app's, a queue has a name without dots."""
+    return one.queue.rpartition(".")[0]
+
+
+def named_by(alive: Iterable[Process], rows: Iterable[InQueue]) -> frozenset[int]:
+    """What the living name; nobody has what was offered to another app, whatever he says."""
+    apps = {one.id: app_of(one) for one in rows}
+    said = ((one, process.beat.app_name) for process in alive for one in process.named)
+    return frozenset(one for one, app_name in said if apps.get(one, app_name) == app_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +151,10 @@ class WorkerEar(Hearing):
                 self.events.emit(MessageUnreadable(self._topic, str(error).partition("\n")[0]))
                 continue
             known = self._workers.process(beat.incarnation) is not None
-            self._workers.heard(beat)
-            if not known:
+            if not self._workers.heard(beat):
+                told = f"{beat.app_name} speaks for a process of another application"
+                self.events.emit(MessageUnreadable(self._topic, told))
+            elif not known:
                 self.events.emit(ExecutorJoined(beat.app_name, address_of(beat)))
             elif self._workers.fate(beat.incarnation) is Fate.LEFT:
                 self.events.emit(ExecutorLeft(beat.app_name, address_of(beat), "it said good-bye"))
@@ -232,8 +246,8 @@ class Queueing(LeaderLoop):
     async def _look(self, rows: Sequence[InQueue]) -> Evidence:
         alive = self._workers.alive()
         seen = Evidence(
-            named=frozenset(one for process in alive for one in process.named),
-            reticent=not all(process.tells_all for process in alive),
+            named=named_by(alive, rows),
+            reticent=frozenset(process.beat.app_name for process in alive if not process.tells_all),
         )
         places = {(one.queue, one.priority) for one in rows}
         for one in rows:

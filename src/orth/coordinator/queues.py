@@ -17,6 +17,10 @@ from orth.coordinator.rooms import Records, Surroundings, Work
 from orth.coordinator.workers import Workers
 from orth.loop import Loop
 
+_SIGNS = 4
+"""Characters of a log message for each of the log, amply: some are written as two."""
+_ROOM = 1024 * 1024
+
 
 class Queues:
     """Executors that take, and what they took."""
@@ -25,7 +29,13 @@ class Queues:
         cluster, own = given.settings.cluster, given.settings.coordinator
         dead_after = cluster.dead_after.total_seconds()
         self.workers = Workers(given.clock, dead_after=dead_after)
-        self.door = ChannelDoor(given.channels, given.names, given.clock)
+        self.door = ChannelDoor(
+            given.channels,
+            given.names,
+            given.clock,
+            self.workers,
+            box_size=_ROOM + _SIGNS * given.settings.logs.archive_limit,
+        )
         self._offering = work.offering
         self._offering.assign = owning.assigning.queued
         self.loops: Sequence[Loop] = ()

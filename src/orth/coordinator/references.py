@@ -2,14 +2,17 @@
 
 A definition that is stored refers to what exists, and stays so: whoever refers to a job holds it against removal, and
 whoever removes one looks for references first. The jobs that follow each other never lead back to the first. A job runs
-its own handler or that of one other job, never of a third.
+its own handler or that of one other job, never of a third. Code stays in its group: a job runs another one's code only
+where both are in the same group, for whoever writes it there was not asked by anybody else.
 """
 
 from orth.domain.jobs import GlueType, Job
 from orth.domain.nodes import normal_address
+from orth.domain.scripts import runs_code
 from orth.errors import Conflict, Invalid
 from orth.store.batches import has_running_batch
 from orth.store.database import Connection
+from orth.store.group_scopes import groups_of_jobs
 from orth.store.groups import get_group
 from orth.store.jobs import hold_referred, parents_of, sub_tasks_of
 from orth.store.registry import list_executors
@@ -26,6 +29,8 @@ def check_references(connection: Connection, job: Job, before: Job | None = None
         _check_children(connection, job)
     if before is None or before.super_task_id != job.super_task_id:
         _check_super_task(connection, job)
+    if before is None or _performance(before) != _performance(job):
+        _check_code_stays(connection, job)
     if before is None or (before.secrets, before.job_group) != (job.secrets, job.job_group):
         _check_secrets(connection, job)
     if job.super_id is None and job.glue_type is GlueType.BEAN and not job.executor_handler:
@@ -117,6 +122,29 @@ def _check_super_task(connection: Connection, job: Job) -> None:
             f"Job {listed} runs the handler of this one, so it must have its own.",
             hint="There is one level of super tasks only.",
             field="super_task_id",
+        )
+
+
+def _performance(job: Job) -> tuple[object, ...]:
+    return (job.job_group, job.super_task_id, job.glue_type, job.executor_handler)
+
+
+def _check_code_stays(connection: Connection, job: Job) -> None:
+    """Refuse that code of one group would run in another."""
+    source = source_of(connection, job)
+    if not runs_code(source):
+        return
+    if source.job_group != job.job_group:
+        raise Invalid(
+            f"Job {source.id} has code and is in another group; code runs in its own group only.",
+            hint="Name a super task of the same group, or write the code here.",
+            field="super_task_id",
+        )
+    below = sub_tasks_of(connection, job.id) if job.id and source is job else []
+    if any(group != job.job_group for group in groups_of_jobs(connection, below).values()):
+        raise Conflict(
+            f"A job of another group runs the handler of job {job.id}, so this one cannot have code.",
+            hint="Give that job a handler of its own first, or write the code into another job.",
         )
 
 

@@ -20,7 +20,7 @@ from orth.domain.audit import Actor
 from orth.domain.executions import Execution, tag
 from orth.domain.jobs import TriggerCause
 from orth.errors import Conflict, NotFound
-from orth.store.bulk import Failed, find_failed, find_open, hold_ended, hold_failed
+from orth.store.bulk import Failed, find_failed, find_open, hold_ended, hold_failed, note_done_again
 from orth.store.database import Connection, Database
 from orth.store.dead_letters import (
     LetterFilter,
@@ -84,6 +84,7 @@ def do_again(
         raise Conflict(f"Job {held[0].job_id} does not exist or cannot be read, so nothing of it can be done again.")
     opened = open_again(connection, [(job, held[0])], cause, now, key)
     mark_replayed(connection, opened.items())
+    note_done_again(connection, execution_id, opened[execution_id], now)
     return opened[execution_id]
 
 

@@ -144,8 +144,16 @@ class Roster:
 
     def at(self, address: str) -> ExecutorEntry | None:
         """Who is at ``address``; of several apps there, the one heard last."""
+        return next(iter(self.all_at(address)), None)
+
+    def of_app_at(self, app_name: str, address: str) -> ExecutorEntry | None:
+        """Who is there for one app."""
+        return next((entry for entry in self.all_at(address) if entry.app_name == app_name), None)
+
+    def all_at(self, address: str) -> list[ExecutorEntry]:
+        """Who is there for each app, the one heard last first."""
         here = [self._places[key] for key in self._keys_at.get(address, ()) if key in self._places]
-        return max(here, key=lambda place: place.heard).entry if here else None
+        return [place.entry for place in sorted(here, key=lambda place: place.heard, reverse=True)]
 
     def __len__(self) -> int:
         return len(self._places)

@@ -6,6 +6,9 @@ here, whenever what a job runs changes: its code, the job whose code it runs, or
 asked again by dispatch (``claiming``), for it may have changed its mind since, and the executor whenever it is sent
 something.
 
+What a built-in handler is told is code too (``orth.domain.scripts``): writing it needs the permission, also for one
+execution, and ``orth.command`` the group's switch as well.
+
 Every save is a version, with its author from the credential, and an entry of the audit with the difference. A test
 runs code that is not saved, once, beside the job; nothing follows from how it ends.
 """
@@ -18,7 +21,7 @@ from orth.coordinator.triggering import Request, open_test
 from orth.domain.access import Permission, Rights
 from orth.domain.audit import Actor, Deed
 from orth.domain.jobs import GlueType, Job
-from orth.domain.scripts import check_code, check_source, difference, digest_of
+from orth.domain.scripts import COMMAND, check_code, check_source, difference, digest_of, reads_code
 from orth.errors import Conflict, Forbidden
 from orth.store.audit import record
 from orth.store.database import Connection
@@ -116,6 +119,19 @@ def try_code(
     return execution_id, new
 
 
+def check_param(connection: Connection, job: Job, param: str | None, actor: Actor, rights: Rights) -> None:
+    """Refuse another parameter than the job's own for one execution (None: its own) where that would be code."""
+    if param is None or param == job.executor_param or rights.allows(Permission.SCRIPT, job.job_group):
+        return
+    handler = source_of(connection, job).executor_handler
+    if reads_code(handler):
+        raise Forbidden(
+            f"{actor.name} may not give {handler} another parameter: what it is told is code, and needs the permission "
+            f"{Permission.SCRIPT.value!r}.",
+            hint="Trigger the job without a parameter, with its own.",
+        )
+
+
 def check_has_code(job: Job) -> None:
     if job.glue_type is GlueType.BEAN:
         raise Conflict(
@@ -125,6 +141,7 @@ def check_has_code(job: Job) -> None:
 
 def _admitted(connection: Connection, before: Job | None, after: Job, writer: Writer, now: int) -> Job:
     """``after`` as it may be stored, its code dated if it is new; refused if this writer may not, or not there."""
+    _check_builtin(connection, before, after, writer)
     if before is not None and _what_runs(before) == _what_runs(after):
         return after
     rewritten = before is None or _code(before) != _code(after)
@@ -138,6 +155,19 @@ def _admitted(connection: Connection, before: Job | None, after: Job, writer: Wr
         # Executors know a version by its time, so two within a millisecond must differ too.
         return replace(after, glue_updatetime=max(now, before.glue_updatetime + 1 if before else 0))
     return replace(after, glue_source="", glue_remark="") if after.glue_type is GlueType.BEAN else after
+
+
+def _check_builtin(connection: Connection, before: Job | None, after: Job, writer: Writer) -> None:
+    """Refuse another parameter of a built-in handler, or another job to give it to, if this writer may not."""
+    if before is not None and _told_to_handler(before) == _told_to_handler(after):
+        return
+    handler = source_of(connection, after).executor_handler
+    if before is not None and reads_code(before.executor_handler):
+        _check_writer(before.job_group, writer)
+    if reads_code(handler):
+        _check_writer(after.job_group, writer)
+    if handler == COMMAND:
+        _check_group(connection, after.job_group)
 
 
 def _keep(connection: Connection, before: Job | None, job: Job, writer: Writer, now: int) -> None:
@@ -183,6 +213,10 @@ def _check_group(connection: Connection, group_id: int) -> None:
 
 def _what_runs(job: Job) -> tuple[object, ...]:
     return (job.job_group, job.super_id, *_code(job))
+
+
+def _told_to_handler(job: Job) -> tuple[object, ...]:
+    return (job.job_group, job.super_id, job.glue_type, job.executor_handler, job.executor_param)
 
 
 def _code(job: Job) -> tuple[GlueType, str]:

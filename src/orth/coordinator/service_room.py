@@ -20,7 +20,7 @@ class ServiceRoom:
     def __init__(self, given: Surroundings, work: Work) -> None:
         own, db, clock, events = given.settings.registry, given.db, given.clock, given.events
         feed = self.feed = Feed(db, clock, events, kept=own.socket_queue)
-        self.places = Places(affordable(own.socket_clients))
+        self.places = Places(affordable(own.socket_clients), own.socket_clients_each)
         bell = self.bell = Bell(feed, given.channels, given.names, clock, events)
         self.registrar = Registrar(db, clock, events, limit=own.services_limit, changed=bell.ring)
         duty = Duty(db, work.election, clock, lease=given.settings.cluster.lease)

@@ -12,6 +12,9 @@ Each cause has a key, and a key opens its executions once:
 
 Doing any of it twice changes nothing. Two things are decided for all of them alike: a job with a super task runs that
 one's handler, and a job that broadcasts opens one execution for each address but those the caller says to ``avoid``.
+
+A handler whose parameter is code (``orth.domain.scripts``) is told what the job says, or what somebody was allowed to
+tell it. A parent's result is neither, nor is what was given to an execution while its job had another handler.
 """
 
 import hashlib
@@ -28,6 +31,7 @@ from orth.coordinator.planning import PlannedRun
 from orth.domain.batches import Batch
 from orth.domain.executions import TEST_KEY, Execution, cut
 from orth.domain.jobs import PARAM_LIMIT, Job, TriggerCause
+from orth.domain.scripts import reads_code
 from orth.errors import Invalid
 from orth.events import Events
 from orth.store.database import Connection
@@ -128,7 +132,8 @@ def open_retries(
         )
         for job, before, again in ended
     ]
-    return _open_one_by_one(connection, openings, {job.id: job for job, _before, _again in ended}, now)
+    jobs = {job.id: job for job, _before, _again in ended}
+    return _open_one_by_one(connection, openings, [before for _job, before, _again in ended], jobs, now)
 
 
 def open_again(
@@ -145,7 +150,8 @@ def open_again(
         )
         for job, before in ended
     ]
-    _open_one_by_one(connection, openings, {job.id: job for job, _before in ended}, now)
+    befores = [before for _job, before in ended]
+    _open_one_by_one(connection, openings, befores, {job.id: job for job, _before in ended}, now)
     keys = [(opening.job_id, opening.trigger_key) for opening in openings]
     found = ids_of_triggers(connection, keys)
     return {one.id: found[keys[place]] for place, (_job, one) in enumerate(ended)}
@@ -197,17 +203,27 @@ def tell_opened(events: Events, causes: Iterable[TriggerCause]) -> None:
 def _open(
     connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job], now: int, avoid: Avoid
 ) -> Sequence[Opening]:
-    with_handlers = _with_super_handlers(connection, openings, jobs)
+    with_handlers = [
+        _told_by_job(opening, jobs) if opening.cause is TriggerCause.PARENT else opening
+        for opening in _with_super_handlers(connection, openings, jobs)
+    ]
     opened = in_shards(connection, with_handlers, jobs, avoid)
     open_executions(connection, opened, now)
     return opened
 
 
 def _open_one_by_one(
-    connection: Connection, openings: Sequence[Opening], jobs: Mapping[int, Job], now: int
+    connection: Connection,
+    openings: Sequence[Opening],
+    befores: Sequence[Execution],
+    jobs: Mapping[int, Job],
+    now: int,
 ) -> Sequence[Opening]:
-    """Open what has its place already: it is not split into shards, for it may be one."""
-    opened = _with_super_handlers(connection, openings, jobs)
+    """Open what has its place already, after ``befores``: it is not split into shards, for it may be one."""
+    opened = [
+        opening if opening.executor_handler == before.executor_handler else _told_by_job(opening, jobs)
+        for opening, before in zip(_with_super_handlers(connection, openings, jobs), befores, strict=True)
+    ]
     open_executions(connection, opened, now)
     return opened
 
@@ -247,6 +263,13 @@ def _with_super_handlers(
         replace(opening, executor_handler=handlers.get(opening.job_id, opening.executor_handler))
         for opening in openings
     ]
+
+
+def _told_by_job(opening: Opening, jobs: Mapping[int, Job]) -> Opening:
+    """``opening`` with the job's own parameter, if that is code."""
+    if not reads_code(opening.executor_handler):
+        return opening
+    return replace(opening, executor_param=jobs[opening.job_id].executor_param)
 
 
 def _opening(

@@ -72,13 +72,16 @@ _CAUSES = {
 }
 
 
+_AFTER_THE_END = (reasons.LATE_RESULT, reasons.DONE_AGAIN)
+
+
 def explain(record: Record, patience: Patience, now: int) -> Explanation:
     """Tell the story of an execution as it stands at ``now``."""
     ending = tuple(_ending(record.execution))
     said = {(step.code, step.at) for step in ending}  # what ended it was often noted as well, at the same instant
     notes = [note for note in record.notes if (note.code, note.at) not in said]
-    before = (note for note in notes if note.code != reasons.LATE_RESULT)
-    late = (note for note in notes if note.code == reasons.LATE_RESULT)
+    before = (note for note in notes if note.code not in _AFTER_THE_END)
+    late = (note for note in notes if note.code in _AFTER_THE_END)
     steps = (*_origin(record), *_route(record), *before, *ending, *late)
     following = _next(record, patience, now)
     execution = record.execution

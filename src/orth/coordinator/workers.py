@@ -4,6 +4,7 @@ Every coordinator listens. What a beat names is at its process; what becomes of 
 judged by how long *this* coordinator has listened without a gap, because a topic reaches only those who listen.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -13,6 +14,7 @@ from orth.wire.channel_messages import WorkerBeat
 
 STOPPED = "Stopped"
 _LIMIT = 20_000
+_OF_ONE_APP = 5_000
 
 
 class Fate(Enum):
@@ -54,21 +56,26 @@ class Workers:
         self._clock = clock
         self._dead_after = dead_after
         self._processes: dict[str, Process] = {}
-        self._latest: dict[str, str] = {}
-        """By the name of an executor, its newest process."""
+        self._latest: dict[tuple[str, str], str] = {}
+        """By the app and the name of an executor, its newest process."""
+        self._of_app: Counter[str] = Counter()
         self._order = 0
         self.listening_since = clock.monotonic()
         """Since when no beat can have been missed."""
 
-    def heard(self, beat: WorkerBeat) -> None:
+    def heard(self, beat: WorkerBeat) -> bool:
+        """Whether it counts: a process is of the app it first spoke for, and nobody else speaks for it."""
         before = self._processes.get(beat.incarnation)
+        if before is not None and before.beat.app_name != beat.app_name:
+            return False
         if before is None:
+            self._make_room(beat.app_name)
             self._order += 1
-            self._latest[beat.worker_id] = beat.incarnation
-            if len(self._processes) >= _LIMIT:
-                self._forget_oldest()
+            self._of_app[beat.app_name] += 1
+            self._latest[beat.app_name, beat.worker_id] = beat.incarnation
         order, since = (before.order, before.since) if before is not None else (self._order, self._clock.now())
         self._processes[beat.incarnation] = Process(beat, self._clock.monotonic(), order, since)
+        return True
 
     def deaf(self) -> None:
         """Some beats may have been missed: what is not heard says nothing until now."""
@@ -79,7 +86,7 @@ class Workers:
         if process is not None:
             if process.beat.status == STOPPED:
                 return Fate.LEFT
-            replaced = self._latest.get(process.beat.worker_id) != incarnation
+            replaced = self._latest.get((process.beat.app_name, process.beat.worker_id)) != incarnation
             if replaced and self.silence(incarnation) >= self._dead_after / 2:  # else two of them share a name
                 return Fate.REPLACED
         return Fate.SILENT if self.silence(incarnation) >= self._dead_after else Fate.ALIVE
@@ -110,12 +117,19 @@ class Workers:
         gone = [one for one in self._processes if self.silence(one) >= silent_for]
         self._drop(gone)
 
-    def _forget_oldest(self) -> None:
-        self._drop([min(self._processes, key=lambda one: self._processes[one].heard_at)])
+    def _make_room(self, app_name: str) -> None:
+        """Drop the one heard longest ago if there are too many; of an app that has too many, one of its own."""
+        crowd = list(self._processes) if len(self._processes) >= _LIMIT else []
+        if self._of_app[app_name] >= _OF_ONE_APP:
+            crowd = [key for key, one in self._processes.items() if one.beat.app_name == app_name]
+        if crowd:
+            self._drop([min(crowd, key=lambda one: self._processes[one].heard_at)])
 
     def _drop(self, incarnations: Iterable[str]) -> None:
         for one in incarnations:
-            worker = self._processes.pop(one).beat.worker_id
+            beat = self._processes.pop(one).beat
+            self._of_app[beat.app_name] -= 1
+            worker = (beat.app_name, beat.worker_id)
             if self._latest.get(worker) == one:
                 del self._latest[worker]
 

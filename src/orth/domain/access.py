@@ -56,6 +56,14 @@ def narrowed(asked: int | None, allowed: frozenset[int] | None) -> tuple[int | N
     return (next(iter(left)), None) if len(left) == 1 else (None, left)
 
 
+_RANKS = tuple(Role)
+"""Each may what those before it may."""
+
+
+def _lesser(one: Role | None, other: Role | None) -> Role | None:
+    return None if one is None or other is None else min(one, other, key=_RANKS.index)
+
+
 def granted(role: Role) -> frozenset[Permission]:
     """What a role may."""
     return _GRANTED[role]
@@ -77,6 +85,17 @@ class Rights:
 
     def allows_somewhere(self, permission: Permission) -> bool:
         return self.allows(permission) or any(self.allows(permission, group) for group in self.in_groups)
+
+    def within(self, bound: "Rights") -> "Rights":
+        """What both allow."""
+        everywhere = _lesser(self.everywhere, bound.everywhere)
+        shared = {group: _lesser(self._in(group), bound._in(group)) for group in {*self.in_groups, *bound.in_groups}}
+        return Rights(everywhere, {group: role for group, role in shared.items() if role and role != everywhere})
+
+    def _in(self, group_id: int) -> Role | None:
+        """The role that counts in a group."""
+        roles = [role for role in (self.everywhere, self.in_groups.get(group_id)) if role is not None]
+        return max(roles, key=_RANKS.index, default=None)
 
     def groups(self, permission: Permission) -> frozenset[int] | None:
         """The groups in which it may be done; None = in every group, also those yet to come."""

@@ -5,7 +5,8 @@ the number and digest of the last one. So whoever changes, removes or reorders e
 anew, and the head; a head that was written down elsewhere shows even that.
 
 Old entries may be removed, from the beginning only. An entry ``audit.purge`` then says up to which and with what
-digest, and so closes the gap.
+digest, and so closes the gap. A digest that was written down before such an entry confirms nothing any more, unless it
+is that of the very last one removed.
 """
 
 import json
@@ -56,6 +57,8 @@ class Fault:
 
     seq: int
     message: str
+    purged_at: int | None = None
+    """When the entry that is expected was purged: nobody can tell any more whether it was the one."""
 
 
 def digest_of(entry: Entry) -> str:
@@ -71,14 +74,16 @@ class Chain:
         self.last: Head | None = None
         self._removed: Head | None = None
         """The last entry of those that are gone from the beginning, by what the first one left says."""
-        self._vouched = False
+        self._purged_at: int | None = None
+        """When that was done, once a purge has named it."""
         self.entries = 0
 
     def add(self, entry: Entry) -> Fault | None:
         fault = self._gap(entry) or self._changed(entry)
         if fault is None:
             self.last = Head(entry.seq, entry.digest)
-            self._vouched = self._vouched or self._vouches(entry)
+            if self._purged_at is None and self._vouches(entry):
+                self._purged_at = entry.at
             self.entries += 1
         return fault
 
@@ -92,11 +97,22 @@ class Chain:
             return Fault(last.seq + 1, f"entries {last.seq + 1} to {head.seq} are missing at the end")
         if head != last:
             return Fault(last.seq, f"the head names entry {head.seq}, which is not the last one")
-        if self._removed is not None and not self._vouched:
+        if self._removed is not None and self._purged_at is None:
             return Fault(self._removed.seq, f"entries up to {self._removed.seq} are missing, and no purge names them")
-        if self._expected is not None and self._expected.seq > last.seq:
-            return Fault(last.seq + 1, f"entry {self._expected.seq} was there once and is missing")
-        return None
+        return None if self._expected is None else self._missed(self._expected, last)
+
+    def _missed(self, expected: Head, last: Head) -> Fault | None:
+        """What is wrong where the expected entry was not among those seen. Who writes all entries anew may begin after
+        it: so of those that were purged only the last is known, by the digest that the first one left follows.
+        """
+        if expected.seq > last.seq:
+            return Fault(last.seq + 1, f"entry {expected.seq} was there once and is missing")
+        removed = self._removed
+        if removed is None or expected.seq > removed.seq or expected == removed:
+            return None
+        if expected.seq == removed.seq:
+            return Fault(expected.seq, "it is not what it was when the expected digest was written down")
+        return Fault(expected.seq, f"it cannot be confirmed: entries up to {removed.seq} were purged", self._purged_at)
 
     def _gap(self, entry: Entry) -> Fault | None:
         if self.last is None:

@@ -52,6 +52,7 @@ RESULT_LOST = "result_lost"
 TIME_LIMIT = "time_limit"
 ENDED_TOGETHER = "ended_together"
 LATE_RESULT = "late_result"
+DONE_AGAIN = "done_again"
 CHILD_MISSING = "child_missing"
 CHILDREN_NOT_STARTED = "children_not_started"
 
@@ -86,7 +87,7 @@ REASONS: Mapping[str, str] = {
     JOB_UNREADABLE: "The stored definition of the job holds something this version does not know.",
     GROUP_UNREADABLE: "The stored group of the job holds something this version does not know.",
     ADDRESS_REFUSED: "The address given with the trigger is not one that may be sent to.",
-    SCRIPTS_OFF: "The job has code of its own, and its group does not allow scripts. An administrator can change that.",
+    SCRIPTS_OFF: "The job runs code, and its group does not allow scripts, or the code is that of another group.",
     SCRIPT_REFUSED: "The executor's own settings do not allow code of this kind.",
     NO_TEST_EXECUTOR: "A test runs beside its job, which none of the executors it may go to can do.",
     NO_SECRET_EXECUTOR: "The job has secrets, and no executor it may go to hides them and is reached without others "
@@ -103,6 +104,7 @@ REASONS: Mapping[str, str] = {
     TIME_LIMIT: "It ran longer than its job allows and its executor did not end it, so the coordinator did.",
     ENDED_TOGETHER: "Another execution of its job ran too long at an executor that ends a job only as a whole.",
     LATE_RESULT: "Its executor reported something else after the execution had ended: written down, and not applied.",
+    DONE_AGAIN: "Somebody had it done again, as another execution.",
     CHILD_MISSING: "It succeeded, but a job that should follow it does not exist.",
     CHILDREN_NOT_STARTED: "The broadcast is over, but not every shard succeeded, so its children were not started.",
 }

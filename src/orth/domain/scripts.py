@@ -1,12 +1,17 @@
-"""Code that travels with a job: what it may be, how it is recognised, and how two versions of it differ. Pure."""
+"""Code that travels with a job: what it may be, how it is recognised, and how two versions of it differ. Pure.
+
+The parameter of a built-in handler is code as well: it says which program runs, or which address is called.
+"""
 
 import difflib
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from orth.domain.jobs import GlueType
+from orth.domain.jobs import GlueType, Job
 from orth.errors import Invalid
 
+COMMAND = "orth.command"
+HTTP = "orth.http"
 REMARK_SHORTEST = 4
 REMARK_LONGEST = 100
 
@@ -14,6 +19,16 @@ _CONTEXT = 3
 _COMPARED = 1_000_000
 """Pairs of lines that are compared, at most: beyond that a part that changed is shown as replaced as a whole."""
 _UNENDED = "\n\\ No newline at end of file\n"
+
+
+def reads_code(handler: str) -> bool:
+    """Whether the parameter of this handler is code."""
+    return handler in (COMMAND, HTTP)
+
+
+def runs_code(job: Job) -> bool:
+    """Whether what ``job`` itself says to run is a program of its writer's choice."""
+    return job.glue_type is not GlueType.BEAN or job.executor_handler == COMMAND
 
 
 def digest_of(source: str) -> str:

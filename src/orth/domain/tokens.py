@@ -1,6 +1,7 @@
 """Tokens of programs and of executors: what each may, and for how long.
 
-An *API token* acts for a program: it has rights, as people do. An *executor token* is one group's: with it a process is
+An *API token* acts for a program, in the place of its owner: it has rights, as people do, but never more than its owner
+has at that moment, and none once its owner is gone. An *executor token* is one group's: with it a process is
 an executor of its app names, and nothing else. Both are random, shown once, and told apart by how they begin.
 """
 
@@ -20,9 +21,19 @@ class TokenKind(StrEnum):
     EXECUTOR = "executor"
 
 
+class OwnerState(StrEnum):
+    """Whether whoever an API token acts for is let in. It is good only while they are."""
+
+    ACTIVE = "active"
+    DISABLED = "disabled"
+    REMOVED = "removed"
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One of them, without what proves it. ``expires_at`` is None where it is good until revoked."""
+    """One of them, without what proves it. ``expires_at`` is None where it is good until revoked. ``created_by`` is the
+    owner, also where that one made it with another token.
+    """
 
     kind: TokenKind
     name: str
@@ -34,6 +45,9 @@ class Token:
     last_used_at: int | None = None
     revoked_at: int | None = None
     id: int = 0
+
+    def outlives(self, other: "Token") -> bool:
+        return other.expires_at is not None and (self.expires_at is None or self.expires_at > other.expires_at)
 
     def is_good(self, now: int) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from orth.domain.scripts import COMMAND
 from orth.executor.context import JobContext, JobFailed
 from orth.executor.environment import variables_of
 from orth.executor.guarded_runs import GuardedRuns
@@ -20,7 +21,7 @@ from orth.executor.performers import FunctionPerformer
 from orth.executor.processes import Command
 from orth.executor.scripts import Surroundings
 
-NAME = "orth.command"
+NAME = COMMAND
 
 Argv = Annotated[list[str], Field(min_length=1)]
 Seconds = Annotated[float, Field(gt=0)]

@@ -5,14 +5,19 @@ parameter is JSON with ``url`` and perhaps ``method``, ``headers``, ``body`` (te
 ``expect`` (the statuses that mean success; any 2xx unless said) and ``timeout`` in seconds, for the whole request: a
 server that sends a byte now and then does not hold it up. Redirects are not followed and nothing is tried again: the
 job's own retries do that. The answer goes to the log, cut.
+
+Whoever writes the job says where it goes, so every address of the host is judged when the connection is made
+(``orth.wire.outbound``): those at which clouds hand out credentials are never called, this machine itself only if the
+settings say so.
 """
 
 import io
 import json
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from typing import Annotated, Any, Literal
 
@@ -21,43 +26,63 @@ from urllib3.exceptions import LocationParseError
 from urllib3.util import Url, parse_url
 
 from orth.clock import Clock
+from orth.domain.scripts import HTTP
 from orth.executor.context import JobContext, JobFailed
 from orth.version import __version__
+from orth.wire.outbound import Outbound
 
-NAME = "orth.http"
+NAME = HTTP
 SHOWN_BYTES = 64 * 1024
 _JSON = {"content-type": "application/json"}
 _OURS = {"user-agent": f"orth/{__version__}"}
 
 Left = Callable[[], float]
 """The seconds that are left; ``TimeoutError`` when there are none."""
+_Found = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
+"""An address as the system tells it."""
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 Status = Annotated[int, Field(ge=100, le=599)]
 
 
-def http(
-    ctx: JobContext,
-    url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")],
-    method: Method = "GET",
-    headers: dict[str, str] | None = None,
-    body: Any = None,
-    expect: list[Status] | None = None,
-    timeout: Annotated[float, Field(gt=0)] = 30.0,
-) -> str:
-    """Make an HTTP request."""
-    data, sent = _encoded(body, headers or {})
-    limit = timeout if (left := ctx.remaining()) is None else min(timeout, left or timeout)
-    try:
-        status, shown = _answer(method, parse_url(url), data, sent, _left_of(limit, ctx.clock))
-    except (OSError, HTTPException, LocationParseError, ValueError) as error:
-        raise JobFailed(f"{method} {url} failed: {str(error) or type(error).__name__}") from None
-    ctx.log("{} {} answered {}", method, url, status)
-    if shown:
-        cut = f"\n… only the first {SHOWN_BYTES} bytes are shown" if len(shown) > SHOWN_BYTES else ""
-        ctx.log("{}", shown[:SHOWN_BYTES].decode("utf-8", "replace") + cut)
-    if status not in (expect or range(200, 300)):
-        raise JobFailed(f"{method} {url} answered {status}.")
-    return str(status)
+def http_handler(outbound: Outbound) -> Callable[..., str]:
+    """The function that makes requests to where ``outbound`` allows."""
+
+    def http(
+        ctx: JobContext,
+        url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")],
+        method: Method = "GET",
+        headers: dict[str, str] | None = None,
+        body: Any = None,
+        expect: list[Status] | None = None,
+        timeout: Annotated[float, Field(gt=0)] = 30.0,
+    ) -> str:
+        """Make an HTTP request."""
+        data, sent = _encoded(body, headers or {})
+        limit = timeout if (left := ctx.remaining()) is None else min(timeout, left or timeout)
+        try:
+            asked = _Asked(method, parse_url(url), data, sent)
+            status, shown = _answer(asked, outbound, _left_of(limit, ctx.clock))
+        except (OSError, HTTPException, LocationParseError, ValueError) as error:
+            raise JobFailed(f"{method} {url} failed: {str(error) or type(error).__name__}") from None
+        ctx.log("{} {} answered {}", method, url, status)
+        if shown:
+            cut = f"\n… only the first {SHOWN_BYTES} bytes are shown" if len(shown) > SHOWN_BYTES else ""
+            ctx.log("{}", shown[:SHOWN_BYTES].decode("utf-8", "replace") + cut)
+        if status not in (expect or range(200, 300)):
+            raise JobFailed(f"{method} {url} answered {status}.")
+        return str(status)
+
+    return http
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request as it is sent."""
+
+    method: str
+    url: Url
+    body: bytes | None
+    headers: dict[str, str]
 
 
 def _encoded(body: Any, headers: dict[str, str]) -> tuple[bytes | None, dict[str, str]]:
@@ -107,14 +132,17 @@ def _left_of(seconds: float, clock: Clock) -> Left:
     return left
 
 
-def _answer(method: str, url: Url, body: bytes | None, headers: dict[str, str], left: Left) -> tuple[int, bytes]:
+def _answer(asked: _Asked, outbound: Outbound, left: Left) -> tuple[int, bytes]:
     """The status, and of the body a little more than is shown if there is so much."""
-    secure = ssl.create_default_context() if url.scheme == "https" else None
+    url, secure = asked.url, ssl.create_default_context() if asked.url.scheme == "https" else None
     host = url.host or ""
     connection = HTTPSConnection(host, url.port, context=secure) if secure else HTTPConnection(host, url.port)
-    with closing(_connected(connection.host, connection.port, secure, left)) as made:
+    connection.host = connection.host.strip("[]")  # which it does itself only without a port
+    found = socket.getaddrinfo(connection.host, connection.port, type=socket.SOCK_STREAM)
+    outbound.check_all(str(address[0]) for *_, address in found)
+    with closing(_connected(connection.host, found, secure, left)) as made:
         connection.sock = _Line(made, left)
-        connection.request(method, url.request_uri, body, headers)
+        connection.request(asked.method, url.request_uri, asked.body, asked.headers)
         answer = connection.getresponse()
         shown = answer.read(SHOWN_BYTES + 1)
         if answer.length and len(shown) <= SHOWN_BYTES:
@@ -122,10 +150,10 @@ def _answer(method: str, url: Url, body: bytes | None, headers: dict[str, str], 
         return answer.status, shown
 
 
-def _connected(host: str, port: int, secure: ssl.SSLContext | None, left: Left) -> socket.socket:
-    """A socket to the first of the host's addresses that answers."""
+def _connected(host: str, found: Sequence[_Found], secure: ssl.SSLContext | None, left: Left) -> socket.socket:
+    """A socket to the first of these addresses that answers."""
     failure: OSError | None = None
-    for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+    for family, kind, protocol, _, address in found:
         made = socket.socket(family, kind, protocol)
         try:
             made.settimeout(left())

@@ -10,6 +10,7 @@ from orth.channels.limits import Limits
 from orth.errors import CannotStart
 from orth.lifecycle.settings import chosen_coordinators
 from orth.settings import Address, Settings
+from orth.wire.outbound import Outbound
 
 TOKEN_FILE = "access-token"  # noqa: S105  # the name of a file, not a secret
 
@@ -43,6 +44,10 @@ class ExecutorSettings:
     process_limits: tuple[str, ...] = ()
     python: Path | None = None
     builtin: tuple[str, ...] = ()
+    http_outbound: Outbound = field(
+        default_factory=lambda: Outbound(loopback=False, loopback_setting="executor.http_loopback")
+    )
+    """Where the built-in handler for requests may connect to."""
     warm_workers: int = 2
     labels: Mapping[str, str] = field(default_factory=dict)
     transport: str = "push"
@@ -90,6 +95,11 @@ class ExecutorSettings:
             process_limits=own.process_limits,
             python=own.python,
             builtin=own.builtin,
+            http_outbound=Outbound(
+                deny=settings.security.outbound_deny,
+                loopback=own.http_loopback,
+                loopback_setting="executor.http_loopback",
+            ),
             warm_workers=own.warm_workers,
             labels=dict(label.split("=", 1) for label in own.labels),
             transport=own.transport,

@@ -147,7 +147,9 @@ class Sources:
     def _allowed_builtin(self) -> dict[str, Handler]:
         allowed = {}
         if "http" in self._settings.builtin:
-            allowed[http_calls.NAME] = named_handler(http_calls.NAME, http_calls.http)
+            allowed[http_calls.NAME] = named_handler(
+                http_calls.NAME, http_calls.http_handler(self._settings.http_outbound)
+            )
         if "command" in self._settings.builtin:
             runs = GuardedRuns(self._processes)
             function = commands.command_handler(self._surroundings, runs, self._settings.kill_grace)

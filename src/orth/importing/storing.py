@@ -9,7 +9,8 @@ from orth.coordinator.defining import define, define_group, start_job
 from orth.coordinator.first_start import ADMIN
 from orth.domain.access import Role
 from orth.domain.audit import Actor, ActorKind, Deed
-from orth.domain.jobs import AddressType, GlueType, Group, Job
+from orth.domain.jobs import AddressType, Group, Job
+from orth.domain.scripts import runs_code
 from orth.errors import OrthError
 from orth.importing.families import Notes, children, super_tasks
 from orth.importing.mapping import Mapped, MappedGroup, MappedJob, MappedUser, Origin, definition
@@ -203,7 +204,7 @@ class _JobWriter:
                 self._tell(found, Fate.REFUSED, notes=(group,))
             else:
                 wanted.append((found, replace(found.job, job_group=group)))
-                if found.job.glue_type is not GlueType.BEAN:
+                if runs_code(found.job):
                     self.groups_with_code.add(group)
         known = {job.job_group: _Known(self._connection, job.job_group) for _found, job in wanted}
         # First all that are the same, so that none of them is taken for a changed version of another.

@@ -197,7 +197,10 @@ class RegistrySection(Section):
     health_failures: Count = _setting(3, "Bad answers in a row after which a service is Failed.")
     health_rate: Count = _setting(50, "Services asked in a second, at most; with many, each is asked less often.")
     socket_clients: Count = _setting(
-        5_000, "Listeners of /ws in one process, at most; never more than half of its descriptors."
+        5_000, "Listeners of /ws and /api/v1/changes in one process, at most; never more than half of its descriptors."
+    )
+    socket_clients_each: Count = _setting(
+        50, "Of these of one user or API token, at most, or of one address before they say who they are."
     )
     socket_queue: Count = _setting(1_000, "Events a listener may be behind before it is closed as too slow.")
 
@@ -349,6 +352,9 @@ class ExecutorSection(Section):
     builtin: BuiltinHandlers = _setting(
         (), "Built-in handlers that it offers: command (runs a program of this machine), http (makes a request)."
     )
+    http_loopback: Switch = _setting(
+        False, "Whether the built-in handler http may call this machine itself by its loopback address."
+    )
     warm_workers: CountFromZero = _setting(2, 'Idle worker processes kept ready for handlers with isolation="process".')
 
 
@@ -475,7 +481,9 @@ class SecuritySection(Section):
     outbound_allow: Networks = _setting(
         (), "The only networks in which executors are called. Empty: all but those that are never called."
     )
-    outbound_deny: Networks = _setting((), "Networks in which nothing is called, neither executors nor webhooks.")
+    outbound_deny: Networks = _setting(
+        (), "Networks in which nothing is called: no executors, no webhooks, nothing by the built-in handler http."
+    )
     outbound_loopback: Switch = _setting(True, "Whether executors on this machine are called by its loopback address.")
     rate: Count = _setting(200, "Requests of one caller to the API in a second, on average.")
     rate_burst: Count = _setting(2_000, "Requests of one caller at once, before that average counts.")

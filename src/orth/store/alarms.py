@@ -86,13 +86,18 @@ def failing_jobs(connection: Connection, ids: Collection[int]) -> set[int]:
 
 
 def unbroken_broadcasts(connection: Connection, shards: Iterable[tuple[int, int | None]]) -> set[int]:
-    """Of these broadcasts, each with its job, those of which every execution has succeeded."""
+    """Of these broadcasts, each with its job, those of which every shard has succeeded, be it at a later attempt."""
     whole: set[int] = set()
+    later = executions.alias()
     for job_id, broadcast_id in shards:
+        tried_again = exists().where(
+            later.c.job_id == job_id, later.c.broadcast_id == broadcast_id, later.c.origin_id == executions.c.id
+        )
         broken = exists().where(
             executions.c.job_id == job_id,
             executions.c.broadcast_id == broadcast_id,
             executions.c.outcome != OUTCOMES[Status.SUCCESS],
+            ~tried_again,
         )
         if broadcast_id is not None and not connection.execute(select(broken)).scalar():
             whole.add(broadcast_id)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, exists, select
 
+from orth.domain import reasons
 from orth.domain.executions import OPEN_PHASES, OUTCOMES, TEST_KEY, Execution, Status
 from orth.store.dead_letters import COUNTED
 from orth.store.engines import among, locked
 from orth.store.execution_filters import Filter, conditions
 from orth.store.executions import READABLE, execution_of, opened_keys
+from orth.store.notes import Note, add_notes, last_noted
 from orth.store.record_tables import dead_letters
 from orth.store.tables import executions
 
@@ -90,7 +92,17 @@ def _done_again(connection: Connection, failed: Sequence[tuple[int, int]]) -> se
     computed key, MariaDB would read the table once for each.
     """
     keys = {(job_id, f"{kind}:{one}"): one for job_id, one in failed for kind in ("retry", "again")}
-    return {keys[key] for key in opened_keys(connection, list(keys))} if keys else set()
+    if not keys:
+        return set()
+    by_name = last_noted(connection, [one for _job_id, one in failed], reasons.DONE_AGAIN)
+    return {keys[key] for key in opened_keys(connection, list(keys))} | by_name.keys()
+
+
+def note_done_again(connection: Connection, execution_id: int, opened: int, now: int) -> None:
+    """Remember that somebody who named this execution had it done again: the key of the new one does not tell."""
+    if not last_noted(connection, [execution_id], reasons.DONE_AGAIN):
+        told = Note(execution_id, reasons.DONE_AGAIN, f"It was done again as execution {opened}.")
+        add_notes(connection, [told], "", now, beyond_limit=True)
 
 
 _TEST = executions.c.trigger_key.startswith(TEST_KEY)

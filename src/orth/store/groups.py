@@ -99,10 +99,10 @@ def delete_group(connection: Connection, group_id: int) -> None:
     connection.execute(delete(job_secrets).where(job_secrets.c.job_group == group_id))
 
 
-def manual_addresses(connection: Connection) -> dict[str, str]:
-    """The addresses people wrote into lists, each with the app name of such a group."""
+def manual_addresses(connection: Connection) -> list[tuple[str, str]]:
+    """The addresses people wrote into lists, each with the app name of that group."""
     rows = connection.execute(select(groups).where(groups.c.address_type == int(AddressType.MANUAL)))
-    return {address: row.app_name for row in rows for address in _addresses(row)}
+    return [(address, row.app_name) for row in rows for address in _addresses(row)]
 
 
 def automatic_addresses(connection: Connection) -> dict[str, tuple[str, ...]]:

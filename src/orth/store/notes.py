@@ -28,13 +28,17 @@ class Note:
     node_id: str = ""
 
 
-def add_notes(connection: Connection, written: Sequence[Note], node_id: str, now: int) -> None:
-    """Store notes, in this order; those of an execution that has enough are left out."""
+def add_notes(
+    connection: Connection, written: Sequence[Note], node_id: str, now: int, *, beyond_limit: bool = False
+) -> None:
+    """Store notes, in this order; those of an execution that has enough are left out, unless something rests on them:
+    ``beyond_limit``.
+    """
     counts = _counts(connection, sorted({note.execution_id for note in written}))
     rows = []
     for note in written:
         counts[note.execution_id] = counts.get(note.execution_id, 0) + 1
-        if counts[note.execution_id] <= NOTES_LIMIT:
+        if beyond_limit or counts[note.execution_id] <= NOTES_LIMIT:
             message = cut(note.message.replace("\x00", ""), _MESSAGE_LIMIT)
             row = {"execution_id": note.execution_id, "at": now, "node_id": node_id, "code": note.code}
             rows.append(row | {"message": message.encode("utf-8", "backslashreplace").decode()[:_MESSAGE_LIMIT]})

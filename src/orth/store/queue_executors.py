@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, delete, select
 
 from orth.store.engines import among, upsert
 from orth.store.registry import QUEUE, list_executors
@@ -57,6 +57,14 @@ def remove_queue_executors(connection: Connection, incarnations: Collection[str]
     if incarnations:
         gone = among(connection, registry.c.incarnation, sorted(incarnations))
         connection.execute(delete(registry).where(registry.c.registry_group == QUEUE, gone))
+
+
+def app_of_process(connection: Connection, incarnation: str) -> str | None:
+    """For which app an executor process of queues was first heard of."""
+    named = select(registry.c.registry_key).where(
+        registry.c.registry_group == QUEUE, registry.c.incarnation == incarnation
+    )
+    return connection.execute(named.order_by(registry.c.since, registry.c.id).limit(1)).scalar()
 
 
 def drop_silent(connection: Connection, before: int) -> None:

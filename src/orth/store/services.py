@@ -48,6 +48,8 @@ class Registration:
     incarnation: str | None = None
     orchestrator_id: str | None = None
     name: str | None = None
+    apps: frozenset[str] | None = None
+    """The names whoever says so speaks for: one that is known by another name stays as it is. None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,10 @@ class Outcome:
     """Of the service; None when it is not known, or when there is no room for another one."""
     news: Service | None = None
     """The service, if others were told of this."""
+    before: Service | None = None
+    """As it was, if it was known."""
+    others: bool = False
+    """Whether nothing was done because the url is that of somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +138,15 @@ def _register(
         if known is None:
             outcomes.append(Outcome(None))
             continue
+        if again and one.apps is not None and known.name not in one.apps:
+            outcomes.append(Outcome(None, others=True))
+            continue
         service, news = _entered_again(one, known, now) if again else (known, True)
         if again:
             _write(connection, [service])
         if news:
             told.append(Told(Happening.REGISTERED, service))
-        outcomes.append(Outcome(service.id, service if news else None))
+        outcomes.append(Outcome(service.id, service if news else None, known if again else None))
     return outcomes
 
 
@@ -219,7 +228,7 @@ def _report(connection: Connection, report: Report, now: int, told: list[Told]) 
 def _depart(connection: Connection, departure: Departure, told: list[Told]) -> Outcome:
     found = [one for one in _held(connection, [departure.id]) if one.kind is departure.kind]
     _remove(connection, found, told)
-    return Outcome(found[0].id, found[0]) if found else _NOBODY
+    return Outcome(found[0].id, found[0], found[0]) if found else _NOBODY
 
 
 # --- what others find -------------------------------------------------------------------------------------------------
@@ -262,11 +271,10 @@ def forget_services(connection: Connection, silent: Sequence[Watched], now: int)
 
 
 def service_name(connection: Connection, kind: ServiceKind, service_id: str) -> str | None:
-    """What a service calls itself; None when it is not known, or does not say."""
-    name: str | None = connection.execute(
-        select(services.c.name).where(services.c.kind == kind.value, services.c.id == service_id)
-    ).scalar()
-    return name
+    """What a service calls itself, nothing if it does not say; None when it is not known."""
+    found = select(services.c.name).where(services.c.kind == kind.value, services.c.id == service_id)
+    row = connection.execute(found).one_or_none()
+    return None if row is None else row.name or ""
 
 
 def list_services(
@@ -317,7 +325,7 @@ def _change(
         new = change(one)
         if new is not None:
             news = new.status is not one.status
-            outcomes[one.id] = Outcome(one.id, new if news else None)
+            outcomes[one.id] = Outcome(one.id, new if news else None, one)
             written.append(new)
             if news:
                 told.append(Told(Happening.STATUS_CHANGED, new))

@@ -11,7 +11,7 @@ from orth.domain.access import Rights, Role
 from orth.domain.tokens import Token, TokenKind
 from orth.errors import Conflict, NotFound
 from orth.store.engines import among, insert_returning_id, locked
-from orth.store.tables import executions, groups
+from orth.store.tables import executions, groups, jobs
 from orth.store.token_tables import token_secrets, tokens
 
 TOKENS_LIMIT = 2_000
@@ -88,6 +88,13 @@ def revoke_token(connection: Connection, token_id: int, now: int) -> Token:
     return token
 
 
+def revoke_api_tokens_of(connection: Connection, owner: str, now: int) -> list[Token]:
+    """End the API tokens of somebody; how those were that were not over yet."""
+    theirs = select(tokens.c.id).where(tokens.c.kind == TokenKind.API.value, tokens.c.created_by == owner)
+    ids = list(connection.scalars(theirs.where(tokens.c.revoked_at.is_(None)).order_by(tokens.c.id)))
+    return [revoke_token(connection, token_id, now) for token_id in ids]
+
+
 def forget_old_tokens(connection: Connection, before: int) -> None:
     """Remove those that have been over since ``before``."""
     over = or_(tokens.c.revoked_at < before, tokens.c.expires_at < before)
@@ -148,6 +155,33 @@ def apps_of_executions(connection: Connection, execution_ids: Iterable[int]) -> 
     """The app name of the group of each execution that exists."""
     wanted = among(connection, executions.c.id, list(execution_ids))
     joined = select(executions.c.id, groups.c.app_name).join(groups, groups.c.id == executions.c.job_group)
+    return {row.id: row.app_name for row in connection.execute(joined.where(wanted))}
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where an execution belongs, and since when it is over, if it is."""
+
+    job_id: int
+    app_name: str
+    ended_at: int | None
+
+
+def homes_of_executions(connection: Connection, execution_ids: Iterable[int]) -> dict[int, Home]:
+    """The home of each execution that exists."""
+    wanted = among(connection, executions.c.id, list(execution_ids))
+    columns = (executions.c.id, executions.c.job_id, executions.c.outcome, executions.c.phase_time, groups.c.app_name)
+    joined = select(*columns).join(groups, groups.c.id == executions.c.job_group).where(wanted)
+    return {
+        row.id: Home(row.job_id, row.app_name, row.phase_time if row.outcome else None)
+        for row in connection.execute(joined)
+    }
+
+
+def apps_of_jobs(connection: Connection, job_ids: Iterable[int]) -> dict[int, str]:
+    """The app name of the group of each job that exists."""
+    wanted = among(connection, jobs.c.id, list(job_ids))
+    joined = select(jobs.c.id, groups.c.app_name).join(groups, groups.c.id == jobs.c.job_group)
     return {row.id: row.app_name for row in connection.execute(joined.where(wanted))}
 
 

@@ -45,6 +45,12 @@ def get_user(connection: Connection, user_id: int) -> User:
     return found
 
 
+def disabled_among(connection: Connection, usernames: Collection[str]) -> dict[str, bool]:
+    """Whether each of these users is disabled; those that do not exist are left out."""
+    found = select(users.c.username, users.c.disabled_at).where(among(connection, users.c.username, usernames))
+    return {row.username: row.disabled_at is not None for row in connection.execute(found)}
+
+
 def hold_user(connection: Connection, user_id: int) -> User:
     """The user as it is, kept so until the transaction ends."""
     row = locked(select(users).where(users.c.id == user_id), connection)

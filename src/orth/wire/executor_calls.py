@@ -109,7 +109,9 @@ class NotAnExecutor(Unavailable):
 
 
 class ExecutorLink(Protocol):
-    """The way to the executors, as the coordinator's parts see it."""
+    """The way to the executors, as the coordinator's parts see it. Each call says for which app it is made: several may
+    be at one address, each with a token of its own.
+    """
 
     async def run(
         self,
@@ -117,7 +119,7 @@ class ExecutorLink(Protocol):
         request: RunRequest,
         *,
         token: str,
-        app_name: str = "",
+        app_name: str,
         extensions: frozenset[str] = _NO_EXTENSIONS,
         dialect: Dialect = Dialect.AUTO,
     ) -> Reply: ...
@@ -128,14 +130,14 @@ class ExecutorLink(Protocol):
         requests: Sequence[RunRequest],
         *,
         token: str,
-        app_name: str = "",
+        app_name: str,
         extensions: frozenset[str] = _NO_EXTENSIONS,
     ) -> list[RunAnswer | None]: ...
 
-    async def beat(self, address: str, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO) -> Reply: ...
+    async def beat(self, address: str, *, token: str, app_name: str, dialect: Dialect = Dialect.AUTO) -> Reply: ...
 
     async def idle_beat(
-        self, address: str, job_id: int, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+        self, address: str, job_id: int, *, token: str, app_name: str, dialect: Dialect = Dialect.AUTO
     ) -> Reply: ...
 
     async def kill(
@@ -145,7 +147,7 @@ class ExecutorLink(Protocol):
         log_id: int | None = None,
         *,
         token: str,
-        app_name: str = "",
+        app_name: str,
         extensions: frozenset[str] = _NO_EXTENSIONS,
         dialect: Dialect = Dialect.AUTO,
     ) -> Reply: ...
@@ -156,7 +158,7 @@ class ExecutorLink(Protocol):
         request: LogRequest,
         *,
         token: str,
-        app_name: str = "",
+        app_name: str,
         extensions: frozenset[str] = _NO_EXTENSIONS,
         dialect: Dialect = Dialect.AUTO,
     ) -> LogPage: ...

@@ -104,12 +104,17 @@ class WatchLines:
 
         ``NotSent`` when there is no connection to be had, ``AnswerUnknown`` when it is not answered.
         """
+        try:
+            proof = await self._proof(address)
+        except NotSent:  # there is nothing that may be shown there
+            self.drop(address)
+            raise
         line = self._lines.get(address)
         if line is None:
             line = await self._open(address)
         try:
             async with asyncio.timeout(self._timeout):
-                return await line.ask(self._clock, await self._proof(address))
+                return await line.ask(self._clock, proof)
         except (TimeoutError, OSError, HttpParserError) as error:
             self.drop(address)
             raise AnswerUnknown(f"{address}: {_cause(error, self._timeout)}.") from error

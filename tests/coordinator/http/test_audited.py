@@ -161,6 +161,35 @@ def test_calendars_and_executors(site: Site, admin: Caller, executor: Caller, to
     assert (entry["action"], entry["after"]["app_name"]) == ("group.adopt", "lonely")
 
 
+@pytest.mark.parametrize("kind", ["orchestrator", "agent"])
+def test_services_that_a_person_speaks_for(site: Site, admin: Caller, executor: Caller, told: Told, kind: str) -> None:
+    path, body = f"/api/{kind}s", {"url": "http://10.6.6.6:5080", "name": "new", "incarnation": "one"}
+    made = admin.post(f"{path}/register", body)
+    entry = told.one(made)
+    service = made.json["id"]
+    assert (entry["action"], entry["object_kind"], entry["object_id"]) == ("service.register", kind, service)
+    assert (entry["before"], entry["after"]["url"], entry["after"]["status"]) == (None, body["url"], "Starting")
+    entry = told.one(admin.post(f"{path}/register", {**body, "name": "other"}))
+    assert (entry["before"], entry["after"]) == ({"name": "new"}, {"name": "other"})
+    entry = told.one(admin.post(f"{path}/{service}/status", {"status": "Failed"}))
+    assert (entry["action"], entry["before"], entry["after"]) == (
+        "service.report",
+        {"status": "Starting"},
+        {"status": "Failed"},
+    )
+    assert admin.post(f"{path}/{service}/status", {"status": "Failed"}).status == 200
+    assert admin.post(f"{path}/{service}/heartbeat").status == 200
+    assert told.news() == [], "it changed nothing"
+    entry = told.one(admin.post(f"{path}/{service}/unregister"))
+    assert (entry["action"], entry["before"]["url"], entry["after"]) == ("service.unregister", body["url"], None)
+    for call in ("register", "{}/heartbeat", "{}/status", "{}/unregister"):
+        said = body if call == "register" else {"status": "Running" if kind == "orchestrator" else "Idle"}
+        answer = executor.post(f"{path}/{call.format(service)}", said)
+        assert answer.status == 200, answer.body
+        service = answer.json["id"]
+    assert told.news() == [], "a service speaks for itself"
+
+
 def test_alarms_without_their_secrets(site: Site, admin: Caller, told: Told) -> None:
     url = "https://hooks.example/xyzzy"
     body = {"name": "ops", "kind": "webhook", "definition": {"url": url, "headers": {"X-Key": "plugh"}}}

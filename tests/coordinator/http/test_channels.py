@@ -39,9 +39,10 @@ QUEUE = NAMES.dispatch("app.a")
 class Door:
     """A coordinator with channels of its own process, served in this event loop."""
 
-    def __init__(self, url: str, channels: Channels) -> None:
+    def __init__(self, url: str, channels: Channels, coordinator: Coordinator) -> None:
         self.url = url
         self.channels = channels
+        self.coordinator = coordinator
         self.calls = CoordinatorCalls([url], TOKEN, 5.0)
         self.remote = RemoteChannels(ChannelCalls(self.calls))
 
@@ -68,7 +69,7 @@ async def opened(folder: Path, channels_url: str = "memory://") -> AsyncIterator
             coordinator = Coordinator(given)
             server = Server(coordinator.app(), keep_alive=5)
             serving = asyncio.create_task(server.serve(sockets=[listening]))
-            door = Door(f"http://127.0.0.1:{listening.getsockname()[1]}", channels)
+            door = Door(f"http://127.0.0.1:{listening.getsockname()[1]}", channels, coordinator)
             try:
                 yield door
             finally:

@@ -115,6 +115,18 @@ def test_what_the_coordinator_tried_again_is_left_out(site: Site, admin: Caller,
     assert admin.post(f"{EXECUTIONS}/bulk/retry?status=failed").json["done"] == 0
 
 
+def test_what_somebody_did_again_by_name_is_left_out(site: Site, admin: Caller) -> None:
+    job_id = site.job()
+    killed = site.execution(job_id)
+    admin.post(f"{EXECUTIONS}/{killed}/kill")
+    many = f"{EXECUTIONS}/bulk/retry?job_id={job_id}&dry_run=true"
+    assert admin.post(many).json["execution_ids"] == [killed]
+    (again,) = admin.post(f"{EXECUTIONS}/{killed}/retry").json["execution_ids"]
+    assert admin.post(many).json["execution_ids"] == []
+    step = admin.get(f"{EXECUTIONS}/{killed}/why").json["steps"][-1]
+    assert (step["code"], step["text"]) == ("done_again", f"It was done again as execution {again}.")
+
+
 def test_many_are_killed_and_their_executors_told(site: Site, admin: Caller, executor: Caller) -> None:
     job_id = site.job()
     waiting, ended = site.execution(job_id), failed(site, executor, job_id)

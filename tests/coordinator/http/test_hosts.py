@@ -38,6 +38,34 @@ def test_a_cookie_does_not_help_a_false_name(site: Site) -> None:
     caller.get("/api/v1/jobs").problem(421)
 
 
+@pytest.mark.parametrize("name", ["Authorization", "ORTH-ACCESS-TOKEN", "ORTH-SIGNATURE"])
+@pytest.mark.parametrize("value", ["x", "Bearer x", f"Bearer {ACCESS_TOKEN}"])
+def test_a_header_that_a_page_can_write_does_not_help_a_false_name(site: Site, name: str, value: str) -> None:
+    """Also with a good credential nobody signs in under such a name."""
+    before = site.state()
+    page = Caller(site.url, {"Host": "evil.example", "Origin": "http://evil.example", name: value})
+    for method, path, body in (
+        ("POST", "/api/v1/auth/session", LOGIN),
+        ("POST", "/api/v1/auth/login", LOGIN),
+        ("POST", "/api/v1/auth/refresh", {"refresh_token": "x"}),
+        ("POST", "/api/v1/auth/link", {"code": "x"}),
+        ("GET", "/api/v1/auth/ways", None),
+        ("GET", "/api/v1/auth/oidc/start", None),
+        ("GET", "/", None),
+    ):
+        answer = page.call(method, path, body)
+        assert "set-cookie" not in answer.headers
+        answer.problem(421)
+    assert site.state() == before
+
+
+def test_a_cookie_is_no_credential_under_a_false_name(site: Site, stranger: Caller) -> None:
+    cookie = stranger.post("/api/v1/auth/session", LOGIN).headers["set-cookie"].partition(";")[0]
+    assert Caller(site.url, {"Cookie": cookie}).get("/api/v1/jobs").status == 200
+    shown = {"Cookie": cookie, "Host": "evil.example", "Authorization": "x"}
+    Caller(site.url, shown).get("/api/v1/jobs").problem(401)
+
+
 def test_a_socket_is_refused_as_well(site: Site) -> None:
     with (
         pytest.raises(InvalidStatus) as refused,

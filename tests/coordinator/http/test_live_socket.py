@@ -72,7 +72,7 @@ class LiveSite(Site):
 
 
 SETTINGS = Settings(
-    registry=RegistrySection(socket_queue=50, events_kept=100, socket_clients=20),
+    registry=RegistrySection(socket_queue=50, events_kept=100, socket_clients=20, socket_clients_each=15),
     console=ConsoleSection(origins=("https://orth.example",), base_url="https://console.example"),
 )
 
@@ -357,6 +357,32 @@ def test_there_is_room_for_fewer_who_do_not_say_who_they_are(live: LiveSite) -> 
             stack.enter_context(listening(live, token=None))
         assert refusal(lambda: listening(live, token=None)) == 429
         stack.enter_context(listening(live))
+
+
+def test_nobody_takes_the_places_of_others(live: LiveSite) -> None:
+    admin = live.admin()
+    body = {"username": "greedy", "password": "the password of greedy", "role": "viewer"}
+    assert admin.post("/api/v1/users", body).status == 201
+    signed_in = admin.post("/api/v1/auth/login", {"username": "greedy", "password": body["password"]})
+    greedy = signed_in.json["access_token"]
+    headers = {"Authorization": f"Bearer {greedy}"}
+    changes = f"ws://127.0.0.1:{live.port}/api/v1/changes"
+    with ExitStack() as stack:
+        lines = [stack.enter_context(listening(live, token=greedy)) for _ in range(14)]
+        stack.enter_context(connect(changes, additional_headers=headers, proxy=None))
+        with pytest.raises(InvalidStatus) as refused, connect(changes, additional_headers=headers, proxy=None):
+            pass
+        answer = refused.value.response
+        assert (answer.status_code, answer.headers["Retry-After"]) == (429, "5")
+        assert refusal(lambda: listening(live, token=greedy)) == 429
+        with listening(live, token=None) as late:
+            late.send(json.dumps({"type": "auth", "token": greedy}))
+            assert closed(late)[0] == 1013, "nor does it help to say later who one is"
+        with listening(live, token=live.token()), listening(live):
+            pass
+        lines[0].close()
+        wait_until(lambda: live.app.state.tools.feed.listeners == 13, "one to have left", WITHIN)
+        stack.enter_context(listening(live, token=greedy))
 
 
 def test_what_is_not_understood_ends_it(live: LiveSite) -> None:

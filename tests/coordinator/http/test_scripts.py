@@ -13,6 +13,15 @@ from orth.store.users import add_user, find_user, set_grants
 from tests.coordinator.http.live import Answer, Caller, Site
 
 SHELL = "#!/bin/sh\necho one\n"
+SCRIPT: dict[str, object] = {
+    "executor_handler": "",
+    "glue_type": "GLUE_SHELL",
+    "glue_source": SHELL,
+    "glue_remark": "made",
+}
+COMMAND: dict[str, object] = {"executor_handler": "orth.command", "executor_param": '{"argv": ["/bin/true"]}'}
+HOURLY = {"schedule_type": "CRON", "schedule_conf": "0 * * * *"}
+SPAN = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-02T00:00:00Z"}
 
 
 def allowed_group(site: Site, app_name: str = "demo") -> int:
@@ -314,6 +323,88 @@ class TestTheSwitch:
         admin.post("/api/v1/jobs", below).problem(403)
         other = site.job(job_group=closed)
         admin.call("PATCH", f"/api/v1/jobs/{other}", {"super_task_id": job_id}).problem(403)
+
+    def test_a_handler_that_runs_programs_needs_it_too(self, site: Site, admin: Caller) -> None:
+        closed = site.group("closed")
+        body: dict[str, object] = {"job_group": closed, "job_desc": "command", **COMMAND}
+        assert "does not allow scripts" in admin.post("/api/v1/jobs", body).problem(403)["detail"]
+        other = site.job(job_group=closed)
+        admin.call("PATCH", f"/api/v1/jobs/{other}", COMMAND).problem(403)
+        moved = site.job(job_group=allowed_group(site), **COMMAND)
+        admin.call("PATCH", f"/api/v1/jobs/{moved}", {"job_group": closed}).problem(403)
+
+    def test_turned_off_a_program_stays_as_it_is(self, site: Site, admin: Caller) -> None:
+        group = allowed_group(site)
+        job_id = site.job(job_group=group, **COMMAND)
+        admin.call("PUT", f"/api/v1/groups/{group}", {"app_name": "demo", "scripts_allowed": False})
+        other = {"executor_param": '{"argv": ["/bin/sh"]}'}
+        admin.call("PATCH", f"/api/v1/jobs/{job_id}", other).problem(403)
+        assert admin.call("PATCH", f"/api/v1/jobs/{job_id}", {"job_desc": "renamed"}).status == 200
+
+    def test_requests_are_no_programs(self, site: Site, admin: Caller) -> None:
+        assert site.job(job_group=site.group("closed"), executor_handler="orth.http", executor_param="{}")
+
+
+class TestParametersThatAreCode:
+    @pytest.mark.parametrize("handler", ["orth.command", "orth.http"])
+    @pytest.mark.parametrize("above", [False, True])
+    def test_an_operator_gives_no_other(self, site: Site, handler: str, above: bool) -> None:
+        group = allowed_group(site)
+        fields = {"job_group": group, "executor_handler": handler, "executor_param": "{}", **HOURLY}
+        job_id = site.job(**fields)
+        if above:
+            job_id = site.job(**{**fields, "executor_handler": "", "super_task_id": job_id})
+        operator, other = person(site, {group: Role.OPERATOR}), {"executor_param": '{"argv": ["/bin/sh"]}'}
+        before = site.contents()["orth_job_log"]
+        refused = operator.post(f"/api/v1/jobs/{job_id}/trigger", other).problem(403)
+        assert handler in refused["detail"]
+        assert "'script'" in refused["detail"]
+        operator.post(f"/api/v1/jobs/{job_id}/trigger-batch", {**SPAN, **other}).problem(403)
+        assert site.contents()["orth_job_log"] == before
+        assert not site.contents()["orth_batch"]
+        for own in ({}, {"executor_param": "{}"}):
+            assert operator.post(f"/api/v1/jobs/{job_id}/trigger", own).status == 202
+        assert operator.post(f"/api/v1/jobs/{job_id}/trigger-batch", SPAN).status == 202
+
+    def test_who_may_write_code_does(self, site: Site) -> None:
+        group = allowed_group(site)
+        job_id = site.job(job_group=group, **COMMAND)
+        editor, other = person(site, {group: Role.EDITOR}), {"executor_param": '{"argv": ["/bin/sh"]}'}
+        assert editor.post(f"/api/v1/jobs/{job_id}/trigger", other).status == 202
+        assert editor.call("PATCH", f"/api/v1/jobs/{job_id}", other).status == 200
+
+    def test_of_other_handlers_it_is_a_parameter(self, site: Site) -> None:
+        group = allowed_group(site)
+        operator = person(site, {group: Role.OPERATOR})
+        for job_id in (site.job(job_group=group), script_job(site, job_group=group)):
+            assert operator.post(f"/api/v1/jobs/{job_id}/trigger", {"executor_param": "other"}).status == 202
+
+
+class TestCodeStaysInItsGroup:
+    @pytest.mark.parametrize("code", [SCRIPT, COMMAND], ids=["script", "command"])
+    def test_no_job_of_another_group_runs_it(self, site: Site, admin: Caller, code: dict[str, object]) -> None:
+        ours, theirs = allowed_group(site, "ours"), allowed_group(site, "theirs")
+        above = site.job(job_group=ours, **code)
+        body: dict[str, object] = {"job_desc": "below", "super_task_id": above}
+        refused = admin.post("/api/v1/jobs", {**body, "job_group": theirs}).problem(422)
+        assert refused["errors"][0]["field"] == "super_task_id"
+        below = site.job(job_group=ours, super_task_id=above)
+        admin.call("PATCH", f"/api/v1/jobs/{below}", {"job_group": theirs}).problem(422)
+
+    @pytest.mark.parametrize("code", [SCRIPT, COMMAND], ids=["script", "command"])
+    def test_a_handler_that_others_run_does_not_become_code(self, site: Site, code: dict[str, object]) -> None:
+        ours, theirs = allowed_group(site, "ours"), allowed_group(site, "theirs")
+        above = site.job(job_group=ours)
+        below = site.job(job_group=theirs, super_task_id=above)
+        editor, before = person(site, {ours: Role.EDITOR}), stored(site, above)
+        refused = editor.call("PATCH", f"/api/v1/jobs/{above}", code).problem(409)
+        assert str(below) not in refused["detail"].replace(str(above), ""), "it is nothing this person may see"
+        if code is SCRIPT:
+            path, saved = f"/api/v1/scripts/{above}", {name: code[name] for name in code if name.startswith("glue_")}
+            editor.call("PUT", path, saved).problem(409)
+        assert stored(site, above) == before
+        site.admin().call("PATCH", f"/api/v1/jobs/{below}", {"job_group": ours})
+        assert editor.call("PATCH", f"/api/v1/jobs/{above}", code).status == 200
 
 
 class TestRoles:

@@ -1,11 +1,17 @@
 """Tokens of programs and of executors over HTTP: made, shown once, used, rotated, revoked; and what they never open."""
 
+import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orth.domain.tokens import API_PREFIX, EXECUTOR_PREFIX
-from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
+from orth.settings import Settings
+from orth.settings.sections import SecuritySection
+from orth.wire.signatures import Signer
+from tests.coordinator.http.live import ACCESS_TOKEN, Answer, Caller, Site
 from tests.coordinator.http.rights_site import RightsSite
 
 DAY = 86_400
@@ -153,6 +159,75 @@ def test_only_administrators_deal_in_tokens(rights: RightsSite, who: str) -> Non
         caller.call(method, path, body).problem(401 if who == "nobody" else 403)
 
 
+# --- whom API tokens act for
+
+
+def owned(site: Site, role: str = "admin", **body: Any) -> tuple[int, Caller, dict[str, Any]]:
+    """Somebody of that role, who is signed in and has made a token."""
+    said = {"username": "boss", "password": "the password of boss", "role": "admin"}
+    user = site.admin().post("/api/v1/users", said).json["id"]
+    signed_in = site.stranger().post("/api/v1/auth/login", {name: said[name] for name in ("username", "password")})
+    boss = site.bearer(signed_in.json["access_token"])
+    answer = boss.post(TOKENS, {"name": "theirs", "role": role, **body})
+    assert answer.status == 201, answer.body
+    return user, boss, answer.json
+
+
+def test_a_token_is_good_only_while_its_owner_is(site: Site) -> None:
+    user, _boss, token = owned(site)
+    program = site.bearer(token["token"])
+    admin, path = site.admin(), f"{TOKENS}/{token['id']}"
+    assert (token["created_by"], token["owner_state"], program.get(TOKENS).status) == ("boss", "active", 200)
+    assert admin.call("PATCH", f"/api/v1/users/{user}", {"disabled": True}).status == 200
+    program.get(TOKENS).problem(401)
+    assert [one["owner_state"] for one in admin.get(TOKENS).json["items"]] == ["disabled"]
+    assert admin.call("PATCH", f"/api/v1/users/{user}", {"disabled": False}).status == 200
+    assert program.get(TOKENS).status == 200
+    assert admin.call("DELETE", f"/api/v1/users/{user}").status == 204
+    program.get(TOKENS).problem(401)
+    shown = admin.get(path).json
+    assert (shown["owner_state"], shown["revoked_at"]) == ("removed", site.clock.now())
+    done = [(one["action"], one["object_id"]) for one in admin.get("/api/v1/audit?limit=2").json["items"]]
+    assert done == [("user.remove", str(user)), ("token.revoke", str(token["id"]))]
+    owned(site)
+    program.get(TOKENS).problem(401)
+
+
+def test_a_token_may_no_more_than_its_owner_may_now(site: Site) -> None:
+    group, other = site.group("demo"), site.group("other")
+    user, _boss, token = owned(site, "editor")
+    program, path = site.bearer(token["token"]), f"/api/v1/users/{user}"
+    grants = [{"group_id": group, "role": "admin"}, {"group_id": other, "role": "viewer"}]
+    assert site.admin().call("PATCH", path, {"role": None, "grants": grants}).status == 200
+    me = program.get("/api/v1/users/me").json
+    assert (me["role"], {one["group_id"]: one["role"] for one in me["groups"]}) == (
+        None,
+        {group: "editor", other: "viewer"},
+    )
+    assert site.admin().call("PATCH", path, {"role": "viewer", "grants": []}).status == 200
+    program.post(f"/api/v1/jobs/{site.job(job_group=group)}/trigger").problem(403)
+    assert program.get("/api/v1/jobs").status == 200
+
+
+def test_a_token_made_with_a_token_ends_with_it_and_has_the_same_owner(site: Site) -> None:
+    user, boss, token = owned(site, expires_in_days=1)
+    long = boss.post(TOKENS, {"name": "long", "role": "viewer"}).json
+    others = made(site, expires_in_days=1)
+    program = site.bearer(token["token"])
+    program.post(TOKENS, {"name": "longer", "role": "admin", "expires_in_days": 300}).problem(403)
+    for foreign in (long, others):
+        program.post(f"{TOKENS}/{foreign['id']}/rotate").problem(403)
+    assert program.post(f"{TOKENS}/{token['id']}/rotate").status == 200
+    child = program.post(TOKENS, {"name": "child", "role": "viewer"}).json
+    assert (child["created_by"], child["expires_at"]) == ("boss", token["expires_at"])
+    assert site.bearer(child["token"]).get("/api/v1/groups").status == 200
+    machines = program.post(TOKENS, {"kind": "executor", "name": "m", "app_names": ["demo"]}).json
+    assert (machines["expires_at"], machines["owner_state"]) == (None, None)
+    assert site.admin().call("DELETE", f"/api/v1/users/{user}").status == 204
+    site.bearer(child["token"]).get("/api/v1/groups").problem(401)
+    assert machine(site, machines["token"]).post("/api/registry", beat("demo")).status == 200
+
+
 # --- tokens of executors
 
 
@@ -167,8 +242,11 @@ def test_a_group_token_registers_its_own_app_only(site: Site) -> None:
     executor.post("/api/registryRemove", beat("other")).envelope(403)
     shown = site.admin().get("/api/v1/executors").json["items"]
     assert {one["app_name"] for one in shown} == {"demo", "demo-night"}
-    actions = [one["action"] for one in site.admin().get("/api/v1/audit").json["items"]]
-    assert "executor.refused" in actions
+    entries = site.admin().get("/api/v1/audit").json["items"]
+    refused = {
+        (one["actor_kind"], one["actor"], one["object_id"]) for one in entries if one["action"] == "executor.refused"
+    }
+    assert refused == {("executor", "of demo", "/api/registry"), ("executor", "of demo", "/api/registryRemove")}
 
 
 def test_a_group_token_reports_for_its_own_executions_only(site: Site) -> None:
@@ -210,6 +288,46 @@ def test_a_group_token_speaks_for_its_own_agents_only(site: Site) -> None:
     others = site.executor().post("/api/agents/register", {"url": "http://10.0.0.3:9999", "name": "other"}).json["id"]
     executor.post(f"/api/agents/{others}/unregister").problem(403)
     executor.post(f"/api/agents/{'0' * 32}/heartbeat").problem(404)
+
+
+def test_a_group_token_takes_no_agent_of_another_app(site: Site) -> None:
+    """A url that is known stays with the app that registered it, or with nobody's that has no name."""
+    victim, thief = (machine(site, of_group(site, name)["token"]) for name in ("victim", "mine"))
+    url, unnamed = "http://10.0.0.1:9999", "http://10.0.0.2:9999"
+    theirs = victim.post("/api/agents/register", {"url": url, "name": "victim", "incarnation": "v"}).json["id"]
+    nobodys = site.executor().post("/api/agents/register", {"url": unnamed}).json["id"]
+    for one in (url, unnamed):
+        thief.post("/api/agents/register", {"url": one, "name": "mine", "incarnation": "evil"}).problem(403)
+    for verb in ("heartbeat", "status?status=Idle", "unregister"):
+        for one in (theirs, nobodys):
+            thief.post(f"/api/agents/{one}/{verb}").problem(403)
+    shown = {one["url"]: (one["name"], one["incarnation"]) for one in site.admin().get("/api/agents").json}
+    assert shown == {url: ("victim", "v"), unnamed: (None, None)}
+    assert victim.post(f"/api/agents/{theirs}/heartbeat").status == 200
+    entries = site.admin().get("/api/v1/audit").json["items"]
+    assert {one["actor"] for one in entries if one["action"] == "api.refused"} == {"of mine"}
+    renamed = site.executor().post("/api/agents/register", {"url": url, "name": "mine"})
+    assert (renamed.status, renamed.json["id"]) == (200, theirs), "the cluster's own token speaks for all"
+
+
+def test_where_all_must_sign_only_those_register_who_read_signatures(prepared: Path, tmp_path: Path) -> None:
+    settings = Settings(security=SecuritySection(require_signatures=True))
+    with Site(Path(shutil.copy(prepared, tmp_path / "orth.db")), settings) as site:
+        signer = Signer("evil", site.clock)
+
+        def register(*extensions: str) -> Answer:
+            said = {**beat("demo"), "orth": {"incarnation": "evil", "extensions": extensions}}
+            for body in (json.dumps(beat("demo") if not extensions else said).encode(),) * 2:
+                headers = signer.header(ACCESS_TOKEN, site.url, "POST", "/api/registry", body)
+                answer = site.stranger().call("POST", "/api/registry", raw=body, headers=headers)
+                signer.learns(site.url, headers, answer.status == 401, answer.headers)
+            return answer
+
+        register().envelope(403)
+        register("kill-execution").envelope(403)
+        assert site.admin().get("/api/v1/executors").json["items"] == []
+        register("signed").envelope()
+        assert len(site.admin().get("/api/v1/executors").json["items"]) == 1
 
 
 def test_a_group_token_uses_its_own_queues_only(own_site: Site) -> None:

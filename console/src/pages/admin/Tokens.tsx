@@ -94,9 +94,14 @@ function ScopeCell({ token }: { token: Token }) {
 }
 
 function MadeCell({ token }: { token: Token }) {
+  const { t } = useTranslation('admin');
   return (
     <>
-      {token.created_by}
+      <span className="tags">
+        {token.created_by}
+        {token.owner_state === 'disabled' && <Mark colour="orange">{t('tokens.ownerDisabled')}</Mark>}
+        {token.owner_state === 'removed' && <Mark colour="red">{t('tokens.ownerRemoved')}</Mark>}
+      </span>
       <div className="cell-sub">
         <Ago at={token.created_at} />
       </div>

@@ -47,7 +47,7 @@ from orth.coordinator.http import (
 from orth.coordinator.http.callers import needs
 from orth.coordinator.http.console_files import ConsoleFiles, built_console
 from orth.coordinator.http.credentials import caller_of
-from orth.coordinator.http.declarations import check_declared
+from orth.coordinator.http.declarations import check_declared, paths_of
 from orth.coordinator.http.declared_types import DeclaredTypes
 from orth.coordinator.http.from_executors import executor_routes
 from orth.coordinator.http.hosts import KnownHosts
@@ -174,7 +174,7 @@ def assembled(settings: Settings) -> FastAPI:
             expose_headers=[services.SEQ_HEADER],
         )
     app.add_middleware(StrangersLimit)
-    app.add_middleware(KnownHosts, settings=settings)
+    app.add_middleware(KnownHosts, settings=settings, open_paths=paths_of(app.routes, _OPEN))
     app.add_middleware(Bugs)
     app.add_middleware(DeclaredTypes)
     check_declared(

@@ -15,6 +15,7 @@ from orth.coordinator.http.object_checks import check_batch, check_held_job, che
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.coordinator.scripting import check_param
 from orth.domain.access import Permission
 from orth.domain.audit import Deed
 from orth.domain.batches import Batch, BatchState
@@ -22,6 +23,7 @@ from orth.store.audit import record
 from orth.store.batches import Progress, get_batch, hold_batch, list_batches, progress_of
 from orth.store.database import Connection
 from orth.store.group_scopes import groups_of_jobs
+from orth.store.jobs import get_job
 
 router = APIRouter(prefix="/api/v1", tags=["batches"])
 
@@ -162,6 +164,7 @@ def _survey(connection: Connection, caller: Caller, job_id: int, asked: BatchReq
 
 def _start(connection: Connection, caller: Caller, job_id: int, asked: BatchRequest, now: int) -> Batch:
     check_held_job(connection, caller, Permission.OPERATE, job_id)
+    check_param(connection, get_job(connection, job_id), asked.param, caller.actor, caller.rights)
     known = was_started(connection, job_id, asked)
     batch = start_batch(connection, job_id, asked, now)
     if not known:

@@ -19,6 +19,7 @@ from orth.connections import known_caller
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission, Rights
 from orth.domain.audit import Actor, ActorKind
+from orth.domain.tokens import Token
 from orth.errors import Forbidden, NotFound
 
 
@@ -32,6 +33,18 @@ class Caller:
     address: str = ""
     session_id: str | None = None
     """The session it is part of, which sockets end with."""
+    token: Token | None = None
+    """The API token it showed."""
+
+    @property
+    def owner(self) -> str:
+        """The user behind it."""
+        return self.name if self.token is None else self.token.created_by
+
+    @property
+    def identity(self) -> str:
+        """Whose bounds it is held to."""
+        return f"{self.kind.value} {self.name}"
 
     @property
     def actor(self) -> Actor:
@@ -64,7 +77,7 @@ async def caller_of(tools: Tools, connection: HTTPConnection) -> Caller:
     read: CallerOf = connection.app.state.caller_of
     caller = await read(tools, connection)
     known_caller(connection.scope)
-    tools.callers.take(f"{caller.kind.value} {caller.name}")
+    tools.callers.take(caller.identity)
     return caller
 
 

@@ -66,7 +66,7 @@ async def changes(websocket: WebSocket) -> None:
     try:
         check_origin(websocket, tools.settings)
         caller = await caller_of(tools, websocket)
-        tools.places.take(known=True)
+        place = tools.places.take(caller.identity, known=True)
     except OrthError as error:
         await tell_refused(tools, websocket, error)
         await websocket.send_denial_response(problem_of(error))
@@ -75,7 +75,7 @@ async def changes(websocket: WebSocket) -> None:
         await websocket.accept()
         await _until_left(websocket, tools, caller)
     finally:
-        tools.places.give_back(known=True)
+        tools.places.give_back(place)
 
 
 async def _until_left(websocket: WebSocket, tools: Tools, caller: Caller) -> None:

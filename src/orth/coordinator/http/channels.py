@@ -30,6 +30,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from orth.channels.interface import START, BoxFull, Channels, Entry, Listening
 from orth.channels.names import Names
 from orth.clock import Clock
+from orth.coordinator.http.channel_shares import Guest, Shares
+from orth.coordinator.workers import Workers
 from orth.errors import Forbidden, InvalidMessage, TooBusy, TooLarge, Unavailable
 from orth.wire.messages import BODY_LIMIT
 from orth.wire.strict_json import read_json
@@ -44,6 +46,8 @@ _HELD = 1_000
 _CHUNK = 5.0
 
 B = TypeVar("B", bound="_Body")
+_Listener = tuple[int | None, str]
+"""The token of somebody who listens, and the name by which that one asks again."""
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
 Wait = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -165,18 +169,23 @@ class _Ear:
 class ChannelDoor:
     """The channels of this coordinator, for executors."""
 
-    def __init__(self, channels: Channels | None, names: Names, clock: Clock) -> None:
+    def __init__(
+        self, channels: Channels | None, names: Names, clock: Clock, workers: Workers, *, box_size: int
+    ) -> None:
+        """``box_size`` is in characters of what one box takes from a token of a group."""
         self._channels = channels
         self.names = names
+        self.workers = workers
+        self._shares = Shares(box_size)
         self._allowed = Allowed(names)
         self._clock = clock
-        self._ears: dict[str, _Ear] = {}
+        self._ears: dict[_Listener, _Ear] = {}
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._pump: asyncio.Task[None] | None = None
         self._hearing = asyncio.Event()
 
     @property
-    def verbs(self) -> Mapping[str, Callable[[bytes], Awaitable[object]]]:
+    def verbs(self) -> Mapping[str, Callable[[bytes, Guest], Awaitable[object]]]:
         return {
             "take": self._take,
             "done": self._done,
@@ -207,62 +216,66 @@ class ChannelDoor:
 
     # --- queues
 
-    async def _take(self, body: bytes) -> object:
+    async def _take(self, body: bytes, guest: Guest) -> object:
         asked = _read_body(_Take, body)
         queues = [self._allowed.queue(name) for name in asked.queues]
-        taken = await self._open.take(queues, asked.consumer, limit=asked.limit, wait=min(asked.wait, WAIT_LIMIT))
+        with self._shares.waiting(guest, asked.wait):
+            taken = await self._open.take(queues, asked.consumer, limit=asked.limit, wait=min(asked.wait, WAIT_LIMIT))
         return {
             queue: [{"id": one.id, "message": one.message, "deliveries": one.deliveries} for one in some]
             for queue, some in taken.items()
         }
 
-    async def _done(self, body: bytes) -> object:
+    async def _done(self, body: bytes, _guest: Guest) -> object:
         asked = _read_body(_Done, body)
         await self._open.done(self._allowed.queue(asked.queue), asked.consumer, asked.deliveries)
         return None
 
-    async def _bury(self, body: bytes) -> object:
+    async def _bury(self, body: bytes, _guest: Guest) -> object:
         asked = _read_body(_Done, body)
         await self._open.bury(self._allowed.queue(asked.queue), asked.consumer, asked.deliveries)
         return None
 
-    async def _give_back(self, body: bytes) -> object:
+    async def _give_back(self, body: bytes, _guest: Guest) -> object:
         asked = _read_body(_GiveBack, body)
         queue = self._allowed.queue(asked.queue)
         return await self._open.give_back(queue, asked.consumer, to_dead_after=asked.to_dead_after)
 
-    async def _send(self, body: bytes) -> object:
+    async def _send(self, body: bytes, _guest: Guest) -> object:
         asked = _read_body(_Send, body)
         await self._open.send(self._allowed.queue(asked.queue), asked.messages)
         return None
 
     # --- topics
 
-    async def _announce(self, body: bytes) -> object:
+    async def _announce(self, body: bytes, _guest: Guest) -> object:
         asked = _read_body(_Announce, body)
         await self._open.announce(self._allowed.tell(asked.topic), asked.message)
         return None
 
-    async def _hear(self, body: bytes) -> object:
+    async def _hear(self, body: bytes, guest: Guest) -> object:
         asked = _read_body(_Hear, body)
         topics = [self._allowed.hear(name) for name in asked.topics]
-        ear = self._ears.get(asked.listener)
+        listener = (guest.token_id, asked.listener)
+        ear = self._ears.get(listener)
         fresh = ear is None or ear.task is None or ear.task.done()
         if ear is None or fresh:
-            ear = self._begin(asked.listener, topics)
+            ear = self._begin(guest, listener, topics)
         await ear.hearing.wait()
         if ear.task is None or ear.task.done():
             raise Unavailable("The channels cannot be listened to.")
         ear.used = self._clock.monotonic()
         if not ear.heard:
             ear.grown.clear()
-            await self._clock.sleep_unless(ear.grown, min(asked.wait, WAIT_LIMIT))
+            with self._shares.waiting(guest, asked.wait):
+                await self._clock.sleep_unless(ear.grown, min(asked.wait, WAIT_LIMIT))
         heard, ear_missed = list(ear.heard), ear.missed
         ear.heard.clear()
         ear.used = self._clock.monotonic()
         return {"heard": heard, "missed": ear_missed, "fresh": fresh}
 
-    def _begin(self, listener: str, topics: Sequence[str]) -> _Ear:
+    def _begin(self, guest: Guest, listener: _Listener, topics: Sequence[str]) -> _Ear:
+        self._shares.check_ears(guest, sum(token_id == guest.token_id for token_id, _name in self._ears))
         if len(self._ears) >= _LISTENERS:
             raise TooBusy("Too many executors listen through this coordinator.")
         ear = _Ear(used=self._clock.monotonic())
@@ -270,7 +283,7 @@ class ChannelDoor:
         self._ears[listener] = ear
         return ear
 
-    async def _listen(self, listener: str, ear: _Ear, channels: Channels, topics: Sequence[str]) -> None:
+    async def _listen(self, listener: _Listener, ear: _Ear, channels: Channels, topics: Sequence[str]) -> None:
         try:
             async with channels.listen(topics) as listening:
                 ear.hearing.set()
@@ -290,16 +303,20 @@ class ChannelDoor:
 
     # --- boxes
 
-    async def _post(self, body: bytes) -> object:
+    async def _post(self, body: bytes, guest: Guest) -> object:
         asked = _read_body(_Post, body)
         boxes = {self._allowed.post(box): messages for box, messages in asked.boxes.items()}
+        sizes = self._shares.room(guest, boxes)
+        full = boxes.keys() - sizes.keys()
+        boxes = {box: boxes[box] for box in sizes}
         try:
             await self._open.post(boxes)
-        except BoxFull as full:
-            return {"full": sorted(full.boxes)}
+        except BoxFull as refused:
+            full |= set(refused.boxes)
         except TooLarge:  # one of them, which must not keep back the others
-            return {"full": [box for box, messages in boxes.items() if not await self._takes(box, messages)]}
-        return None
+            full |= {box for box, messages in boxes.items() if not await self._takes(box, messages)}
+        self._shares.took({box: size for box, size in sizes.items() if box not in full})
+        return {"full": sorted(full)} if full else None
 
     async def _takes(self, box: str, messages: Sequence[Mapping[str, Any]]) -> bool:
         try:
@@ -308,11 +325,12 @@ class ChannelDoor:
             return False
         return True
 
-    async def _read(self, body: bytes) -> object:
+    async def _read(self, body: bytes, guest: Guest) -> object:
         asked = _read_body(_Read, body)
         after = {self._allowed.read(box): position or START for box, position in asked.after.items()}
         if asked.wait:
-            found = await self._read_or_wait(after, asked.limit, min(asked.wait, WAIT_LIMIT))
+            with self._shares.waiting(guest, asked.wait):
+                found = await self._read_or_wait(after, asked.limit, min(asked.wait, WAIT_LIMIT))
         else:
             found = await self._open.read(after, limit=asked.limit)
         return {
@@ -328,7 +346,7 @@ class ChannelDoor:
                 found = await self._open.read(after, limit=limit)
         return found
 
-    async def _remove(self, body: bytes) -> object:
+    async def _remove(self, body: bytes, _guest: Guest) -> object:
         asked = _read_body(_Remove, body)
         await self._open.remove([self._allowed.remove(box) for box in asked.boxes])
         return None

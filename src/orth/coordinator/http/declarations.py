@@ -29,6 +29,12 @@ def check_declared(routes: Sequence[BaseRoute], exempt: Collection[object]) -> N
         raise Undeclared(missing)
 
 
+def paths_of(routes: Sequence[BaseRoute], endpoints: Collection[object]) -> list[str]:
+    """The paths of these endpoints, as their routes spell them."""
+    found = iter_route_contexts(routes)
+    return [str(route.path) for route in found if any(route.endpoint is one for one in endpoints)]
+
+
 def _declares(route: Any, exempt: Collection[object]) -> bool:
     calls = [route.endpoint, *_calls(getattr(route, "dependant", None))]
     return any(isinstance(call, Need) or any(call is one for one in exempt) for call in calls)

@@ -20,7 +20,7 @@ from orth.coordinator.executor_access import Asked, not_its_app
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.facts import RefusalCause, RegistrationRefused
 from orth.coordinator.http.addresses import check_address
-from orth.coordinator.http.channel_scope import check_channel_use
+from orth.coordinator.http.channel_scope import check_channel_use, check_what_was_awaited
 from orth.coordinator.http.channels import CHANNELS, VERBS
 from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.problems import reported, told
@@ -30,7 +30,7 @@ from orth.coordinator.http.tools import Tools
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Forbidden, Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
 from orth.wire.dialects import PREFIXES, read_callback, read_registry, reads_verdicts, verdicts_payload
-from orth.wire.messages import RegistryRequest, Reply
+from orth.wire.messages import Extension, RegistryRequest, Reply
 from orth.wire.signatures import RECEIVER_HEADER, BadSignature
 
 
@@ -49,6 +49,11 @@ Answering = Callable[[Tools, Call], Awaitable[object]]
 
 async def _registry(tools: Tools, call: Call) -> object:
     request = _read_beat(tools, call)
+    if tools.settings.security.require_signatures and not _reads_signatures(request):
+        raise Forbidden(
+            "Only executors that read signatures may register here.",
+            hint="Use an executor of this version, or switch security.require_signatures off.",
+        )
     await tools.registrations.beat(request, call.key.key.id)
     for caller in request.orth.turned_away if request.orth else ():
         await tools.refusals.note_turned_away(call.key, request.registry_value, caller)
@@ -58,6 +63,10 @@ async def _registry(tools: Tools, call: Call) -> object:
 async def _registry_remove(tools: Tools, call: Call) -> object:
     await tools.registrations.leave(_read_beat(tools, call))
     return None
+
+
+def _reads_signatures(request: RegistryRequest) -> bool:
+    return request.orth is not None and Extension.SIGNED in request.orth.extensions
 
 
 def _read_beat(tools: Tools, call: Call) -> RegistryRequest:
@@ -77,8 +86,10 @@ async def _callback(tools: Tools, call: Call) -> object:
 
 def _channel_call(verb: str) -> Answering:
     async def use(tools: Tools, call: Call) -> object:
-        await check_channel_use(tools, call.key, verb, call.body)
-        return await tools.door.verbs[verb](call.body)
+        guest = await check_channel_use(tools, call.key, verb, call.body)
+        payload = await tools.door.verbs[verb](call.body, guest)
+        await check_what_was_awaited(tools, call.key, verb, call.body)
+        return payload
 
     return use
 
@@ -119,13 +130,17 @@ def tell_refusal(tools: Tools, path: str, error: Exception) -> None:
 def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         tools: Tools = request.app.state.tools
+        call: Call | None = None
         try:
-            payload = await answer(tools, await _admitted(tools, request))
+            call = await _admitted(tools, request)
+            payload = await answer(tools, call)
         except OrthError as error:
-            await _tell(tools, request, error)
+            await _tell(tools, request, call, error)
             message = f"{told(error)} {error.hint}" if error.hint else told(error)
             refused = envelope(Reply(code=FAILURE, msg=message), error.status)
             refused.headers.update(error.headers if isinstance(error, BadSignature) else {})
+            if isinstance(error, TooBusy):
+                refused.headers["Retry-After"] = str(error.retry_after)
             return refused
         except Exception as bug:
             tell_refusal(tools, request.url.path, bug)
@@ -144,15 +159,14 @@ async def _admitted(tools: Tools, request: Request) -> Call:
     return Call(key, request.headers, body, address)
 
 
-async def _tell(tools: Tools, request: Request, error: OrthError) -> None:
-    """Tell whoever should know that a call was refused."""
+async def _tell(tools: Tools, request: Request, call: Call | None, error: OrthError) -> None:
+    """Tell whoever should know that a call was refused. Without a ``call`` nobody knows who it was."""
     path = request.url.path
     tell_refusal(tools, path, error)
-    address = client_address(request, tools.settings)
     if isinstance(error, Unauthenticated):
-        await tools.refusals.note_stranger(address, path, error)
-    elif isinstance(error, Forbidden):
-        await tools.refusals.note_forbidden(address, path, error.message)
+        await tools.refusals.note_stranger(client_address(request, tools.settings), path, error)
+    elif isinstance(error, Forbidden) and call is not None:
+        await tools.refusals.note_forbidden(call.key, call.address, path, error.message)
 
 
 def envelope(reply: Reply, status: int = 200) -> Response:

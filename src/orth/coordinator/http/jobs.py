@@ -31,7 +31,7 @@ from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.http.versions import IfMatch, check_match
 from orth.coordinator.http.writers import writer_of
-from orth.coordinator.scripting import define_with_code, edit_with_code
+from orth.coordinator.scripting import check_param, define_with_code, edit_with_code
 from orth.coordinator.triggering import Request as TriggerRequest
 from orth.domain.access import Permission, narrowed
 from orth.domain.audit import Deed
@@ -345,6 +345,7 @@ def _trigger(
     connection: Connection, caller: Caller, job_id: int, asked: TriggerRequest, now: int, avoid: Avoid
 ) -> tuple[list[int], bool]:
     check_job(connection, caller, Permission.OPERATE, job_id)
+    check_param(connection, get_job(connection, job_id), asked.param, caller.actor, caller.rights)
     ids, new = trigger_once(connection, job_id, asked, now, avoid)
     if new:
         after: dict[str, object] = {"executions": ids}

@@ -19,6 +19,7 @@ from fastapi import APIRouter, Query, Request, Response, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
 from orth.coordinator.http.callers import Caller
+from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.cookies import session_cookie
 from orth.coordinator.http.credentials import caller_of, caller_with
 from orth.coordinator.http.origins import check_origin
@@ -28,6 +29,7 @@ from orth.coordinator.http.services import EXECUTORS, shows_access_token
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.services.facts import Drop, ListenerDropped
 from orth.coordinator.services.feed import Listener, TooSlow
+from orth.coordinator.services.places import Place
 from orth.domain.access import Permission
 from orth.domain.tokens import API_PREFIX
 from orth.errors import Forbidden, InvalidMessage, OrthError, Unauthenticated
@@ -85,6 +87,7 @@ class _Visit:
 
     session: _Session | None
     listener: Listener | None
+    place: Place
 
 
 @router.get("/ws", include_in_schema=False)
@@ -102,18 +105,18 @@ async def live(websocket: WebSocket, since: Annotated[int | None, Query(ge=0, le
         check_origin(websocket, tools.settings)
         shown = _shown(websocket)
         session = await _first_session(tools, websocket, shown)
-        tools.places.take(known=session is not None)
+        place = tools.places.take(_whose(websocket, tools, session), known=session is not None)
     except OrthError as error:
         await tell_refused(tools, websocket, error)
         await websocket.send_denial_response(problem_of(error))
         return
-    visit = _Visit(session, None)
+    visit = _Visit(session, None, place)
     try:
         await _receive(websocket, tools, visit, since)
     finally:
         if visit.listener is not None:
             tools.feed.leave(visit.listener)
-        tools.places.give_back(known=visit.session is not None)
+        tools.places.give_back(place)
 
 
 async def _receive(websocket: WebSocket, tools: Tools, visit: _Visit, since: int | None) -> None:
@@ -128,7 +131,7 @@ async def _receive(websocket: WebSocket, tools: Tools, visit: _Visit, since: int
         await websocket.accept(subprotocol=_agreed(websocket.scope.get("subprotocols", [])))
         if visit.session is None:
             visit.session = await _introduced(websocket, tools)
-            tools.places.introduced()
+            tools.places.introduced(visit.place, _whose(websocket, tools, visit.session))
             visit.listener = await tools.feed.join(since)
         assert visit.listener is not None, "whoever has a session listens"
         await _serve(websocket, tools, visit.session, visit.listener)
@@ -261,6 +264,13 @@ async def _first_session(tools: Tools, websocket: WebSocket, shown: str | None) 
     if shown is None and session_cookie(websocket, tools.settings) is None:
         return None
     return await _session(websocket, tools, shown)
+
+
+def _whose(websocket: WebSocket, tools: Tools, session: _Session | None) -> str | None:
+    """Whom a listener is counted for: who it is, or where it comes from while it has not said; services for nobody."""
+    if session is None:
+        return f"from {client_address(websocket, tools.settings)}"
+    return None if session.caller is None else session.caller.identity
 
 
 async def _session(websocket: WebSocket, tools: Tools, token: str | None) -> _Session:

@@ -101,7 +101,7 @@ async def place(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere)
     source = await source_for(tools, caller, execution_id)
     kept, ended = source.archived, source.execution.handle_time
     address = source.execution.executor_address
-    there = tools.roster.at(normal_address(address)) if address else None
+    there = tools.roster.of_app_at(source.app_name, normal_address(address)) if address else None
     bound = tools.settings.logs.retention // timedelta(milliseconds=1)
     return LogPlace(
         executor_address=address,

@@ -6,7 +6,7 @@ expect them. Who is not known is answered 404, so that it registers again at onc
 Services prove the cluster's access token, people show their session; without either nothing is told. Executors with the
 token of their group see the coordinators and speak for themselves. Services belong to no
 group, so people must be allowed to see everything. Of people only an administrator may speak for a service: executors
-send the access token to every orchestrator that is listed.
+send the access token to every orchestrator that is listed. What they change is audited.
 """
 
 import hmac
@@ -47,12 +47,12 @@ EXECUTORS = "executors"
 """Whoever shows the access token that all of them share."""
 
 
-async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> str:
-    """Who calls, or 401. A credential that was shown has to be good."""
+async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> Actor | None:
+    """The person or program who calls, None for a service; or 401. A credential that was shown has to be good."""
     if await _is_machine(tools, request):
-        key = await _machine(tools, request)
+        await _machine(tools, request)
         known_caller(request.scope)
-        return key.name
+        return None
     caller = await signed_in(tools, request, shown)
     if request.method == "GET":
         caller.check(Permission.VIEW, None, "", "")
@@ -61,7 +61,11 @@ async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> s
             "Only services themselves and administrators may say who is there.",
             hint="Sign in as an administrator, or show the cluster's access token.",
         )
-    return caller.name
+    return caller.actor
+
+
+ByHere = Annotated[Actor | None, Depends(credential)]
+"""Who speaks in the place of a service, for the audit; None: it speaks for itself."""
 
 
 async def _is_machine(tools: Tools, request: Request) -> bool:
@@ -76,8 +80,9 @@ async def _machine(tools: Tools, request: Request) -> ExecutorKey:
     asked = Asked(request.method, signed_path(request.scope), request.headers, await request.body())
     speaks_for_agent = request.method == "POST" and _route(request).startswith(_AGENTS)
     key = await tools.access.admit(asked, for_executor=speaks_for_agent)
+    request.state.actor = Actor(ActorKind.EXECUTOR, key.name, client_address(request, tools.settings))
+    request.state.app_names = key.app_names
     if key.app_names is not None and not await _is_own(tools, key, request):
-        request.state.actor = Actor(ActorKind.EXECUTOR, key.name, client_address(request, tools.settings))
         raise Forbidden(f"The token {key.name!r} may not do this: it is of one group's executors.")
     return key
 
@@ -164,32 +169,33 @@ async def orchestrators(tools: ToolsHere) -> JSONResponse:
 
 
 @router.post("/api/orchestrators/register")
-async def register_orchestrator(said: OrchestratorSaid, tools: ToolsHere) -> Registered:
+async def register_orchestrator(said: OrchestratorSaid, tools: ToolsHere, by: ByHere) -> Registered:
     """Register an orchestrator: it is Starting, until it says otherwise."""
-    return await _register(tools, ServiceKind.ORCHESTRATOR, said)
+    return await _register(tools, by, ServiceKind.ORCHESTRATOR, said)
 
 
 @router.post("/api/orchestrators/{service_id}/heartbeat")
-async def beat_orchestrator(service_id: str, tools: ToolsHere) -> Registered:
+async def beat_orchestrator(service_id: str, tools: ToolsHere, by: ByHere) -> Registered:
     """Say that an orchestrator lives."""
-    return await _beat(tools, ServiceKind.ORCHESTRATOR, service_id)
+    return await _beat(tools, by, ServiceKind.ORCHESTRATOR, service_id)
 
 
 @router.post("/api/orchestrators/{service_id}/status")
 async def report_orchestrator(
     service_id: str,
     tools: ToolsHere,
+    by: ByHere,
     said: Annotated[StatusSaid | str | None, Body()] = None,
     status: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Registered:
     """Say what the status of an orchestrator is: as {"status": …}, as a bare JSON text or in the query."""
-    return await _report(tools, ServiceKind.ORCHESTRATOR, service_id, said, status)
+    return await _report(tools, by, ServiceKind.ORCHESTRATOR, service_id, said, status)
 
 
 @router.post("/api/orchestrators/{service_id}/unregister")
-async def unregister_orchestrator(service_id: str, tools: ToolsHere) -> Registered:
+async def unregister_orchestrator(service_id: str, tools: ToolsHere, by: ByHere) -> Registered:
     """Say good-bye for an orchestrator."""
-    return await _leave(tools, ServiceKind.ORCHESTRATOR, service_id)
+    return await _leave(tools, by, ServiceKind.ORCHESTRATOR, service_id)
 
 
 # --- agents
@@ -208,32 +214,35 @@ async def agents_of(orchestrator_id: str, tools: ToolsHere) -> JSONResponse:
 
 
 @router.post("/api/agents/register")
-async def register_agent(said: AgentSaid, tools: ToolsHere) -> Registered:
+async def register_agent(said: AgentSaid, tools: ToolsHere, by: ByHere, request: Request) -> Registered:
     """Register an agent: it is Starting, until it says otherwise."""
-    return await _register(tools, ServiceKind.AGENT, said, said.orchestrator_id)
+    return await _register(
+        tools, by, ServiceKind.AGENT, said, said.orchestrator_id, getattr(request.state, "app_names", None)
+    )
 
 
 @router.post("/api/agents/{service_id}/heartbeat")
-async def beat_agent(service_id: str, tools: ToolsHere) -> Registered:
+async def beat_agent(service_id: str, tools: ToolsHere, by: ByHere) -> Registered:
     """Say that an agent lives."""
-    return await _beat(tools, ServiceKind.AGENT, service_id)
+    return await _beat(tools, by, ServiceKind.AGENT, service_id)
 
 
 @router.post("/api/agents/{service_id}/status")
 async def report_agent(
     service_id: str,
     tools: ToolsHere,
+    by: ByHere,
     said: Annotated[StatusSaid | str | None, Body()] = None,
     status: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Registered:
     """Say what the status of an agent is: as {"status": …}, as a bare JSON text or in the query."""
-    return await _report(tools, ServiceKind.AGENT, service_id, said, status)
+    return await _report(tools, by, ServiceKind.AGENT, service_id, said, status)
 
 
 @router.post("/api/agents/{service_id}/unregister")
-async def unregister_agent(service_id: str, tools: ToolsHere) -> Registered:
+async def unregister_agent(service_id: str, tools: ToolsHere, by: ByHere) -> Registered:
     """Say good-bye for an agent."""
-    return await _leave(tools, ServiceKind.AGENT, service_id)
+    return await _leave(tools, by, ServiceKind.AGENT, service_id)
 
 
 # --- both
@@ -254,7 +263,12 @@ def _shown(service: Service, now: int) -> Mapping[str, Any]:
 
 
 async def _register(
-    tools: Tools, kind: ServiceKind, said: OrchestratorSaid, orchestrator_id: str | None = None
+    tools: Tools,
+    by: Actor | None,
+    kind: ServiceKind,
+    said: OrchestratorSaid,
+    orchestrator_id: str | None = None,
+    apps: frozenset[str] | None = None,
 ) -> Registered:
     try:
         url = checked_address(said.url.strip())
@@ -264,28 +278,33 @@ async def _register(
     incarnation, name = said.incarnation or None, said.name or None
     return Registered(
         id=await tools.registrar.register(
-            kind, url, incarnation=incarnation, name=name, orchestrator_id=orchestrator_id or None
+            kind, url, incarnation=incarnation, name=name, orchestrator_id=orchestrator_id or None, apps=apps, by=by
         )
     )
 
 
-async def _beat(tools: Tools, kind: ServiceKind, service_id: str) -> Registered:
-    await tools.registrar.beat(kind, _checked(kind, service_id))
+async def _beat(tools: Tools, by: Actor | None, kind: ServiceKind, service_id: str) -> Registered:
+    await tools.registrar.beat(kind, _checked(kind, service_id), by)
     return Registered(id=service_id)
 
 
 async def _report(
-    tools: Tools, kind: ServiceKind, service_id: str, said: StatusSaid | str | None, asked: str | None
+    tools: Tools,
+    by: Actor | None,
+    kind: ServiceKind,
+    service_id: str,
+    said: StatusSaid | str | None,
+    asked: str | None,
 ) -> Registered:
     text = said.status if isinstance(said, StatusSaid) else said if said is not None else asked
     if text is None:
         raise UnknownStatus("There is no status.", hint='Send {"status": "Running"}.', field="status")
-    await tools.registrar.report(kind, _checked(kind, service_id), read_status(kind, text))
+    await tools.registrar.report(kind, _checked(kind, service_id), read_status(kind, text), by)
     return Registered(id=service_id)
 
 
-async def _leave(tools: Tools, kind: ServiceKind, service_id: str) -> Registered:
-    await tools.registrar.leave(kind, _checked(kind, service_id))
+async def _leave(tools: Tools, by: Actor | None, kind: ServiceKind, service_id: str) -> Registered:
+    await tools.registrar.leave(kind, _checked(kind, service_id), by)
     return Registered(id=service_id)
 
 

@@ -2,8 +2,12 @@
 
 A token is shown once, in the answer that makes it. Nobody makes one that may more than they may themselves; those of
 executors speak for a group, so only administrators make them.
+
+An API token belongs to the user who made it, and a token that is made with it to the same user: it is good no longer
+than the one it was made with. Those of executors are their group's, whoever made them.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -17,7 +21,7 @@ from orth.coordinator.http.tools import ToolsHere
 from orth.coordinator.tokens import make_secret
 from orth.domain.access import Permission, Rights, Role
 from orth.domain.audit import Actor, Deed
-from orth.domain.tokens import Token, TokenKind, excess
+from orth.domain.tokens import OwnerState, Token, TokenKind, excess
 from orth.errors import Forbidden, Invalid
 from orth.settings.values import format_duration
 from orth.store.audit import record
@@ -31,6 +35,7 @@ from orth.store.tokens import (
     rotate_token,
     secrets_of,
 )
+from orth.store.users import disabled_among
 
 router = APIRouter(prefix="/api/v1/tokens", tags=["tokens"])
 
@@ -67,16 +72,23 @@ class TokenBody(BaseModel):
         return self
 
     def token(self, caller: Caller, now: int) -> Token:
-        days = self.expires_in_days or (_DEFAULT_DAYS if self.kind is TokenKind.API else None)
         return Token(
             kind=self.kind,
             name=self.name,
             rights=Rights(self.role, self.group_roles),
             app_names=tuple(dict.fromkeys(self.app_names)),
-            created_by=caller.name[:64],
+            created_by=caller.owner[:64],
             created_at=now,
-            expires_at=None if days is None else now + days * 86_400_000,
+            expires_at=self._end(caller, now),
         )
+
+    def _end(self, caller: Caller, now: int) -> int | None:
+        """When it expires. Unless it was said, not after the token it is made with."""
+        if self.kind is TokenKind.EXECUTOR and self.expires_in_days is None:
+            return None
+        end = now + (self.expires_in_days or _DEFAULT_DAYS) * 86_400_000
+        bound = None if caller.token is None or self.kind is TokenKind.EXECUTOR else caller.token.expires_at
+        return end if bound is None or self.expires_in_days is not None else min(end, bound)
 
 
 class Rotation(BaseModel):
@@ -99,7 +111,11 @@ class TokenShown(BaseModel):
     role: Role | None
     group_roles: dict[int, Role]
     app_names: list[str]
-    created_by: str
+    created_by: str = Field(description="The user who owns it.")
+    owner_state: OwnerState | None = Field(
+        description="An API token is good only while its owner is active, and may no more than they may. Null: it is a "
+        "group's, and asks for no owner."
+    )
     created_at: int
     expires_at: int | None
     last_used_at: int | None = Field(description="To within a minute.")
@@ -114,8 +130,8 @@ class TokenMade(TokenShown):
 @router.get("", dependencies=[_ADMINISTRATORS])
 async def tokens(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[TokenShown]:
     """All tokens, also those that are over, in order of id."""
-    rows, secrets = await tools.db.read(_listed, position(cursor) or 0, limit + 1)
-    return Page[TokenShown](**page(rows, limit, lambda one: one.id, lambda one: _shown(one, secrets.get(one.id, []))))
+    seen = await tools.db.read(_listed, position(cursor) or 0, limit + 1)
+    return Page[TokenShown](**page(seen, limit, lambda one: one.token.id, _shown))
 
 
 @router.post("", status_code=201, dependencies=[_ADMINISTRATORS])
@@ -125,16 +141,16 @@ async def create(body: TokenBody, tools: ToolsHere, caller: CallerHere) -> Token
     token = body.token(caller, now)
     _check_lifetime(token, tools.settings.security.token_longest)
     _check_rights(token, caller)
+    _check_made_with(token, caller)
     text, secret = make_secret(token.kind, tools.sealing)
     stored = await tools.db.tx(_store, token, secret, caller.actor, now)
-    return TokenMade(**_shown(stored, [secret]), token=text)
+    return TokenMade(**_shown(stored), token=text)
 
 
 @router.get("/{token_id}", dependencies=[_ADMINISTRATORS])
 async def show(token_id: TokenId, tools: ToolsHere) -> TokenShown:
     """One token, without what proves it."""
-    token, secrets = await tools.db.read(_found, token_id)
-    return TokenShown(**_shown(token, secrets))
+    return TokenShown(**_shown(await tools.db.read(_found, token_id)))
 
 
 @router.post("/{token_id}/rotate", dependencies=[_ADMINISTRATORS])
@@ -144,9 +160,10 @@ async def rotate(token_id: TokenId, tools: ToolsHere, caller: CallerHere, body: 
     until = now + (body or Rotation(overlap=86_400)).overlap * 1000
     token = await tools.db.read(get_token, token_id)
     _check_rights(token, caller)
+    _check_made_with(token, caller)
     text, secret = make_secret(token.kind, tools.sealing)
-    token, secrets = await tools.db.tx(_replace_secret, token_id, secret, until, caller.actor, now)
-    return TokenMade(**_shown(token, secrets), token=text)
+    rotated = await tools.db.tx(_replace_secret, token_id, secret, until, caller.actor, now)
+    return TokenMade(**_shown(rotated), token=text)
 
 
 @router.delete("/{token_id}", status_code=204, dependencies=[_ADMINISTRATORS])
@@ -171,19 +188,41 @@ def _check_rights(token: Token, caller: Caller) -> None:
         raise Forbidden(f"The token would be allowed {more}, and {caller.name} is not.")
 
 
-def _store(connection: Connection, token: Token, secret: TokenSecret, actor: Actor, now: int) -> Token:
+def _check_made_with(token: Token, caller: Caller) -> None:
+    """Refuse a program a text that is good for longer than its own, or that stays good when its own owner goes."""
+    own = caller.token
+    if own is None or token.kind is not TokenKind.API:
+        return
+    if token.created_by != own.created_by:
+        raise Forbidden(f"The token is {token.created_by}'s, and {caller.name} acts for {own.created_by}.")
+    if token.outlives(own):
+        raise Forbidden(
+            f"The token would be good for longer than {caller.name} is.", hint="Sign in, or ask for fewer days."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A token with what is shown beside it."""
+
+    token: Token
+    secrets: list[TokenSecret]
+    owner: OwnerState | None
+
+
+def _store(connection: Connection, token: Token, secret: TokenSecret, actor: Actor, now: int) -> _Seen:
     token_id = create_token(connection, token, secret, now)
-    stored = get_token(connection, token_id)
-    record(connection, actor, Deed("token.create", "token", str(token_id), after=_told(stored)), now)
+    stored = _found(connection, token_id)
+    record(connection, actor, Deed("token.create", "token", str(token_id), after=_told(stored.token)), now)
     return stored
 
 
 def _replace_secret(
     connection: Connection, token_id: int, secret: TokenSecret, until: int, actor: Actor, now: int
-) -> tuple[Token, list[TokenSecret]]:
-    token = rotate_token(connection, token_id, secret, until, now)
+) -> _Seen:
+    rotate_token(connection, token_id, secret, until, now)
     record(connection, actor, Deed("token.rotate", "token", str(token_id), after={"old_until": until}), now)
-    return token, secrets_of(connection, [token_id])[token_id]
+    return _found(connection, token_id)
 
 
 def _revoke(connection: Connection, token_id: int, actor: Actor, now: int) -> None:
@@ -192,13 +231,27 @@ def _revoke(connection: Connection, token_id: int, actor: Actor, now: int) -> No
         record(connection, actor, Deed("token.revoke", "token", str(token_id), before=_told(token)), now)
 
 
-def _listed(connection: Connection, after: int, limit: int) -> tuple[list[Token], dict[int, list[TokenSecret]]]:
-    found = list_tokens(connection, after, limit)
-    return found, secrets_of(connection, [token.id for token in found])
+def _listed(connection: Connection, after: int, limit: int) -> list[_Seen]:
+    return _seen(connection, list_tokens(connection, after, limit))
 
 
-def _found(connection: Connection, token_id: int) -> tuple[Token, list[TokenSecret]]:
-    return get_token(connection, token_id), secrets_of(connection, [token_id]).get(token_id, [])
+def _found(connection: Connection, token_id: int) -> _Seen:
+    [seen] = _seen(connection, [get_token(connection, token_id)])
+    return seen
+
+
+def _seen(connection: Connection, tokens: list[Token]) -> list[_Seen]:
+    secrets = secrets_of(connection, [token.id for token in tokens])
+    owners = disabled_among(connection, {token.created_by for token in tokens})
+    states = {True: OwnerState.DISABLED, False: OwnerState.ACTIVE, None: OwnerState.REMOVED}
+    return [
+        _Seen(
+            token,
+            secrets.get(token.id, []),
+            states[owners.get(token.created_by)] if token.kind is TokenKind.API else None,
+        )
+        for token in tokens
+    ]
 
 
 def _told(token: Token) -> dict[str, object]:
@@ -214,7 +267,8 @@ def _told(token: Token) -> dict[str, object]:
     }
 
 
-def _shown(token: Token, secrets: list[TokenSecret]) -> dict[str, Any]:
+def _shown(seen: _Seen) -> dict[str, Any]:
+    token = seen.token
     return {
         "id": token.id,
         "kind": token.kind,
@@ -223,9 +277,10 @@ def _shown(token: Token, secrets: list[TokenSecret]) -> dict[str, Any]:
         "group_roles": dict(token.rights.in_groups),
         "app_names": list(token.app_names),
         "created_by": token.created_by,
+        "owner_state": seen.owner,
         "created_at": token.created_at,
         "expires_at": token.expires_at,
         "last_used_at": token.last_used_at,
         "revoked_at": token.revoked_at,
-        "secrets": [{"shown": one.shown, "valid_until": one.valid_until} for one in secrets],
+        "secrets": [{"shown": one.shown, "valid_until": one.valid_until} for one in seen.secrets],
     }

@@ -236,7 +236,7 @@ class LogReading:
         return self._entry(source) is not None or not source.ours
 
     def _entry(self, source: Source) -> ExecutorEntry | None:
-        return self._roster.at(normal_address(source.execution.executor_address or ""))
+        return self._roster.of_app_at(source.app_name, normal_address(source.execution.executor_address or ""))
 
 
 def _source(connection: Connection, execution_id: int) -> Source:

@@ -1,0 +1,241 @@
+"""What a leaked token of one group can do over the channels to another group's executors: nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, update
+
+from orth.channels.interface import START
+from orth.coordinator.http import channel_shares
+from orth.coordinator.http.channel_scope import OPEN_FOR
+from orth.coordinator.http.channel_shares import Shares
+from orth.coordinator.tokens import make_secret
+from orth.coordinator.workers import Fate
+from orth.domain.tokens import Token, TokenKind
+from orth.loop import run_loops
+from orth.store.audit import Wanted, newest_entries
+from orth.store.database import Database
+from orth.store.groups import create_group
+from orth.store.jobs import create_job
+from orth.store.queue_executors import QueueBeat, record_queue_beats
+from orth.store.tables import executions
+from orth.store.tokens import create_token
+from tests.coordinator.http.live import Answer, Caller
+from tests.coordinator.http.test_channels import NAMES, TOKEN, Door, opened
+from tests.coordinator.queue_site import eventually
+from tests.store.builders import NOW, a_group, a_job, open_some
+
+
+class Party:
+    """A group with a job, one open execution of it, and whoever has the token of the group."""
+
+    def __init__(self, door: Door, app_name: str) -> None:
+        self.app_name = app_name
+        self._given = door.coordinator.given
+        self._url = door.url
+
+    async def make(self) -> "Party":
+        self.group = await self.db.tx(create_group, a_group(self.app_name), NOW)
+        self.job = await self.db.tx(create_job, a_job(self.group), NOW)
+        self.execution = await self.open()
+        text, secret = make_secret(TokenKind.EXECUTOR, self._given.sealing)
+        token = Token(TokenKind.EXECUTOR, f"of {self.app_name}", app_names=(self.app_name,))
+        await self.db.tx(create_token, token, secret, NOW)
+        self._caller = Caller(self._url, {"ORTH-ACCESS-TOKEN": text})
+        return self
+
+    @property
+    def db(self) -> Database:
+        return self._given.db
+
+    async def open(self, name: str = "fire") -> int:
+        (one,) = await self.db.tx(_open, self.group, self.job, name)
+        return one
+
+    async def ask(self, verb: str, asked: dict[str, Any]) -> Answer:
+        return await asyncio.to_thread(self._caller.post, f"/api/channels/{verb}", asked)
+
+    async def beat(self, incarnation: str, status: str = "Running") -> int:
+        said = {"workerId": "w", "incarnation": incarnation, "appName": self.app_name, "status": status}
+        return (await self.ask("announce", {"topic": NAMES.worker_heartbeat, "message": said})).status
+
+
+def _open(connection: Connection, group: int, job: int, name: str) -> list[int]:
+    return open_some(connection, 1, prefix=name, job_group=group, job_id=job)
+
+
+@pytest.fixture
+async def door(tmp_path: Path) -> AsyncIterator[Door]:
+    async with opened(tmp_path) as door:
+        yield door
+
+
+@pytest.fixture
+async def mine(door: Door) -> Party:
+    return await Party(door, "mine").make()
+
+
+@pytest.fixture
+async def victim(door: Door, mine: Party) -> Party:  # ``mine`` is made first
+    return await Party(door, "victim").make()
+
+
+@pytest.fixture
+async def hearing(door: Door) -> AsyncIterator[None]:
+    """The coordinator hears beats."""
+    ear = door.coordinator.queues.loops[0]
+    task = asyncio.create_task(run_loops(ear))
+    await asyncio.sleep(0)
+    yield
+    ear.stop()
+    await task
+
+
+# --- boxes of executions
+
+
+async def test_nothing_is_said_about_executions_of_others_or_of_nobody(door: Door, mine: Party, victim: Party) -> None:
+    future = victim.execution + 1
+    refused = [
+        NAMES.status(victim.job, victim.execution),
+        NAMES.status(victim.job, future),
+        NAMES.logs(victim.job, future),
+        NAMES.status(mine.job, future),
+        NAMES.status(mine.job, victim.execution),
+        NAMES.status(victim.job, mine.execution),
+        NAMES.status(mine.job, mine.execution).replace(f".{mine.execution}", f".0{mine.execution}"),
+        NAMES.status(mine.job, mine.execution) + "\n",
+    ]
+    for box in refused:
+        assert (await mine.ask("post", {"boxes": {box: [{"status": "Completed"}]}})).status == 403, box
+        assert (await mine.ask("read", {"after": {box: ""}, "wait": 5})).status == 403, box
+    assert not await door.channels.read(dict.fromkeys(refused, START), limit=5), "nothing is kept"
+    assert await victim.open("next") == future
+    told = await victim.db.read(newest_entries, Wanted(action="executor.refused"), None, 10)
+    assert {one.object_id for one in told} >= {"/api/channels/post", "/api/channels/read"}
+
+
+async def test_boxes_of_its_own_executions_are_open(mine: Party) -> None:
+    box = NAMES.logs(mine.job, mine.execution)
+    assert (await mine.ask("post", {"boxes": {box: [{"seq": 1}]}})).envelope()["data"] is None
+    found = (await mine.ask("read", {"after": {box: ""}, "wait": 5})).envelope()["data"]
+    assert found[box][0]["message"] == {"seq": 1}
+
+
+async def test_that_a_deleted_execution_was_withdrawn_can_be_read(door: Door, mine: Party, victim: Party) -> None:
+    gone = victim.execution + 100
+    await door.channels.post({NAMES.status(one, gone): [{"status": "Withdrawn"}] for one in (mine.job, victim.job)})
+    box = NAMES.status(mine.job, gone)
+    assert (await mine.ask("read", {"after": {box: ""}})).envelope()["data"][box]
+    assert (await mine.ask("read", {"after": {NAMES.status(victim.job, gone): ""}})).status == 403
+
+
+async def test_what_was_awaited_is_checked_when_it_is_delivered(door: Door, mine: Party, victim: Party) -> None:
+    box = NAMES.logs(mine.job, mine.execution)
+    reading = asyncio.create_task(mine.ask("read", {"after": {box: ""}, "wait": 20}))
+    await eventually(lambda: _waits(door), bool)
+    moved = update(executions).where(executions.c.id == mine.execution).values(job_group=victim.group)
+    await mine.db.tx(lambda connection: connection.execute(moved))
+    await door.channels.post({box: [{"text": "salaries"}]})
+    answer = await reading
+    assert answer.status == 403
+    assert b"salaries" not in answer.body
+
+
+async def _waits(door: Door) -> int:
+    return len(door.coordinator.queues.door._waiting)
+
+
+# --- processes
+
+
+@pytest.mark.usefixtures("hearing")
+async def test_nobody_says_good_bye_for_a_process_of_another_app(door: Door, mine: Party, victim: Party) -> None:
+    workers = door.coordinator.queues.workers
+    await eventually(lambda: _heard_of(door, victim, "p1"), bool)
+    assert await mine.beat("p1", "Stopped") == 403
+    assert await victim.beat("p1") == 200
+    assert workers.fate("p1") is Fate.ALIVE
+    assert await mine.beat("p2", "Stopped") == 200, "its own processes are its own affair"
+
+
+async def _heard_of(door: Door, party: Party, incarnation: str) -> bool:
+    assert await party.beat(incarnation) == 200
+    return door.coordinator.queues.workers.process(incarnation) is not None
+
+
+async def test_a_coordinator_that_has_heard_nobody_yet_asks_the_database(mine: Party, victim: Party) -> None:
+    row = QueueBeat("victim", "queue://w", "p1", ("victim.a",), 0, "1", None, None, NOW)
+    await victim.db.tx(record_queue_beats, [row], NOW)
+    assert await mine.beat("p1", "Stopped") == 403
+    assert await victim.beat("p1") == 200
+
+
+@pytest.mark.usefixtures("hearing")
+async def test_the_box_of_a_process_is_its_apps(door: Door, mine: Party, victim: Party) -> None:
+    box = NAMES.acknowledged("p1")
+    await door.channels.post({box: [{"executionId": victim.execution}]})
+    assert (await victim.ask("read", {"after": {box: ""}})).status == 403, "nobody has spoken for this process"
+    await eventually(lambda: _heard_of(door, victim, "p1"), bool)
+    assert (await mine.ask("read", {"after": {box: ""}})).status == 403
+    assert (await mine.ask("remove", {"boxes": [box]})).status == 403
+    assert (await victim.ask("read", {"after": {box: ""}})).envelope()["data"][box]
+    assert (await victim.ask("remove", {"boxes": [box]})).status == 200
+    assert not await door.channels.read({box: START}, limit=5)
+
+
+# --- how much
+
+
+async def test_a_token_that_has_its_ears_leaves_the_others_theirs(
+    door: Door, mine: Party, victim: Party, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel_shares, "EARS", 2)
+
+    def asked(name: str) -> dict[str, object]:
+        return {"topics": [NAMES.cancel], "listener": name, "wait": 0}
+
+    assert {(await mine.ask("hear", asked(name))).status for name in ("a", "b", "a", "b")} == {200}
+    busy = await mine.ask("hear", asked("c"))
+    assert (busy.status, busy.headers["Retry-After"]) == (429, "5")
+    assert (await victim.ask("hear", asked("a"))).envelope()["data"]["fresh"], "a name is one's own"
+    shared = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
+    for name in "abc":
+        assert (await asyncio.to_thread(shared.post, "/api/channels/hear", asked(name))).status == 200
+
+
+async def test_answers_are_held_back_for_so_many_questions_only(
+    door: Door, mine: Party, victim: Party, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel_shares, "WAITS", 1)
+    box = NAMES.status(mine.job, mine.execution)
+    held = asyncio.create_task(mine.ask("read", {"after": {box: ""}, "wait": 20}))
+    await eventually(lambda: _waits(door), bool)
+    queue = {"queues": [NAMES.dispatch("mine.a")], "consumer": "c"}
+    assert (await mine.ask("take", {**queue, "wait": 1})).status == 429
+    assert (await mine.ask("take", queue)).status == 200
+    assert (await victim.ask("take", {**queue, "queues": [NAMES.dispatch("victim.a")], "wait": 0.1})).status == 200
+    await door.channels.post({box: [{"seq": 1}]})
+    assert (await held).status == 200
+    assert (await mine.ask("take", {**queue, "wait": 0.1})).status == 200
+
+
+async def test_a_box_takes_so_much_and_an_old_one_nothing(door: Door, mine: Party) -> None:
+    door.coordinator.queues.door._shares = Shares(1_000)
+    logs, status = NAMES.logs(mine.job, mine.execution), NAMES.status(mine.job, mine.execution)
+
+    async def full() -> object:
+        boxes = {logs: [{"pad": "x" * 600}], status: [{"seq": 1}]}
+        return (await mine.ask("post", {"boxes": boxes})).envelope()["data"]
+
+    assert await full() is None
+    assert await full() == {"full": [logs]}
+    ended = door.coordinator.given.clock.now() - OPEN_FOR - 1_000
+    over = update(executions).where(executions.c.id == mine.execution).values(outcome=1, phase_time=ended)
+    await mine.db.tx(lambda connection: connection.execute(over))
+    assert await full() == {"full": sorted([logs, status])}
+    found = await door.channels.read({logs: START, status: START}, limit=10)
+    assert {box: len(entries) for box, entries in found.items()} == {logs: 1, status: 2}
