@@ -60,8 +60,8 @@ def test_a_password_is_reset_in_the_database_by_who_is_at_the_machine(orth: Orth
     result = run("user", "password", "admin", "--store", store, "-o", "json")
     assert result.exit_code == 0, result.output
     assert password_fits(json.loads(result.output)["password"], stored_password(orth.site, "admin"))
-    session.get("/api/v1/jobs").problem(401)
     entry = orth.site.contents()["orth_audit"][-1]
+    session.get("/api/v1/jobs").problem(401)
     assert (entry["actor_kind"], entry["action"]) == ("command", "user.password")
     assert entry["actor"].startswith("orth user by ")
     assert run("user", "password", "nobody", "--store", store).exit_code != 0
