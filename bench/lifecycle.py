@@ -24,6 +24,8 @@ from tests.faults.crowd import HEADERS, NODES, Town
 from tests.servers.postgres import PostgresServer
 from tests.walk.processes import HTTP, TOKEN, Site, eventually
 
+from orth.socket_guard import FRAMES_PER_SECOND
+
 SEEN_WITHIN = 1.0
 CALL = 1.0
 """Seconds a beat itself may take, and looking for it."""
@@ -75,7 +77,7 @@ def seen(listeners: int, changes: int) -> bool:
                 stage.change()
                 while time.monotonic() < next_change:
                     sleeper.ask_snapshot()
-                    time.sleep(0.02)
+                    time.sleep(1.2 / FRAMES_PER_SECOND)  # asked more often, it would be cut off for that
             found = delays(audience, stage)
             left, dropped = audience.left, _dropped(site)
             sleeper.leave()
