@@ -19,6 +19,7 @@ PROGRAMS = {
     "php": "php-cli",
     "tmux": "tmux",
     "openssl": "openssl",
+    "ip": "iproute2",
     "chromium-headless-shell": "chromium-headless-shell",  # the whole one draws a window nobody sees, at twice the cost
 }
 """Each program with the Debian package that brings it."""

@@ -51,6 +51,7 @@ def test_a_program_that_may_not_be_run_does_not_count(empty_machine: Path) -> No
 def test_missing_packages_are_those_with_any_program_missing(empty_machine: Path) -> None:
     everything = [
         "chromium-headless-shell",
+        "iproute2",
         "mariadb-server",
         "nodejs",
         "openssl",
@@ -64,6 +65,7 @@ def test_missing_packages_are_those_with_any_program_missing(empty_machine: Path
     install(empty_machine / "path", "mariadbd")
     assert missing_packages() == [
         "chromium-headless-shell",
+        "iproute2",
         "mariadb-server",
         "nodejs",
         "openssl",
