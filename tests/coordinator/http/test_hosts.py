@@ -75,6 +75,11 @@ def test_a_socket_is_refused_as_well(site: Site) -> None:
     assert refused.value.response.status_code == 421
 
 
+@pytest.mark.parametrize("host", ["evil@127.0.0.1", "127.0.0.1/evil", "127.0.0.1:80.evil", "127.0.0.1%.evil", "::1"])
+def test_what_is_no_host_is_not_ours(host: str) -> None:
+    assert not is_known(host, frozenset())
+
+
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST:5080", "a.localhost", "127.0.0.1:1", "[::1]:5080", "10.0.0.7"]
 )

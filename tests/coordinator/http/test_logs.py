@@ -284,8 +284,9 @@ def test_an_expression_that_never_ends_is_refused_in_time_and_holds_up_nobody(
     assert sorted(took)[len(took) // 2] < 0.5
 
 
-def test_searches_are_bounded(site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "SEARCHES_AT_ONCE", 0)
+@pytest.mark.parametrize("bound", ["SEARCHES_AT_ONCE", "OF_ONE_CALLER"])
+def test_searches_are_bounded(site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
+    monkeypatch.setattr(searching, bound, 0)
     with written(site, Scroll("a")) as one:
         for asked in ("q=a", "q=(&regex=true"):
             answer = admin.get(f"{EXECUTIONS}/{one}/log/search?{asked}")

@@ -9,6 +9,7 @@ good one is seen later, and a page can write a header too. So under a false name
 a credential, and cookies are not among them: signing in is for our own names.
 """
 
+import re
 import socket
 from collections.abc import Iterable
 from ipaddress import ip_address
@@ -25,6 +26,8 @@ from orth.wire.dialects import TOKEN_HEADERS
 from orth.wire.signatures import SIGNATURE_HEADER
 
 _CREDENTIALS = frozenset(name.lower().encode() for name in ("Authorization", SIGNATURE_HEADER, *TOKEN_HEADERS))
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?")
+"""A name or an address, and perhaps a port."""
 _HEALTH = ("/health/live", "/health/ready")
 _ASKING = ("/api/", "/metrics", "/ws")
 """Where a credential is asked for, but for the paths that are open; everything else is the console's files."""
@@ -87,6 +90,8 @@ def own_names(settings: Settings) -> frozenset[str]:
 
 def is_known(host: str, names: frozenset[str]) -> bool:
     """Whether a ``Host`` header names us: by address, by a name of this machine alone, or by one of ``names``."""
+    if not _HOST.fullmatch(host):
+        return False
     try:
         bare = (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
@@ -94,7 +99,7 @@ def is_known(host: str, names: frozenset[str]) -> bool:
     if bare == "localhost" or bare.endswith(".localhost") or bare in names:
         return True
     try:
-        ip_address(bare.partition("%")[0])
+        ip_address(bare)
     except ValueError:
         return False
     return True

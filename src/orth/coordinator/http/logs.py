@@ -127,7 +127,7 @@ async def search(
     """The lines that say something. A search that takes long stops early and says where."""
     source = await source_for(tools, caller, execution_id)
     wanted = (expression if regex else literal)(q, ignore_case=ignore_case)
-    found = await tools.searches.search(source, wanted, from_line, limit)
+    found = await tools.searches.search(source, wanted, from_line, limit, caller.name)
     hits = [LineFound(line=hit.line, text=hit.text, offset=hit.offset, cut=hit.cut) for hit in found.hits]
     return SearchShown(from_line=from_line, to_line=found.to_line, matches=hits, end=found.end)
 

@@ -5,6 +5,7 @@ searched in answers of bounded size and time.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from orth.coordinator.logs.reading import LogReading, Page, Source
 from orth.errors import TooBusy
 
 SEARCHES_AT_ONCE = 4
+OF_ONE_CALLER = 2
+"""Of these, so that nobody keeps everybody else from searching."""
 _PATIENCE = 10.0
 """Seconds after which no further page is read."""
 _SHOWN = 4_000
@@ -51,22 +54,26 @@ class Searches:
     def __init__(self, reading: LogReading, clock: Clock) -> None:
         self._reading = reading
         self._clock = clock
-        self._inside = 0
+        self._inside: Counter[str] = Counter()
+        """By caller."""
 
     async def search(
-        self, source: Source, wanted: AbstractAsyncContextManager[Matching], from_line: int, limit: int
+        self, source: Source, wanted: AbstractAsyncContextManager[Matching], from_line: int, limit: int, caller: str
     ) -> Found:
         """The first ``limit`` lines from ``from_line`` on that fit what is ``wanted``, which begins here: what it costs
         is bounded with the rest.
         """
-        if self._inside >= SEARCHES_AT_ONCE:
+        if self._inside.total() >= SEARCHES_AT_ONCE:
             raise TooBusy(f"{SEARCHES_AT_ONCE} logs are searched already.", hint="Try again in a moment.")
-        self._inside += 1
+        if self._inside[caller] >= OF_ONE_CALLER:
+            raise TooBusy(f"You search {OF_ONE_CALLER} logs already.", hint="Try again in a moment.")
+        self._inside[caller] += 1
         try:
             async with wanted as matching:
                 return await self._search(source, matching, from_line, limit)
         finally:
-            self._inside -= 1
+            self._inside[caller] -= 1
+            self._inside += Counter()  # those with none are forgotten
 
     async def _search(self, source: Source, matching: Matching, from_line: int, limit: int) -> Found:
         found = Found(from_line - 1)
