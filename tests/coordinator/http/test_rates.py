@@ -2,9 +2,11 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from websockets.sync.client import connect
 
 from orth.coordinator.http import rates
 from orth.coordinator.http.rates import Buckets, TooOften
@@ -43,6 +45,14 @@ def test_strangers_share_the_bucket_of_their_address_and_keep_nobody_else_out(st
     assert {stranger.get("/health/live").status for _ in range(20)} == {200}
     strict.clock.move(2)
     assert [stranger.get("/api/v1/groups").status for _ in range(3)] == [401, 401, 429]
+
+
+def test_sockets_with_a_credential_are_not_those_of_strangers(strict: Site) -> None:
+    with ExitStack() as stack:
+        for _ in range(8):
+            line = connect(f"ws://127.0.0.1:{strict.port}/ws", additional_headers=strict.executor().headers, proxy=None)
+            stack.enter_context(line)
+    assert strict.stranger().get("/api/v1/groups").status == 401, "nothing was taken from them"
 
 
 def test_buckets_fill_up_to_their_size_and_no_further() -> None:

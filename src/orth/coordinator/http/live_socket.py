@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
+from orth.connections import known_caller
 from orth.coordinator.http.callers import Caller
 from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.cookies import session_cookie
@@ -274,7 +275,9 @@ def _whose(websocket: WebSocket, tools: Tools, session: _Session | None) -> str 
 
 
 async def _session(websocket: WebSocket, tools: Tools, token: str | None) -> _Session:
-    return _Session(token, await _caller(websocket, tools, token))
+    session = _Session(token, await _caller(websocket, tools, token))
+    known_caller(websocket.scope)
+    return session
 
 
 async def _caller(websocket: WebSocket, tools: Tools, token: str | None) -> Caller | None:
