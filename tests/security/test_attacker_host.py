@@ -338,7 +338,9 @@ def test_what_is_no_address_is_not_registered(site: AttackedSite, address: str) 
 
 
 def test_a_leaked_executor_token_registers_its_own_app_and_nothing_else(site: AttackedSite) -> None:
-    """It reads nothing, triggers nothing, and speaks for nobody else."""
+    """At coordinators it reads nothing, triggers nothing, and speaks for nobody else. What it opens at executors of its
+    own app is not shown here: it is their secret too (SECURITY.md).
+    """
     token, (first, second) = site.tokens["ledger"], site.urls
     mine = {"registryGroup": "EXECUTOR", "registryKey": "ledger", "registryValue": f"http://{site.thief.address}:9"}
     mine |= READS_SIGNATURES
