@@ -6,7 +6,8 @@ export default defineConfig({
   testMatch: 'shots.ts',
   workers: 1,
   reporter: 'line',
-  timeout: 120_000,
+  timeout: 600_000, // nothing here is about speed, and a machine may have much else to do
+  expect: { timeout: 30_000 },
   outputDir: 'build/shots',
   use: browserOptions,
 });

@@ -21,11 +21,39 @@ PATH="$bin:$PATH"
 export PATH PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 NO_UPDATE_NOTIFIER=1
 mkdir -p console/build
 
-# Installed again only when package.json changed: what it names is exact, so the same file gives the same packages.
-if ! cmp -s console/package.json console/node_modules/.installed; then
-    (cd console && npm install --no-package-lock --no-audit --no-fund --loglevel=error --cache build/npm-cache)
-    cp console/package.json console/node_modules/.installed
-    rm -rf console/build/npm-cache
+# Installed beside what is there, and again only when what is wanted changed.
+if [ "${PINS:-hashes}" = hashes ]; then
+    cat console/package.json pins/npm.json >console/build/wanted
+else
+    cp console/package.json console/build/wanted
+fi
+if ! cmp -s console/build/wanted console/node_modules/.installed; then
+    new=console/build/install
+    rm -rf "$new"
+    mkdir "$new"
+    cp console/package.json "$new"
+    quietly="--no-audit --no-fund --loglevel=error --cache cache"
+    if [ "${PINS:-hashes}" = hashes ]; then
+        if [ "$(uname -s) $(uname -m)" != "Linux x86_64" ]; then
+            echo "pins/npm.json has the native parts for Linux on x86_64 only. Run: make PINS=versions" >&2
+            exit 1
+        fi
+        cp pins/npm.json "$new/package-lock.json"
+        # shellcheck disable=SC2086  # several words are meant
+        (cd "$new" && npm ci $quietly) || {
+            echo "The packages of the console are not those of pins/npm.json, or could not be fetched." >&2
+            echo "After a change of console/package.json run: python tools/pin_npm.py $bin/npm" >&2
+            echo "EINTEGRITY: an archive is not the one that was pinned. Do not use it; find out who changed it." >&2
+            exit 1
+        }
+    else
+        # shellcheck disable=SC2086
+        (cd "$new" && npm install --no-package-lock $quietly)
+    fi
+    cp console/build/wanted "$new/node_modules/.installed"
+    rm -rf console/node_modules
+    mv "$new/node_modules" console/node_modules
+    rm -rf "$new"
 fi
 
 "$bin/python" -m orth.coordinator.http.openapi >console/build/openapi.json

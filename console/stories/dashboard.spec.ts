@@ -11,7 +11,19 @@ test('the dashboard shows what there is, what fails and what comes next', async 
   const next = page.locator('.panel', { hasText: 'Next fires' });
   await expect(next.getByText('Nightly report')).toBeVisible();
   await failing.getByText('Collect prices of all suppliers').click();
-  await expect(page).toHaveURL(new RegExp(`/executions\\?job_id=${jobs['Collect prices of all suppliers']}$`));
+  await expect(page).toHaveURL(new RegExp(`/jobs/${jobs['Collect prices of all suppliers']}$`));
+});
+
+test('the bars span what is chosen, and the address keeps it', async ({ signedIn: page }) => {
+  await page.goto('/');
+  const chart = page.locator('.panel', { hasText: 'How executions ended' });
+  await chart.getByText('30 days').click();
+  await expect(page).toHaveURL(/\?span=30d$/);
+  await expect(chart.getByRole('slider')).toHaveAttribute('aria-valuemax', '30');
+  await page.reload();
+  await expect(chart.getByRole('radio', { name: '30 days' })).toBeChecked();
+  await chart.getByRole('link', { name: 'All executions' }).click();
+  await expect(page).toHaveURL(/\/executions\?since=30d$/);
 });
 
 test('an execution that ends is seen without a reload', async ({ signedIn: page, request, session }) => {

@@ -44,6 +44,9 @@ test('a running job is seen line by line, with its progress, and ended', async (
   await expect(page.getByRole('region', { name: 'Progress' })).toContainText('talking');
   await expect(page.getByRole('list', { name: 'Phases of the execution' })).toContainText('Running');
   await expect(page.locator('.phase-now')).toContainText('Running');
+  await page.goto(`/executions?job_id=${jobs['Talk to the suppliers']}`);
+  await expect(page.getByRole('progressbar', { name: `How far execution ${id} is` })).toBeVisible();
+  await page.goto(`/executions/${id}`);
   await page.getByRole('button', { name: 'Kill' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Kill' }).click();
   await expect(page.getByRole('button', { name: 'Failed 200/500' })).toBeVisible();

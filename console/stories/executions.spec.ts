@@ -72,3 +72,53 @@ test('dragging over the bars chooses a span', async ({ signedIn: page }) => {
   await page.mouse.up();
   await expect(page).toHaveURL(/since=.*until=/);
 });
+
+test.describe('of several that are selected', () => {
+  test.use({ refusals: [404, 409, 422] });
+
+  test('one that is refused does not keep the others, and none is run twice', async ({ signedIn: page }) => {
+    const session = await (await page.request.get('/api/v1/auth/session')).json();
+    const call = async (method: string, path: string, data?: object) => {
+      const headers = { 'X-CSRF-Token': session.csrf_token as string };
+      const answer = await page.request.fetch(`/api/v1${path}`, { method, headers, ...(data && { data }) });
+      expect(answer.ok(), `${method} ${path}: ${answer.status()}`).toBe(true);
+      return answer.status() === 204 ? null : await answer.json();
+    };
+    const { job_group } = await call('GET', `/jobs/${jobs['Greet the customers']}`);
+    const made = async (job_desc: string): Promise<number> =>
+      (await call('POST', '/jobs', { job_group, job_desc, executor_handler: 'greet' })).id;
+    const [stays, goes] = [await made('Count the parcels'), await made('Count the pallets')];
+    const ran: number[] = [];
+    for (const job of [stays, goes, stays]) ran.push((await call('POST', `/jobs/${job}/trigger`, {})).execution_ids[0]);
+    const ended = async (id: number) => (await call('GET', `/executions/${id}`)).status;
+    for (const id of ran) await expect.poll(() => ended(id)).toBe('success');
+    await call('DELETE', `/jobs/${goes}`);
+
+    await page.goto('/executions?status=success');
+    for (const id of ran) await page.getByRole('checkbox', { name: `Select execution ${id}` }).check();
+    await page.getByRole('toolbar').getByRole('button', { name: 'Retry' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Retry' }).click();
+    await expect(dialog.getByRole('alert')).toContainText('Done for 2, not for 1.');
+    await expect(dialog.getByRole('alert')).toContainText(`#${ran[1]} `);
+    await expect(dialog).toContainText('1 execution is run again');
+    await dialog.getByRole('button', { name: 'Retry' }).click();
+    await expect(dialog.getByRole('alert')).toContainText('Done for 0, not for 1.');
+    expect((await call('GET', `/executions?job_id=${stays}`)).items).toHaveLength(4);
+    await call('DELETE', `/jobs/${stays}`);
+  });
+});
+
+test('a filter that means nothing is told, and nothing is done by it', async ({ signedIn: page }) => {
+  await page.goto('/executions?job_group=1&job_id=abc');
+  const notice = page.getByRole('alert');
+  await expect(notice).toContainText('job_id=abc');
+  await expect(page.getByRole('button', { name: 'Retry all that match' })).toHaveCount(0);
+  await expect(page.getByRole('table')).toHaveCount(0);
+  await notice.getByRole('button', { name: 'Remove it' }).click();
+  await expect(page).toHaveURL(/\/executions\?job_group=1$/);
+  await expect(page.getByRole('button', { name: 'Retry all that match' })).toBeVisible();
+  await page.goto('/jobs?only=bogus');
+  await expect(page.getByRole('alert')).toContainText('only=bogus');
+  await expect(page.getByRole('table')).toHaveCount(0);
+});

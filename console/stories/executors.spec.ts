@@ -54,6 +54,30 @@ test('scripts are switched on for a group, and off again', async ({ signedIn: pa
   await expect(scripts).not.toBeChecked();
 });
 
+test('a group is made with addresses of its own, changed, and deleted', async ({ signedIn: page }) => {
+  await page.goto('/executors');
+  await page.getByRole('button', { name: 'New group' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New group' });
+  await dialog.getByLabel('App name').fill('by-hand');
+  await dialog.getByText('Written by hand').click();
+  await dialog.getByLabel('Addresses of its executors').fill('http://127.0.0.1:9,');
+  await dialog.getByRole('button', { name: 'Create' }).click();
+  const made = page.getByRole('region', { name: 'Groups' }).getByRole('row').filter({ hasText: 'by-hand' });
+  await expect(made).toContainText('1, written by hand');
+  await expect(made).toContainText('not watched');
+  await made.getByRole('button', { name: 'Edit' }).click();
+  const edited = page.getByRole('dialog', { name: 'Group “by-hand”' });
+  await expect(edited.getByLabel('App name')).toBeDisabled();
+  await edited.getByLabel('Name', { exact: true }).fill('Those by hand');
+  await edited.getByText('From the registry').click();
+  await edited.getByRole('button', { name: 'Save' }).click();
+  await expect(made).toContainText('Those by hand');
+  await expect(made).toContainText('0, from the registry');
+  await made.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await expect(made).toHaveCount(0);
+});
+
 test('executors of an unknown app are adopted, and one is removed', async ({ signedIn: page, request }) => {
   const headers = { 'ORTH-ACCESS-TOKEN': process.env.ORTH_STORY_TOKEN ?? '' };
   const beat = { registryGroup: 'EXECUTOR', registryKey: 'newcomers', registryValue: 'http://127.0.0.1:9' };

@@ -1,5 +1,6 @@
 // Jobs: found, run and followed by keyboard; written, changed by two people at once, and kept from those who may not.
 
+import { readFile } from 'node:fs/promises';
 import type { Page } from '@playwright/test';
 import { browserOptions, expect, jobs, signIn, test } from './stage';
 
@@ -12,10 +13,10 @@ async function call(page: Page, method: string, path: string, data?: object) {
   return answer.status() === 204 ? null : await answer.json();
 }
 
-async function made(page: Page, name: string, fields: object = {}): Promise<number> {
+async function made(page: Page, name: string, fields: object = {}, anyHandler = false): Promise<number> {
   const { job_group } = await call(page, 'GET', `/jobs/${jobs['Greet the customers']}`);
   const body = { job_group, job_desc: name, executor_handler: 'greet', ...fields };
-  return (await call(page, 'POST', '/jobs', body)).id;
+  return (await call(page, 'POST', `/jobs?allow_unknown_handler=${anyHandler}`, body)).id;
 }
 
 const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
@@ -41,6 +42,11 @@ test('quick filters and texts are in the address and survive a reload', async ({
   await expect(page).toHaveURL(/only=no_executor/);
   await expect(row(page, 'Send the invoices')).toBeVisible();
   await expect(row(page, 'Greet the customers')).toHaveCount(0);
+  const missing = await made(page, 'Wait for its handler', { executor_handler: 'not-yet' }, true);
+  await page.getByText('Handler missing', { exact: true }).click();
+  await expect(row(page, 'Wait for its handler')).toBeVisible();
+  await expect(row(page, 'Greet the customers')).toHaveCount(0);
+  await call(page, 'DELETE', `/jobs/${missing}`);
   await page.goto('/jobs?only=failing');
   await expect(row(page, 'Collect prices of all suppliers')).toBeVisible();
   await expect(row(page, 'Nightly report')).toHaveCount(0);
@@ -260,13 +266,20 @@ test.describe('what is refused for one', () => {
     await page.getByRole('checkbox', { name: 'Select Bulk without one' }).check();
     const bar = page.getByRole('region', { name: 'What to do with the selected jobs' });
     await expect(bar).toContainText('2 jobs selected');
+    const saving = page.waitForEvent('download');
+    await bar.getByRole('button', { name: 'Export' }).click();
+    const saved = JSON.parse(await readFile(await (await saving).path(), 'utf8')) as { job_desc: string }[];
+    expect(saved.map((one) => one.job_desc).sort()).toEqual(['Bulk with a schedule', 'Bulk without one']);
     await bar.getByRole('button', { name: 'Start' }).click();
     const dialog = page.getByRole('dialog', { name: 'Start 2 jobs?' });
     await expect(dialog).toContainText('Bulk without one');
     await dialog.getByRole('button', { name: 'Start' }).click();
-    await expect(dialog.getByRole('alert')).toContainText('Done for 1, refused for 1.');
-    await expect(dialog.getByRole('alert')).toContainText('Bulk without one: Job');
-    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const again = page.getByRole('dialog', { name: 'Start 1 job?' }); // the other one is started
+    await expect(again.getByRole('alert')).toContainText('Done for 1, not for 1.');
+    await expect(again.getByRole('alert')).toContainText('Bulk without one: Job');
+    await again.getByRole('button', { name: 'Cancel' }).click();
+    await expect(bar).toContainText('1 job selected');
+    await page.getByRole('checkbox', { name: 'Select Bulk with a schedule' }).check();
     await bar.getByRole('button', { name: 'Stop' }).click();
     await page.getByRole('dialog', { name: 'Stop 2 jobs?' }).getByRole('button', { name: 'Stop' }).click();
     await expect(page.getByText('2 jobs done.')).toBeVisible();

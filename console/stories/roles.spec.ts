@@ -122,9 +122,10 @@ const VISITS: Visit[] = [
   { path: () => `/scripts/${script}`, ready: /Clean the archive/, offers: [button(/^Save$/, 'editor')] },
   {
     path: () => '/admin/users',
-    ready: /Add user|needs the permission|Secrets|may not/,
+    ready: /Add user|administer nothing/,
     offers: [button(/Add user/, 'admin'), { what: 'tab', name: /^Audit$/, least: 'admin' }],
   },
+  { path: () => '/admin/secrets', ready: /New secret|administer nothing/, offers: [button(/New secret/, 'admin')] },
   { path: () => '/settings', ready: /Settings/, offers: [{ what: 'heading', name: /About|version/i, least: 'admin' }] },
   { path: () => '/account', ready: /Password/, offers: [button(/Change password/i, 'viewer')] },
 ];

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect, password, test } from './stage';
 
 test('what this browser shows can be chosen, and the start page is gone to', async ({ signedIn: page }) => {
@@ -20,6 +21,11 @@ test('what the coordinator runs with is shown with where it was said, and no sec
   await expect(row).toContainText('ORTH_SECURITY__ADMIN_PASSWORD');
   await expect(row).not.toContainText(password);
   await expect(page.getByRole('row', { name: /retention\.executions/ }).first()).toContainText('30d');
+  const saving = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Diagnostics' }).click();
+  const saved = await readFile(await (await saving).path(), 'utf8');
+  expect(JSON.parse(saved).cluster.nodes[0].id).toBe('node-1');
+  expect(saved).not.toContain(password);
 });
 
 test('a new password is asked for twice, and other sessions can be ended', async ({ signedIn: page, request }) => {

@@ -1,4 +1,14 @@
+import type { Page } from '@playwright/test';
 import { expect, password, signIn, test, user } from './stage';
+
+/** Call the API as the person who is signed in on the page. */
+async function call(page: Page, method: string, path: string, data?: object) {
+  const session = await (await page.request.get('/api/v1/auth/session')).json();
+  const headers = { 'X-CSRF-Token': session.csrf_token as string };
+  const answer = await page.request.fetch(`/api/v1${path}`, { method, headers, ...(data && { data }) });
+  expect(answer.ok(), `${method} ${path}: ${answer.status()}`).toBe(true);
+  return answer.status() === 204 ? null : await answer.json();
+}
 
 test('a wrong password is refused, a right one leads to where one was going', async ({ page }) => {
   await page.goto('/executions?status=failed');
@@ -29,6 +39,57 @@ test('signing out ends the session on the server', async ({ page, context }) => 
   await context.addCookies(before);
   await page.goto('/');
   await expect(page).toHaveURL(/\/login$/);
+});
+
+test('a session that ends takes nothing from who signs in again', async ({ page }) => {
+  await signIn(page);
+  await page.goto('/jobs/new');
+  await page.getByLabel('Name', { exact: true }).fill('Ten minutes of work');
+  await page.getByLabel('Handler', { exact: true }).fill('greet');
+  await call(page, 'POST', '/auth/logout');
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await expect(again).toBeVisible();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await expect(again).toBeVisible();
+  await again.getByLabel('Password').fill(password);
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await expect(again).toHaveCount(0);
+  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Ten minutes of work');
+  await expect(page.getByRole('button', { name: 'Pause live updates' })).toBeVisible(); // it hears of changes again
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Ten minutes of work' })).toBeVisible();
+  await call(page, 'DELETE', new URL(page.url()).pathname);
+});
+
+test('who signs in after somebody else sees nothing of theirs', async ({ page }) => {
+  await signIn(page);
+  const groups = await call(page, 'GET', '/groups?limit=200');
+  const group = groups.items.find((one: { app_name: string }) => one.app_name === 'nobody');
+  const gina = { username: 'gina', password: 'for-the-next-person' };
+  await call(page, 'POST', '/users', { ...gina, grants: [{ group_id: group.id, role: 'viewer' }] });
+  await page.goto('/jobs');
+  await expect(page.getByRole('row', { name: /Greet the customers/ })).toBeVisible();
+  await call(page, 'POST', '/auth/logout');
+  const again = page.getByRole('dialog', { name: 'Your session has ended' });
+  await again.getByLabel('User name').fill(gina.username);
+  await again.getByLabel('Password').fill(gina.password);
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await page.route('**/api/v1/jobs/board*', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await again.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('button', { name: 'Signed in as gina' })).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
+  await expect(page.getByText('Greet the customers')).toHaveCount(0);
+  answer();
+  await expect(page.getByRole('row', { name: /Send the invoices/ })).toBeVisible();
+  await expect(page.getByText('Greet the customers')).toHaveCount(0);
 });
 
 test('the page accepts nothing from elsewhere and cannot be framed', async ({ request }) => {

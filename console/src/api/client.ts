@@ -45,7 +45,7 @@ export interface Answered<T> {
   response: Response;
 }
 
-/** What was asked for, or the reason why not. A session that has ended shows the sign-in page. */
+/** What was asked for, or the reason why not. When the session has ended, one is asked to sign in again. */
 export async function got<T>(asking: Promise<Answered<T>>): Promise<T> {
   const { data, error, response } = await asking;
   if (response.ok) return data as T;

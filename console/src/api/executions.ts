@@ -2,11 +2,11 @@
 
 import { api, got } from '@/api/client';
 
-/** Do it again as it was; the id of the new one. */
-export async function retryOne(id: number): Promise<number> {
-  const done = await got(
-    api.POST('/api/v1/executions/{execution_id}/retry', { params: { path: { execution_id: id } } }),
-  );
+/** Do it again as it was; the id of the new one. Under the same key it is the same request. */
+export async function retryOne(id: number, key?: string): Promise<number> {
+  const header = key === undefined ? {} : { 'idempotency-key': key };
+  const params = { path: { execution_id: id }, header };
+  const done = await got(api.POST('/api/v1/executions/{execution_id}/retry', { params }));
   return done.execution_ids[0] ?? id;
 }
 

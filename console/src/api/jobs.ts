@@ -9,6 +9,7 @@ import type { Job, JobBody } from '@/api/types';
 export function jobQuery(id: number) {
   return queryOptions({
     queryKey: ['executions', 'job', id],
+    meta: { alsoToldBy: ['jobs'] },
     queryFn: () => got(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: id } } })),
   });
 }
@@ -16,6 +17,7 @@ export function jobQuery(id: number) {
 export function handlersQuery(group: number) {
   return queryOptions({
     queryKey: ['groups', 'handlers', group],
+    meta: { alsoToldBy: ['executors'] },
     queryFn: () => got(api.GET('/api/v1/groups/{group_id}/handlers', { params: { path: { group_id: group } } })),
     staleTime: 10_000,
   });
@@ -23,7 +25,7 @@ export function handlersQuery(group: number) {
 
 export function executorsQuery(appName: string) {
   return queryOptions({
-    queryKey: ['services', 'executors', appName],
+    queryKey: ['executors', 'of', appName],
     queryFn: () => got(api.GET('/api/v1/executors', { params: { query: { app_name: appName, limit: 200 } } })),
   });
 }
@@ -72,13 +74,15 @@ export async function deleteJob(id: number): Promise<void> {
 export interface Once {
   param?: string;
   address?: string;
+  /** Under the same key it is the same request. */
+  key?: string;
 }
 
 /** Run a job now; the id of its execution, the first of several if it broadcasts. */
-export async function triggerJob(id: number, { param, address }: Once = {}): Promise<number | undefined> {
+export async function triggerJob(id: number, { param, address, key }: Once = {}): Promise<number | undefined> {
   const done = await got(
     api.POST('/api/v1/jobs/{job_id}/trigger', {
-      params: { path: { job_id: id } },
+      params: { path: { job_id: id }, header: key === undefined ? {} : { 'idempotency-key': key } },
       body: {
         ...(param !== undefined && { executor_param: param }),
         ...(address !== undefined && { address_list: [address] }),

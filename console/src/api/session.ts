@@ -35,6 +35,8 @@ export function allowsSomewhere(rights: Rights, permission: Permission): boolean
 export interface Session {
   name: string;
   rights: Rights;
+  /** It is over on the server. Who it was is still known, so that they can go on where they were. */
+  ended?: true;
 }
 
 function sessionOf({ username, csrf_token, rights }: BrowserSession): Session {
@@ -75,21 +77,49 @@ export function useMay(): (permission: Permission, group?: number) => boolean {
 }
 
 export async function signIn(queries: QueryClient, username: string, password: string): Promise<void> {
-  const me = await signedInBy(api.POST('/api/v1/auth/session', { body: { username, password } }));
-  queries.setQueryData(sessionQuery.queryKey, sessionOf(me));
+  begin(queries, await signedInBy(api.POST('/api/v1/auth/session', { body: { username, password } })));
 }
 
 /** Sign in by the one-time link that a first start or `orth login --link` printed. */
 export async function signInByLink(queries: QueryClient, token: string): Promise<void> {
-  const me = await signedInBy(api.POST('/api/v1/auth/link', { body: { token } }));
-  queries.setQueryData(sessionQuery.queryKey, sessionOf(me));
+  begin(queries, await signedInBy(api.POST('/api/v1/auth/link', { body: { token } })));
+}
+
+/** Go on if somebody is signed in all the same: in another tab, or before the last answer came. */
+export async function signedInElsewhere(queries: QueryClient): Promise<void> {
+  const { data } = await api.GET('/api/v1/auth/session');
+  if (data) begin(queries, data);
 }
 
 export async function signOut(queries: QueryClient): Promise<void> {
   await got(api.POST('/api/v1/auth/logout'));
+  leave(queries);
+}
+
+/** Nobody is signed in here any more, and nothing of what they were shown is kept. */
+export function leave(queries: QueryClient): void {
   rememberCsrfToken(null);
   queries.setQueryData(sessionQuery.queryKey, null);
-  queries.removeQueries({ predicate: (one) => one.queryKey[0] !== sessionQuery.queryKey[0] });
+  forgetAnswers(queries);
+}
+
+/** The server has ended the session. What is on the page stays, for the same person may sign in again. */
+export function markEnded(queries: QueryClient): void {
+  queries.setQueryData(sessionQuery.queryKey, (before) => before && { ...before, ended: true as const });
+}
+
+/** Who signs in again goes on with what they had, looked at anew; nobody gets what another person was shown. */
+function begin(queries: QueryClient, me: BrowserSession): void {
+  const before = queries.getQueryData(sessionQuery.queryKey);
+  const session = sessionOf(me);
+  const same = before?.name === session.name;
+  if (!same) forgetAnswers(queries);
+  queries.setQueryData(sessionQuery.queryKey, session);
+  if (same) void queries.invalidateQueries({ predicate: (one) => one.queryKey[0] !== sessionQuery.queryKey[0] });
+}
+
+function forgetAnswers(queries: QueryClient): void {
+  queries.removeQueries({ predicate: ({ queryKey: [subject, ...more] }) => subject !== 'session' || more.length > 0 });
 }
 
 /** A refusal here is a wrong password, not a session that ended: nobody is sent to the page they are on. */

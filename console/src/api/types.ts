@@ -11,6 +11,7 @@ export type ExecutionDetail = Schemas['ExecutionDetail'];
 export type RelativesShown = Schemas['RelativesShown'];
 export type ExecutionsPage = Schemas['ExecutionsPage'];
 export type Why = Schemas['WhyShown'];
+export type WhyStep = Schemas['StepShown'];
 export type Status = Schemas['Status'];
 export type Group = Schemas['GroupShown'];
 export type Job = Schemas['JobShown'];

@@ -1,13 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Button, Form, Input } from 'antd';
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation, useNavigate } from 'react-router';
-import { address } from '@/api/base';
-import { signIn, signInByLink, waysQuery } from '@/api/session';
+import { signInByLink } from '@/api/session';
 import { LanguageChoice, ThemeChoice } from '@/app/choices';
 import { Logo } from '@/app/Logo';
 import { landingPage } from '@/app/landing';
+import { SignInForm } from '@/app/SignInForm';
 import { CopyButton } from '@/parts/CopyButton';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import './login.css';
@@ -19,18 +18,12 @@ interface Arrived {
   link?: string;
 }
 
-interface Credentials {
-  username: string;
-  password: string;
-}
-
 /** Sign in by password, or by the one-time link one came with. */
 export function Login() {
   const { t } = useTranslation('login');
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { from = landingPage(), link } = (useLocation().state ?? {}) as Arrived;
-  const single = useQuery(waysQuery).data?.ways.includes('oidc') ?? false;
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(link !== undefined);
   const taken = useRef(false);
@@ -48,19 +41,6 @@ export function Login() {
       .finally(() => setBusy(false));
   }, [link, queries, navigate]);
 
-  async function submit({ username, password }: Credentials) {
-    setBusy(true);
-    setError(null);
-    try {
-      await signIn(queries, username, password);
-      await navigate(from, { replace: true });
-    } catch (reason) {
-      setError(reason);
-    } finally {
-      setBusy(false);
-    }
-  }
-
   return (
     <div className="login">
       <header className="login-choices">
@@ -77,22 +57,7 @@ export function Login() {
         </div>
         {busy && link && <p role="status">{t('byLink')}</p>}
         {error !== null && <ProblemNotice error={error} />}
-        <Form<Credentials> layout="vertical" requiredMark={false} onFinish={submit} disabled={busy}>
-          <Form.Item name="username" label={t('username')} rules={[{ required: true, message: t('required') }]}>
-            <Input autoComplete="username" autoFocus maxLength={50} size="large" />
-          </Form.Item>
-          <Form.Item name="password" label={t('password')} rules={[{ required: true, message: t('required') }]}>
-            <Input.Password autoComplete="current-password" maxLength={1000} size="large" />
-          </Form.Item>
-          <Button type="primary" htmlType="submit" block size="large" loading={busy}>
-            {t('submit')}
-          </Button>
-        </Form>
-        {single && (
-          <Button block size="large" href={address(`/api/v1/auth/oidc/start?${new URLSearchParams({ next: from })}`)}>
-            {t('single')}
-          </Button>
-        )}
+        <SignInForm from={from} disabled={busy} done={() => navigate(from, { replace: true })} />
         <section className="login-first">
           <h2>{link && error !== null ? t('linkFailed') : t('firstTime')}</h2>
           <p className="muted">{link && error !== null ? t('linkHint') : t('firstTimeHint')}</p>

@@ -1,21 +1,27 @@
 // Lets only signed-in people in; others go to the sign-in page and come back to where they were going. A one-time link
-// (/?t=…) is taken there as well.
+// (/?t=…) is taken there as well. When a session ends while somebody works, the page stays as it is, covered, until
+// they sign in again: nothing they typed is lost. Another person gets a page of their own.
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect } from 'react';
+import { Fragment, lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
 import { Navigate, useLocation } from 'react-router';
 import { whenSessionEnds } from '@/api/client';
-import { sessionQuery } from '@/api/session';
+import { markEnded, sessionQuery } from '@/api/session';
 import { Waiting } from '@/app/Waiting';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 export const LINK_PARAMETER = 't';
 
+const loadSignInAgain = () => import('@/app/SignInAgain');
+const SignInAgain = lazy(async () => ({ default: (await loadSignInAgain()).SignInAgain }));
+
 export function SignedIn({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
   const location = useLocation();
   const session = useQuery(sessionQuery);
-  useEffect(() => whenSessionEnds(() => queries.setQueryData(sessionQuery.queryKey, null)), [queries]);
+  useEffect(() => whenSessionEnds(() => markEnded(queries)), [queries]);
+  useReadyToAsk(!!session.data);
   const link = new URLSearchParams(location.search).get(LINK_PARAMETER);
   if (link && location.pathname === '/') return <Navigate to="/login" state={{ link }} replace />;
   if (session.isPending) return <Waiting />;
@@ -27,7 +33,29 @@ export function SignedIn({ children }: { children: ReactNode }) {
     );
   }
   if (session.data === null) {
-    return <Navigate to="/login" state={{ from: `${location.pathname}${location.search}` }} replace />;
+    const from = `${location.pathname}${location.search}${location.hash}`;
+    return <Navigate to="/login" state={{ from }} replace />;
   }
-  return children;
+  const { name, ended } = session.data;
+  return (
+    <>
+      <Fragment key={name}>{children}</Fragment>
+      {ended && (
+        <Suspense>
+          <SignInAgain name={name} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+/** Fetches what asks to sign in again while the server still answers. */
+function useReadyToAsk(signedIn: boolean): void {
+  const { i18n } = useTranslation();
+  useEffect(() => {
+    if (!signedIn) return;
+    // What cannot be fetched now is fetched when it is needed.
+    void loadSignInAgain().catch(() => {});
+    void i18n.loadNamespaces?.('login');
+  }, [signedIn, i18n]);
 }

@@ -1,9 +1,22 @@
-// The cache of what the API said. The first part of a key is the subject that live changes are told by (see live/).
+// The cache of what the API said. The first part of a key is the subject that live changes are told by (see live/);
+// what several tell of names the others.
 
-import { QueryClient } from '@tanstack/react-query';
+import { type Query, QueryClient } from '@tanstack/react-query';
 import { worthAsking } from '@/api/client';
 
-export type Subject = 'executions' | 'services' | 'cluster' | 'jobs' | 'groups' | 'alarms' | 'session';
+/** What the server tells changes of. */
+export type Subject = 'executions' | 'jobs' | 'groups' | 'executors' | 'services' | 'cluster';
+
+declare module '@tanstack/react-query' {
+  interface Register {
+    queryMeta: { alsoToldBy?: readonly Subject[] };
+  }
+}
+
+/** Whether an answer may be another one after a change of a subject. */
+export function isToldBy(subject: string, { queryKey, meta }: Pick<Query, 'queryKey' | 'meta'>): boolean {
+  return queryKey[0] === subject || !!meta?.alsoToldBy?.some((one) => one === subject);
+}
 
 export function makeQueries(): QueryClient {
   return new QueryClient({

@@ -21,12 +21,14 @@ import type scripts from './locales/en/scripts.json';
 import type settings from './locales/en/settings.json';
 import type status from './locales/en/status.json';
 import type timeline from './locales/en/timeline.json';
+import type why from './locales/en/why.json';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
     defaultNS: 'common';
     resources: {
       common: typeof common;
+      why: typeof why;
       dashboard: typeof dashboard;
       execution: typeof execution;
       executions: typeof executions;

@@ -16,7 +16,7 @@ export function LiveBanner() {
     <div className="live-banner" role="status">
       <span>{t('live.disconnected', { seconds })}</span>
       <span>
-        {t('live.age')} <Ago at={heardAt} />
+        {t('live.age')} <Ago at={heardAt()} />
       </span>
       <Button size="small" onClick={retryNow}>
         {t('live.retryNow')}

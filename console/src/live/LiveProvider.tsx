@@ -1,14 +1,19 @@
 // Live changes go into the query cache: a subject that changed is asked for again, by those pages that show it.
 
-import { useQueryClient } from '@tanstack/react-query';
+import { type Query, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { socketAddress } from '@/api/base';
 import { sessionEnded } from '@/api/client';
+import { useSession } from '@/api/session';
+import { isToldBy } from '@/app/queries';
 import { LiveConnection, type LiveState } from '@/live/connection';
+import { Refreshing } from '@/live/refreshing';
 
 interface Live {
   state: LiveState;
-  heardAt: number;
+  /** When the server was last heard; not part of what makes pages draw themselves anew. */
+  heardAt: () => number;
+  /** By the person, or because the session has ended. */
   paused: boolean;
   setPaused: (paused: boolean) => void;
   retryNow: () => void;
@@ -18,21 +23,30 @@ const LiveContext = createContext<Live | null>(null);
 
 export function LiveProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
-  const [paused, setPaused] = useState(false);
-  const connection = useMemo(
-    () =>
-      new LiveConnection({
-        open: () => new WebSocket(socketAddress('/api/v1/changes')),
-        now: () => Date.now(),
-        chance: () => Math.random(),
-        changed: (subjects) => {
-          if (subjects === null) void queries.invalidateQueries({ predicate: (one) => one.queryKey[0] !== 'session' });
-          for (const subject of subjects ?? []) void queries.invalidateQueries({ queryKey: [subject] });
-        },
-        refused: sessionEnded,
-      }),
-    [queries],
-  );
+  const session = useSession();
+  const [held, setPaused] = useState(false);
+  const paused = held || !!session?.ended;
+  const connection = useMemo(() => {
+    const refreshing = new Refreshing({
+      now: () => Date.now(),
+      look: async (subject) => {
+        const shown = { predicate: (one: Query) => isToldBy(subject, one) };
+        const before = queries.isFetching(shown) > 0; // asked before the change, so perhaps answered before it too
+        await queries.invalidateQueries(shown, { cancelRefetch: false });
+        if (before) await queries.invalidateQueries(shown, { cancelRefetch: false });
+      },
+    });
+    return new LiveConnection({
+      open: () => new WebSocket(socketAddress('/api/v1/changes')),
+      now: () => Date.now(),
+      chance: () => Math.random(),
+      changed: (subjects) => {
+        if (subjects === null) void queries.invalidateQueries({ predicate: (one) => one.queryKey[0] !== 'session' });
+        for (const subject of subjects ?? []) refreshing.changed(subject);
+      },
+      refused: sessionEnded,
+    });
+  }, [queries]);
   useEffect(() => {
     const look = () => connection.hide(document.hidden);
     look();
@@ -45,10 +59,9 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   }, [connection]);
   useEffect(() => connection.pause(paused), [connection, paused]);
   const state = useSyncExternalStore(connection.subscribe, () => connection.state);
-  const heardAt = useSyncExternalStore(connection.subscribe, () => connection.heardAt);
   const live = useMemo(
-    () => ({ state, heardAt, paused, setPaused, retryNow: () => connection.retryNow() }),
-    [state, heardAt, paused, connection],
+    () => ({ state, heardAt: () => connection.heardAt, paused, setPaused, retryNow: () => connection.retryNow() }),
+    [state, paused, connection],
   );
   return <LiveContext value={live}>{children}</LiveContext>;
 }

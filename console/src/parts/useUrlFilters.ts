@@ -35,3 +35,8 @@ export function changed(before: URLSearchParams, changes: Record<string, string 
   }
   return after;
 }
+
+/** The filters whose value nobody can mean: those that what is asked for says nothing of. */
+export function notUnderstood<K extends string>(filters: Filters<K>, asked: Partial<Record<K, unknown>>): K[] {
+  return (Object.keys(filters) as K[]).filter((name) => filters[name]?.trim() && asked[name] === undefined);
+}

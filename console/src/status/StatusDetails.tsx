@@ -5,7 +5,7 @@ import type { Execution } from '@/api/types';
 import { CopyButton } from '@/parts/CopyButton';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
-import { WhyBox } from '@/parts/WhyBox';
+import { WhyBox } from '@/parts/why/WhyBox';
 
 /** The two halves of a status with their raw messages, as the database has them. */
 export function StatusDetails({ execution }: { execution: Execution }) {
@@ -33,7 +33,7 @@ export function StatusDetails({ execution }: { execution: Execution }) {
           {one.start_time && one.handle_time ? <Duration from={one.start_time} to={one.handle_time} /> : '–'}
         </Fact>
       </Half>
-      {one.status !== 'success' && <WhyBox executionId={one.id} steps={false} />}
+      {one.status !== 'success' && <WhyBox executionId={one.id} />}
       <footer>
         <Link to={`/executions/${one.id}`}>{t('openExecution', { id: one.id })}</Link>
         <Link to={`/executions/${one.id}/log`}>{t('openLog')}</Link>

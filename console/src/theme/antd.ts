@@ -44,7 +44,7 @@ export function antdTheme(name: ThemeName, still: boolean): ThemeConfig {
     components: {
       Table: {
         cellPaddingBlockMD: 7,
-        cellPaddingInlineMD: 16,
+        cellPaddingInlineMD: 12,
         cellPaddingBlockSM: 3,
         cellPaddingInlineSM: 12,
         headerBg: surfaces.surface,

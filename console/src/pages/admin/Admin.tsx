@@ -1,10 +1,11 @@
 import { useTranslation } from 'react-i18next';
-import { useParams } from 'react-router';
-import { useMay } from '@/api/session';
+import { Link, useParams } from 'react-router';
+import { allowsSomewhere, useMay, useSession } from '@/api/session';
 import { Audit } from '@/pages/admin/Audit';
 import { Secrets } from '@/pages/admin/Secrets';
 import { Tokens } from '@/pages/admin/Tokens';
 import { Users } from '@/pages/admin/Users';
+import { EmptyState } from '@/parts/EmptyState';
 import { Page } from '@/parts/Page';
 import { PageTabs } from '@/parts/PageTabs';
 import './admin.css';
@@ -14,6 +15,14 @@ export function Admin() {
   const { t } = useTranslation('admin');
   const { tab } = useParams();
   const may = useMay();
+  const session = useSession();
+  if (!session || !allowsSomewhere(session.rights, 'administer')) {
+    return (
+      <EmptyState title={t('notAllowed.title')} action={<Link to="/">{t('notAllowed.back')}</Link>}>
+        {t('notAllowed.hint')}
+      </EmptyState>
+    );
+  }
   const secrets = { key: 'secrets', label: t('tabs.secrets'), content: <Secrets /> };
   const tabs = may('administer')
     ? [

@@ -30,6 +30,7 @@ export function Secrets() {
     {
       title: <span className="visually-hidden">{t('actions')}</span>,
       key: 'actions',
+      fixed: 'end',
       align: 'right',
       render: (_, one) => <SecretActions secret={one} />,
     },

@@ -39,6 +39,7 @@ export function Tokens() {
     {
       title: <span className="visually-hidden">{t('actions')}</span>,
       key: 'actions',
+      fixed: 'end',
       align: 'right',
       render: (_, token) => <TokenActions token={token} tell={setOnce} />,
     },

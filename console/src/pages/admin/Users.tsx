@@ -33,6 +33,7 @@ export function Users() {
     {
       title: <span className="visually-hidden">{t('actions')}</span>,
       key: 'actions',
+      fixed: 'end',
       align: 'right',
       render: (_, user) => <UserActions user={user} tell={setOnce} />,
     },

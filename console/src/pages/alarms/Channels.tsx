@@ -34,6 +34,7 @@ export function Channels() {
     {
       title: <span className="visually-hidden">{t('actions')}</span>,
       key: 'actions',
+      fixed: 'end',
       align: 'right',
       render: (_, one) => (
         <PermissionGate needs="edit">

@@ -33,6 +33,7 @@ export function Firing() {
     {
       title: <span className="visually-hidden">{t('actions')}</span>,
       key: 'actions',
+      fixed: 'end',
       align: 'right',
       render: (_, one) => <AddSilence jobId={one.job_id} />,
     },

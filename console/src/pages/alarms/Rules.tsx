@@ -21,8 +21,10 @@ export function Rules() {
       key: 'job',
       render: (_, one) => (
         <>
-          <Link to={`/jobs/${one.job_id}`}>{one.job_desc}</Link>
-          <div className="cell-sub">{groups.name(one.job_group)}</div>
+          <Link to={`/jobs/${one.job_id}`} className="cell-main cell-name" title={one.job_desc}>
+            {one.job_desc}
+          </Link>
+          <div className="cell-sub cell-line">{groups.name(one.job_group)}</div>
         </>
       ),
     },

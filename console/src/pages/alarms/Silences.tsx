@@ -30,6 +30,7 @@ export function Silences() {
     {
       title: <span className="visually-hidden">{t('actions')}</span>,
       key: 'actions',
+      fixed: 'end',
       align: 'right',
       render: (_, one) => <EndSilence silence={one} />,
     },

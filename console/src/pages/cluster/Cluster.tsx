@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { usePolling } from '@/live/LiveProvider';
+import { agesEvery } from '@/pages/cluster/balance';
 import { HandoffTable } from '@/pages/cluster/HandoffTable';
 import { LeaderPanel, PastTerms } from '@/pages/cluster/LeaderPanel';
 import { NodeTable } from '@/pages/cluster/NodeTable';
@@ -14,12 +15,14 @@ import './cluster.css';
 /** Who leads, who is there, who looks after what, and how that changed. */
 export function Cluster() {
   const { t } = useTranslation('cluster');
-  const often = usePolling(2_000);
-  const cluster = useQuery({ ...clusterQuery, refetchInterval: often });
+  const ages = usePolling(1_000); // of beats and of the lease: nothing else is asked for without an event
+  const cluster = useQuery({
+    ...clusterQuery,
+    refetchInterval: ({ state }) => ages && agesEvery(state.data?.rules.lease_renew),
+  });
   const terms = useQuery(termsQuery);
   const handoffs = useInfiniteQuery(handoffsQuery);
-  const orphans = (cluster.data?.orphans ?? 0) + (cluster.data?.handoffs ?? 0);
-  const waiting = useQuery({ ...waitingQuery, refetchInterval: orphans > 0 ? often : false });
+  const waiting = useQuery(waitingQuery);
   const failed = [cluster, terms].find((one) => one.isError && !one.data);
   return (
     <Page title={t('title')} intro={cluster.data && t('intro', { node: cluster.data.answered_by })}>

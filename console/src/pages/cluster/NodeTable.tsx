@@ -70,6 +70,7 @@ function useColumns(cluster: ClusterSeen | undefined): TableColumnsType<ClusterN
       {
         title: <span className="visually-hidden">{t('nodes.actions')}</span>,
         key: 'actions',
+        fixed: 'end',
         align: 'right',
         render: (_, one) => cluster && <DrainNode node={one} cluster={cluster} />,
       },

@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '@/api/types';
-import { balanceOf, leaseUsed, successors } from '@/pages/cluster/balance';
+import { agesEvery, balanceOf, leaseUsed, successors } from '@/pages/cluster/balance';
 
 function node(id: string, owned: number, more: Partial<ClusterNode> = {}): ClusterNode {
   return { id, owned, state: 'active', asked_to: null, ...more } as ClusterNode;
 }
+
+describe('ages', () => {
+  it('are asked for as often as the lease is renewed, and neither all the time nor hardly ever', () => {
+    expect([0.3, 3, 60, undefined].map(agesEvery)).toEqual([1_000, 3_000, 5_000, 5_000]);
+  });
+});
 
 describe('the balance', () => {
   it('marks the one that owns too much, and the threshold', () => {

@@ -52,6 +52,11 @@ export function successors(nodes: readonly ClusterNode[], leaving: string): stri
     .map((node) => node.id);
 }
 
+/** How often ages are asked for, in ms: as often as the lease can be another one, within reason. */
+export function agesEvery(renew: number | undefined): number {
+  return Math.min(5, Math.max(1, renew ?? 5)) * 1_000;
+}
+
 /** The share of a lease that has passed, 0 to 1, by the age it had when it was asked for. */
 export function leaseUsed(age: number | null, lease: number, sinceMs: number): number | null {
   if (age === null) return null;

@@ -40,10 +40,11 @@ export function Cards({ stats, overview }: Props) {
       </Card>
       <Card
         name={t('cards.executors')}
+        to="/executors"
         value={overview && number(overview.executors.alive)}
         tone={overview && overview.executors.alive < overview.executors.total ? 'orange' : undefined}
       >
-        {overview && t('cards.ofTotal', { total: number(overview.executors.total) })}
+        {overview && t('cards.ofTotal', { count: overview.executors.total })}
       </Card>
     </div>
   );
@@ -59,7 +60,7 @@ type Tone = 'green' | 'orange' | 'red' | undefined;
 interface CardProps {
   name: string;
   value: string | undefined;
-  to?: string;
+  to: string;
   tone?: Tone;
   children: ReactNode;
 }
@@ -67,7 +68,9 @@ interface CardProps {
 function Card({ name, value, to, tone, children }: CardProps) {
   return (
     <section className="panel card" aria-label={name}>
-      <h2>{to ? <Link to={to}>{name}</Link> : name}</h2>
+      <h2>
+        <Link to={to}>{name}</Link>
+      </h2>
       {value === undefined ? (
         <Skeleton active title={false} paragraph={{ rows: 2 }} />
       ) : (

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useMay } from '@/api/session';
-import { usePolling } from '@/live/LiveProvider';
 import { clusterQuery } from '@/pages/dashboard/queries';
 
 /** Who leads and who is there, in one line; only for those who look after the cluster. */
@@ -9,7 +8,7 @@ export function ClusterStrip() {
   const { t } = useTranslation('dashboard');
   const may = useMay();
   const allowed = may('administer');
-  const cluster = useQuery({ ...clusterQuery, enabled: allowed, refetchInterval: usePolling(10_000) }).data;
+  const cluster = useQuery({ ...clusterQuery, enabled: allowed }).data;
   if (!cluster) return null;
   const active = cluster.nodes.filter((node) => node.state === 'active').length;
   return (

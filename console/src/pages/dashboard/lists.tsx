@@ -49,7 +49,7 @@ export function FailingJobs({ items }: { items: Overview['failing'] | undefined 
               </>
             }
           />
-          <Link to={`/executions?job_id=${one.job_id}`}>
+          <Link to={`/executions/${one.execution_id}`}>
             <StatusLabel status={one.status} triggerCode={one.trigger_code} handleCode={one.handle_code} />
           </Link>
         </li>
@@ -101,7 +101,7 @@ function Listed<Item>({ title, items, empty, children }: ListedProps<Item>) {
 function Name({ id, name, sub, mono }: { id: number; name: string; sub: ReactNode; mono?: boolean }) {
   return (
     <span className="list-name">
-      <Link to={`/executions?job_id=${id}`} className="cell-main" title={name}>
+      <Link to={`/jobs/${id}`} className="cell-main" title={name}>
         {name}
       </Link>
       <span className={mono ? 'cell-sub mono' : 'cell-sub'}>{sub}</span>

@@ -7,6 +7,7 @@ import { useNavigate } from 'react-router';
 import { killOne, retryOne, runJob } from '@/api/executions';
 import type { ExecutionDetail } from '@/api/types';
 import { ConfirmAction } from '@/parts/ConfirmAction';
+import { OwnParameter, useOwnParameterOnly } from '@/parts/job/OwnParameter';
 import { PermissionGate } from '@/parts/PermissionGate';
 import { TERMINAL } from '@/status/statuses';
 
@@ -65,20 +66,27 @@ interface RunAgainProps {
 function RunAgain({ execution: one, opened }: RunAgainProps) {
   const { t } = useTranslation('execution');
   const param = useRef(one.executor_param);
+  const ownOnly = useOwnParameterOnly(one.executor_handler, one.job_group);
   return (
     <ConfirmAction
       label={t('run.label')}
       title={t('run.title', { job: one.job_desc })}
       confirm={t('run.confirm')}
-      act={async () => opened(await runJob(one.job_id, param.current))}
+      act={async () => opened(await runJob(one.job_id, ownOnly ? undefined : param.current))}
     >
-      <p>{t('run.text')}</p>
-      <ParamInput
-        first={one.executor_param}
-        onChange={(text) => {
-          param.current = text;
-        }}
-      />
+      {ownOnly ? (
+        <OwnParameter />
+      ) : (
+        <>
+          <p>{t('run.text')}</p>
+          <ParamInput
+            first={one.executor_param}
+            onChange={(text) => {
+              param.current = text;
+            }}
+          />
+        </>
+      )}
     </ConfirmAction>
   );
 }

@@ -5,10 +5,12 @@ import { Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
 import type { ExecutionDetail } from '@/api/types';
 import { shownJson } from '@/pages/execution/json';
-import { whyQuery } from '@/pages/execution/queries';
 import { CopyButton } from '@/parts/CopyButton';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { Instant } from '@/parts/time/Instant';
+import { whyQuery } from '@/parts/why/query';
+import { step } from '@/parts/why/telling';
+import { useSpeech } from '@/parts/why/useSpeech';
 
 export function Parameters({ execution: one }: { execution: ExecutionDetail }) {
   const { t } = useTranslation('execution');
@@ -68,21 +70,26 @@ function Text({ title, text, empty }: { title: string; text: string; empty: stri
 /** The story of the execution, notes included, in order. */
 export function Events({ executionId }: { executionId: number }) {
   const why = useQuery(whyQuery(executionId));
-  if (why.isPending) return <Skeleton active title={false} />;
+  const speech = useSpeech();
+  if (why.isPending || !speech) return <Skeleton active title={false} />;
   if (why.isError) return <ProblemNotice error={why.error} retry={() => void why.refetch()} />;
   return (
     <ol className="events">
-      {why.data.steps.map((step, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id and only ever grow at the end
-        <li key={index}>
-          <span className="event-time">
-            <Instant at={step.at} />
-          </span>
-          <span>
-            {step.text} <code className="muted">{step.code}</code>
-          </span>
-        </li>
-      ))}
+      {why.data.steps.map((one, index) => {
+        const { text, words } = step(one, speech);
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id and only ever grow at the end
+          <li key={index}>
+            <span className="event-time">
+              <Instant at={one.at} />
+            </span>
+            <span>
+              {text} <code className="muted">{one.code}</code>
+              {words && <span className="event-words muted">{words}</span>}
+            </span>
+          </li>
+        );
+      })}
     </ol>
   );
 }

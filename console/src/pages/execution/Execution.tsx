@@ -16,7 +16,7 @@ import { EmptyState } from '@/parts/EmptyState';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { Page, Panel } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
-import { WhyBox } from '@/parts/WhyBox';
+import { WhyBox } from '@/parts/why/WhyBox';
 import './execution.css';
 
 /** One execution: where it is, why, what it wrote, and what can be done about it. */
@@ -40,6 +40,11 @@ function Known({ id }: { id: number }) {
       title={shown.job_desc ?? t('removedJob')}
       intro={
         <>
+          {shown.job_desc !== null && (
+            <>
+              <Link to={`/jobs/${shown.job_id}`}>{t('theJob')}</Link> ·{' '}
+            </>
+          )}
           <Link to={`/executions?job_id=${shown.job_id}`}>{t('allOfJob')}</Link> · {t('number', { id })} ·{' '}
           <span className="mono">{shown.executor_handler}</span>
           {shown.test && ` · ${t('test')}`}
@@ -59,7 +64,7 @@ function Known({ id }: { id: number }) {
             <PhaseBar execution={shown} />
           </Panel>
           {shown.progress && <ProgressLine progress={shown.progress} />}
-          {shown.status !== 'success' && <WhyBox executionId={id} steps={false} />}
+          {shown.status !== 'success' && <WhyBox executionId={id} />}
           {relatives && relatives.attempts.length > 1 && (
             <Relatives
               title={t('relatives.attempts')}

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { Cause, ExecutionDetail } from '@/api/types';
+import { AlarmMark } from '@/pages/executions/AlarmMark';
 import { CAUSES } from '@/pages/executions/filters';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
@@ -16,6 +17,7 @@ export function Facts({ execution: one }: { execution: ExecutionDetail }) {
     <dl className="facts panel">
       <Fact name={t('facts.status')}>
         <StatusTag execution={one} />
+        <AlarmMark execution={one} />
         <PhaseText execution={one} />
       </Fact>
       <Fact name={t('facts.due')}>

@@ -1,19 +1,20 @@
 import { Progress } from 'antd';
 import { useTranslation } from 'react-i18next';
 import type { ExecutionDetail } from '@/api/types';
+import { shareOf } from '@/parts/share';
 import { duration } from '@/parts/time/format';
 
 /** How far it is, as it says itself, and how long it may still take. */
 export function ProgressLine({ progress }: { progress: NonNullable<ExecutionDetail['progress']> }) {
   const { t } = useTranslation('execution');
   const { done, total, message, eta } = progress;
-  const percent = total ? Math.min(100, Math.floor((done / total) * 100)) : null;
+  const percent = shareOf(done, total);
   return (
     <section className="progress-line panel" aria-label={t('progress.label')}>
       {percent === null ? (
         <span>{t('progress.done', { done })}</span>
       ) : (
-        <Progress percent={percent} size="small" aria-label={t('progress.label')} />
+        <Progress percent={percent} size="small" status="normal" aria-label={t('progress.label')} />
       )}
       <span className="muted">
         {message}

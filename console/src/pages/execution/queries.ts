@@ -18,13 +18,6 @@ export function relativesQuery(id: number) {
   });
 }
 
-export function whyQuery(id: number) {
-  return queryOptions({
-    queryKey: ['executions', 'why', id],
-    queryFn: () => got(api.GET('/api/v1/executions/{execution_id}/why', { params: { path: { execution_id: id } } })),
-  });
-}
-
 /** When the log of an execution begins; null while it has no line, or where lines do not say. */
 export function firstLineQuery(id: number) {
   return queryOptions({

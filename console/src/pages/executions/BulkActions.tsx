@@ -5,13 +5,16 @@ import { asQuery, type ExecutionFilters } from '@/pages/executions/filters';
 import { type Bulk, doToMany } from '@/pages/executions/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { ProblemNotice } from '@/parts/ProblemNotice';
+import { notUnderstood } from '@/parts/useUrlFilters';
 
 /** What can be done to everything that matches the filters, counted before it is done. */
 export function BulkActions({ filters }: { filters: ExecutionFilters }) {
   const { t } = useTranslation('executions');
   const session = useSession();
   const queries = useQueryClient();
-  const { status } = asQuery(filters);
+  const asked = asQuery(filters);
+  const { status } = asked;
+  if (notUnderstood(filters, asked).length > 0) return null; // it would be done to more than the address asks for
   if (Object.keys(filters).length === 0 || !session || !allowsSomewhere(session.rights, 'operate')) return null;
   const open = status === 'init' || status === 'pending';
   if (status === 'success') return null;

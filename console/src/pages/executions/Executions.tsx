@@ -7,16 +7,17 @@ import { usePreference } from '@/app/preferences';
 import { BulkActions } from '@/pages/executions/BulkActions';
 import { useColumns } from '@/pages/executions/columns';
 import { FilterBar } from '@/pages/executions/FilterBar';
-import { type ExecutionFilters, FILTERS } from '@/pages/executions/filters';
+import { asQuery, type ExecutionFilters, FILTERS, type FilterName } from '@/pages/executions/filters';
 import { executionsQuery, histogramQuery } from '@/pages/executions/queries';
 import { SelectedActions } from '@/pages/executions/SelectedActions';
 import { EmptyState } from '@/parts/EmptyState';
 import { Histogram } from '@/parts/histogram/Histogram';
+import { NotUnderstood } from '@/parts/NotUnderstood';
 import { Page } from '@/parts/Page';
 import { DataTable } from '@/parts/table/DataTable';
 import { fullInstant } from '@/parts/time/format';
 import { useDisplayZone } from '@/parts/time/Instant';
-import { useUrlFilters } from '@/parts/useUrlFilters';
+import { notUnderstood, useUrlFilters } from '@/parts/useUrlFilters';
 import { SavedViews } from '@/parts/views/SavedViews';
 import './executions.css';
 
@@ -24,15 +25,7 @@ import './executions.css';
 export function Executions() {
   const { t } = useTranslation('executions');
   const [filters, change] = useUrlFilters(FILTERS);
-  const list = useInfiniteQuery(executionsQuery(filters));
-  const opened = useMemo(() => Date.now(), []);
-  const bars = useQuery(histogramQuery(filters, opened));
-  const columns = useColumns();
-  const session = useSession();
-  const operates = !!session && allowsSomewhere(session.rights, 'operate');
-  const [chosen, setChosen] = useState<Key[]>([]);
-  const shown = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const lookedTo = list.data?.pages.at(-1)?.looked_to ?? null;
+  const strange = notUnderstood(filters, asQuery(filters));
   return (
     <Page
       title={t('title')}
@@ -44,6 +37,36 @@ export function Executions() {
         </>
       }
     >
+      {strange.length === 0 ? (
+        <Found filters={filters} change={change} />
+      ) : (
+        <>
+          <FilterBar filters={filters} change={change} />
+          <NotUnderstood filters={filters} names={strange} change={change} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+interface FoundProps {
+  filters: ExecutionFilters;
+  change: (changes: { [P in FilterName]?: string | undefined }) => void;
+}
+
+function Found({ filters, change }: FoundProps) {
+  const { t } = useTranslation('executions');
+  const list = useInfiniteQuery(executionsQuery(filters));
+  const opened = useMemo(() => Date.now(), []);
+  const bars = useQuery(histogramQuery(filters, opened));
+  const columns = useColumns();
+  const session = useSession();
+  const operates = !!session && allowsSomewhere(session.rights, 'operate');
+  const [chosen, setChosen] = useState<Key[]>([]);
+  const shown = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const lookedTo = list.data?.pages.at(-1)?.looked_to ?? null;
+  return (
+    <>
       <section className="panel executions-chart">
         <div className="panel-body">
           {bars.data ? (
@@ -59,7 +82,7 @@ export function Executions() {
         </div>
       </section>
       <FilterBar filters={filters} change={change} />
-      <SelectedActions selected={shown.filter((one) => chosen.includes(one.id))} clear={() => setChosen([])} />
+      <SelectedActions selected={shown.filter((one) => chosen.includes(one.id))} keep={setChosen} />
       <DataTable<Execution>
         label={t('title')}
         list={list}
@@ -74,7 +97,7 @@ export function Executions() {
         })}
         empty={<Empty filters={filters} lookedTo={list.hasNextPage ? lookedTo : null} />}
       />
-    </Page>
+    </>
   );
 }
 

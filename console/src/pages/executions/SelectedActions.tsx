@@ -5,31 +5,34 @@ import { killOne, retryOne } from '@/api/executions';
 import { useMay } from '@/api/session';
 import type { Execution } from '@/api/types';
 import { ConfirmAction } from '@/parts/ConfirmAction';
+import type { Act } from '@/parts/many';
+import { useMany } from '@/parts/useMany';
 import { TERMINAL } from '@/status/statuses';
 
 interface Props {
   selected: Execution[];
-  clear: () => void;
+  /** Leaves only these selected. */
+  keep: (ids: number[]) => void;
 }
 
 /** What can be done to the executions that were selected: those that have ended are run again, the open ones ended. */
-export function SelectedActions({ selected, clear }: Props) {
+export function SelectedActions({ selected, keep }: Props) {
   const { t } = useTranslation('executions');
   const may = useMay();
   const queries = useQueryClient();
+  const many = useMany(keep);
   if (selected.length === 0) return null;
   const own = selected.filter((one) => may('operate', one.job_group));
   const ended = own.filter((one) => TERMINAL[one.status]);
   const open = own.filter((one) => !TERMINAL[one.status]);
 
-  async function each(executions: Execution[], act: (id: number) => Promise<unknown>): Promise<string> {
+  async function each(executions: Execution[], act: Act): Promise<string> {
+    const named = executions.map((one) => ({ id: one.id, name: `#${one.id} ${one.job_desc ?? t('removedJob')}` }));
     try {
-      for (const one of executions) await act(one.id);
+      return t('bulk.done', { count: await many(named, act) });
     } finally {
-      await queries.invalidateQueries({ queryKey: ['executions'] });
+      void queries.invalidateQueries({ queryKey: ['executions'] });
     }
-    clear();
-    return t('bulk.done', { count: executions.length });
   }
 
   return (
@@ -58,7 +61,7 @@ export function SelectedActions({ selected, clear }: Props) {
           <p>{t('bulk.wouldKill', { count: open.length })}</p>
         </ConfirmAction>
       )}
-      <Button size="small" type="link" onClick={clear}>
+      <Button size="small" type="link" onClick={() => keep([])}>
         {t('selected.clear')}
       </Button>
     </div>

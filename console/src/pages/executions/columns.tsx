@@ -3,12 +3,17 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { Cause, Execution } from '@/api/types';
+import { AlarmMark } from '@/pages/executions/AlarmMark';
 import { CAUSES } from '@/pages/executions/filters';
 import { RowActions } from '@/pages/executions/RowActions';
+import { RowProgress } from '@/pages/executions/RowProgress';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { PhaseText } from '@/status/PhaseText';
 import { StatusTag } from '@/status/StatusTag';
+
+/** So many rows, the newest, ask how far they are: each is a question to an executor. */
+const ASKING = 20;
 
 /** The columns people ask for: which job, how it ended, why it ran, when, how long, and where. */
 export function useColumns(): TableColumnsType<Execution> {
@@ -18,10 +23,12 @@ export function useColumns(): TableColumnsType<Execution> {
       {
         title: t('columns.status'),
         key: 'status',
-        render: (_, one) => (
+        render: (_, one, index) => (
           <>
             <StatusTag execution={one} />
+            <AlarmMark execution={one} />
             <PhaseText execution={one} />
+            {one.status === 'pending' && index < ASKING && <RowProgress execution={one} />}
           </>
         ),
       },
@@ -61,6 +68,7 @@ export function useColumns(): TableColumnsType<Execution> {
         title: <span className="visually-hidden">{t('columns.actions')}</span>,
         key: 'actions',
         align: 'right',
+        fixed: 'end',
         render: (_, one) => <RowActions execution={one} />,
       },
     ],
@@ -77,7 +85,7 @@ function JobCell({ execution: one }: { execution: Execution }) {
       <Link to={to} className="cell-main cell-name" title={name}>
         {name}
       </Link>
-      <div className="cell-sub">
+      <div className="cell-sub cell-line" title={one.executor_handler}>
         <Link to={`/executions/${one.id}`} className="quiet" data-open>
           #{one.id}
         </Link>{' '}
@@ -91,12 +99,14 @@ function ExecutorCell({ execution: one }: { execution: Execution }) {
   if (one.executor_address) {
     const to = `/executions?${new URLSearchParams({ executor: one.executor_address })}`;
     return (
-      <Link to={to} className="mono quiet">
-        {one.executor_address.replace(/^https?:\/\//, '')}
-      </Link>
+      <div className="cell-line executor-cell">
+        <Link to={to} className="mono quiet" title={one.executor_address}>
+          {one.executor_address.replace(/^https?:\/\//, '')}
+        </Link>
+      </div>
     );
   }
-  return <span className="muted mono">{one.queue ?? '–'}</span>;
+  return <div className="muted mono cell-line executor-cell">{one.queue ?? '–'}</div>;
 }
 
 function Attempt({ execution: one }: { execution: Execution }) {

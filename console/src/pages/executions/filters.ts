@@ -31,7 +31,10 @@ export const CAUSES: Record<Cause, true> = {
   batch: true,
 };
 
-/** The filter as the API takes it. An address is typed by people: what is no status or number is left out. */
+/**
+ * The filter as the API takes it. An address is typed by people: what is no status or number is left out here, and the
+ * page says so in the place of a list (`notUnderstood`).
+ */
 export function asQuery(filters: ExecutionFilters) {
   const number = (text: string | undefined) => (text && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined);
   const { status, cause, executor, since, until, text } = filters;

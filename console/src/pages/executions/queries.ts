@@ -27,6 +27,15 @@ export function histogramQuery(filters: ExecutionFilters, now: number) {
   });
 }
 
+/** Under a key of its own: what happens to executions says nothing of how far one is. */
+export function progressQuery(id: number) {
+  const params = { path: { execution_id: id } };
+  return queryOptions({
+    queryKey: ['progress', id],
+    queryFn: async () => (await got(api.GET('/api/v1/executions/{execution_id}', { params }))).progress ?? null,
+  });
+}
+
 export type Bulk = 'retry' | 'kill';
 
 /** Do something to all executions that match, the oldest first; or only tell which. */

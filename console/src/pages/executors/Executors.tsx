@@ -3,6 +3,7 @@ import { Alert } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { useMay } from '@/api/session';
 import { usePolling } from '@/live/LiveProvider';
+import { AddGroup } from '@/pages/executors/GroupActions';
 import { GroupTable } from '@/pages/executors/GroupTable';
 import { InstanceTable } from '@/pages/executors/InstanceTable';
 import { executorsQuery, groupsQuery, removedQuery, unclaimedQuery } from '@/pages/executors/queries';
@@ -15,11 +16,10 @@ import './executors.css';
 export function Executors() {
   const { t } = useTranslation('executors');
   const everything = useMay()('view');
-  const refetchInterval = usePolling(5_000);
-  const executors = useQuery({ ...executorsQuery, refetchInterval });
+  const executors = useQuery({ ...executorsQuery, refetchInterval: usePolling(5_000) }); // beats and loads
   const groups = useQuery(groupsQuery);
-  const unclaimed = useQuery({ ...unclaimedQuery, refetchInterval, enabled: everything });
-  const removed = useQuery({ ...removedQuery, refetchInterval });
+  const unclaimed = useQuery({ ...unclaimedQuery, enabled: everything });
+  const removed = useQuery(removedQuery);
   const failed = [executors, groups].find((one) => one.isError && !one.data);
   return (
     <Page title={t('title')} intro={t('intro')}>
@@ -27,7 +27,7 @@ export function Executors() {
       {executors.data?.fromMemory && <Alert type="warning" showIcon title={t('fromMemory')} />}
       <div className="page-stack">
         <UnclaimedApps items={unclaimed.data?.items ?? []} />
-        <Panel title={t('groups.title')} flush>
+        <Panel title={t('groups.title')} extra={<AddGroup />} flush>
           <GroupTable groups={groups.data?.items} executors={executors.data?.items ?? []} />
         </Panel>
         <Panel title={t('instances.title')} flush>

@@ -5,6 +5,8 @@ import { useTranslation } from 'react-i18next';
 import { Problem } from '@/api/problem';
 import { useMay } from '@/api/session';
 import type { Executor, Group, Handler } from '@/api/types';
+import { GroupActions } from '@/pages/executors/GroupActions';
+import { DIALECTS } from '@/pages/executors/groupForm';
 import { onlineIn } from '@/pages/executors/presence';
 import { allowScripts, handlersQuery } from '@/pages/executors/queries';
 import { EmptyState } from '@/parts/EmptyState';
@@ -62,14 +64,31 @@ function useColumns(executors: Executor[]): TableColumnsType<Group> {
             ? t('groups.manual', { count: group.address_list.length })
             : t('groups.automatic', { count: group.address_list.length }),
       },
-      { title: t('groups.dialect'), dataIndex: 'dialect' },
+      {
+        title: t('groups.dialect'),
+        key: 'dialect',
+        render: (_, { dialect }) => {
+          const known = DIALECTS.find((one) => one === dialect);
+          return known ? t(`dialect.${known}`) : dialect;
+        },
+      },
       { title: t('groups.scripts'), key: 'scripts', render: (_, group) => <Scripts group={group} /> },
+      {
+        title: <span className="visually-hidden">{t('instances.actions')}</span>,
+        key: 'actions',
+        fixed: 'end',
+        align: 'right',
+        className: 'nowrap',
+        render: (_, group) => <GroupActions group={group} />,
+      },
     ],
     [t, executors],
   );
 }
 
 function Online({ group, executors }: { group: Group; executors: Executor[] }) {
+  const { t } = useTranslation('executors');
+  if (group.address_type === 1) return <span className="muted">{t('groups.unwatched')}</span>;
   const { alive, all } = onlineIn(group.app_name, executors);
   return <span className={alive === 0 ? 'none-online' : undefined}>{`${alive}/${all}`}</span>;
 }

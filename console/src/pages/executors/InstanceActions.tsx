@@ -17,7 +17,7 @@ interface Props {
 export function InstanceActions({ executor, group }: Props) {
   const { t } = useTranslation('executors');
   const queries = useQueryClient();
-  const look = () => queries.invalidateQueries({ queryKey: ['services'] });
+  const look = () => queries.invalidateQueries({ queryKey: ['executors'] });
   if (executor.state === 'removed') return null;
   return (
     <>

@@ -104,6 +104,7 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
       {
         title: <span className="visually-hidden">{t('instances.actions')}</span>,
         key: 'actions',
+        fixed: 'end',
         align: 'right',
         className: 'nowrap',
         render: (_, one) => (

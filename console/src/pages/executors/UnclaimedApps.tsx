@@ -44,7 +44,7 @@ function Adopt({ appName }: { appName: string }) {
         button={{ size: 'small', type: 'primary' }}
         act={async () => {
           await adopt(appName);
-          await Promise.all(['groups', 'services'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
+          await Promise.all(['groups', 'executors'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
           return t('adopt.done', { app: appName });
         }}
       >

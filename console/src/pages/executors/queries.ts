@@ -1,4 +1,4 @@
-// What the executors page asks for. No event tells of beats, so the list is asked for now and then.
+// What the executors page asks for. Who comes and goes is told live; beats and loads are asked for now and then.
 
 import { queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
@@ -15,7 +15,7 @@ export interface ExecutorsSeen {
 
 /** All of them: a page shows them by group, and counts them. */
 export const executorsQuery = queryOptions({
-  queryKey: ['services', 'executors'],
+  queryKey: ['executors', 'all'],
   queryFn: async (): Promise<ExecutorsSeen> => {
     const items: Executor[] = [];
     let cursor: string | null | undefined;
@@ -31,23 +31,26 @@ export const executorsQuery = queryOptions({
 });
 
 export const removedQuery = queryOptions({
-  queryKey: ['services', 'removed'],
+  queryKey: ['executors', 'removed'],
   queryFn: () => got(api.GET('/api/v1/executors', { params: { query: { removed: true, limit: 50 } } })),
 });
 
 export const unclaimedQuery = queryOptions({
-  queryKey: ['services', 'unclaimed'],
+  queryKey: ['executors', 'unclaimed'],
+  meta: { alsoToldBy: ['groups'] },
   queryFn: () => got(api.GET('/api/v1/executors/unclaimed')),
 });
 
 export const groupsQuery = queryOptions({
   queryKey: ['groups', 'shown'],
+  meta: { alsoToldBy: ['executors'] },
   queryFn: () => got(api.GET('/api/v1/groups', { params: { query: { limit: AT_ONCE } } })),
 });
 
 export function handlersQuery(group: number) {
   return queryOptions({
     queryKey: ['groups', 'handlers', group],
+    meta: { alsoToldBy: ['executors'] },
     queryFn: () => got(api.GET('/api/v1/groups/{group_id}/handlers', { params: { path: { group_id: group } } })),
   });
 }

@@ -6,7 +6,6 @@ import { useGroups } from '@/api/groups';
 import { jobQuery } from '@/api/jobs';
 import { Problem } from '@/api/problem';
 import type { Job as JobShown } from '@/api/types';
-import { usePolling } from '@/live/LiveProvider';
 import { Definition } from '@/pages/job/Definition';
 import { History } from '@/pages/job/History';
 import { JobActions } from '@/pages/job/JobActions';
@@ -26,7 +25,7 @@ export function Job() {
 }
 
 function Known({ id }: { id: number }) {
-  const job = useQuery({ ...jobQuery(id), refetchInterval: usePolling(10_000) });
+  const job = useQuery(jobQuery(id));
   if (job.isPending) return <Skeleton active />;
   if (!job.data) {
     const gone = job.error instanceof Problem && job.error.status === 404;

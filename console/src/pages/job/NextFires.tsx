@@ -14,6 +14,7 @@ export function NextFires({ job }: { job: Job }) {
   const words = useScheduleWords()(job);
   const next = useQuery({
     queryKey: ['executions', 'next', job.id, job.version],
+    meta: { alsoToldBy: ['jobs'] },
     queryFn: () =>
       got(api.GET('/api/v1/jobs/{job_id}/next', { params: { path: { job_id: job.id }, query: { n: 10 } } })),
     enabled: job.schedule_type !== 'NONE',

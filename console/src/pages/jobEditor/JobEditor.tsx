@@ -40,8 +40,9 @@ function Stored({ id, copy = false }: { id: number; copy?: boolean }) {
   const { t } = useTranslation('jobEditor');
   const may = useMay();
   const read = useOnce(id);
-  if (read.isPending) return <Skeleton active />;
-  if (read.isError) {
+  const groups = useQuery(groupsQuery);
+  if (read.isPending || groups.isPending) return <Skeleton active />;
+  if (!read.data) {
     const gone = read.error instanceof Problem && read.error.status === 404;
     return gone ? <MissingJob /> : <ProblemNotice error={read.error} retry={() => void read.refetch()} />;
   }
@@ -57,7 +58,8 @@ function New() {
   const may = useMay();
   const groups = useQuery(groupsQuery);
   if (groups.isPending) return <Skeleton active />;
-  if (groups.isError) return <ProblemNotice error={groups.error} retry={() => void groups.refetch()} />;
+  // What was read stays good enough: a form that is begun is not taken away because nobody answers for a while.
+  if (!groups.data) return <ProblemNotice error={groups.error} retry={() => void groups.refetch()} />;
   const editable = groups.data.items.filter((one) => may('edit', one.id));
   const only = editable[0];
   if (!only) return <NotAllowed />;

@@ -1,4 +1,4 @@
-import { Alert } from 'antd';
+import { Alert, Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { type Preview, pointerOf, usePreview } from '@/pages/jobEditor/preview';
 import { FireList } from '@/parts/job/FireList';
@@ -9,12 +9,13 @@ const COUNTED_TO = 10_000;
 /** The next ten fires of what is being typed. */
 export function PreviewPanel() {
   const { t } = useTranslation(['jobEditor', 'jobs']);
-  const { shown, problem } = usePreview();
+  const { none, shown, problem } = usePreview();
   return (
     <Panel title={t('jobs:fires.title')} flush extra={shown && <span className="muted">{shown.timezone}</span>}>
       <div aria-live="polite">
         {problem && <Refusal problem={problem} />}
-        {!problem && !shown && <p className="panel-line muted">{t('preview.nothing')}</p>}
+        {none && <p className="panel-line muted">{t('preview.nothing')}</p>}
+        {!none && !problem && !shown && <Skeleton active title={false} className="panel-body" />}
         {shown && (
           <>
             {shown.per_day !== null && (

@@ -25,7 +25,8 @@ export function WhatSection({ id, anyHandler, setAnyHandler }: Props) {
   const form = Form.useFormInstance<Draft>();
   const group = Form.useWatch('job_group', form);
   const kind = Form.useWatch('glue_type', form) ?? 'BEAN';
-  const handlers = useQuery({ ...handlersQuery(group ?? 0), enabled: !!group }).data?.items ?? [];
+  const offered = useQuery({ ...handlersQuery(group ?? 0), enabled: !!group });
+  const handlers = offered.data?.items ?? [];
   const editable = groups.all.filter((one) => may('edit', one.id));
   return (
     <Panel title={t('sections.what')}>
@@ -44,7 +45,14 @@ export function WhatSection({ id, anyHandler, setAnyHandler }: Props) {
         </Form.Item>
       </div>
       <KindField id={id} group={group} />
-      {kind === 'BEAN' && <HandlerField handlers={handlers} anyHandler={anyHandler} setAnyHandler={setAnyHandler} />}
+      {kind === 'BEAN' && (
+        <HandlerField
+          handlers={handlers}
+          asked={offered.isFetched}
+          anyHandler={anyHandler}
+          setAnyHandler={setAnyHandler}
+        />
+      )}
       {kind !== 'BEAN' && id !== undefined && (
         <p>
           <Link to={`/scripts/${id}`}>{t('code.elsewhere')}</Link>
@@ -79,15 +87,17 @@ function KindField({ id, group }: { id: number | undefined; group: number | unde
 
 interface HandlerProps {
   handlers: Handler[];
+  /** Whether it is known what the group offers. */
+  asked: boolean;
   anyHandler: boolean;
   setAnyHandler: (any: boolean) => void;
 }
 
-function HandlerField({ handlers, anyHandler, setAnyHandler }: HandlerProps) {
+function HandlerField({ handlers, asked, anyHandler, setAnyHandler }: HandlerProps) {
   const { t } = useTranslation('jobEditor');
   const chosen: string = Form.useWatch('executor_handler') ?? '';
   const known = handlers.find((one) => one.name === chosen);
-  const unknown = chosen !== '' && !known;
+  const unknown = asked && chosen !== '' && !known;
   return (
     <>
       <Form.Item
@@ -106,7 +116,7 @@ function HandlerField({ handlers, anyHandler, setAnyHandler }: HandlerProps) {
           showSearch={{
             filterOption: (typed, option) => option?.value.toLowerCase().includes(typed.toLowerCase()) ?? false,
           }}
-          placeholder={handlers.length > 0 ? t('handler.choose') : t('handler.nobody')}
+          placeholder={!asked || handlers.length > 0 ? t('handler.choose') : t('handler.nobody')}
         />
       </Form.Item>
       {(unknown || anyHandler) && (

@@ -11,6 +11,8 @@ import type { Draft } from '@/parts/job/draft';
 const TYPING = 250;
 
 export interface Preview {
+  /** Whether there is no schedule to ask about. */
+  none: boolean;
   shown: SchedulePreview | undefined;
   problem: Problem | null;
 }
@@ -18,25 +20,31 @@ export interface Preview {
 /** Of the form around the component that asks. */
 export function usePreview(): Preview {
   const form = Form.useFormInstance<Draft>();
+  const type = Form.useWatch('schedule_type', form);
   const watched = {
-    schedule_type: Form.useWatch('schedule_type', form) ?? 'NONE',
+    schedule_type: type ?? 'NONE',
     schedule_conf: Form.useWatch('schedule_conf', form) ?? '',
     timezone: Form.useWatch('timezone', form) ?? null,
     dst_policy: Form.useWatch('dst_policy', form) ?? 'auto',
     calendar_id: Form.useWatch('calendar_id', form) ?? null,
   };
   const asked = useSettled(JSON.stringify(watched));
-  const wanted = watched.schedule_type !== 'NONE' && watched.schedule_conf.trim() !== '';
+  const wanted = isSchedule(watched);
   const query = useQuery({
-    queryKey: ['jobs', 'preview', asked],
+    queryKey: ['preview', asked],
     queryFn: () => got(api.POST('/api/v1/schedules/preview', { body: JSON.parse(asked) })),
-    enabled: wanted,
+    enabled: wanted && isSchedule(JSON.parse(asked)),
     placeholderData: keepPreviousData,
     retry: false,
   });
-  if (!wanted) return { shown: undefined, problem: null };
+  if (!wanted) return { none: type !== undefined, shown: undefined, problem: null };
   const problem = query.error instanceof Problem ? query.error : null;
-  return { shown: problem ? undefined : query.data, problem };
+  return { none: false, shown: problem ? undefined : query.data, problem };
+}
+
+/** Before the form is filled, and without a schedule, there is nothing to ask. */
+function isSchedule({ schedule_type, schedule_conf }: Pick<Draft, 'schedule_type' | 'schedule_conf'>): boolean {
+  return schedule_type !== 'NONE' && schedule_conf.trim() !== '';
 }
 
 /** A value, once it has not changed for a moment. */

@@ -1,21 +1,21 @@
 import { PlusOutlined } from '@ant-design/icons';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Button } from 'antd';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import { allowsSomewhere, useSession } from '@/api/session';
 import type { BoardRow } from '@/api/types';
-import { usePolling } from '@/live/LiveProvider';
 import { BulkBar } from '@/pages/jobs/BulkBar';
 import { useColumns } from '@/pages/jobs/columns';
 import { FilterBar } from '@/pages/jobs/FilterBar';
-import { FILTERS, type JobFilters } from '@/pages/jobs/filters';
+import { asQuery, FILTERS, type JobFilters } from '@/pages/jobs/filters';
 import { allThatMatch, boardQuery } from '@/pages/jobs/queries';
+import { useSelection } from '@/pages/jobs/selection';
 import { EmptyState } from '@/parts/EmptyState';
+import { NotUnderstood } from '@/parts/NotUnderstood';
 import { Page } from '@/parts/Page';
 import { DataTable } from '@/parts/table/DataTable';
-import { useUrlFilters } from '@/parts/useUrlFilters';
+import { notUnderstood, useUrlFilters } from '@/parts/useUrlFilters';
 import { SavedViews } from '@/parts/views/SavedViews';
 import './jobs.css';
 
@@ -25,17 +25,15 @@ export function Jobs() {
   const navigate = useNavigate();
   const session = useSession();
   const [filters, change] = useUrlFilters(FILTERS);
-  const list = useInfiniteQuery({ ...boardQuery(filters), refetchInterval: usePolling(10_000) });
+  const strange = notUnderstood(filters, asQuery(filters));
+  const list = useInfiniteQuery({
+    ...boardQuery(filters),
+    enabled: strange.length === 0,
+  });
   const columns = useColumns();
-  const [keys, setKeys] = useState<readonly number[]>([]);
   const rows = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const [everything, setEverything] = useState<readonly BoardRow[]>([]);
-  const chosen = keys.length > rows.length ? everything : rows.filter(({ job }) => keys.includes(job.id));
-  const choose = (found: readonly BoardRow[]) => {
-    setEverything(found);
-    setKeys(found.map(({ job }) => job.id));
-  };
-  const more = list.hasNextPage && keys.length > 0 && chosen.length === rows.length;
+  const { chosen, select, selectAll } = useSelection(filters, rows);
+  const more = list.hasNextPage && chosen.length > 0 && chosen.length === rows.length;
   const may = (needs: 'operate' | 'edit') => !!session && allowsSomewhere(session.rights, needs);
   const create = (
     <Button type="primary" icon={<PlusOutlined />} onClick={() => void navigate('/jobs/new')}>
@@ -55,27 +53,28 @@ export function Jobs() {
     >
       <FilterBar filters={filters} change={change} />
       {chosen.length > 0 && (
-        <BulkBar
-          chosen={chosen}
-          clear={() => setKeys([])}
-          all={more ? async () => choose(await allThatMatch(filters)) : null}
+        <BulkBar chosen={chosen} keep={select} all={more ? async () => selectAll(await allThatMatch(filters)) : null} />
+      )}
+      {strange.length > 0 ? (
+        <NotUnderstood filters={filters} names={strange} change={change} />
+      ) : (
+        <DataTable<BoardRow>
+          label={t('title')}
+          list={list}
+          columns={columns}
+          rowKey={({ job }) => job.id}
+          {...(may('operate') && {
+            rowSelection: {
+              selectedRowKeys: chosen.map(({ job }) => job.id),
+              preserveSelectedRowKeys: true, // those that were found beyond what is shown
+              onChange: (selected: unknown[]) => select(selected as number[]),
+              getCheckboxProps: ({ job }: BoardRow) =>
+                ({ 'aria-label': t('choose', { job: job.job_desc }) }) as Record<string, string>,
+            },
+          })}
+          empty={<Empty filters={filters} create={may('edit') && create} />}
         />
       )}
-      <DataTable<BoardRow>
-        label={t('title')}
-        list={list}
-        columns={columns}
-        rowKey={({ job }) => job.id}
-        {...(may('operate') && {
-          rowSelection: {
-            selectedRowKeys: [...keys],
-            onChange: (selected: unknown[]) => setKeys(selected as number[]),
-            getCheckboxProps: ({ job }: BoardRow) =>
-              ({ 'aria-label': t('choose', { job: job.job_desc }) }) as Record<string, string>,
-          },
-        })}
-        empty={<Empty filters={filters} create={may('edit') && create} />}
-      />
     </Page>
   );
 }

@@ -49,7 +49,7 @@ export function useColumns(): TableColumnsType<BoardRow> {
         render: (_, row) => <RunsCell row={row} />,
       },
       { title: t('columns.executors'), key: 'executors', render: (_, row) => <ExecutorsCell row={row} /> },
-      { title: t('columns.on'), key: 'on', render: (_, { job }) => <StartSwitch job={job} /> },
+      { title: t('columns.on'), key: 'on', fixed: 'end', render: (_, { job }) => <StartSwitch job={job} /> },
       {
         title: <span className="visually-hidden">{t('columns.actions')}</span>,
         key: 'actions',
@@ -76,7 +76,7 @@ function NameCell({ row, groups }: { row: BoardRow; groups: Groups }) {
           <Tag color="error">{t('unreadable')}</Tag>
         </Tooltip>
       )}
-      <div className="cell-sub nowrap">
+      <div className="cell-sub cell-line" title={groups.name(job.job_group)}>
         {groups.name(job.job_group)}
         {job.executor_handler && (
           <>

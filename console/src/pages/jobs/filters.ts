@@ -11,10 +11,13 @@ export type FilterName = (typeof FILTERS)[number];
 export type JobFilters = Filters<FilterName>;
 
 /** A view that is added to the API and not here does not compile. */
-const VIEWS: Record<Only, true> = { failing: true, paused: true, never_ran: true, no_executor: true };
+const VIEWS: Record<Only, true> = { failing: true, paused: true, never_ran: true, no_executor: true, no_handler: true };
 export const ONLY = Object.keys(VIEWS) as Only[];
 
-/** The filter as the API takes it. An address is typed by people: what is no view or number is left out. */
+/**
+ * The filter as the API takes it. An address is typed by people: what is no view or number is left out here, and the page
+ * says so in the place of a list (`notUnderstood`).
+ */
 export function asQuery({ only, job_group, text }: JobFilters): BoardQuery {
   return {
     only: ONLY.find((one) => one === only),

@@ -3,10 +3,11 @@ import { api, got } from '@/api/client';
 import type { BoardRow } from '@/api/types';
 import { asQuery, type BoardQuery, type JobFilters } from '@/pages/jobs/filters';
 
-/** Jobs with their last executions: told by those, and asked again now and then for what people changed. */
+/** Jobs with their last executions, who could run them and their next fires. */
 export function boardQuery(filters: JobFilters) {
   return infiniteQueryOptions({
     queryKey: ['executions', 'board', filters],
+    meta: { alsoToldBy: ['jobs', 'executors'] },
     queryFn: ({ pageParam }) =>
       got(
         api.GET('/api/v1/jobs/board', {

@@ -6,13 +6,11 @@ import { Link } from 'react-router';
 import { api, got } from '@/api/client';
 import { useGroups } from '@/api/groups';
 import { executorsQuery } from '@/api/jobs';
-import { usePolling } from '@/live/LiveProvider';
 import { executionQuery } from '@/pages/execution/queries';
 import type { Script } from '@/pages/scripts/queries';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { StatusTag } from '@/status/StatusTag';
-import { TERMINAL } from '@/status/statuses';
 
 /** Run what is in the editor once, beside the job and without saving it, with its log beside the code. */
 export function TestRun({ script, source }: { script: Script; source: string }) {
@@ -73,11 +71,7 @@ export function TestRun({ script, source }: { script: Script; source: string }) 
 
 function Outcome({ id }: { id: number }) {
   const { t } = useTranslation('scripts');
-  const every = usePolling(1_000);
-  const execution = useQuery({
-    ...executionQuery(id),
-    refetchInterval: ({ state }) => (state.data && TERMINAL[state.data.status] ? false : every),
-  }).data;
+  const execution = useQuery(executionQuery(id)).data;
   return (
     <>
       <p className="test-outcome">

@@ -1,13 +1,17 @@
+import { DownloadOutlined } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
-import { Alert, Input, Skeleton, Switch, Table, type TableColumnsType } from 'antd';
+import { Alert, Button, Input, Skeleton, Switch, type TableColumnsType, Tooltip } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { usePreference } from '@/app/preferences';
 import { chosen, isKept, type Setting } from '@/pages/settings/chosen';
+import { diagnose } from '@/pages/settings/diagnostics';
 import { settingsQuery } from '@/pages/settings/queries';
+import { EmptyState } from '@/parts/EmptyState';
 import { Mark } from '@/parts/Mark';
 import { Panel } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
+import { SmallTable } from '@/parts/SmallTable';
+import { saveText } from '@/parts/saveText';
 
 /** What the coordinator that answers runs with: read only, for settings are read when it starts. */
 export function Effective() {
@@ -18,7 +22,7 @@ export function Effective() {
   const { node, version, file, warnings, items } = settings.data;
   return (
     <>
-      <Panel title={t('about.title')}>
+      <Panel title={t('about.title')} extra={<Diagnostics />}>
         <dl className="settings-facts">
           <dt>{t('about.version')}</dt>
           <dd className="mono">Orth {version}</dd>
@@ -36,6 +40,24 @@ export function Effective() {
       </Panel>
       <All settings={items} />
     </>
+  );
+}
+
+function Diagnostics() {
+  const { t } = useTranslation('settings');
+  const [busy, setBusy] = useState(false);
+  async function save() {
+    setBusy(true);
+    const found = { made_at: new Date().toISOString(), browser: navigator.userAgent, ...(await diagnose()) };
+    saveText('orth-diagnostics.json', `${JSON.stringify(found, null, 2)}\n`);
+    setBusy(false);
+  }
+  return (
+    <Tooltip title={t('about.diagnosticsHint')}>
+      <Button size="small" icon={<DownloadOutlined />} loading={busy} onClick={() => void save()}>
+        {t('about.diagnostics')}
+      </Button>
+    </Tooltip>
   );
 }
 
@@ -69,7 +91,6 @@ function All({ settings }: { settings: Setting[] }) {
 
 function SettingsTable({ label, settings }: { label: string; settings: Setting[] }) {
   const { t } = useTranslation('settings');
-  const [density] = usePreference('density');
   const columns: TableColumnsType<Setting> = [
     {
       title: t('all.key'),
@@ -98,15 +119,13 @@ function SettingsTable({ label, settings }: { label: string; settings: Setting[]
     },
   ];
   return (
-    <section aria-label={label}>
-      <Table<Setting>
-        size={density}
-        rowKey="key"
-        columns={columns}
-        dataSource={settings}
-        pagination={false}
-        locale={{ emptyText: t('all.none') }}
-      />
-    </section>
+    <SmallTable<Setting>
+      label={label}
+      rows={settings}
+      rowKey="key"
+      columns={columns}
+      scroll={{}} // explanations wrap: nothing is hidden to the right
+      empty={<EmptyState title={t('all.none')} />}
+    />
   );
 }

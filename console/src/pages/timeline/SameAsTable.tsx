@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { Execution } from '@/api/types';
-import type { Row } from '@/pages/timeline/model';
+import type { Row, RowsBy } from '@/pages/timeline/model';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { StatusTag } from '@/status/StatusTag';
@@ -18,11 +18,11 @@ interface Line {
 }
 
 /** What the chart shows, line by line: for those who cannot see it, and those who would rather read. */
-export function SameAsTable({ rows }: { rows: Row[] }) {
+export function SameAsTable({ rows, by }: { rows: Row[]; by: RowsBy }) {
   const { t } = useTranslation('timeline');
   const lines = useMemo(() => linesOf(rows), [rows]);
   const columns: TableColumnsType<Line> = [
-    { title: t('columns.row'), key: 'row', render: (_, line) => <span className="cell-main">{line.name}</span> },
+    { title: t(`row.${by}`), key: 'row', render: (_, line) => <span className="cell-main">{line.name}</span> },
     {
       title: t('columns.execution'),
       key: 'execution',

@@ -11,6 +11,7 @@ import { allQuery, MOST, newestQuery, openQuery, upcomingQuery } from '@/pages/t
 import { SameAsTable } from '@/pages/timeline/SameAsTable';
 import { Toolbar } from '@/pages/timeline/Toolbar';
 import { EmptyState } from '@/parts/EmptyState';
+import { NotUnderstood } from '@/parts/NotUnderstood';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { useNow } from '@/parts/time/useNow';
@@ -38,6 +39,7 @@ export function Timeline() {
   );
   const zoomed = from !== undefined && to !== undefined;
   const job_group = /^[1-9]\d{0,9}$/.test(filters.job_group ?? '') ? Number(filters.job_group) : undefined;
+  const strange = filters.job_group !== undefined && job_group === undefined;
   const data = useShown(hours, zoomed ? span : null, job_group);
   const naming = useNaming();
   const rows = useMemo(
@@ -72,14 +74,16 @@ export function Timeline() {
       />
       {data.error !== null && <ProblemNotice error={data.error} retry={data.retry} />}
       {data.more && <p className="muted timeline-note">{t('capped', { count: MOST })}</p>}
-      {data.loading ? (
+      {strange ? (
+        <NotUnderstood filters={filters} names={['job_group']} change={change} />
+      ) : data.loading ? (
         <Skeleton active />
       ) : rows.length === 0 ? (
         <section className="panel">
           <EmptyState title={t('empty.title')}>{t('empty.hint')}</EmptyState>
         </section>
       ) : filters.view === 'table' ? (
-        <SameAsTable rows={rows} />
+        <SameAsTable rows={rows} by={by} />
       ) : (
         <Chart rows={rows} span={span} now={now} onZoom={zoom} />
       )}

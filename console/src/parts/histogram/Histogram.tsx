@@ -5,7 +5,7 @@ import { type KeyboardEvent, type PointerEvent, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next';
 import type { Histogram as Shown } from '@/api/types';
 import { usePreference } from '@/app/preferences';
-import { ENDINGS, layBars } from '@/parts/histogram/layout';
+import { ENDINGS, layBars, ticksAt } from '@/parts/histogram/layout';
 import { useDisplayZone } from '@/parts/time/Instant';
 import { LOOKS } from '@/status/statuses';
 import './histogram.css';
@@ -23,6 +23,7 @@ interface Props {
   onChoose?: (span: Span) => void;
 }
 
+const MOST_TICKS = 8;
 const SIZE = { hour: 3_600_000, day: 86_400_000 };
 
 export function Histogram({ shown, label, height = 120, onChoose }: Props) {
@@ -32,6 +33,16 @@ export function Histogram({ shown, label, height = 120, onChoose }: Props) {
   const [at, setAt] = useState<number | null>(null);
   const words = useWords(shown.bucket);
   const count = Math.max(1, bars.length);
+  const ticks = useMemo(
+    () =>
+      ticksAt(
+        shown.bucket,
+        bars.map((bar) => bar.start),
+        MOST_TICKS,
+        words.hourOf,
+      ),
+    [shown.bucket, bars, words.hourOf],
+  );
 
   function choose(one: number, other: number) {
     const [first, last] = [bars[Math.min(one, other)], bars[Math.max(one, other)]];
@@ -120,8 +131,14 @@ export function Histogram({ shown, label, height = 120, onChoose }: Props) {
             )}
           </svg>
         </div>
+        <div className="histogram-ticks muted" aria-hidden="true">
+          {ticks.map(({ index, day }) => (
+            <span key={index} style={{ left: `${((index + (shown.bucket === 'day' ? 0.5 : 0)) / count) * 100}%` }}>
+              {words.tick(bars[index]?.start ?? 0, day)}
+            </span>
+          ))}
+        </div>
         <div className="histogram-foot muted">
-          <span>{bars[0] && words.span(bars[0].start)}</span>
           <span className="histogram-legend" aria-live="off">
             {pointed && counts ? (
               <>
@@ -138,7 +155,6 @@ export function Histogram({ shown, label, height = 120, onChoose }: Props) {
               ENDINGS.map((ending) => <Key key={ending} ending={ending} name={t(`name.${ending}`)} />)
             )}
           </span>
-          <span>{bars.length > 1 && words.span(bars[bars.length - 1]?.start ?? 0)}</span>
         </div>
       </div>
     </figure>
@@ -157,11 +173,19 @@ function Key({ ending, name }: { ending: (typeof ENDINGS)[number]; name: string 
 function useWords(bucket: Shown['bucket']) {
   const [language] = usePreference('language');
   const zone = useDisplayZone();
-  const date: Intl.DateTimeFormatOptions =
-    bucket === 'hour'
-      ? { timeZone: zone, day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
-      : { timeZone: 'UTC', day: 'numeric', month: 'short' };
-  const format = new Intl.DateTimeFormat(language, date);
-  const numbers = new Intl.NumberFormat(language);
-  return { span: (start: number) => format.format(start), number: (value: number) => numbers.format(value) };
+  return useMemo(() => {
+    const timeZone = bucket === 'hour' ? zone : 'UTC';
+    const day: Intl.DateTimeFormatOptions = { timeZone, day: 'numeric', month: 'short' };
+    const time: Intl.DateTimeFormatOptions = { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
+    const [days, times] = [new Intl.DateTimeFormat(language, day), new Intl.DateTimeFormat(language, time)];
+    const spans = bucket === 'hour' ? new Intl.DateTimeFormat(language, { ...day, ...time }) : days;
+    const hours = new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23' });
+    const numbers = new Intl.NumberFormat(language);
+    return {
+      span: (start: number) => spans.format(start),
+      tick: (start: number, atDay: boolean) => (atDay ? days : times).format(start),
+      hourOf: (start: number) => Number(hours.format(start)),
+      number: (value: number) => numbers.format(value),
+    };
+  }, [language, zone, bucket]);
 }

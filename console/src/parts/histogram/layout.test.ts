@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { layBars, roundedUp } from '@/parts/histogram/layout';
+import { layBars, roundedUp, ticksAt } from '@/parts/histogram/layout';
 
 const NONE = { success: 0, failed: 0, timeout: 0, trigger_failed: 0 };
 
@@ -26,5 +26,30 @@ describe('the bars of a histogram', () => {
     [1_001, 2_000],
   ])('have a scale with a round top: %i fits under %i', (value, top) => {
     expect(roundedUp(value)).toBe(top);
+  });
+});
+
+describe('the times below the bars', () => {
+  const hours = (count: number) => Array.from({ length: count }, (_, index) => index * 3_600_000);
+  const hourOf = (start: number) => (start / 3_600_000 + 7) % 24; // the first bar is at seven
+
+  it('stand at round hours, and midnight is a day', () => {
+    expect(ticksAt('hour', hours(25), 6, hourOf)).toEqual([
+      { index: 5, day: false },
+      { index: 11, day: false },
+      { index: 17, day: true },
+      { index: 23, day: false },
+    ]);
+  });
+
+  it('are days where there are many hours', () => {
+    const ticks = ticksAt('hour', hours(169), 8, hourOf);
+    expect(ticks).toHaveLength(7);
+    expect(ticks.every(({ day }) => day)).toBe(true);
+  });
+
+  it('count days from the last', () => {
+    const days = Array.from({ length: 31 }, (_, index) => index);
+    expect(ticksAt('day', days, 8, () => 0).map(({ index }) => index)).toEqual([0, 5, 10, 15, 20, 25, 30]);
   });
 });

@@ -28,6 +28,27 @@ export function roundedUp(value: number): number {
   return step * power;
 }
 
+const HOUR_STEPS = [1, 2, 3, 6, 12, 24, 48, 168];
+const DAY_STEPS = [1, 2, 5, 10, 15, 30, 60, 90];
+
+/** Which bars have a time below them: few enough to be read, at round hours of the day or a round number of days before
+ * the last. `hourOf` tells the hour on the clock that is shown. */
+export function ticksAt(
+  bucket: 'hour' | 'day',
+  starts: readonly number[],
+  most: number,
+  hourOf: (start: number) => number,
+): { index: number; day: boolean }[] {
+  const steps = bucket === 'hour' ? HOUR_STEPS : DAY_STEPS;
+  const step = steps.find((one) => starts.length / one <= most) ?? starts.length;
+  return starts.flatMap((start, index) => {
+    if (bucket === 'day') return (starts.length - 1 - index) % step === 0 ? [{ index, day: true }] : [];
+    const hour = hourOf(start);
+    const due = step < 24 ? hour % step === 0 : hour === 0 && Math.floor(index / 24) % (step / 24) === 0;
+    return due ? [{ index, day: hour === 0 }] : [];
+  });
+}
+
 /** A part that has any ending shows it: at least this share of the height, however many others there are. */
 const VISIBLE = 0.02;
 

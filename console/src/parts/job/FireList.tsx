@@ -1,5 +1,6 @@
 import { ClockCircleOutlined } from '@ant-design/icons';
 import { Tooltip } from 'antd';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ComingFire } from '@/api/types';
 import { usePreference } from '@/app/preferences';
@@ -8,13 +9,14 @@ import { Ago } from '@/parts/time/Ago';
 import '@/status/status.css';
 import './job.css';
 
-/** The day and time a clock of the zone shows, with its offset: `Sun, Mar 29, 2026, 03:00 GMT+2`. */
-export function onTheClock(fire: string, language: Language, zone: string): string {
+/** The day and time a clock of the zone shows, with its offset: `Sun, Mar 29, 03:00 GMT+2`; with the year if it is another. */
+export function onTheClock(fire: string, language: Language, zone: string, now: number): string {
   const at = Date.parse(fire);
+  const year = new Intl.DateTimeFormat('en', { timeZone: zone, year: 'numeric' });
   return new Intl.DateTimeFormat(language, {
     timeZone: zone,
     weekday: 'short',
-    year: 'numeric',
+    ...(year.format(at) !== year.format(now) && { year: 'numeric' }),
     month: 'short',
     day: 'numeric',
     hour: '2-digit',
@@ -29,12 +31,13 @@ export function onTheClock(fire: string, language: Language, zone: string): stri
 export function FireList({ fires, zone }: { fires: readonly ComingFire[]; zone: string }) {
   const { t } = useTranslation('jobs');
   const [language] = usePreference('language');
+  const [opened] = useState(() => Date.now());
   return (
     <ol className="fire-list" aria-label={t('fires.label')}>
       {fires.map((fire) => (
         <li key={fire.fire_time}>
           <span className={fire.skipped ? 'fire-skipped' : undefined}>
-            {onTheClock(fire.fire_time, language, zone)}
+            {onTheClock(fire.fire_time, language, zone, opened)}
           </span>
           <span className="cell-sub nowrap">
             <Ago at={fire.fire_time} />

@@ -5,8 +5,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import { groupsQuery } from '@/api/groups';
-import { executorsQuery, handlersQuery, triggerJob } from '@/api/jobs';
+import { executorsQuery, handlersQuery, jobQuery, triggerJob } from '@/api/jobs';
 import type { Job } from '@/api/types';
+import { OwnParameter, useOwnParameterOnly } from '@/parts/job/OwnParameter';
 import { ParameterField } from '@/parts/job/ParameterField';
 import { PermissionGate } from '@/parts/PermissionGate';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -47,6 +48,8 @@ export function RunDialog({ job, close }: { job: Job; close: () => void }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const handlers = useQuery({ ...handlersQuery(job.job_group), enabled: job.glue_type === 'BEAN' });
+  const above = useQuery({ ...jobQuery(job.super_task_id), enabled: job.super_task_id > 0 });
+  const ownOnly = useOwnParameterOnly(above.data?.executor_handler ?? job.executor_handler, job.job_group);
   const schema = handlers.data?.items.find((one) => one.name === job.executor_handler)?.params_schema;
 
   async function run() {
@@ -54,7 +57,7 @@ export function RunDialog({ job, close }: { job: Job; close: () => void }) {
     setError(null);
     try {
       const id = await triggerJob(job.id, {
-        ...(param !== job.executor_param && { param }),
+        ...(!ownOnly && param !== job.executor_param && { param }),
         ...(address && { address }),
       });
       await queries.invalidateQueries({ queryKey: ['executions'] });
@@ -81,7 +84,11 @@ export function RunDialog({ job, close }: { job: Job; close: () => void }) {
       <p className="muted">{t('run.text')}</p>
       <Form layout="vertical" component="div">
         <Form.Item label={t('run.param')}>
-          <ParameterField schema={schema} value={param} onChange={setParam} />
+          {ownOnly ? (
+            <OwnParameter value={job.executor_param} />
+          ) : (
+            <ParameterField schema={schema} value={param} onChange={setParam} />
+          )}
         </Form.Item>
         {job.executor_queue === '' && (
           <Form.Item label={t('run.executor')}>

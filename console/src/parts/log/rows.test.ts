@@ -1,7 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { grown, Rows, windowAround } from '@/parts/log/rows';
+import { grown, LINE_HEIGHT, PAINTED_EVENLY, Rows, WINDOW_LINES, windowAround } from '@/parts/log/rows';
 
 describe('rows of a log', () => {
+  it('stand evenly to the last of a million', () => {
+    expect(WINDOW_LINES).toBeGreaterThan(1_000_000);
+    expect(WINDOW_LINES * LINE_HEIGHT).toBeLessThan(PAINTED_EVENLY);
+    const style = readFileSync(join(import.meta.dirname, 'log.css'), 'utf8');
+    expect(/\.log-lines {[^}]*line-height: (\d+)px/.exec(style)?.[1]).toBe(String(LINE_HEIGHT));
+    expect(/\.log-row {[^}]*min-height: (\d+)px/.exec(style)?.[1]).toBe(String(LINE_HEIGHT));
+  });
+
   it('are its lines, without the hidden ones', () => {
     const rows = new Rows({ first: 1, last: 10 }, [
       { first: 7, last: 8 },

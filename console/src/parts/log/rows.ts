@@ -10,8 +10,12 @@ export interface Window {
   last: number;
 }
 
-/** Browsers lay out some seventeen million pixels and no more: of a longer log a window is shown. */
-export const LINE_HEIGHT = 17;
+/**
+ * Browsers paint at places that are numbers of 24 bits: beyond so many pixels lines would stand unevenly and letters be
+ * cut. Of a log that is longer a window is shown.
+ */
+export const PAINTED_EVENLY = 2 ** 24;
+export const LINE_HEIGHT = 16;
 export const WINDOW_LINES = 1_040_000;
 export const WRAPPED_WINDOW_LINES = 100_000;
 

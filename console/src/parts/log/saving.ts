@@ -6,6 +6,7 @@ import type { Log, Page } from '@/parts/log/Log';
 import { textsOf } from '@/parts/log/LogBook';
 import type { Match, Query, SearchPart } from '@/parts/log/LogSearch';
 import { type Level, levelExpression, levelOf, told } from '@/parts/log/lines';
+import { saveText } from '@/parts/saveText';
 
 export const COPY_LIMIT = 10_000;
 export const SAVE_LIMIT = 200_000;
@@ -72,13 +73,4 @@ async function matchesShown(log: Log, levels: readonly Level[], query: Query | n
   const wanted = query ?? { text: levelExpression(levels), regex: true, ignoreCase: false };
   const matches = await allMatches((...asked) => log.search(...asked), wanted);
   return levels.length > 0 ? matches.filter((match) => levels.includes(levelOf(match.text))) : matches;
-}
-
-function saveText(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 }

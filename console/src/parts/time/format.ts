@@ -29,7 +29,9 @@ function two(number: number): string {
 
 /** `12 s ago`, `in 4 min`. */
 export function relative(at: number, now: number, language: Language): string {
-  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'narrow' });
+  // The narrowest French is a sign and a number, which nobody reads as an age.
+  const style = language === 'fr' ? 'short' : 'narrow';
+  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style });
   const apart = at - now;
   const size = Math.abs(apart);
   if (size < MINUTE) return format.format(Math.round(apart / SECOND), 'second');

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { jobQuery } from '@/api/jobs';
+import { isToldBy, type Subject } from '@/app/queries';
+import { clusterQuery, overviewQuery, statsQuery } from '@/pages/dashboard/queries';
+import { boardQuery } from '@/pages/jobs/queries';
+
+const SUBJECTS: Subject[] = ['executions', 'jobs', 'groups', 'executors', 'services', 'cluster'];
+
+function tellers({ queryKey, meta }: { queryKey: readonly unknown[]; meta?: object | undefined }): string[] {
+  return SUBJECTS.filter((one) => isToldBy(one, { queryKey, meta } as Parameters<typeof isToldBy>[1]));
+}
+
+describe('pages that do not ask by themselves', () => {
+  it('are told of everything they show', () => {
+    expect(tellers(boardQuery({}))).toEqual(['executions', 'jobs', 'executors']);
+    expect(tellers(jobQuery(7))).toEqual(['executions', 'jobs']);
+    expect(tellers(statsQuery)).toEqual(['executions', 'jobs', 'executors']);
+    expect(tellers(overviewQuery)).toEqual(['executions', 'jobs', 'executors']);
+    expect(tellers(clusterQuery)).toEqual(['cluster']);
+  });
+});

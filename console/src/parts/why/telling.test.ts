@@ -1,0 +1,112 @@
+import i18next from 'i18next';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Why, WhyStep } from '@/api/types';
+import english from '@/i18n/locales/en/why.json';
+import french from '@/i18n/locales/fr/why.json';
+import chinese from '@/i18n/locales/zh-CN/why.json';
+import { following, type Speech, step, summary } from '@/parts/why/telling';
+
+const texts = i18next.createInstance();
+
+beforeAll(async () => {
+  await texts.init({
+    lng: 'en',
+    resources: { en: { why: english }, fr: { why: french }, 'zh-CN': { why: chinese } },
+    interpolation: { escapeValue: false },
+  });
+});
+
+function speech(language: string): Speech {
+  return {
+    t: texts.getFixedT(language, 'why') as Speech['t'],
+    knows: (key) => texts.exists(key, { lng: language, ns: 'why', count: 2 }),
+    at: (instant) => `<${instant}>`,
+  };
+}
+
+const FAILED: Why = {
+  id: 7,
+  status: 'failed',
+  tag: 'Failed 200/500',
+  phase: 'ended',
+  reason_code: null,
+  summary: 'ValueError: no price',
+  words: 'ValueError: no price',
+  steps: [],
+  next: 'Nothing by itself',
+  next_code: 'mend_job',
+  next_facts: { execution: 7 },
+};
+
+describe('why', () => {
+  it('is told by the reason, with what was said beside it', () => {
+    const words = 'No executor is registered for app "demo".';
+    const why = { ...FAILED, reason_code: 'no_executor', summary: words, words };
+    expect(summary(why, speech('fr'))).toEqual({ text: french.reason.no_executor, words });
+    expect(summary({ ...why, words: null }, speech('zh-CN'))).toEqual({
+      text: chinese.reason.no_executor,
+      words: null,
+    });
+  });
+
+  it('is what the job itself said where nothing else is known', () => {
+    expect(summary(FAILED, speech('fr'))).toEqual({ text: 'ValueError: no price', words: null });
+    expect(summary({ ...FAILED, words: null }, speech('fr')).text).toBe(french.silent);
+  });
+
+  it('of something that waits is its reason and its next step', () => {
+    const until = '2026-01-30T10:10:00.000Z';
+    const waits: Why = { ...FAILED, status: 'init', phase: 'opened', reason_code: 'circuit_open', words: null };
+    const told = summary({ ...waits, next_code: 'left_alone', next_facts: { until } }, speech('fr')).text;
+    expect(told).toBe(
+      `${french.reason.circuit_open} On regarde chaque seconde si cela change ; elle échoue après <${until}>.`,
+    );
+  });
+
+  it('is told in the words of a newer coordinator where the page does not know the code', () => {
+    const newer = { ...FAILED, reason_code: 'struck_by_lightning', next_code: 'wait_for_rain' as Why['next_code'] };
+    expect(following({ ...newer, next: 'Wait for rain.' }, speech('fr'))).toBe('Wait for rain.');
+    expect(summary({ ...newer, words: null, summary: 'Lightning struck.' }, speech('fr')).text).toBe(
+      'Lightning struck.',
+    );
+    const unknown: WhyStep = { at: null, code: 'struck_by_lightning', text: 'Lightning struck.', facts: {} };
+    expect(step(unknown, speech('fr'))).toEqual({ text: 'Lightning struck.', words: null });
+  });
+});
+
+describe('a next step', () => {
+  it('after a failure says what to do', () => {
+    expect(following(FAILED, speech('en'))).toContain('press Retry');
+    expect(following(FAILED, speech('fr'))).toContain('Relancer');
+  });
+
+  it('counts in the language of the page', () => {
+    const facts = { queue: 'q', until: '2026-01-30T10:10:00.000Z' };
+    const of = (count: number) =>
+      following({ ...FAILED, next_code: 'waits_in_queue', next_facts: { ...facts, count } }, speech('fr'));
+    expect(of(1)).toContain('1 exécuteur se sert');
+    expect(of(3)).toContain('3 exécuteurs se servent');
+  });
+});
+
+describe('a step', () => {
+  it('names its cause and what belongs to it', () => {
+    const facts = { attempt: 2, after: '5', for: '2026-01-30T10:00:00.000Z' };
+    const retried: WhyStep = { at: null, code: 'retry', text: 'An earlier attempt did not succeed', facts };
+    expect(step(retried, speech('fr')).text).toBe(
+      'Une tentative précédente n’a pas réussi (tentative 2, après l’exécution 5, prévue <2026-01-30T10:00:00.000Z>)',
+    );
+  });
+
+  it('of routing names address, strategy and shard', () => {
+    const facts = { address: 'http://a:1', strategy: 'FAILOVER', shard: 1, shards: 3 };
+    expect(step({ at: null, code: 'routed', text: '', facts }, speech('zh-CN')).text).toBe(
+      '已选择 http://a:1 (策略 FAILOVER, 分片 1/3)',
+    );
+  });
+
+  it('that was noted keeps the words of the note', () => {
+    const noted: WhyStep = { at: null, code: 'unknown_answer', text: 'http://a:1: no answer within 3 s.', facts: {} };
+    expect(step(noted, speech('fr'))).toEqual({ text: french.reason.unknown_answer, words: noted.text });
+  });
+});

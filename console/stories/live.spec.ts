@@ -1,0 +1,44 @@
+// What happens elsewhere is seen here, without asking again and again.
+
+import type { Page } from '@playwright/test';
+import { expect, jobs, test } from './stage';
+
+async function tell(page: Page, deed: 'start' | 'stop', job: number | undefined): Promise<void> {
+  const { csrf_token } = await (await page.request.get('/api/v1/auth/session')).json();
+  const headers = { 'X-CSRF-Token': csrf_token };
+  const answer = await page.request.post(`/api/v1/jobs/${job}/${deed}`, { headers });
+  expect(answer.ok(), await answer.text()).toBe(true);
+}
+
+test('a job that is stopped and started elsewhere is seen on Jobs and on its page', async ({ signedIn: page }) => {
+  const job = jobs['Nightly report'];
+  await page.goto('/jobs?text=Nightly');
+  const onOff = page.getByRole('row', { name: /Nightly report/ }).getByRole('switch');
+  await expect(onOff).toBeChecked();
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  let asked = 0;
+  page.on('request', (request) => {
+    if (request.url().includes('/api/v1/jobs/board')) asked += 1;
+  });
+  await tell(page, 'stop', job);
+  await expect(onOff).not.toBeChecked();
+  expect(asked, 'questions for one change').toBeLessThan(4);
+  await page.goto(`/jobs/${job}`);
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Start', exact: true })).toBeVisible();
+  await tell(page, 'start', job);
+  await expect(page.getByRole('button', { name: 'Stop', exact: true })).toBeVisible();
+});
+
+test('the dashboard asks when something has changed', async ({ signedIn: page }) => {
+  await page.goto('/');
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  await page.waitForLoadState('networkidle');
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/api/v1/stats')) asked.push(request.url());
+  });
+  await tell(page, 'stop', jobs['Nightly report']);
+  await expect.poll(() => asked.length, { message: 'a change is asked for' }).toBeGreaterThan(0);
+  await tell(page, 'start', jobs['Nightly report']);
+});

@@ -1,0 +1,39 @@
+// Why an execution is where it is, in the language of the page.
+
+import type { Page } from '@playwright/test';
+import { expect, jobs, test } from './stage';
+
+async function speaking(page: Page, language: string): Promise<void> {
+  await page.addInitScript(
+    (said) => localStorage.setItem('orth.preferences', JSON.stringify({ language: said })),
+    language,
+  );
+}
+
+async function openNewest(page: Page, job: string, status: string): Promise<void> {
+  const query = new URLSearchParams({ job_id: String(jobs[job]), status, limit: '1' });
+  const answer = await page.request.get(`/api/v1/executions?${query}`);
+  const { items } = (await answer.json()) as { items: { id: number }[] };
+  await page.goto(`/executions/${items[0]?.id}`);
+}
+
+test('a trigger that found nobody is explained in French, with the words of the coordinator beside it', async ({
+  signedIn: page,
+}) => {
+  await speaking(page, 'fr');
+  await openNewest(page, 'Send the invoices', 'trigger_failed');
+  const why = page.getByRole('region', { name: 'Pourquoi' });
+  await expect(why).toContainText('Aucun exécuteur n’est enregistré pour le groupe');
+  await expect(why).toContainText('Tel que rapporté : No executor is registered for app "nobody"');
+  await expect(why).toContainText('Corrigez ce qui l’a empêchée, puis cliquez sur Relancer.');
+});
+
+test('a failure says what to do next, in English and in Chinese', async ({ signedIn: page }) => {
+  await openNewest(page, 'Collect prices of all suppliers', 'failed');
+  await expect(page.getByRole('region', { name: 'Why' })).toContainText(
+    'Next: It is not retried by itself. See in the log what went wrong, mend it, then press Retry.',
+  );
+  await speaking(page, 'zh-CN');
+  await page.reload();
+  await expect(page.locator('.why-box')).toContainText('请在日志中查看出错原因，修正后点击重试。');
+});

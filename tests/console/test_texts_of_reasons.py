@@ -1,0 +1,22 @@
+"""The console has a text for everything ``why`` can say, and says the same in English as the command line."""
+
+import json
+import re
+from pathlib import Path
+
+from orth.coordinator.why import NextCode
+from orth.domain.jobs import TriggerCause
+from orth.domain.reasons import REASONS
+
+TEXTS = json.loads(
+    (Path(__file__).parents[2] / "console/src/i18n/locales/en/why.json").read_text()
+)  # the console's own gate compares the other languages with these
+
+
+def test_every_reason_is_there_word_for_word() -> None:
+    assert TEXTS["reason"] == dict(REASONS)
+
+
+def test_every_next_step_and_every_cause_is_there() -> None:
+    assert {re.sub(r"_(one|other)$", "", key) for key in TEXTS["next"]} == set(NextCode)
+    assert set(TEXTS["cause"]) == set(TriggerCause)
