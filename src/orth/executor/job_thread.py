@@ -1,9 +1,10 @@
 """[7] One job's queue and the threads that work it off.
 
 A job has one thread, made by its first trigger; with the strategy CONCURRENT it gets more while there is work for them,
-up to its concurrency. They wait on a condition (nothing polls), take triggers in the order of arrival, and share one
-performer, so a handler's ``init`` and ``destroy`` happen once, however many threads execute. A change of the
-concurrency applies to what starts later: nothing is killed for it, and surplus threads leave when they are done.
+up to its concurrency. They wait on a condition (nothing polls), wake when they are let in (``turnstile``), take
+triggers in the order of arrival, and share one performer, so a handler's ``init`` and ``destroy`` happen once, however
+many threads execute. A change of the concurrency applies to what starts later: nothing is killed for it, and surplus
+threads leave when they are done.
 
 An execution that is ended climbs down the ladder of ``ending`` in a thread of its own, so whoever asked need not wait.
 One that could not be ended keeps its place: the job's next execution waits until it is gone, for two executions of a
@@ -35,6 +36,7 @@ from orth.executor.handlers import Handler
 from orth.executor.performers import Performer
 from orth.executor.running import Accepted, Tools, append_line, carry_out, conclude
 from orth.executor.stage import Stage
+from orth.executor.turnstile import Turnstile
 from orth.wire.messages import CallbackItem, RunRequest
 
 MOST_AT_ONCE = 64
@@ -53,6 +55,7 @@ class House(Protocol):
     """What a job needs of the whole: see ``JobThreads``."""
 
     tools: Tools
+    turnstile: Turnstile
 
     def settle(self, accepted: Accepted, item: CallbackItem) -> bool: ...
 
@@ -82,7 +85,8 @@ class JobThread:
         """Guards all that is here; the lock of ``JobThreads``, where both are needed, is taken first."""
         self._woken = threading.Condition(self.lock)
         self._hands = 0
-        self._waiting = 0
+        self._places: deque[int] = deque()
+        """Of those who may wake and have not begun yet."""
         self._threads: set[threading.Thread] = set()
         self._numbers = itertools.count(1)
         self._stage = Stage(self.job_id, house.tools, self._threads)
@@ -104,8 +108,7 @@ class JobThread:
     def put(self, accepted: Accepted) -> None:
         """Queue a trigger; ``Unavailable`` when there is no thread for it."""
         with self.lock:
-            first = not self._hands
-            if first:
+            if not self._hands:
                 self._hire()
             if not self.overtaken(accepted):
                 self._newest = accepted.number
@@ -113,8 +116,7 @@ class JobThread:
                 self.handler = accepted.handler
             self.held.discard(accepted)
             self.queue.append(accepted)
-            if not first:
-                self._call_up()
+            self._call_up()
 
     def hold(self, accepted: Accepted) -> None:
         """Keep a trigger whose time has not come; ``Unavailable`` when there is no thread for it."""
@@ -221,21 +223,32 @@ class JobThread:
         self._hands += 1
 
     def _call_up(self) -> None:
-        """See to it that what may start does: wake a thread that waits, or start one. Under the lock."""
-        if not self._may_start():
-            return
-        if self._waiting:
-            self._woken.notify()
-        elif self._hands < self.concurrency:
-            try:
-                self._hire()
-            except Unavailable as unavailable:  # those that are there will see to it, one after the other
-                self._house.tools.events.emit(ThreadMissing(self.job_id, str(unavailable)))
+        """See to it that what may start does. Under the lock."""
+        if self._may_start(len(self._places)):
+            self._house.turnstile.ask(self)
 
-    def _may_start(self) -> bool:
-        if not self.queue:
+    def let_in(self, place: int) -> bool:
+        """Wake a thread that waits, or start one, if something may start; from the turnstile."""
+        with self.lock:
+            if not self._may_start(len(self._places)):
+                return False
+            if self._hands == len(self.running) + len(self._places):  # nobody waits, or is about to
+                if self._hands >= self.concurrency:
+                    return False
+                try:
+                    self._hire()
+                except Unavailable as unavailable:  # those that are there will see to it, one after the other
+                    self._house.tools.events.emit(ThreadMissing(self.job_id, str(unavailable)))
+                    return False
+            self._places.append(place)
+            self._woken.notify()
+            return True
+
+    def _may_start(self, promised: int = 0) -> bool:
+        """Whether one more may start, besides those who were let in for it."""
+        if len(self.queue) <= promised:
             return False
-        places = len(self.running)
+        places = len(self.running) + promised
         if self.left_behind and self.queue[0].request.executor_block_strategy is not BlockStrategy.COVER_EARLY:
             places += sum(self.left_behind.values())
         return places < self.concurrency
@@ -249,47 +262,61 @@ class JobThread:
 
     def _next(self, done: Accepted | None) -> Accepted | None:
         """Release what is done and take the next, in one step if there is one; ``None`` when this thread has to go."""
-        with self.lock:
-            stays = done is None or self._release(done)
-            if stays and self._may_start() and self._hands <= self.concurrency:
-                return self._begun()
-        self._house.changed()
-        if done is not None and not stays:
-            self._note_return(done)
-            return None
-        with self.lock:
-            return self._awaited()
+        if done is not None:
+            with self.lock:
+                stays = self._release(done)
+                if stays and self._may_start() and self._hands <= self.concurrency:
+                    return self._begun()
+            self._house.changed()
+            if not stays:
+                self._note_return(done)
+                return None
+        while True:
+            with self.lock:
+                place = self._slept()
+                if place is None:
+                    return None
+                if self._may_start():
+                    return self._begun(place)
+            self._house.turnstile.leave(place)  # another thread has taken it, or it was withdrawn
 
-    def _awaited(self) -> Accepted | None:
-        """The next of the queue, when there is one. Under the lock."""
-        while not self._may_start():
+    def _slept(self) -> int | None:
+        """Wait to be let in: with which place; ``None`` when this thread has to go. Under the lock."""
+        while not self._places:
             if (self._retired and not self.queue) or self._hands > self.concurrency:
                 self._hands -= 1
                 self._call_up()
                 return None
-            self._waiting += 1
             self._woken.wait()
-            self._waiting -= 1
-        return self._begun()
+        return self._places.popleft()
 
-    def _begun(self) -> Accepted:
+    def _begun(self, place: int | None = None) -> Accepted:
         """The next of the queue, which may start. Under the lock."""
         accepted = self.queue.popleft()
+        accepted.place = place
         self.running[accepted] = threading.current_thread()
         self._call_up()
         return accepted
+
+    def _pass(self, accepted: Accepted) -> None:
+        """It has got as far as its handler, or will never."""
+        if accepted.place is not None:
+            self._house.turnstile.leave(accepted.place)
+            accepted.place = None
 
     def _carry_out(self, accepted: Accepted) -> CallbackItem:
         tools = self._house.tools
         try:
             with self._limited(accepted), self._stage.entered(accepted.handler) as performer:
-                return carry_out(accepted, performer, tools, *self._beside())
+                return carry_out(accepted, performer, tools, *self._beside(), begun=lambda: self._pass(accepted))
         except BaseException as bug:
             # Nothing of the handler's arrives here. Even so the trigger must end, and so must not this thread.
             accepted.stay.leave()
             told = "".join(traceback.format_exception(bug))
             outcome = Outcome(FAILURE, f"The executor failed to carry it out: {bug!r}\n{told}")
             return conclude(accepted.request, accepted.ending or outcome, None, tools.incarnation)
+        finally:
+            self._pass(accepted)
 
     def _release(self, accepted: Accepted) -> bool:
         """Its handler has returned; false when it was left behind before that, and its thread has to go. Under the

@@ -21,6 +21,7 @@ from orth.executor.held import Held
 from orth.executor.job_thread import JobThread
 from orth.executor.journal import Ended, is_same
 from orth.executor.running import Accepted, Tools
+from orth.executor.turnstile import Turnstile
 from orth.loop import Loop
 from orth.wire.messages import ENDED_WITH, CallbackItem, RunRequest
 
@@ -51,6 +52,7 @@ class JobThreads:
         self._joining = 0
         """Who waits for something to end."""
         self._numbers = itertools.count(1)
+        self.turnstile = Turnstile(tools.clock, tools.limits)
         self._held = Held(tools.clock, tools.limits, self._start_due)
 
     # --- what is known

@@ -97,6 +97,8 @@ class Accepted:
     """What carries it out, once it runs."""
     ending: Outcome | None = None
     """Why it is being ended from outside. Then this is how it ends, whatever the handler has to say."""
+    place: int | None = None
+    """In the turnstile, while its thread is on the way from sleep to the handler."""
     _claim: list[None] = field(default_factory=lambda: [None], repr=False)
 
     @property
@@ -113,14 +115,19 @@ class Accepted:
         return True
 
 
-def carry_out(accepted: Accepted, performer: Performer, tools: Tools, *beside: int) -> CallbackItem:
-    """Run the handler once and say how it went; ``beside`` are executions left behind that still run."""
+def carry_out(
+    accepted: Accepted, performer: Performer, tools: Tools, *beside: int, begun: Callable[[], None] = lambda: None
+) -> CallbackItem:
+    """Run the handler once and say how it went. ``beside`` are executions left behind that still run; ``begun`` is
+    called just before the handler.
+    """
     request = accepted.request
     started = tools.clock.now()
     context = begin(request, accepted.handler, tools)
     try:
         for other in beside:
             note_overlap(request, other, context, tools)
+        begun()
         with entered(context):
             outcome = perform(accepted, performer, context)
         if context.secrets:
