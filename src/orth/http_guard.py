@@ -209,7 +209,8 @@ class GuardedHttp(HttpToolsProtocol):
         self._expect_nothing()
         self._deadline = self.loop.call_later(LINGER_WITHIN, self.transport.close)
         self.flow.resume_reading()
-        self.transport.write_eof()
+        if self.transport.can_write_eof():  # TLS cannot end one direction alone
+            self.transport.write_eof()
 
     def _answering(self) -> bool:
         """Whether a request that has arrived is still without its whole answer."""

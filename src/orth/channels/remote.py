@@ -1,7 +1,7 @@
 """The channels through any coordinator over HTTP, for executors that have neither Redis nor the database.
 
-Only what an executor does is offered: it takes, returns, reports, listens. Questions about queues as a whole, news of
-all boxes and cleaning are the coordinators' own and are refused here.
+Only what an executor does is offered: it takes, returns, reports, listens. Putting something into a queue, questions
+about queues as a whole, news of all boxes and cleaning are the coordinators' own and are refused here.
 
 Calls are synchronous underneath. Those that a coordinator may hold back run in threads of their own that nobody waits
 for at the end of the process; the others borrow one.
@@ -28,8 +28,8 @@ class RemoteChannels(Channels):
     def __init__(self, calls: ChannelCalls) -> None:
         self._calls = calls
 
-    async def send(self, queue: str, messages: Sequence[Message]) -> None:
-        await _borrowed(partial(self._calls.send, queue, messages))
+    async def send(self, queue: str, messages: Sequence[Message]) -> NoReturn:  # noqa: ARG002  # the form of all backends
+        raise _not_here(f"a place in {queue}")
 
     async def take(self, queues: Sequence[str], consumer: str, *, limit: int, wait: float) -> dict[str, list[Delivery]]:
         ask = partial(self._calls.take, queues, consumer, limit, min(wait, WAIT_LIMIT))

@@ -20,7 +20,7 @@ from orth.store.leases import Lease, find_lease, read_lease, renew_lease, resign
 _MARGIN = 0.1
 # How often a follower looks at the lease, at least: a read of one row. What a leader says when it leaves is only a
 # hint, and with nobody to carry it the next one must still begin within a second.
-_LOOK = 0.5
+LOOK = 0.5
 # How long the lock of a leader that was held before must be free, and its lease stand still, for it to count as dead.
 # A connection that broke under a living leader is made anew by then.
 _GONE_FOR = 2.0
@@ -157,20 +157,25 @@ class Election(Loop):
         if not leads and self._term is None and seen is not None and seen.lease.node_id == node_id:
             self.wake()
 
+    def saw(self, lease: Lease) -> float:
+        """Take note of the lease as it is; for how many seconds it has been so. Who only shows it needs no turns."""
+        now = self.clock.monotonic()
+        if self._sighting is None or self._sighting.lease != lease:
+            self._sighting = _Sighting(lease, now)
+        return now - self._sighting.first_seen
+
     async def _follow(self) -> float:
         lease, lives = await self._db.read(_look, self._lives)
         if lease is None:
             lease = await self._db.tx(read_lease)
         now = self.clock.monotonic()
-        if self._sighting is None or self._sighting.lease != lease:
-            self._sighting = _Sighting(lease, now)
-        waited = now - self._sighting.first_seen
+        waited = self.saw(lease)
         gone = self._vanished(lease, lives, now) >= _GONE_FOR <= waited or self._surely_dead(lease)
         free = lease.node_id is None or gone or waited >= self._lease
         if not free and not await self._hint.overdue(waited):
-            return min(_LOOK, self._renew, self._lease - waited)
+            return min(LOOK, self._renew, self._lease - waited)
         if now < self._abstains_until or not await self._hint.may_compete():
-            return _LOOK
+            return LOOK
         epoch = await self._db.tx(_take, lease, self._node, self.clock.now())
         if epoch is None:
             return 0.0  # somebody was first: look who
@@ -197,7 +202,10 @@ class Election(Loop):
             self._step_down("no planning pass was completed for a whole lease")
             await self._give_up(term)
             return self._lease
-        if await self._db.tx(renew_lease, term.epoch, self._node.incarnation):
+        renewed = await self._db.tx(renew_lease, term.epoch, self._node.incarnation)
+        if self._term is not term:
+            return 0.0  # it ended meanwhile: somebody resigned, or met a newer one
+        if renewed:
             self._trust_from(sent)
             await self._hint.held(term.epoch)
             return self._renew

@@ -42,7 +42,9 @@ class Company:
             asked_to_stop=self.stop_asked.set,
             chance=given.chance,
         )
-        self.onlooker = Onlooker(given.db, self.membership.fellows, given.clock, given.events, rhythm=rhythm)
+        self.onlooker = Onlooker(
+            given.db, self.membership.fellows, work.election, given.clock, given.events, rhythm=rhythm
+        )
         """For a process that is no member and shows them all the same."""
         self._proof = None if given.life is None else ProofOfLife(given.life, given.clock, given.events)
         self.owning = Owning(given, work, self.membership.fellows)

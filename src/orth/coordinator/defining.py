@@ -24,7 +24,7 @@ from orth.store.fires import NO_TERM, record_fires
 from orth.store.glue_versions import forget_glue_versions
 from orth.store.groups import create_group, get_group, set_group
 from orth.store.jobs import create_job, delete_job, get_job, hold_job, replace_job
-from orth.store.registry import announced_handlers, list_executors, refresh_addresses
+from orth.store.registry import offered_handlers, refresh_addresses
 
 
 def define_group(connection: Connection, group: Group, now: int) -> int:
@@ -199,13 +199,10 @@ def _check_handler(connection: Connection, job: Job) -> None:
     if job.executor_queue or source.glue_type is not GlueType.BEAN:  # who will take it is not known; code has no name
         return
     group = get_group(connection, job.job_group)
-    online = list_executors(connection, group.app_name)
-    said = announced_handlers(connection, group.app_name)
-    if not online or len(said) < len(online):
-        return
-    known = sorted({handler["name"] for handlers in said for handler in handlers})
+    offered = offered_handlers(connection, group.app_name).get(group.app_name)
     wanted = source.executor_handler
-    if wanted not in known:
+    if offered is not None and wanted not in offered:
+        known = sorted(offered)
         near = get_close_matches(wanted, known, 1)
         hint = f"Did you mean {near[0]}? " if near else ""
         raise Invalid(

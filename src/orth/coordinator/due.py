@@ -9,6 +9,7 @@ Between two turns wall clock and monotonic clock advance alike. Where they did n
 told, and if it was set back, jobs with a period are let go on from the new time before anything else is planned.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,7 +20,17 @@ from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.facts import ClockStepped, FiresMissed, JobQuarantined, JobsPlanned
-from orth.coordinator.planning import Bounds, Plan, anchored_again, from_now, missed, period_of, plan, schedule_of
+from orth.coordinator.planning import (
+    Bounds,
+    Plan,
+    anchored_again,
+    from_now,
+    missed,
+    period_of,
+    plan,
+    schedule_of,
+    within,
+)
 from orth.coordinator.triggering import open_planned, tell_opened
 from orth.domain.calendars import Calendar
 from orth.domain.fires import Decision, FireDecision
@@ -53,6 +64,42 @@ class _Pass:
     dues: tuple[int, ...]
     """When each run was due, or will be."""
     missed: Mapping[Decision, int]
+    fired: Mapping[int, int]
+    """How many fires of which group run."""
+
+
+class FireQuota:
+    """How many fires of a group run in a minute: of the group's own, whatever others have. ``limit`` 0: any number.
+
+    Counted by the leader, in its memory; a new one begins anew. A job that waits for the end of what it has started
+    fires no faster than that ends, and is not kept from it: nothing else would let it go on.
+    """
+
+    def __init__(self, limit: int, clock: Clock) -> None:
+        self._limit = limit
+        self._clock = clock
+        self._minute = 0
+        self._fired: Counter[int] = Counter()
+
+    def within(self, job: Job, its: Plan, fired: Mapping[int, int]) -> Plan:
+        """What of a plan may run, when this pass has ``fired`` so many already."""
+        if not self._limit:
+            return its
+        before = self._fired[job.job_group] if self._now() == self._minute else 0
+        left = max(0, self._limit - before - fired.get(job.job_group, 0))
+        reason = (
+            f"group {job.job_group} had its {self._limit:,} fires of a minute (security.fires_per_minute_per_group)"
+        )
+        return within(its, left, reason)
+
+    def count(self, fired: Mapping[int, int]) -> None:
+        """So many are planned for good."""
+        if self._now() != self._minute:
+            self._minute, self._fired = self._now(), Counter()
+        self._fired.update(fired)
+
+    def _now(self) -> int:
+        return int(self._clock.monotonic() / 60)
 
 
 class ClockWatch:
@@ -91,6 +138,7 @@ class DueJobs(LeaderLoop):
         batch: int,
         dispatch: Loop,
         avoid: Avoid,
+        fires_a_minute: int = 0,
     ) -> None:
         super().__init__(election, clock, events)
         self._db = db
@@ -98,6 +146,7 @@ class DueJobs(LeaderLoop):
         self._batch = batch
         self._dispatch = dispatch
         self._avoid = avoid
+        self._quota = FireQuota(fires_a_minute, clock)
         self._watch = ClockWatch(clock)
         self._set_back = 0
         """By how much the clock was set back since jobs were last looked at for it."""
@@ -117,6 +166,7 @@ class DueJobs(LeaderLoop):
         if failpoints.armed and done.claimed:
             failpoints.hit("due.committed")
         self.election.worked()
+        self._quota.count(done.fired)
         for job_id, reason in done.quarantined:
             self.events.emit(JobQuarantined(job_id, reason))
         if done.claimed:
@@ -159,13 +209,17 @@ class DueJobs(LeaderLoop):
         jobs = [one for one in claimed if isinstance(one, Job)]
         calendars = calendars_by_id(connection, {job.calendar_id for job in jobs if job.calendar_id is not None})
         plans: list[tuple[Job, Plan]] = []
+        fired: Counter[int] = Counter()
         bad: list[tuple[Job | UnreadableJob, str]] = [
             (one, f"it cannot be read: {one.reason}") for one in claimed if isinstance(one, UnreadableJob)
         ]
         for job in jobs:
             try:
                 schedule = schedule_of(job, _calendar(job, calendars))
-                plans.append((job, plan(job, schedule, now, self._bounds)))
+                its = plan(job, schedule, now, self._bounds)
+                its = self._quota.within(job, its, fired) if schedule.repeats_by_clock else its
+                fired[job.job_group] += len(its.runs)
+                plans.append((job, its))
             except Exception as error:  # whatever is wrong with one job must not stop the others
                 bad.append((job, str(error) if isinstance(error, OrthError) else repr(error)))
         if failpoints.armed and claimed:
@@ -189,6 +243,7 @@ class DueJobs(LeaderLoop):
             tuple(opening.cause for opening in opened),
             tuple(run.due for _job, run in planned),
             missed(decisions),
+            fired,
         )
 
 

@@ -7,27 +7,36 @@ collect tokens there. An executor whose token is no longer good is not called at
 who has stolen a token must not be given a better one when it is revoked. Several apps may be registered at one address,
 rightly or not; each call shows what belongs to the app it is made for.
 
+An executor that has told its work key is asked with a key made from both (``orth.wire.work_keys``). A process that was
+started a moment ago may have told it to another coordinator, or to none yet: when it refuses, the database is asked
+what it knows of that very process, and as long as it knows nothing the token has to do. The key with which a process
+was first asked is remembered: who registers its address with a key of his own changes little for those who know it.
+
 Keys are remembered for a few seconds, so a revoked one is good for that long at most.
 """
 
+import asyncio
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orth.clock import Clock
 from orth.coordinator.roster import Roster
 from orth.coordinator.sealing import Sealing
+from orth.coordinator.work_keys import WorkKeys
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.domain.tokens import TokenKind
 from orth.errors import StoreUnavailable, Unreadable
 from orth.store.database import Connection, Database
 from orth.store.groups import manual_addresses
-from orth.store.registry import executors_at
+from orth.store.registry import executors_at, list_executors
 from orth.store.tokens import Proven, find_by_key, good_for_app, note_use
+from orth.wire.credentials import Credential
 from orth.wire.entry_signatures import KEYS_LIMIT
-from orth.wire.executor_calls import Credential, NotSent
+from orth.wire.executor_calls import NotSent
 from orth.wire.messages import Extension
-from orth.wire.signatures import Key, key_of
+from orth.wire.signatures import Key, key_of, receiver_name
+from orth.wire.work_keys import work_key_of
 
 REMEMBERED = 5.0
 """Seconds for which what the database said is believed."""
@@ -39,6 +48,8 @@ GLOBAL = "executors"
 _SIGNING_KEYS = KEYS_LIMIT - 2
 """Tokens of one app that count; two are shared by all."""
 _LIMIT = 20_000
+_STARTING = (0.0, 0.2, 0.4, 0.8)
+"""Seconds between two looks for the work key of a process that may be starting; it tells that first of all."""
 _NO_KEY = "the token it registered with is good no more, so it is not called"
 _NO_SIGNATURES = "it does not say that it reads signatures, and security.require_signatures allows nothing else"
 
@@ -67,10 +78,18 @@ class _Place:
     entries: tuple[ExecutorEntry, ...] = ()
     listed: tuple[str, ...] = ()
 
-    def knows(self, app_name: str) -> bool:
-        """Whether it says what this app has there; without a name, whether anybody has something."""
+    def knows(self, app_name: str, receiver: str = "") -> bool:
+        """Whether it says what this app has there; without a name, whether anybody has something. Who is asked for a
+        ``receiver`` has to know that process.
+        """
+        if receiver:
+            return any(_is(entry, receiver) for entry in self.of(app_name))
         apps = {*(entry.app_name for entry in self.entries), *self.listed}
         return app_name in apps if app_name else bool(apps)
+
+    def of(self, app_name: str) -> list[ExecutorEntry]:
+        """What an app has registered there; without a name, what anybody has."""
+        return [entry for entry in self.entries if app_name in ("", entry.app_name)]
 
 
 class ExecutorKeys:
@@ -92,6 +111,7 @@ class ExecutorKeys:
         self._db = db
         self._clock = clock
         self._sealing = sealing
+        self._work_keys = WorkKeys(sealing)
         self._shared = {key_of(token).id: ExecutorKey(token) for token in shared}
         self._newest = ExecutorKey(shared[0])
         self._shared_is_good = shared_is_good
@@ -100,6 +120,12 @@ class ExecutorKeys:
         self._places: dict[str, tuple[_Place, float]] = {}
         self._for_apps: dict[str, tuple[tuple[ExecutorKey, ...], float]] = {}
         self._used: dict[int, float] = {}
+        self._elsewhere: dict[tuple[str, str], tuple[tuple[ExecutorEntry, ...], float]] = {}
+        """Processes that were met at an address that they have not registered."""
+        self._met: dict[tuple[str, str, str, str | None], Key] = {}
+        """What each process was first asked with, by app, address, process and token."""
+        self._waited: dict[str, float] = {}
+        """Where a process that refused was waited for in vain, and when."""
         self._roster: Roster | None = None
 
     def follow(self, roster: Roster) -> None:
@@ -145,32 +171,75 @@ class ExecutorKeys:
 
     # --- what executors are shown
 
-    async def credential(self, address: str, app_name: str) -> Credential:
+    async def credential(self, address: str, app_name: str, receiver: str = "") -> Credential:
         """What to show to whoever is at ``address`` in a call for an app, or, without a name, for any that is there;
-        ``NotSent`` when there is nothing that may be shown.
+        ``NotSent`` when there is nothing that may be shown. ``receiver`` is the process there, if it has said so.
         """
-        place = await self._place(normal_address(address), app_name)
-        own = [entry for entry in place.entries if app_name in ("", entry.app_name)]
-        if own:
-            return await self._registered(own)
+        return await self._shown_at(
+            await self._place(normal_address(address), app_name, receiver), address, app_name, receiver
+        )
+
+    async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> Credential | None:
+        """What to show to a process that has refused a key, if the database knows better. One that may just be starting
+        is waited for, for a moment and not by every call.
+        """
+        place = normal_address(address)
+        now, waited_at = self._clock.monotonic(), self._waited.get(place, float("-inf"))
+        for pause in _STARTING if now - waited_at >= REMEMBERED else _STARTING[:1]:
+            await self._clock.sleep_unless(asyncio.Event(), pause)
+            try:
+                found = await self._look_up(place)
+            except StoreUnavailable:
+                return None
+            shown = await self._shown_at(found, address, app_name, receiver)
+            if shown.key != refused:
+                return shown
+            for entry in found.of(app_name):
+                if (met := self._met_at(entry, receiver)) not in (None, refused):
+                    return replace(shown, work_key=met)
+            if all(entry.work_key is None for entry in found.of(app_name)):
+                return None
+        _remember(self._waited, place, self._clock.monotonic())
+        return None
+
+    async def _shown_at(self, place: _Place, address: str, app_name: str, receiver: str) -> Credential:
+        if own := place.of(app_name):
+            return await self._registered(own, receiver)
         listed = app_name if app_name in place.listed else next(iter(place.listed), "") if not app_name else ""
         if listed:
-            return await self._listed(address, listed)
+            return await self._listed(address, listed, receiver)
         for entry in place.entries:  # a trigger may name an executor of another app that has the same token
             key = await self._key_of(entry)
             if key is not None and key.serves(app_name):
-                return await self._registered([entry])
+                return await self._registered([entry], receiver)
         return Credential("")
 
-    async def _registered(self, entries: Sequence[ExecutorEntry]) -> Credential:
+    async def _registered(self, entries: Sequence[ExecutorEntry], receiver: str) -> Credential:
         """What the first of these that can be shown something is shown."""
         trouble = ""
-        for entry in entries:
+        named = [entry for entry in entries if _is(entry, receiver)] if receiver else entries
+        for entry in named or entries:
             key, signs = await self._key_of(entry), Extension.SIGNED in entry.extensions
             if key is not None and (signs or not self._must_sign):
-                return Credential(key.token, signs, entry.incarnation or "")
+                asked_with = self._asked_with(entry, key) if named else self._met_at(entry, receiver)
+                return Credential(key.token, signs, entry.incarnation or "", asked_with if signs else None)
             trouble = _NO_KEY if key is None else _NO_SIGNATURES
         raise NotSent(f"{entries[0].address}: {trouble}.")
+
+    def _asked_with(self, entry: ExecutorEntry, key: ExecutorKey) -> Key | None:
+        """What a registered process is asked with for work, if it has told a work key."""
+        work_key = self._work_keys.opened(entry)
+        if work_key is None or entry.incarnation is None:
+            return None
+        who = (entry.app_name, entry.address, receiver_name(entry.incarnation), entry.key_id)
+        found = work_key_of(key.token, work_key)
+        if who not in self._met:
+            _remember(self._met, who, found)
+        return found
+
+    def _met_at(self, entry: ExecutorEntry, receiver: str) -> Key | None:
+        """What a process was first asked with that answers where an entry with the same token says another one is."""
+        return self._met.get((entry.app_name, entry.address, receiver, entry.key_id))
 
     async def _key_of(self, entry: ExecutorEntry) -> ExecutorKey | None:
         """The token an executor registered with, while it is good."""
@@ -178,26 +247,48 @@ class ExecutorKeys:
         key = self._newest if entry.key_id is None else await self.named(entry.key_id)
         return key if key is None or key.app_names is not None or self._shared_is_good else None
 
-    async def _listed(self, address: str, app_name: str) -> Credential:
-        """What an executor is shown that says nothing about itself."""
+    async def _listed(self, address: str, app_name: str, receiver: str) -> Credential:
+        """What an executor is shown that says nothing about itself, or that has registered under another address."""
+        if receiver and (entries := await self._processes(app_name, receiver)):
+            return await self._registered(entries, receiver)
         key = next(iter(await self._for_app(app_name)), self._newest if self._shared_is_good else None)
         if key is None:
             raise NotSent(f"{address}: the group of {app_name!r} has no token to show it.")
         return Credential(key.token, self._must_sign)
 
-    async def _place(self, address: str, app_name: str) -> _Place:
+    async def _place(self, address: str, app_name: str, receiver: str) -> _Place:
         here = _Place(tuple(self._roster.all_at(address)) if self._roster is not None else ())
-        if here.knows(app_name):
+        if here.knows(app_name, receiver):
             return here
         known, at = self._places.get(address, (here, float("-inf")))
-        now = self._clock.monotonic()
-        if now - at < REMEMBERED and known.knows(app_name):
+        if self._clock.monotonic() - at < REMEMBERED and known.knows(app_name):
             return known
         try:
-            found = await self._db.read(_look, address)
+            return await self._look_up(address)
         except StoreUnavailable:
             return known
-        _remember(self._places, address, (found, now))
+
+    async def _processes(self, app_name: str, receiver: str) -> Sequence[ExecutorEntry]:
+        """A process of an app, wherever it says that it is; or of another app, with a token that is good for both."""
+        known, at = self._elsewhere.get((app_name, receiver), ((), float("-inf")))
+        now = self._clock.monotonic()
+        if known and now - at < REMEMBERED:
+            return known
+        try:
+            everybody = await self._db.read(list_executors)
+        except StoreUnavailable:
+            return known
+        same = [entry for entry in everybody if _is(entry, receiver)]
+        keys = [(entry, await self._key_of(entry)) for entry in same]
+        fit = [entry for entry, key in keys if entry.app_name == app_name or (key is not None and key.serves(app_name))]
+        found = tuple(sorted(fit, key=lambda entry: entry.app_name != app_name))
+        if found:
+            _remember(self._elsewhere, (app_name, receiver), (found, now))
+        return found
+
+    async def _look_up(self, address: str) -> _Place:
+        found = await self._db.read(_look, address)
+        _remember(self._places, address, (found, self._clock.monotonic()))
         return found
 
     async def signing_keys(self, app_name: str) -> tuple[Key, ...]:
@@ -232,6 +323,10 @@ class ExecutorKeys:
 def seal_context(digest: str) -> str:
     """What a token's text is sealed for: a row of its own."""
     return f"executor token {digest}"
+
+
+def _is(entry: ExecutorEntry, receiver: str) -> bool:
+    return entry.incarnation is not None and receiver_name(entry.incarnation) == receiver
 
 
 def _look(connection: Connection, address: str) -> _Place:

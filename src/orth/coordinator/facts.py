@@ -351,6 +351,17 @@ class ExecutorRestarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AddressContested(Event):
+    """Two processes that live say that they have one address: a mistake, or somebody with the token of the app."""
+
+    level = logging.WARNING
+    sentence = "executor {address} of {app_name} is claimed by another process than {incarnation}, which beats too"
+    app_name: str
+    address: str
+    incarnation: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutorSuspected(Event):
     """A call failed. Routing avoids the address until a probe or a beat clears it."""
 

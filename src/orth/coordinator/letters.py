@@ -28,6 +28,9 @@ class Peer:
         """Its address as everybody compares it."""
         return normal_address(self.address)
 
+    def is_process(self, app_name: str, incarnation: str) -> bool:
+        return (self.app_name, self.incarnation) == (app_name, incarnation)
+
     @property
     def takes_batches(self) -> bool:
         ours = self.dialect in (GroupDialect.AUTO, GroupDialect.ORTH)

@@ -137,8 +137,8 @@ class LostExecutions(LeaderLoop):
         self._reach = reach
         self._token = token
         self._wakes = wakes
-        self._held: dict[str, frozenset[int]] = {}
-        """What our executors had at the last look, by incarnation."""
+        self._held: dict[tuple[str, str], frozenset[int]] = {}
+        """What our executors had at the last look, by app name and incarnation."""
         self._unnamed: set[int] = set()
         """Of these, what a beat since then did not name."""
         self._looked_at = float("-inf")
@@ -149,9 +149,9 @@ class LostExecutions(LeaderLoop):
         self._signs: dict[int, tuple[Sign, float]] = {}
         """Executions with a sign of loss: which, and since when on the monotonic clock."""
 
-    def named(self, incarnation: str, ids: Collection[int]) -> None:
-        """A beat of this process names executions that it has."""
-        missing = self._held.get(incarnation, frozenset()).difference(ids)
+    def named(self, app_name: str, incarnation: str, ids: Collection[int]) -> None:
+        """A beat of this process of an app names executions that it has; of other apps it says nothing."""
+        missing = self._held.get((app_name, incarnation), frozenset()).difference(ids)
         self._unnamed |= missing
         if missing and self.clock.monotonic() - self._looked_at >= _LOOK_SOON:
             self.wake()
@@ -177,10 +177,11 @@ class LostExecutions(LeaderLoop):
         return max(1.0, min([self._every, *(wait for wait in waits if wait > 0), *hurries]))
 
     def _remember(self, findings: Findings) -> None:
-        held: dict[str, set[int]] = {}
-        for one in (one.execution for some in findings.ours.values() for one in some):
-            held.setdefault(one.incarnation or "", set()).add(one.id)
-        self._held = {incarnation: frozenset(ids) for incarnation, ids in held.items()}
+        held: dict[tuple[str, str], set[int]] = {}
+        for (app_name, _address), some in findings.ours.items():
+            for one in some:
+                held.setdefault((app_name, one.execution.incarnation or ""), set()).add(one.execution.id)
+        self._held = {process: frozenset(ids) for process, ids in held.items()}
         self._looked_at = self.clock.monotonic()
 
     async def _inquired(self, ours: dict[Place, list[Ours]]) -> dict[int, Word]:

@@ -25,7 +25,7 @@ from orth.cluster.lease_hint import LeaseHint
 from orth.collecting import set_start_aside
 from orth.coordinator.cluster_metrics import ClusterSources
 from orth.coordinator.company import Company
-from orth.coordinator.executor_access import ExecutorAccess, Refusals
+from orth.coordinator.executor_access import ExecutorAccess
 from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
 from orth.coordinator.first_start import (
     ADMIN,
@@ -42,6 +42,7 @@ from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics, Sources
 from orth.coordinator.outgoing import Outgoing
 from orth.coordinator.queues import Queues
+from orth.coordinator.refusals import LeftOut, Refusals
 from orth.coordinator.resealing import seal_the_open
 from orth.coordinator.rooms import Care, Presence, Records, Surroundings, Work
 from orth.coordinator.sealing import agree, sealing_of
@@ -86,6 +87,8 @@ class Coordinator:
         self.company = Company(given, work)
         self.queues = Queues(given, work, self.records, self.company.owning)
         self.services = ServiceRoom(given, work)
+        self.refusals = Refusals(given.db, given.clock)
+        self._left_out = LeftOut(self.refusals, given.clock, given.events, node_id=given.node.id)
         self.metrics = Metrics(
             Sources(
                 given.settings,
@@ -108,9 +111,9 @@ class Coordinator:
         """What turns: all of it in a coordinator, else what the roles of this process need."""
         if self.coordinates:
             rooms = (self.work, self.care, self.presence, self.records, self.company, self.queues, self.services)
-            return tuple(loop for room in rooms for loop in room.loops)
+            return (*(loop for room in rooms for loop in room.loops), self._left_out)
         shown = (*self.presence.loops, self.company.onlooker) if self.is_console else ()
-        return (*self.services.loops, *shown)
+        return (*self.services.loops, *shown, self._left_out)
 
     @property
     def coordinates(self) -> bool:
@@ -163,7 +166,7 @@ class Coordinator:
                     shared_is_good=security.global_executor_token,
                     must_sign=security.require_signatures,
                 ),
-                refusals=Refusals(given.db, given.clock),
+                refusals=self.refusals,
                 callers=Buckets(security.rate, security.rate_burst, given.clock),
                 strangers=Buckets(security.stranger_rate, security.stranger_burst, given.clock),
             )
@@ -187,9 +190,9 @@ class Coordinator:
         await self.queues.leave()
         await self.company.leave()
 
-    def _named(self, incarnation: str, ids: Sequence[int]) -> None:
-        self.care.unknowns.named(incarnation, ids)
-        self.care.lost.named(incarnation, ids)
+    def _named(self, app_name: str, incarnation: str, ids: Sequence[int]) -> None:
+        self.care.unknowns.named(app_name, incarnation, ids)
+        self.care.lost.named(app_name, incarnation, ids)
 
 
 def serve(settings: Settings) -> int:

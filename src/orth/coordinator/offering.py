@@ -139,12 +139,11 @@ class Offering:
         """Tell every executor to end it, and whoever takes it later not to begin; why that did not work, if so."""
         if self._channels is None:
             return "no channels are open here"
-        told = Cancel(job_id=execution.job_id, execution_id=execution.id, reason=reason)
         app_name = _app_of(execution.queue or "")
         failures: list[str] = []
         steps: tuple[Callable[[], Awaitable[object]], ...] = (
             partial(self.withdraw, [(execution.job_id, execution.id, None)]),
-            partial(self.announce_end, app_name, told),
+            partial(self.announce_end, app_name, execution.job_id, execution.id, reason),
         )
         for step in steps:
             try:
@@ -153,10 +152,11 @@ class Offering:
                 failures.append(error.message)
         return failures[0] if failures else None
 
-    async def announce_end(self, app_name: str, told: Cancel) -> None:
+    async def announce_end(self, app_name: str, job_id: int, execution_id: int, reason: str) -> None:
         """Let the executors of an app hear that an execution is to end."""
         if self._channels is not None:
             topic = self._names.cancel
+            told = Cancel(job_id=job_id, execution_id=execution_id, app_name=app_name, reason=reason)
             for message in await self._signed(app_name, topic, [_message(told)]):
                 await self._channels.announce(topic, message)
 

@@ -81,6 +81,8 @@ class _Words:
     results: dict[int, StatusReport] = field(default_factory=dict)
     takings: dict[int, Taking] = field(default_factory=dict)
     returned: dict[int, str] = field(default_factory=dict)
+    in_no_queue: set[int] = field(default_factory=set)
+    """Those of the returned that nobody has put back into a queue."""
     refused: dict[int, str] = field(default_factory=dict)
     positions: dict[int, str] = field(default_factory=dict)
 
@@ -90,6 +92,8 @@ class _Words:
         elif word.status is Standing.RETURNED:
             self.takings.pop(one, None)
             self.returned[one] = word.incarnation
+            if word.offer_again:
+                self.in_no_queue.add(one)
         elif word.status is Standing.REFUSED:
             self.refused[one] = word.message or "The executor refused it without a word."
         else:
@@ -236,7 +240,8 @@ class OwnedEvents(Hearing):
         if words.returned:
             for one in words.returned:
                 self._unwritten.pop(one, None)
-            await self._db.tx(record_returned, words.returned, self.clock.now())
+            in_no_queue = frozenset(words.in_no_queue)
+            await self._db.tx(record_returned, words.returned, self.clock.now(), reasons.OFFERED_AGAIN, in_no_queue)
         if words.refused:
             finished: list[Finished] = await self._db.tx(_refuse, words.refused, self.clock.now())
             tell(self.events, finished)

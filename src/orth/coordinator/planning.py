@@ -100,6 +100,25 @@ def plan(job: Job, schedule: Schedule, now: int, bounds: Bounds) -> Plan:
     return _advanced(job, schedule, now, tuple(runs), tuple(decisions), last, fire)
 
 
+def within(its: Plan, left: int, reason: str) -> Plan:
+    """``its`` with the first ``left`` of its runs; the fires of the others are skipped, for this ``reason``. Not for a
+    schedule that waits for the end of what it has started.
+    """
+    if len(its.runs) <= left:
+        return its
+    cut = {run.fire_time for run in its.runs[left:]}
+    decisions: list[FireDecision] = []
+    for one in its.decisions:
+        if one.decision != "run" or one.fire_time not in cut:
+            decisions.append(one)
+        elif decisions and decisions[-1].reason == reason:
+            before = decisions[-1]
+            decisions[-1] = replace(before, last_time=one.last_time, fires=(before.fires or 0) + (one.fires or 0))
+        else:
+            decisions.append(replace(one, decision="skipped", reason=reason))
+    return replace(its, runs=its.runs[:left], decisions=tuple(decisions))
+
+
 def missed(decisions: Iterable[FireDecision]) -> Mapping[Decision, int]:
     """How many fires among these were missed, by what was decided. Many count as many as are worth counting."""
     fates: Counter[Decision] = Counter()

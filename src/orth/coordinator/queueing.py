@@ -44,7 +44,7 @@ from orth.store.notes import Note, add_notes
 from orth.store.offering import InQueue, Taking, list_in_queues, record_taken, reopen_offered
 from orth.store.ownership import open_among
 from orth.store.queue_executors import QueueBeat, drop_silent, record_queue_beats, remove_queue_executors
-from orth.wire.channel_messages import Cancel, Standing, WorkerBeat
+from orth.wire.channel_messages import Standing, WorkerBeat
 
 WORKER = "queue://"
 """Before the name of an executor of queues, where others have an address."""
@@ -94,6 +94,14 @@ def is_missing(one: InQueue, seen: Evidence) -> bool:
     place = (one.queue, one.priority)
     waits = seen.waiting.get(place, 1) > 0 and seen.overtaken.get(place, 0) <= one.sending
     return not (waits or place in seen.in_hand or app_of(one) in seen.reticent or one.id in seen.named)
+
+
+def is_given_back(one: InQueue, seen: Evidence) -> bool:
+    """Whether the executor that had it has said that it is in no queue and to be offered again, and nobody says that he
+    has it: then there is nothing to wait for.
+    """
+    said = one.reason_code == reasons.OFFERED_AGAIN
+    return said and one.id not in seen.named and app_of(one) not in seen.reticent
 
 
 def app_of(one: InQueue) -> str:
@@ -295,6 +303,7 @@ class Queueing(LeaderLoop):
         begun = self._workers.listening_since
         self._missing = {key: max(self._missing.get(key, now), begun) for key in missing}
         ripe = [missing[key] for key, since in self._missing.items() if now - since >= self._patience.missing]
+        ripe += [one for one in waits if is_given_back(one, seen) and one not in ripe]
         for start in range(0, len(ripe), _AT_ONCE):
             await self._offer_some_again(term, ripe[start : start + _AT_ONCE])
 
@@ -320,9 +329,13 @@ class Queueing(LeaderLoop):
     def _reopen(self, connection: Connection, lost: Sequence[InQueue], now: int) -> list[int]:
         seen = {one.id: one.sending for one in lost}
         reopened = reopen_offered(connection, seen, now, reasons.OFFERED_AGAIN)
-        queues = {one.id: one.queue for one in lost}
-        text = "It is not in {} any more, and no executor has it."
-        notes = [Note(one, reasons.OFFERED_AGAIN, text.format(queues[one])) for one in reopened]
+        told = {
+            one.id: f"The executor that had taken it from {one.queue} gave it back."
+            if one.reason_code == reasons.OFFERED_AGAIN
+            else f"It is not in {one.queue} any more, and no executor has it."
+            for one in lost
+        }
+        notes = [Note(one, reasons.OFFERED_AGAIN, told[one]) for one in reopened]
         add_notes(connection, notes, self._node_id, now)
         return reopened
 
@@ -370,8 +383,7 @@ class Queueing(LeaderLoop):
         running = {one: process.beat.app_name for process in self._workers.alive() for one in process.beat.running}
         for one in again:
             if one in running:
-                told = Cancel(job_id=0, execution_id=one, reason="The execution has ended.")
-                await self._offering.announce_end(running[one], told)
+                await self._offering.announce_end(running[one], 0, one, "The execution has ended.")
 
     # --- records
 

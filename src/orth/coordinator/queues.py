@@ -27,6 +27,7 @@ class Queues:
 
     def __init__(self, given: Surroundings, work: Work, records: Records, owning: Owning) -> None:
         cluster, own = given.settings.cluster, given.settings.coordinator
+        silent = min(own.silent_after, own.lost_after).total_seconds()
         dead_after = cluster.dead_after.total_seconds()
         self.workers = Workers(given.clock, dead_after=dead_after)
         self.door = ChannelDoor(
@@ -52,7 +53,7 @@ class Queues:
             node_id=given.node.id,
             workers=self.workers,
             offering=work.offering,
-            patience=Patience(dead_after, own.lost_after.total_seconds(), own.offer_bound.total_seconds()),
+            patience=Patience(dead_after, silent, own.offer_bound.total_seconds()),
             wakes=work.wakes,
         )
         plan = replace(records.plan, kind="folder" if records.plan.kind == "folder" else "store")

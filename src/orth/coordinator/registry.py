@@ -19,9 +19,16 @@ from itertools import groupby
 from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
-from orth.coordinator.facts import AppNameUnusable, ExecutorJoined, ExecutorLeft, ExecutorRestarted
+from orth.coordinator.facts import (
+    AddressContested,
+    AppNameUnusable,
+    ExecutorJoined,
+    ExecutorLeft,
+    ExecutorRestarted,
+)
 from orth.coordinator.reach import Reach
 from orth.coordinator.roster import SLACK, Roster
+from orth.coordinator.work_keys import WorkKeys
 from orth.domain.app_names import trouble_with
 from orth.domain.nodes import ExecutorEntry
 from orth.errors import StoreUnavailable
@@ -46,8 +53,9 @@ DOUBTS_KEPT = timedelta(minutes=30)
 _NAMES_TOLD = 1000
 
 ClockOffset = Callable[[str], int | None]
-Named = Callable[[str, Sequence[int]], None]
-"""Hears which executions a process says it has."""
+Named = Callable[[str, str, Sequence[int]], None]
+"""Hears which executions a process of an app says it has, by its incarnation. Whoever beats may name any incarnation;
+the app is the one its token is good for."""
 
 
 class Registrations:
@@ -62,8 +70,11 @@ class Registrations:
         roster: Roster,
         reach: Reach,
         clock_offset: ClockOffset = lambda _address: None,
-        named: Named = lambda _incarnation, _ids: None,
+        named: Named = lambda _app_name, _incarnation, _ids: None,
+        work_keys: WorkKeys | None = None,
     ) -> None:
+        """Without ``work_keys`` none are kept."""
+        self._work_keys = work_keys
         self._clock = clock
         self._events = events
         self._roster = roster
@@ -78,15 +89,19 @@ class Registrations:
         self.beats = 0
         """Beats stored."""
 
-    async def beat(self, request: RegistryRequest, key_id: str | None = None) -> None:
-        """Take a beat; ``key_id`` names the key it was proved with."""
+    async def beat(self, request: RegistryRequest, key_id: str | None = None) -> bool:
+        """Take a beat; ``key_id`` names the key it was proved with. Whether another process claims its address, too."""
         beat = replace(_beat(request, self._clock_offset(request.registry_value)), key_id=key_id)
-        digest = _digest(beat)
+        work_key = request.orth.work_key if request.orth else None
+        digest = _digest(beat, work_key)
         self._roster.heard(beat.app_name, beat.address)
         self._reach.heard(beat.address)
         if request.orth is not None:
-            self._named(request.orth.incarnation, (*request.orth.running, *request.orth.unacknowledged))
+            held = (*request.orth.running, *request.orth.unacknowledged)
+            self._named(beat.app_name, request.orth.incarnation, held)
         beat = _beside(beat, self._roster.last_stored(beat.app_name, beat.address, digest))
+        contested = not beat.repeated and self._is_contested(beat, work_key)
+        beat = replace(beat, work_key=self._sealed(beat, work_key))
         arrival = await self._put(beat)
         assert isinstance(arrival, Arrival)
         self.beats += 1
@@ -98,6 +113,25 @@ class Registrations:
         elif arrival.earlier is not None:
             named = beat.incarnation or "one that does not say who it is"
             self._events.emit(ExecutorRestarted(beat.app_name, beat.address, arrival.earlier, named))
+        if contested:
+            self._events.emit(AddressContested(beat.app_name, beat.address, beat.incarnation or ""))
+        return contested
+
+    def _sealed(self, beat: Beat, work_key: str | None) -> str | None:
+        if work_key is None or beat.incarnation is None or self._work_keys is None:
+            return None
+        known = self._roster.last_known(beat.app_name, beat.address)
+        return self._work_keys.sealed(beat.app_name, beat.address, beat.incarnation, work_key, known)
+
+    def _is_contested(self, beat: Beat, work_key: str | None) -> bool:
+        """Whether two processes that live say that they have one address, which nobody does by restarting: one that was
+        replaced there is heard again, or one process is said to have two work keys.
+        """
+        known = self._roster.last_known(beat.app_name, beat.address)
+        stored = None if known is None or self._work_keys is None else self._work_keys.opened(known)
+        if known is not None and known.incarnation == beat.incarnation:
+            return stored is not None and stored != work_key
+        return self._roster.comes_back(beat.app_name, beat.address, beat.incarnation)
 
     def _tell_unusable(self, beat: Beat) -> None:
         """Say once why executors of this name get no work, if they never can."""
@@ -165,9 +199,10 @@ def _beside(beat: Beat, last: tuple[ExecutorEntry, int | None] | None) -> Beat:
     return replace(beat, repeated=True, row=row, moved=moved, clock_offset=offset)
 
 
-def _digest(beat: Beat) -> int:
+def _digest(beat: Beat, work_key: str | None) -> int:
     """Of what a process announces once and repeats; never 0."""
-    return hash((beat.incarnation, beat.extensions, beat.version, beat.handlers, beat.labels, beat.key_id)) or 1
+    said = (beat.incarnation, beat.extensions, beat.version, beat.handlers, beat.labels, beat.key_id, work_key)
+    return hash(said) or 1
 
 
 def _entry(beat: Beat, now: int) -> ExecutorEntry:
@@ -182,6 +217,7 @@ def _entry(beat: Beat, now: int) -> ExecutorEntry:
         labels=json.loads(beat.labels) if beat.labels else {},
         clock_offset=beat.clock_offset,
         key_id=beat.key_id,
+        work_key=beat.work_key,
     )
 
 

@@ -5,8 +5,9 @@ follows is its ``origin_id``. By filter and from the dead letters each is done a
 asked for: the key of the new execution and the row of the letter both see to it. Somebody who names one execution may
 have it done again as often as they like.
 
-``groups`` are those in which the caller may do this, None: all. What is done again has to be in one of them twice: as
-it ran, and as its job is now, for it runs there.
+What is done again has to be in a group of the caller's twice: as it ran, and as its job is now, for it runs there.
+Where a handler's parameter is code (``orth.domain.scripts``), who may not write code has only done again what the job
+says today: what it said once, or was told for one execution, somebody may have taken back since.
 """
 
 import asyncio
@@ -16,10 +17,12 @@ from dataclasses import dataclass
 from orth.coordinator.finishing import tell
 from orth.coordinator.killing import Closed, Killing, close, may_start_yet, tell_of_kill
 from orth.coordinator.triggering import again_key, open_again
+from orth.domain.access import Permission
 from orth.domain.audit import Actor
 from orth.domain.executions import Execution, tag
-from orth.domain.jobs import TriggerCause
-from orth.errors import Conflict, NotFound
+from orth.domain.jobs import Job, TriggerCause
+from orth.domain.scripts import reads_code
+from orth.errors import Conflict, Forbidden, NotFound
 from orth.store.bulk import Failed, find_failed, find_open, hold_ended, hold_failed, note_done_again
 from orth.store.database import Connection, Database
 from orth.store.dead_letters import (
@@ -50,6 +53,22 @@ class Done:
     """After which execution the rest is, as far as it was not looked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The groups in which the caller may do this, and those in which they may write code; None: all."""
+
+    groups: Collection[int] | None = None
+    code: Collection[int] | None = None
+
+    def is_code_of_others(self, job: Job, before: Execution) -> bool:
+        """Whether doing it again would run code that the job does not say, and the caller may not write."""
+        is_told_code = reads_code(before.executor_handler) and before.executor_param != job.executor_param
+        return is_told_code and not _is_in(job.job_group, self.code)
+
+
+EVERYTHING = Allowed()
+
+
 def was_done_again(connection: Connection, execution_id: int, key: str) -> bool:
     """Whether the same was asked for before. The execution is held, so nobody can ask at the same time."""
     held = hold_ended(connection, [execution_id])
@@ -62,7 +81,7 @@ def do_again(
     cause: TriggerCause,
     key: str,
     now: int,
-    groups: Collection[int] | None = None,
+    allowed: Allowed = EVERYTHING,
 ) -> int:
     """Do one execution again that has ended; the id of the new one, the same for the same key."""
     held = hold_ended(connection, [execution_id])
@@ -80,8 +99,14 @@ def do_again(
             hint="Try it again with POST /scripts/…/test.",
         )
     job = jobs_by_id(connection, {held[0].job_id}).get(held[0].job_id)
-    if job is None or not _is_in(job.job_group, groups):
+    if job is None or not _is_in(job.job_group, allowed.groups):
         raise Conflict(f"Job {held[0].job_id} does not exist or cannot be read, so nothing of it can be done again.")
+    if allowed.is_code_of_others(job, held[0]):
+        raise Forbidden(
+            f"Execution {execution_id} told {held[0].executor_handler} something else than job {job.id} says now. That "
+            f"is code, and doing it again needs the permission {Permission.SCRIPT.value!r}.",
+            hint="Trigger the job instead: it runs with its own parameter.",
+        )
     opened = open_again(connection, [(job, held[0])], cause, now, key)
     mark_replayed(connection, opened.items())
     note_done_again(connection, execution_id, opened[execution_id], now)
@@ -102,19 +127,19 @@ async def look_for_failed(db: Database, wanted: Filter, limit: int, after: int) 
 
 
 def do_many_again(
-    connection: Connection, found: Failed, cause: TriggerCause, now: int, groups: Collection[int] | None = None
+    connection: Connection, found: Failed, cause: TriggerCause, now: int, allowed: Allowed = EVERYTHING
 ) -> Done:
     """Do again, each once, what was found, unless somebody has done it again meanwhile."""
-    opened = _open_again(connection, hold_failed(connection, found.ids), cause, now, groups)
+    opened = _open_again(connection, hold_failed(connection, found.ids), cause, now, allowed)
     return Done(opened, len(found.ids) - len(opened), found.left, found.next_after)
 
 
 def replay_named(
-    connection: Connection, ids: Sequence[int], cause: TriggerCause, now: int, groups: Collection[int] | None = None
+    connection: Connection, ids: Sequence[int], cause: TriggerCause, now: int, allowed: Allowed = EVERYTHING
 ) -> Done:
     """Do again those of these dead letters that wait for a decision."""
-    waiting = hold_waiting(connection, ids, groups)
-    opened = _open_again(connection, hold_ended(connection, waiting), cause, now, groups)
+    waiting = hold_waiting(connection, ids, allowed.groups)
+    opened = _open_again(connection, hold_ended(connection, waiting), cause, now, allowed)
     return Done(opened, len(set(ids)) - len(opened))
 
 
@@ -124,11 +149,11 @@ def replay_found(
     limit: int,
     cause: TriggerCause,
     now: int,
-    groups: Collection[int] | None = None,
+    allowed: Allowed = EVERYTHING,
 ) -> Done:
     """Do again the oldest dead letters that are as ``wanted``."""
     ids, left = find_waiting(connection, wanted, limit)
-    done = replay_named(connection, ids, cause, now, groups)
+    done = replay_named(connection, ids, cause, now, allowed)
     return Done(done.ids, done.skipped, left)
 
 
@@ -199,10 +224,12 @@ def _open_again(
     ended: Sequence[Execution],
     cause: TriggerCause,
     now: int,
-    groups: Collection[int] | None,
+    allowed: Allowed,
 ) -> list[int]:
     found = jobs_by_id(connection, {one.job_id for one in ended})
-    jobs = {job_id: job for job_id, job in found.items() if _is_in(job.job_group, groups)}
-    opened = open_again(connection, [(jobs[one.job_id], one) for one in ended if one.job_id in jobs], cause, now)
+    jobs = {job_id: job for job_id, job in found.items() if _is_in(job.job_group, allowed.groups)}
+    befores = [(jobs[one.job_id], one) for one in ended if one.job_id in jobs]
+    meant = [(job, one) for job, one in befores if not allowed.is_code_of_others(job, one)]
+    opened = open_again(connection, meant, cause, now)
     mark_replayed(connection, opened.items())
     return sorted(opened.values())

@@ -46,6 +46,7 @@ from orth.coordinator.time_limits import TimeLimits
 from orth.coordinator.unknowns import Unknowns
 from orth.coordinator.unreadable import UnreadableRows
 from orth.coordinator.withdrawing import Recalls
+from orth.coordinator.work_keys import WorkKeys
 from orth.events import Events
 from orth.loop import Loop
 from orth.settings import Settings
@@ -146,6 +147,7 @@ class Presence:
             reach=self.reach,
             clock_offset=self.probing.clock_offset,
             named=named,
+            work_keys=WorkKeys(given.sealing),
         )
 
     @property
@@ -209,6 +211,7 @@ class Work:
             batch=own.plan_batch,
             dispatch=self.dispatch,
             avoid=avoid,
+            fires_a_minute=given.settings.security.fires_per_minute_per_group,
         )
         self.recalls = Recalls(
             db,

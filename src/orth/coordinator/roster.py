@@ -28,6 +28,12 @@ class _Place:
     """A digest of what it announced, once that is stored."""
     row: int | None = None
     """Where it is stored, once that is known."""
+    replaced: str | None = None
+    """The process that was known there before this one."""
+
+    def followed_by(self, incarnation: str | None) -> str | None:
+        """The process that was known there before ``incarnation``."""
+        return self.replaced if incarnation == self.entry.incarnation else self.entry.incarnation
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,8 @@ class Roster:
         self._touched.add(key)
         if before is not None:  # a beat does not say whether somebody drained it
             entry = replace(entry, drained_since=before.entry.drained_since)
-        self._places[key] = _Place(entry, self._clock.monotonic(), announced, row)
+        replaced = None if before is None else before.followed_by(entry.incarnation)
+        self._places[key] = _Place(entry, self._clock.monotonic(), announced, row, replaced)
         self._keys_at.setdefault(normal_address(entry.address), set()).add(key)
         self._removed.pop(key, None)
         if before is None or before.entry.incarnation != entry.incarnation:
@@ -83,6 +90,18 @@ class Roster:
         place = self._places.get((app_name, address))
         return (place.entry, place.row) if place is not None and place.announced == announced else None
 
+    def last_known(self, app_name: str, address: str) -> ExecutorEntry | None:
+        """This executor as it was last seen here, whatever it announced."""
+        place = self._places.get((app_name, address))
+        return None if place is None else place.entry
+
+    def comes_back(self, app_name: str, address: str, incarnation: str | None) -> bool:
+        """Whether a process beats whose address another one had taken over: both of them are alive."""
+        place = self._places.get((app_name, address))
+        if place is None or incarnation is None:
+            return False
+        return place.replaced == incarnation != place.entry.incarnation
+
     def begin_look(self) -> None:
         """The database is about to be read: what changes from here on is newer than what will be found."""
         self._touched.clear()
@@ -98,11 +117,10 @@ class Roster:
             before = self._places.get(key)
             if before is None:
                 found[key] = _Place(entry, here - max(0, wall - entry.last_beat) / 1000)
-            elif before.entry.last_beat == entry.last_beat:
+            elif before.entry.last_beat == entry.last_beat and _is_same(before.entry, entry):
                 found[key] = before
             else:
-                same = before.entry.incarnation == entry.incarnation
-                found[key] = _Place(entry, here, before.announced if same else 0, before.row if same else None)
+                found[key] = _followed(before, entry, here)
             if before is None or before.entry.incarnation != entry.incarnation:
                 self._tell(entry.address)
         self._note_gone(found, here)
@@ -167,3 +185,14 @@ class Roster:
         self.news.add(normal_address(address))
         for loop in self.wakes:
             loop.wake()
+
+
+def _is_same(one: ExecutorEntry, other: ExecutorEntry) -> bool:
+    """Whether both are of one process, with one work key."""
+    return (one.incarnation, one.work_key) == (other.incarnation, other.work_key)
+
+
+def _followed(before: _Place, entry: ExecutorEntry, here: float) -> _Place:
+    """A place as the database has it now. What is in its row is not what was announced here if somebody else wrote."""
+    announced, row = (before.announced, before.row) if _is_same(before.entry, entry) else (0, None)
+    return _Place(entry, here, announced, row, before.followed_by(entry.incarnation))

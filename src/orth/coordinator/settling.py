@@ -1,7 +1,8 @@
 """What follows from an executor's answer, inside a transaction.
 
 A yes and a doubt are written down; a no ends the execution. What surely was not sent goes to another address, at most
-``_ATTEMPTS`` in all, unless it belongs to one executor alone; if nobody else is left it ends. What was withdrawn
+``_ATTEMPTS`` in all, unless it belongs to one executor alone; if nobody else is left it ends, unless it was sent ahead:
+then it is tried once more when it is due, for the executor may have been restarted by then. What was withdrawn
 because its executor keeps failing goes elsewhere or waits, and ends when it has waited too long. Each leaves a note.
 """
 
@@ -116,8 +117,8 @@ def claim(connection: Connection, opened: Sequence[Execution], office: Office, n
     verdicts = Verdicts(_waiting(connection, opened))
     for execution in opened:
         decided = routes.address(execution, office.epoch)
-        ahead = (execution.not_before or 0) > now
-        if decided is not None and not (ahead and isinstance(decided, Refusal)):  # it may be otherwise when it is due
+        early = is_ahead(execution, now) and isinstance(decided, Refusal)  # it may be otherwise when it is due
+        if decided is not None and not early:
             verdicts.take(execution, decided, office, now)
     routes.save()
     assign_executions(connection, [assignment(letter) for letter in verdicts.letters], office.epoch, now)
@@ -125,6 +126,11 @@ def claim(connection: Connection, opened: Sequence[Execution], office: Office, n
     finished = verdicts.write(connection, office, now)
     beats = {letter.peer.key: routes.beat_of(letter.peer) for letter in verdicts.letters}
     return Settled(finished, verdicts.letters, verdicts.offers, beats=beats)
+
+
+def is_ahead(execution: Execution, now: int) -> bool:
+    """Whether its time has not come."""
+    return (execution.not_before or 0) > now
 
 
 def settle(
@@ -168,10 +174,14 @@ def _reroute(
         if answer.outcome is Outcome.NOT_SENT:
             verdicts.note(execution, answer.code, answer.message)
             letter = replace(letter, tried=(*letter.tried, letter.peer.key))
-        if answer.outcome is Outcome.NOT_SENT and (letter.names_one_address or len(letter.tried) >= _ATTEMPTS):
+        enough = letter.names_one_address or len(letter.tried) >= _ATTEMPTS
+        exhausted = answer.outcome is Outcome.NOT_SENT and enough
+        if exhausted and not is_ahead(execution, now):
             verdicts.end(execution, answer.code, answer.message)
             continue
-        decided = routes.address(execution, office.epoch, letter.tried)
+        decided = None if exhausted else routes.address(execution, office.epoch, letter.tried)
+        if isinstance(decided, Refusal) and is_ahead(execution, now):
+            decided = None
         match decided:
             case None:  # it may start only later: it waits like any other
                 verdicts.wait(execution, Wait(reasons.PLANNED, answer.message, execution.not_before or now))

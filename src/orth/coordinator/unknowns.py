@@ -89,11 +89,11 @@ class Unknowns(LeaderLoop):
         self._doubted: dict[int, Doubt] = {}
         self._named: dict[int, Doubt] = {}
 
-    def named(self, incarnation: str, ids: Collection[int]) -> None:
-        """A beat of this process names executions that it has."""
+    def named(self, app_name: str, incarnation: str, ids: Collection[int]) -> None:
+        """A beat of this process of an app names executions that it has; those of other apps it cannot have."""
         for one in ids:
             doubt = self._doubted.get(one)
-            if doubt is not None and doubt.letter.peer.incarnation == incarnation:
+            if doubt is not None and doubt.letter.peer.is_process(app_name, incarnation):
                 self._named[one] = doubt
                 self.wake()
 
@@ -210,6 +210,8 @@ def _ending(execution_id: int, code: str, message: str) -> Ending:
 def _doubts(connection: Connection, after: int) -> tuple[list[Doubt], list[tuple[int, int]]]:
     """What can be asked about, and what has lost its job or group; the latter with the instant the doubt began."""
     unknown = list_unknown(connection, _BATCH, after)
+    if not unknown:
+        return [], []
     jobs = jobs_by_id(connection, {execution.job_id for execution, _since in unknown})
     supers = {job.super_task_id for job in jobs.values()} - jobs.keys() - {0}
     sources = jobs | (jobs_by_id(connection, supers) if supers else {})

@@ -2,10 +2,14 @@
 
 The cause and what the ledger decided, whom routing chose, what happened beyond the ordinary, where it stands, and what
 happens next. The ordinary way leaves no notes, so most explanations are three lines long.
+
+Everything is said twice: as a sentence, and as a code with the facts the sentence is made of, so that those who speak
+another language can make their own.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from orth.clock import iso
 from orth.domain import reasons
@@ -13,6 +17,32 @@ from orth.domain.executions import Execution, Phase, Status
 from orth.domain.fires import FireDecision
 from orth.domain.jobs import Job, TriggerCause, longest_silence
 from orth.domain.reasons import REASONS
+
+Fact = str | int | float
+Facts = Mapping[str, Fact]
+
+
+class NextCode(StrEnum):
+    """What happens next, or what somebody has to do. The facts of each are in its sentence; instants are ISO 8601."""
+
+    SENT_SOON = "sent_soon"
+    SENT_WHEN_DUE = "sent_when_due"
+    SENT_AFTER_PAUSE = "sent_after_pause"
+    LEFT_ALONE = "left_alone"
+    LOOKED_AT_AGAIN = "looked_at_again"
+    ON_ITS_WAY = "on_its_way"
+    ASKED_UNTIL = "asked_until"
+    ASKED_FOR = "asked_for"
+    AWAITED_UNTIL = "awaited_until"
+    AWAITED_FOR = "awaited_for"
+    NOBODY_TAKES = "nobody_takes"
+    WAITS_IN_QUEUE = "waits_in_queue"
+    RUNS = "runs"
+    TRIED_AGAIN = "tried_again"
+    NOTHING = "nothing"
+    MEND_TRIGGER = "mend_trigger"
+    MEND_JOB = "mend_job"
+    MEND_TIME = "mend_time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +52,16 @@ class Step:
     code: str
     text: str
     at: int | None = None
+    facts: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What to expect."""
+
+    code: NextCode
+    text: str
+    facts: Facts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +90,18 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The whole story. ``summary`` is its last line in one sentence; ``next`` what to expect."""
+    """The whole story. ``summary`` is its last line in one sentence; ``words`` are what was said of its end, where its
+    reason does not say it all.
+    """
 
     summary: str
     steps: tuple[Step, ...]
-    next: str
+    following: Following
+    words: str | None = None
+
+    @property
+    def next(self) -> str:
+        return self.following.text
 
 
 _DOUBTS = (reasons.UNKNOWN_ANSWER, reasons.LEADER_CHANGED)
@@ -86,122 +133,175 @@ def explain(record: Record, patience: Patience, now: int) -> Explanation:
     following = _next(record, patience, now)
     execution = record.execution
     if execution.phase is not Phase.ENDED:
-        return Explanation(following, steps, following)
+        return Explanation(following.text, steps, following)
     if execution.status is Status.SUCCESS:
         return Explanation("It ended well.", steps, following)
-    told = execution.trigger_msg if execution.status is Status.TRIGGER_FAILED else execution.handle_msg
     meaning = REASONS.get(execution.reason_code or "", "")
-    return Explanation(_first_line(told) or meaning or "It failed without a word.", steps, following)
+    words = _last_words(execution)
+    summary = words or meaning or "It failed without a word."
+    return Explanation(summary, steps, following, None if words in ("", meaning) else words)
 
 
 def _origin(record: Record) -> Iterator[Step]:
     execution, fire = record.execution, record.fire
     text = _CAUSES[execution.cause]
+    facts: dict[str, Fact] = {}
     kind, _, origin = execution.trigger_key.partition(":")
     if kind == "retry":
         text += f": this is attempt {execution.attempt}, after execution {origin}"
+        facts |= {"attempt": execution.attempt, "after": origin}
     if kind == "test":
         text += ", to try code that is not the job's"
+        facts["test"] = 1
     if kind == "again":
-        text += f": it does again what execution {origin.partition(':')[0]} was to do"
+        again = origin.partition(":")[0]
+        text += f": it does again what execution {again} was to do"
+        facts["again"] = again
     if execution.batch_id is not None:
         text += f" (batch {execution.batch_id})"
+        facts["batch"] = execution.batch_id
     if execution.schedule_time is not None:
         text += f", for {iso(execution.schedule_time)}"
-    yield Step(execution.cause, f"{text}.", execution.trigger_time)
+        facts["for"] = iso(execution.schedule_time)
+    yield Step(execution.cause, f"{text}.", execution.trigger_time, facts)
     if fire is not None:
         spelled = f"The fire ledger says {fire.decision}" + (f": {fire.reason}" if fire.reason else "")
-        yield Step(f"fire_{fire.decision}", f"{spelled.rstrip('.')}.", execution.trigger_time)
+        facts = {"reason": fire.reason} if fire.reason else {}
+        yield Step(f"fire_{fire.decision}", f"{spelled.rstrip('.')}.", execution.trigger_time, facts)
 
 
 def _route(record: Record) -> Iterator[Step]:
-    execution, job = record.execution, record.job
+    execution, job, address = record.execution, record.job, record.execution.executor_address
     if execution.queue is not None:
-        yield Step("offered", f"It was offered in the queue {execution.queue}.", execution.offered_at)
-        if execution.executor_address is not None:
-            yield Step("taken", f"{execution.executor_address} took it.")
+        told = f"It was offered in the queue {execution.queue}."
+        yield Step("offered", told, execution.offered_at, {"queue": execution.queue})
+        if address is not None:
+            yield Step("taken", f"{address} took it.", facts={"address": address})
         return
-    if execution.executor_address is None:
+    if address is None:
         return
-    by = f" by {job.executor_route_strategy}" if job is not None else ""
-    among = f" among {len(execution.addresses)} given with the trigger" if execution.addresses else ""
-    shard = f" for shard {execution.shard_index} of {execution.shard_total}" if execution.shard_total > 1 else ""
-    yield Step("routed", f"{execution.executor_address} was chosen{by}{among}{shard}.")
+    facts: dict[str, Fact] = {"address": address}
+    text = f"{address} was chosen"
+    if job is not None:
+        text += f" by {job.executor_route_strategy}"
+        facts["strategy"] = job.executor_route_strategy
+    if execution.addresses:
+        text += f" among {len(execution.addresses)} given with the trigger"
+        facts["among"] = len(execution.addresses)
+    if execution.shard_total > 1:
+        text += f" for shard {execution.shard_index} of {execution.shard_total}"
+        facts |= {"shard": execution.shard_index, "shards": execution.shard_total}
+    yield Step("routed", f"{text}.", facts=facts)
 
 
 def _ending(execution: Execution) -> Iterator[Step]:
     if execution.phase is not Phase.ENDED:
         return
-    told = execution.trigger_msg if execution.status is Status.TRIGGER_FAILED else execution.handle_msg
-    text = _first_line(told) or REASONS.get(execution.reason_code or "", "")
+    text = _last_words(execution) or REASONS.get(execution.reason_code or "", "")
     doubted = execution.reason_code in _DOUBTS  # a result came meanwhile, and it is what ended the execution
     code = execution.status if doubted or not execution.reason_code else execution.reason_code
     yield Step(code, text or "It ended.", execution.handle_time)
 
 
-def _next(record: Record, patience: Patience, now: int) -> str:
+def _last_words(execution: Execution) -> str:
+    told = execution.trigger_msg if execution.status is Status.TRIGGER_FAILED else execution.handle_msg
+    return _first_line(told)
+
+
+def _next(record: Record, patience: Patience, now: int) -> Following:
     execution = record.execution
+    address = str(execution.executor_address)
     match execution.phase:
         case Phase.OPENED:
             return _waiting(record, patience, now)
         case Phase.DISPATCHING:
-            return f"It is on its way; {execution.executor_address} has {patience.answer:g} s to answer."
+            told = f"It is on its way; {address} has {patience.answer:g} s to answer."
+            return Following(NextCode.ON_ITS_WAY, told, {"address": address, "seconds": patience.answer})
         case Phase.UNKNOWN:
             return _doubted(record, patience)
         case Phase.OFFERED:
             return _offered(record, patience)
-        case Phase.ENDED if record.next_attempt is not None:
-            return f"Execution {record.next_attempt} tries again."
         case Phase.ENDED:
-            return "Nothing: it has ended."
+            return _after_the_end(record)
         case _:
             lost = (record.job.lost_after if record.job else 0) or patience.lost
-            return (
-                f"{execution.executor_address} has it and will report how it ends; "
+            told = (
+                f"{address} has it and will report how it ends; "
                 f"should that executor be gone for {lost:g} s, it ends as lost."
             )
+            return Following(NextCode.RUNS, told, {"address": address, "seconds": lost})
 
 
-def _offered(record: Record, patience: Patience) -> str:
+_MENDING = {
+    Status.TRIGGER_FAILED: (NextCode.MEND_TRIGGER, "Do it again when what stopped it is mended"),
+    Status.TIMEOUT: (NextCode.MEND_TIME, "See in its log where the time went, or give the job more; then do it again"),
+}
+_MEND_JOB = (NextCode.MEND_JOB, "See in its log what went wrong, mend it, and do it again")
+
+
+def _after_the_end(record: Record) -> Following:
+    one, again = record.execution, record.next_attempt
+    if again is not None:
+        return Following(NextCode.TRIED_AGAIN, f"Execution {again} tries again.", {"execution": again})
+    if one.status is Status.SUCCESS:
+        return Following(NextCode.NOTHING, "Nothing: it has ended.")
+    code, advice = _MENDING.get(one.status, _MEND_JOB)
+    told = f"Nothing by itself: it is not retried. {advice} (orth exec retry {one.id})."
+    return Following(code, told, {"execution": one.id})
+
+
+def _offered(record: Record, patience: Patience) -> Following:
     execution, takers = record.execution, record.takers
     until = iso((execution.offered_at or execution.trigger_time) + int(patience.offer * 1000))
+    facts: Facts = {"queue": str(execution.queue), "until": until}
     if not takers:
         app_name, _, queue = (execution.queue or "").rpartition(".")
-        return (
-            f"It waits in the queue {execution.queue}, and no executor takes from it. Start one (orth executor FILE "
-            f"--app-name {app_name} --transport queue --queue {queue}); it fails after {until}."
+        start = f"orth executor FILE --app-name {app_name} --transport queue --queue {queue}"
+        told = (
+            f"It waits in the queue {execution.queue}, and no executor takes from it. Start one ({start}); "
+            f"it fails after {until}."
         )
+        return Following(NextCode.NOBODY_TAKES, told, {**facts, "command": start})
     who = "one executor takes" if takers == 1 else f"{takers} executors take"
-    return f"It waits in the queue {execution.queue}, from which {who}, for one of them to be free; until {until}."
+    told = f"It waits in the queue {execution.queue}, from which {who}, for one of them to be free; until {until}."
+    return Following(NextCode.WAITS_IN_QUEUE, told, {**facts, "count": takers})
 
 
-def _waiting(record: Record, patience: Patience, now: int) -> str:
+def _waiting(record: Record, patience: Patience, now: int) -> Following:
     execution = record.execution
     due = execution.not_before
     if execution.reason_code == reasons.CIRCUIT_OPEN:
         since = _last(record, reasons.CIRCUIT_OPEN)
         until = iso((now if since is None else since) + int(patience.circuit * 1000))
-        return f"{REASONS[reasons.CIRCUIT_OPEN]} It is looked at again every second and fails after {until}."
+        told = f"{REASONS[reasons.CIRCUIT_OPEN]} It is looked at again every second and fails after {until}."
+        return Following(NextCode.LEFT_ALONE, told, {"until": until})
     if execution.reason_code in (reasons.PEER_FULL, reasons.CHANNELS_AWAY, reasons.QUEUE_FULL):
-        return f"{REASONS[execution.reason_code]} It is looked at again every second."
+        told = f"{REASONS[execution.reason_code]} It is looked at again every second."
+        return Following(NextCode.LOOKED_AT_AGAIN, told)
     if due is not None and due > now and execution.cause is TriggerCause.RETRY:
-        return f"It is sent when the pause before attempt {execution.attempt} is over, at {iso(due)}."
+        told = f"It is sent when the pause before attempt {execution.attempt} is over, at {iso(due)}."
+        return Following(NextCode.SENT_AFTER_PAUSE, told, {"attempt": execution.attempt, "at": iso(due)})
     if due is not None and due > now:
-        return f"It is sent when it is due, at {iso(due)}, or earlier to an executor that holds it until then."
-    return "It waits to be sent: the leader takes it within a second, if there is one."
+        told = f"It is sent when it is due, at {iso(due)}, or earlier to an executor that holds it until then."
+        return Following(NextCode.SENT_WHEN_DUE, told, {"at": iso(due)})
+    return Following(NextCode.SENT_SOON, "It waits to be sent: the leader takes it within a second, if there is one.")
 
 
-def _doubted(record: Record, patience: Patience) -> str:
-    execution = record.execution
+def _doubted(record: Record, patience: Patience) -> Following:
+    address = str(record.execution.executor_address)
     since = _last(record, *_DOUBTS)
     bound = longest_silence(record.job, patience.lost) if record.job else patience.lost
-    until = f"until {iso(since + int(bound * 1000))}" if since is not None else f"for {bound:g} s"
-    if execution.incarnation is not None:
-        return f"{execution.executor_address} is asked again every second {until}; then it fails and is not retried."
-    return (
-        f"{execution.executor_address} cannot be asked about it. Its result is awaited {until}, and as long after as "
+    until = None if since is None else iso(since + int(bound * 1000))
+    span = f"for {bound:g} s" if until is None else f"until {until}"
+    facts: Facts = {"address": address, "seconds": bound} if until is None else {"address": address, "until": until}
+    if record.execution.incarnation is not None:
+        told = f"{address} is asked again every second {span}; then it fails and is not retried."
+        return Following(NextCode.ASKED_FOR if until is None else NextCode.ASKED_UNTIL, told, facts)
+    told = (
+        f"{address} cannot be asked about it. Its result is awaited {span}, and as long after as "
         "the executor says that it is busy with the job; then it fails and is not retried."
     )
+    return Following(NextCode.AWAITED_FOR if until is None else NextCode.AWAITED_UNTIL, told, facts)
 
 
 def _last(record: Record, *codes: str) -> int | None:

@@ -3,6 +3,7 @@
 Enum values are the spellings of the database and of the wire. ``ALIASES`` accepts the shorter names people write.
 """
 
+import re
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
@@ -123,6 +124,8 @@ ALIASES = {
 
 QUEUE_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?"
 """Of an application's queue. No dots: priorities and the application are told apart by them."""
+PRIORITY_NAME = re.compile(r"p[0-9]")
+"""What no queue may be called: it would be taken for a priority."""
 HIGHEST_PRIORITY = 3
 """Low, normal, high, critical."""
 

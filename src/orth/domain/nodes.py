@@ -59,6 +59,8 @@ class ExecutorEntry:
     """The name of the key it registered with: it accepts that one."""
     drained_since: int | None = None
     """Since when nothing new is sent to it because somebody said so."""
+    work_key: str | None = field(default=None, repr=False)
+    """What it is asked for work with, sealed; None: it has told nothing of the kind."""
 
     @property
     def known_labels(self) -> Mapping[str, str] | None:

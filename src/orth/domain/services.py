@@ -83,6 +83,8 @@ class Service:
     last_heartbeat: int
     beats: int
     """Counted, so that a silence is judged by watching and not by comparing clocks."""
+    owner: str = ""
+    """The app whose token it registered with; nothing for one with a credential that speaks for all."""
 
     @property
     def status(self) -> ServiceStatus:

@@ -38,9 +38,9 @@ class Heartbeat(Loop):
         beat: float,
         clock: Clock,
         events: Events,
-        taken: Callable[[RegistryRequest], None] = lambda _request: None,
+        taken: Callable[[RegistryRequest, str | None], None] = lambda _request, _known_key: None,
     ) -> None:
-        """``taken`` hears of every beat that a coordinator has."""
+        """``taken`` hears of every beat that a coordinator has, and the name of the work key it says it knows."""
         super().__init__(clock, events)
         self._taken = taken
         self._announce = announce
@@ -84,8 +84,7 @@ class Heartbeat(Loop):
             if self._leaving:
                 return None
             request = self._announce()
-            self._link.register(request)
-            self._taken(request)
+            self._taken(request, self._link.register(request))
             return request
 
     def _unregister(self) -> None:

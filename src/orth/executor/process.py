@@ -31,6 +31,7 @@ from orth.settings import Settings
 from orth.wire.coordinator_calls import CoordinatorCalls
 from orth.wire.peer_tls import peer_tls
 from orth.wire.signatures import Signer
+from orth.wire.work_keys import new_work_key
 
 _KEEP_ALIVE = 90
 
@@ -87,7 +88,15 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
             if own.transport == "queue":
                 queue = queue_transport(own, link, Worker(_worker_id(port), incarnation), clock, events)
             runtime = Runtime(
-                handlers, own, link, address=address, incarnation=incarnation, clock=clock, events=events, queue=queue
+                handlers,
+                own,
+                link,
+                address=address,
+                incarnation=incarnation,
+                clock=clock,
+                events=events,
+                queue=queue,
+                work_key=new_work_key(),
             )
         except (Invalid, ValueError) as error:
             raise CannotStart(f"The executor cannot announce itself: {error}") from None

@@ -16,7 +16,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from orth.channels.interface import BoxFull, Channels, ChannelsUnavailable
@@ -58,10 +58,6 @@ class Taken:
     """An execution that this process took from a queue, until its result is judged."""
 
     dispatch: Dispatch
-    line: str
-    """The queue it came from, one of those of its priority."""
-    entry: Mapping[str, Any] = field(default_factory=dict)
-    """As it lay there, with its signature."""
     status_seq: int = 0
     log_seq: int = 0
     cancelled: bool = False

@@ -14,7 +14,8 @@ message leaves its queue *before* its execution begins. So a process that dies a
 coordinator finds that nobody has it and offers it again, and never a second run. What may have been handed out while an
 answer was lost is given back, whenever nothing is in hand: then all that bears this consumer's name was not begun.
 
-On leaving, nothing more is taken; what had been accepted and has not begun goes back into its queue.
+On leaving, nothing more is taken; what had been accepted and has not begun is given back: a coordinator offers it
+anew. Nobody but coordinators puts anything into a queue.
 """
 
 import asyncio
@@ -185,27 +186,24 @@ class QueueTransport:
     # --- leaving
 
     async def stop_taking(self) -> None:
-        """Take nothing more and put back what has not begun. Beats go on, and say that this executor drains."""
+        """Take nothing more and give back what has not begun. Beats go on, and say that this executor drains."""
         self.link.draining = True
         self.taking.end()
         withdrawn = [self.link.taken[log_id] for log_id in self._threads.withdraw(list(self.link.taken))]
-        lines: dict[str, list[Taken]] = {}
         for taken in withdrawn:
             self.drop(taken)
-            lines.setdefault(taken.line, []).append(taken)
-        for line, executions in lines.items():
-            await self.put_back(line, executions)
+        if withdrawn:
+            await self.return_(withdrawn)
 
-    async def put_back(self, line: str, executions: Sequence[Taken]) -> None:
-        """Into their queue; if that cannot be done, a result for each."""
-        messages = [taken.entry for taken in executions]
+    async def return_(self, executions: Sequence[Taken]) -> None:
+        """Give back what is not begun here, for others; if that cannot be said, a result for each."""
         for taken in executions:
-            self.outgoing.tell(taken, Standing.RETURNED)
+            self.outgoing.tell(taken, Standing.RETURNED, offer_again=True)
         try:
-            await self._reports.hurry()  # first: whoever takes them next speaks after us
-            await self._channels.send(line, messages)
+            await self._reports.hurry()
         except Unavailable:
-            outcome = Outcome(FAILURE, "Not executed: the executor stopped, and its queue did not take it back.")
+            self.outgoing.forget(executions)
+            outcome = Outcome(FAILURE, "Not executed: the executor stopped, and could not give it back.")
             for taken in executions:
                 self.link.taken[taken.id] = taken
                 self._outbox.add(conclude(taken.dispatch.trigger, outcome, None, self._worker.incarnation))
@@ -331,7 +329,7 @@ class Taking(Loop):
             self.events.emit(DispatchWithdrawn(line, len(executions) - len(allowed)))
         refused = await asyncio.to_thread(self._admit, allowed) if allowed else []
         if refused and (self._ended or self._outbox.refusal is not None):
-            await self._house.put_back(line, [taken for taken, _ in refused])
+            await self._house.return_([taken for taken, _ in refused])
             return
         for taken, why in refused:
             self._house.tell(taken, Standing.REFUSED, message=why)
@@ -361,7 +359,7 @@ class Taking(Loop):
 
     def _understood(self, line: str, delivery: Delivery) -> Taken | None:
         try:
-            return Taken(Dispatch.model_validate(delivery.message), line, delivery.message)
+            return Taken(Dispatch.model_validate(delivery.message))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))

@@ -12,6 +12,7 @@ from orth.clock import Clock
 from orth.errors import CannotStart, Conflict
 from orth.events import Event, Events
 from orth.executor.admission import Admission
+from orth.executor.callers import Callers
 from orth.executor.capture import capturing
 from orth.executor.facts import CallbacksDelivered, ExecutorStarted, ExecutorStopped
 from orth.executor.handlers import Handlers
@@ -69,7 +70,9 @@ class Runtime:
         clock: Clock,
         events: Events,
         queue: QueueTransport | None = None,
+        work_key: str | None = None,
     ) -> None:
+        """Without a ``work_key`` the token is enough to ask for work."""
         link = link if queue is None else queue.link
         self._queue = queue
         self.settings = settings
@@ -101,11 +104,15 @@ class Runtime:
             self.admission,
             self.logs,
             self.health,
-            token=settings.access_token,
+            callers=Callers(
+                settings.access_token,
+                Verifier(incarnation, clock),
+                work_key=work_key,
+                must_sign=settings.require_signatures,
+                work_key_alone=settings.require_signatures or queue is not None,
+            ),
             events=events,
             metrics=self.metrics_text if settings.metrics else None,
-            verifier=Verifier(incarnation, clock),
-            must_sign=settings.require_signatures,
         )
         self.turned_away = TurnedAway(events)
         self.http = HttpDoor(self.endpoints, turned_away=self.turned_away)
@@ -115,9 +122,10 @@ class Runtime:
             orth=Announcement(
                 incarnation=incarnation,
                 version=__version__,
-                extensions=EXTENSIONS,
+                extensions=EXTENSIONS if work_key is None else (*EXTENSIONS, Extension.WORK_KEY),
                 handlers=self.sources.infos(),
                 labels=dict(settings.labels),
+                work_key=work_key,
             ),
         )
         beat = settings.heartbeat if queue is None else settings.queue_heartbeat
@@ -188,7 +196,8 @@ class Runtime:
         )
         return self.registration.model_copy(update={"orth": now})
 
-    def _beat_taken(self, beat: RegistryRequest) -> None:
+    def _beat_taken(self, beat: RegistryRequest, known_key: str | None) -> None:
+        self.endpoints.callers.acknowledge(known_key)
         if self._queue is None and beat.orth is not None:  # beats on channels do not tell of it
             self.turned_away.taken(beat.orth.turned_away)
 
@@ -234,6 +243,7 @@ class Runtime:
         """
         if self._queue is not None:
             await self._queue.stop_taking()
+            self.heartbeat.wake()  # what was given back is offered again once no beat names it any more
         self.admission.close()
         if self._queue is None:
             await self._say_goodbye()

@@ -11,7 +11,6 @@ therefore told with 200; what the door turns away before it is a request has its
 """
 
 import asyncio
-import hmac
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,14 +19,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast, overload
 
 from orth.connections import known_caller
-from orth.errors import OrthError, TooLarge, Unauthenticated
+from orth.errors import OrthError, TooLarge
 from orth.events import Events
 from orth.executor.admission import Admission
+from orth.executor.callers import Callers
 from orth.executor.compiling import PREPARING_LIMIT
 from orth.executor.facts import RequestFailed
 from orth.executor.metrics import CONTENT_TYPE as METRICS_CONTENT_TYPE
 from orth.executor.run_logs import RunLogs
-from orth.executor.turned_away import TurnedAway, Unsigned, reason_of
+from orth.executor.turned_away import TurnedAway, reason_of
 from orth.wire.dialects import (
     is_foreign,
     log_payload,
@@ -37,10 +37,8 @@ from orth.wire.dialects import (
     read_run,
     read_runs,
     run_answers_payload,
-    token_from,
 )
 from orth.wire.messages import BODY_LIMIT, LOG_WAIT_LIMIT, LogPage, LogRequest, Reply
-from orth.wire.signatures import BadSignature, Verifier, key_of, signature_from
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -90,21 +88,15 @@ class Endpoints:
         logs: RunLogs,
         health: Health,
         *,
-        token: str,
+        callers: Callers,
         events: Events,
         metrics: Callable[[], bytes] | None = None,
-        verifier: Verifier | None = None,
-        must_sign: bool = False,
     ) -> None:
-        """Without a ``verifier`` no signature is understood; with ``must_sign`` nothing else is."""
         self._admission = admission
         self._metrics = metrics
         self._logs = logs
         self._health = health
-        self._token = token.encode()
-        self._key = key_of(token)
-        self._verifier = verifier
-        self._must_sign = must_sign
+        self.callers = callers
         self._events = events
         self._triggers: dict[str, Callable[[bytes, bool], Reply | None]] = {
             "/run": self._run,
@@ -155,12 +147,10 @@ class Endpoints:
 
     def replayed(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
         """The answer to a signed request whose body is another one, or that came before; once for each request."""
-        if self._verifier is None or path == OPEN_PATH:
+        if path == OPEN_PATH:
             return None
         try:
-            signed = signature_from(headers)
-            if signed is not None:
-                self._verifier.admit(signed, body)
+            self.callers.admit(headers, body)
         except OrthError as error:
             return _as_read_by(method, headers, self._refused(error))
         return None
@@ -193,31 +183,18 @@ class Endpoints:
         if method != takes:
             return _failure(405, f"{path} takes {takes}.", allow=takes)
         try:
-            self._check_caller(method, path, headers)
+            self.callers.check(method, path, headers)
         except OrthError as error:
             return self._refused(error)
         return None
 
-    def _check_caller(self, method: str, path: str, headers: Mapping[str, str]) -> None:
-        """Refuse whoever does not prove the token of this executor."""
-        signed = signature_from(headers) if self._verifier is not None else None
-        if signed is not None and self._verifier is not None:
-            self._verifier.check(signed, self._key if signed.key_id == self._key.id else None, method, path)
-            return
-        token = token_from(headers)
-        # Compared also when there is none: how long it takes tells nothing.
-        if not hmac.compare_digest((token or "").encode(), self._token) or token is None:
-            raise Unauthenticated("The access token is missing or is not the one of this executor.")
-        if self._must_sign:
-            raise Unsigned
-
     def _refused(self, error: OrthError) -> Answer:
-        told = self._verifier.correction() if self._verifier is not None and isinstance(error, BadSignature) else {}
+        told = self.callers.correction(error)
         return replace(_failure(error.status, error.message), told=told, turned_away=reason_of(error))
 
     def _is_ours(self, headers: Mapping[str, str]) -> bool:
         try:
-            self._check_caller("GET", OPEN_PATH, headers)
+            self.callers.check("GET", OPEN_PATH, headers)
         except OrthError:
             return False
         return True

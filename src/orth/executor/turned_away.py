@@ -18,8 +18,9 @@ from orth.executor.facts import CallerTurnedAway
 from orth.wire.messages import TURNED_AWAY_LIMIT, TurnedAwayCaller
 from orth.wire.signatures import BadSignature, Refused
 
-REASONS = ("token", "unsigned", "signature", "receiver", "time", "body", "replay")
-"""Why: no good token; a good one where requests must be signed; and what is wrong with a signature."""
+REASONS = ("token", "unsigned", "work_key", "signature", "receiver", "time", "body", "replay")
+"""Why: no good token; a good one where requests must be signed, or where the work key is needed as well; and what is
+wrong with a signature."""
 CORRECTED = frozenset({"receiver", "time"})
 """What happens to honest callers too, once."""
 _WORDS = {
@@ -38,12 +39,21 @@ class Unsigned(Unauthenticated):
         super().__init__("A token alone is not enough for this executor: requests must be signed.")
 
 
+class TokenAlone(Unauthenticated):
+    """A good token, shown or proved, for what needs the work key as well."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The token alone is not enough to ask this executor for work: coordinators prove its work key as well."
+        )
+
+
 def reason_of(error: OrthError) -> str:
     """The word under which it is counted that a caller was turned away; none for any other failure."""
     if isinstance(error, BadSignature):
         return _WORDS.get(error.why, "signature")
-    if isinstance(error, Unsigned):
-        return "unsigned"
+    if isinstance(error, Unsigned | TokenAlone):
+        return "unsigned" if isinstance(error, Unsigned) else "work_key"
     return "token" if isinstance(error, Unauthenticated) else ""
 
 

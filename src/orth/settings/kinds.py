@@ -4,6 +4,7 @@ A kind is an ``Annotated`` type. Values arrive as TOML values, as text from the 
 options, so each kind reads all three. ``Kind`` is what the documentation calls it.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -33,6 +34,9 @@ class Kind:
 
     name: str
     sensitive: bool = False
+
+
+_PRIORITY = re.compile(r"p[0-9]")
 
 
 def _reading(read: Callable[[str], T]) -> BeforeValidator:
@@ -94,6 +98,12 @@ def _secret_or_none(text: str) -> str | None:
 
 def _items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _no_priority(queue: str) -> str:
+    if _PRIORITY.fullmatch(queue):
+        raise ValueError("p and a digit is how priorities are called, so no queue can be")
+    return queue
 
 
 def _distinct(items: tuple[T, ...]) -> tuple[T, ...]:
@@ -200,7 +210,9 @@ Prefix = Annotated[
     _reading(_stripped),
     Kind("text"),
 ]
-Queue = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$")]
+Queue = Annotated[
+    str, Field(max_length=64, pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$"), AfterValidator(_no_priority)
+]
 Queues = Annotated[
     tuple[Queue, ...],
     AfterValidator(_distinct),

@@ -263,6 +263,11 @@ class CoordinatorSection(Section):
     lost_after: Duration = _setting(
         timedelta(minutes=10), "An execution whose executor is gone this long is failed as lost."
     )
+    silent_after: Duration = _setting(
+        _seconds(35),
+        "An executor of queues that is silent this long after cluster.dead_after has lost what it had; never longer "
+        "than lost_after, and a job may have its own.",
+    )
     lost_scan: Duration = _setting(_seconds(60), "How often lost executions are looked for.")
     timeout_grace: Duration = _setting(
         _seconds(10),
@@ -475,7 +480,8 @@ class SecuritySection(Section):
     )
     require_signatures: Switch = _setting(
         False,
-        "Whether our coordinators and executors must sign what they ask of each other: a bare token is refused.",
+        "Whether our coordinators and executors must sign what they ask of each other: a bare token is refused, and an "
+        "executor takes work from its first moment on only from coordinators that have its work key.",
     )
     token_longest: Duration = _setting(timedelta(days=365), "How long an API token may be good for, at most.")
     outbound_allow: Networks = _setting(
@@ -492,6 +498,9 @@ class SecuritySection(Section):
     )
     stranger_burst: Count = _setting(400, "Such requests at once, before that average counts.")
     jobs_per_group: CountFromZero = _setting(10_000, "Jobs a group may have, at most; 0: any number.")
+    fires_per_minute_per_group: CountFromZero = _setting(
+        600_000, "Fires of a group's schedules that run in a minute, at most; others are skipped. 0: any number."
+    )
 
     @property
     def scheme(self) -> str:

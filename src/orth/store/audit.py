@@ -11,6 +11,7 @@ one says that more are left out.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
@@ -41,27 +42,39 @@ class Wanted:
     until: int | None = None
 
 
-def record(connection: Connection, actor: Actor, deed: Deed, now: int) -> None:
-    """Add an entry, in the transaction of the change it tells of."""
+def record(connection: Connection, actor: Actor, deed: Deed, now: int) -> bool:
+    """Add an entry, in the transaction of the change it tells of; whether it was, which only strangers' may not be."""
     is_stranger = actor.kind is ActorKind.STRANGER
     if is_stranger and _is_quiet(connection, now):
-        return
+        return False
     row = _hold(connection)
     counted: dict[str, int] = {}
     if is_stranger:
         if _is_full(row, now):
-            return
+            return False
         since, count = _counted(row, now)
         counted = {"strangers_since": since, "strangers": count + 1}
         if count == STRANGERS_LIMIT:
             deed = Deed("audit.quiet", "audit", "", after={"until": since + STRANGERS_WINDOW_MS})
     _append(connection, Head(row.seq, row.digest), actor, deed, now, counted)
+    return True
 
 
 def head(connection: Connection) -> Head | None:
     """The end of the chain, as it is kept apart from the entries; None before the first, or if it is gone."""
     row = connection.execute(select(audit_head).where(audit_head.c.id == _THE_HEAD)).one_or_none()
     return None if row is None else Head(row.seq, row.digest)
+
+
+def newest_by_kind(connection: Connection, among: int, without: Sequence[str]) -> dict[str, int]:
+    """The number of the newest entry about each kind of object, as far as it is among the newest so many; entries about
+    the actions ``without`` do not count.
+    """
+    columns = (audit.c.object_kind, audit.c.action, audit.c.seq)
+    newest = select(*columns).order_by(audit.c.seq.desc()).limit(among).subquery()
+    kind = newest.c.object_kind
+    counted = select(kind, func.max(newest.c.seq)).where(newest.c.action.not_in(without)).group_by(kind)
+    return {row[0]: row[1] for row in connection.execute(counted)}
 
 
 def newest_entries(connection: Connection, wanted: Wanted, below: int | None, limit: int) -> list[Entry]:
@@ -96,20 +109,16 @@ def verify(connection: Connection, chain: Chain) -> Fault | None:
 
 def purge(connection: Connection, before: int, *, limit: int, node_id: str, now: int) -> int:
     """Remove the oldest entries, of those written before ``before`` at most ``limit``, and say so in a new one; how
-    many were removed. The last entry always stays.
+    many were removed. The youngest of the old ones stays: it shows that those that are gone were old as well.
     """
     row = _hold(connection)
-    first = _oldest(connection, limit)
-    old: list[Entry] = []
-    for entry in first:
-        if entry.at >= before or entry.seq >= row.seq:
-            break
-        old.append(entry)
-    if not old or all(entry.action == PURGE for entry in old):  # else each pass would write about the pass before
+    old = list(takewhile(lambda entry: entry.at < before, _oldest(connection, limit + 1)))[:-1]
+    if all(entry.action == PURGE for entry in old):  # else each pass would write about the pass before
         return 0
     last = old[-1]
     connection.execute(delete(audit).where(audit.c.seq <= last.seq))
-    deed = Deed(PURGE, "audit", "", after={"through": last.seq, "digest": last.digest, "entries": len(old)})
+    told_of = {"through": last.seq, "digest": last.digest, "entries": len(old), "before": before}
+    deed = Deed(PURGE, "audit", "", after=told_of)
     _append(connection, Head(row.seq, row.digest), Actor(ActorKind.NODE, node_id), deed, now, {})
     return len(old)
 

@@ -48,7 +48,11 @@ class _Way:
     submit: Callable[[Callable[[], Any]], Future[Any]]
 
     async def run(self, unit: Callable[[Connection], T]) -> T:
-        result: T = await asyncio.wrap_future(self.submit(partial(_in_transaction, self.engine, unit)))
+        try:
+            future = self.submit(partial(_in_transaction, self.engine, unit))
+        except RuntimeError as error:  # its threads have ended
+            raise StoreUnavailable("The database is closed: this process is about to end.") from error
+        result: T = await asyncio.wrap_future(future)
         return result
 
     def close(self) -> None:

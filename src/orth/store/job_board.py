@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, case, exists, func, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, exists, false, func, or_, select, union_all
 
 from orth.domain.executions import OUTCOMES, Status
-from orth.domain.jobs import AddressType, Job, ScheduleType
+from orth.domain.jobs import AddressType, GlueType, Job, ScheduleType
+from orth.store.engines import among
 from orth.store.group_scopes import in_groups
 from orth.store.jobs import STOPPED, UnreadableJob, list_newest
-from orth.store.registry import EXECUTOR, QUEUE
+from orth.store.registry import EXECUTOR, QUEUE, offered_handlers
 from orth.store.tables import executions, jobs, registry
 from orth.store.tables import groups as group_rows
 
@@ -30,6 +31,7 @@ class Only(StrEnum):
     PAUSED = "paused"  # it has a schedule and is not started
     NEVER_RAN = "never_ran"
     NO_EXECUTOR = "no_executor"  # nobody in its group beats
+    NO_HANDLER = "no_handler"  # executors of its group say what they offer, and its handler is not among it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ def list_board(
     if wanted.text:
         asked.append(_has_text(wanted.text))
     if wanted.only is not None:
-        asked.append(_is(wanted.only, wanted.groups, online))
+        asked.append(_is(connection, wanted.only, wanted.groups, online))
     return list_newest(connection, limit, *asked)
 
 
@@ -125,7 +127,21 @@ def _has_text(text: str) -> ColumnElement[bool]:
     return or_(*found)
 
 
-def _is(only: Only, groups: Collection[int] | None, online: dict[int, Online]) -> ColumnElement[bool]:
+def _lacks_handler(connection: Connection) -> ColumnElement[bool]:
+    """Whether a job names a handler that its group does not offer; where that can be known, as for saving it."""
+    offered = offered_handlers(connection)
+    of_app = select(group_rows.c.id, group_rows.c.app_name).where(among(connection, group_rows.c.app_name, offered))
+    lacking = [
+        (jobs.c.job_group == row.id) & jobs.c.executor_handler.not_in(sorted(offered[row.app_name]))
+        for row in connection.execute(of_app)
+    ]
+    own = or_(jobs.c.super_task_id == 0, jobs.c.super_task_id == jobs.c.id)
+    return and_(jobs.c.glue_type == GlueType.BEAN, jobs.c.executor_queue == "", own, or_(false(), *lacking))
+
+
+def _is(
+    connection: Connection, only: Only, groups: Collection[int] | None, online: dict[int, Online]
+) -> ColumnElement[bool]:
     own = [executions.c.job_id == jobs.c.id, *in_groups(executions.c.job_group, groups)]
     match only:
         case Only.FAILING:
@@ -137,3 +153,5 @@ def _is(only: Only, groups: Collection[int] | None, online: dict[int, Online]) -
             return ~exists().where(*own)
         case Only.NO_EXECUTOR:
             return jobs.c.job_group.in_(sorted(group for group, count in online.items() if count.alive == 0))
+        case Only.NO_HANDLER:
+            return _lacks_handler(connection)

@@ -4,7 +4,7 @@ Every change names the phase it expects. ``offered_at`` grows with every offer o
 about an earlier one can be told apart.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, or_, select, update
@@ -41,6 +41,7 @@ class InQueue:
     incarnation: str | None
     lost_after: int
     """Seconds; 0 = the setting."""
+    reason_code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,16 @@ def record_taken(connection: Connection, takings: Sequence[Taking], now: int) ->
     update_many(connection, executions, ("id",), rows, takeable)
 
 
-def record_returned(connection: Connection, returned: Mapping[int, str], now: int) -> None:
-    """Executors gave these back unbegun, each named by the process that had it: they wait in their queue again."""
+def record_returned(
+    connection: Connection,
+    returned: Mapping[int, str],
+    now: int,
+    reason_code: str | None = None,
+    in_no_queue: Collection[int] = (),
+) -> None:
+    """Executors gave these back unbegun, each named by the process that had it: they wait in their queue again, or, if
+    they are ``in_no_queue``, with a ``reason_code`` to be offered.
+    """
     for chunk in _chunks(sorted(returned)):
         rows = connection.execute(
             select(executions.c.id, executions.c.incarnation).where(
@@ -118,18 +127,21 @@ def record_returned(connection: Connection, returned: Mapping[int, str], now: in
             )
         )
         mine = [row.id for row in rows if row.incarnation == returned[row.id]]
-        if mine:
-            connection.execute(
-                update(executions)
-                .where(among(connection, executions.c.id, mine), executions.c.phase.in_(TAKEN_PHASES))
-                .values(
-                    phase=Phase.OFFERED,
-                    phase_time=now,
-                    trigger_code=NOT_YET,
-                    executor_address=None,
-                    incarnation=None,
+        for code in (None, reason_code):
+            some = [one for one in mine if (one in in_no_queue) == (code is not None)]
+            if some:
+                connection.execute(
+                    update(executions)
+                    .where(among(connection, executions.c.id, some), executions.c.phase.in_(TAKEN_PHASES))
+                    .values(
+                        phase=Phase.OFFERED,
+                        phase_time=now,
+                        trigger_code=NOT_YET,
+                        executor_address=None,
+                        incarnation=None,
+                        reason_code=code,
+                    )
                 )
-            )
 
 
 def list_in_queues(connection: Connection) -> list[InQueue]:
@@ -145,6 +157,7 @@ def list_in_queues(connection: Connection) -> list[InQueue]:
             columns.phase_time,
             columns.incarnation,
             func.coalesce(jobs.c.lost_after, 0),
+            columns.reason_code,
         )
         .select_from(executions.outerjoin(jobs, jobs.c.id == columns.job_id))
         .where(columns.phase.in_((Phase.OFFERED, *TAKEN_PHASES)), columns.queue.is_not(None))

@@ -20,6 +20,8 @@ Groups = Collection[int] | None
 
 STREAK_LIMIT = 100
 """Failures in a row are counted up to this."""
+LATE_LIMIT = 500
+"""How late executions began is looked up in so many of them, the newest."""
 _CANDIDATES = 50
 _FAILURES = tuple(OUTCOMES[status] for status in (Status.FAILED, Status.TIMEOUT, Status.TRIGGER_FAILED))
 _SUCCESS = OUTCOMES[Status.SUCCESS]
@@ -122,6 +124,21 @@ def list_slowest(connection: Connection, since: int, limit: int, seen: Groups) -
         for job_id, count, total, most in rows
         if job_id in names
     ]
+
+
+def list_lateness(connection: Connection, since: int, seen: Groups) -> list[int]:
+    """Of the newest executions that a schedule opened since then: how many ms after they were due they began, the least
+    late first. What a job puts off itself is not late.
+    """
+    names = ("trigger_key", "trigger_time", "schedule_time", "not_before", "dispatch_time", "start_time", "job_group")
+    newest = select(*(executions.c[name] for name in names)).order_by(executions.c.id.desc()).limit(LATE_LIMIT)
+    found = []
+    for row in connection.execute(newest):
+        begun = row.start_time or row.dispatch_time  # an executor may have it early, and hold it until it is due
+        planned = row.trigger_key.startswith("fire:") and row.trigger_time >= since
+        if planned and begun and row.schedule_time and (seen is None or row.job_group in seen):
+            found.append(max(0, begun - max(row.schedule_time, row.not_before or 0)))
+    return sorted(found)
 
 
 def names_of(connection: Connection, ids: Collection[int]) -> Mapping[int, tuple[int, str]]:

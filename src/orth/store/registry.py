@@ -51,6 +51,8 @@ class Beat:
     load: int | None = None
     clock_offset: int | None = None
     key_id: str | None = None
+    work_key: str | None = None
+    """Sealed."""
     repeated: bool = False
     """Whether this process has announced the same before: then only what changes from beat to beat is written."""
     row: int | None = None
@@ -185,6 +187,7 @@ def _write_whole(
                 "labels": beat.labels,
                 "clock_offset": beat.clock_offset,
                 "key_id": beat.key_id,
+                "work_key": beat.work_key,
             }
         )
     upsert(connection, registry, rows, _KEYS)
@@ -321,6 +324,7 @@ def _entries(
             registry.c.queues,
             registry.c.key_id,
             executor_drains.c.since.label("drained_since"),
+            registry.c.work_key,
         )
         .outerjoin_from(registry, executor_drains, _DRAINED)
         .where(registry.c.registry_group.in_(groups), *conditions)
@@ -328,11 +332,11 @@ def _entries(
         .limit(limit)
     )
     entries = []
-    for name, address, at, who, extensions, version, since, load, text, offset, queues, key_id, drained in rows:
+    for name, address, at, who, extensions, version, since, load, text, offset, queues, *rest in rows:
         labels, unreadable = _labels(text)
         known, taken = _extensions(extensions), _queues(queues) if queues else ()
-        told = (name, address, at, who, known, version, since, load, labels, offset, unreadable, taken, key_id, drained)
-        entries.append(ExecutorEntry(*told))
+        told = (name, address, at, who, known, version, since, load, labels, offset, unreadable, taken)
+        entries.append(ExecutorEntry(*told, *rest))
     return entries
 
 
@@ -389,6 +393,23 @@ def announced_handlers(connection: Connection, app_name: str) -> list[list[dict[
         .order_by(func.min(registry.c.registry_value))
     )
     return [handlers for row in rows if (handlers := _handlers(row.handlers)) is not None]
+
+
+def offered_handlers(connection: Connection, app_name: str | None = None) -> dict[str, set[str]]:
+    """What the executors of each app, or of one, offer; only of apps whose executors have all said it."""
+    announced = select(registry.c.registry_key, registry.c.handlers).where(registry.c.registry_group == EXECUTOR)
+    if app_name is not None:
+        announced = announced.where(registry.c.registry_key == app_name)
+    rows = connection.execute(announced.group_by(registry.c.registry_key, registry.c.handlers))
+    offered: dict[str, set[str]] = {}
+    unsaid = set()
+    for name, text in rows:
+        said = None if text is None else _handlers(text)
+        if said is None:
+            unsaid.add(name)
+        else:
+            offered.setdefault(name, set()).update(one["name"] for one in said)
+    return {name: handlers for name, handlers in offered.items() if name not in unsaid}
 
 
 @lru_cache(maxsize=64)

@@ -1,6 +1,7 @@
 """Everything that is stored as a sealed text of its own, for whoever seals it anew.
 
-The secrets inside alarm channels are not among it: they are parts of a definition.
+The secrets inside alarm channels are not among it: they are parts of a definition. Nor are the work keys of executors:
+those are told, and sealed, anew.
 """
 
 from collections.abc import Callable, Iterator

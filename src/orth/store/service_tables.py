@@ -1,6 +1,6 @@
 """Where the Registry API keeps who is there, and what has been told about it."""
 
-from sqlalchemy import BigInteger, Column, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Index, Integer, String, Text, UniqueConstraint, text
 
 from orth.store.schema import Instant, table
 
@@ -19,7 +19,8 @@ services = table(
     Column("registered_at", Instant, nullable=False),
     Column("last_heartbeat", Instant, nullable=False),
     Column("beats", BigInteger, nullable=False),
-    UniqueConstraint("kind", "url", name="uq_service_url"),
+    Column("owner", String(64), nullable=False, server_default=text("''")),  # the app whose token registered it, if any
+    UniqueConstraint("kind", "url", "owner", name="uq_service_url"),
     Index("ix_service_heartbeat", "last_heartbeat"),
 )
 

@@ -1,7 +1,8 @@
 """Services that registered: orchestrators and agents.
 
 One row for each kind and url, which keeps its id for as long as it is there: a process that was restarted comes back
-as the one it was. Every change that others are told of is written together with its event.
+as the one it was. Who has the token of an app can say any url, and so has rows of his own: nobody takes a url from
+anybody, nor keeps him from it. Every change that others are told of is written together with its event.
 
 Rows are locked first, and events are told last (see ``service_events``): in this order nobody waits in a circle.
 """
@@ -49,7 +50,11 @@ class Registration:
     orchestrator_id: str | None = None
     name: str | None = None
     apps: frozenset[str] | None = None
-    """The names whoever says so speaks for: one that is known by another name stays as it is. None: all."""
+    """The names whoever says so speaks for, None: all. Rows of others stay as they are."""
+
+    @property
+    def owner(self) -> str:
+        return "" if self.apps is None else self.name or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +95,6 @@ class Outcome:
     """The service, if others were told of this."""
     before: Service | None = None
     """As it was, if it was known."""
-    others: bool = False
-    """Whether nothing was done because the url is that of somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +141,6 @@ def _register(
         if known is None:
             outcomes.append(Outcome(None))
             continue
-        if again and one.apps is not None and known.name not in one.apps:
-            outcomes.append(Outcome(None, others=True))
-            continue
         service, news = _entered_again(one, known, now) if again else (known, True)
         if again:
             _write(connection, [service])
@@ -152,8 +152,18 @@ def _register(
 
 def _at(connection: Connection, asked: Registration) -> Service | None:
     here = select(services).where(_columns.kind == str(asked.kind), _columns.url == asked.url)
-    row = connection.execute(locked(here, connection)).one_or_none()
-    return None if row is None else _service(row)
+    rows = connection.execute(locked(here.order_by(_columns.id), connection))
+    return _meant(asked, [_service(row) for row in rows])
+
+
+def _meant(asked: Registration, found: Sequence[Service]) -> Service | None:
+    """Which of those at its url a service is: its owner's, or else the one of the same name, if one of both speaks for
+    all. Who does may also rename the only one.
+    """
+    own = [one for one in found if one.owner == asked.owner]
+    same = [one for one in found if one.name == asked.name and "" in (asked.owner, one.owner)]
+    only = found if asked.apps is None and len(found) == 1 else ()
+    return next(iter((*own, *same, *only)), None)
 
 
 def _enter(connection: Connection, asked: Registration, limit: int, now: int) -> Service | None:
@@ -170,6 +180,7 @@ def _enter(connection: Connection, asked: Registration, limit: int, now: int) ->
         registered_at=now,
         last_heartbeat=now,
         beats=1,
+        owner=asked.owner,
     )
     insert_new(connection, services, [_row(new)])
     return _at(connection, asked)
@@ -180,7 +191,8 @@ def _entered_again(asked: Registration, known: Service, now: int) -> tuple[Servi
     did not hear the answer.
     """
     alive = replace(known, last_heartbeat=now, beats=known.beats + 1)
-    said = replace(alive, incarnation=asked.incarnation, orchestrator_id=asked.orchestrator_id, name=asked.name)
+    said = replace(alive, incarnation=asked.incarnation, orchestrator_id=asked.orchestrator_id)
+    said = replace(said, name=asked.name, owner=asked.owner)
     same_process = asked.incarnation is not None and asked.incarnation == known.incarnation
     if same_process and said == alive and known.status is not ServiceStatus.FAILED:
         return alive, False
@@ -367,6 +379,7 @@ def _row(service: Service) -> dict[str, Any]:
         "registered_at": service.registered_at,
         "last_heartbeat": service.last_heartbeat,
         "beats": service.beats,
+        "owner": service.owner,
     }
 
 
@@ -388,6 +401,7 @@ def _service(row: Row[Any]) -> Service:
         registered_at=row.registered_at,
         last_heartbeat=row.last_heartbeat,
         beats=row.beats,
+        owner=row.owner,
     )
 
 

@@ -7,12 +7,22 @@ from collections.abc import Hashable, Mapping
 
 from sqlalchemy import Connection, func, select
 
+from orth.store.audit import newest_by_kind
 from orth.store.cluster_history import newest_handoff
+from orth.store.jobs import RUNNING
 from orth.store.leases import find_lease
 from orth.store.nodes import list_nodes
+from orth.store.ownership import Holding
 from orth.store.service_events import last_seq
 from orth.store.statistics import open_counts
-from orth.store.tables import executions
+from orth.store.tables import executions, executor_drains, jobs, ownership, registry
+
+_LOOKED_AT = 100
+"""Entries of the audit that are looked at: more than come between two looks. One about jobs that is pushed out of them
+by others is one sign too many, which costs a page one question.
+"""
+_CHANGING_NOTHING = ("job.trigger", "script.test")
+"""Done to a job, and seen by its execution."""
 
 
 def read_signs(connection: Connection) -> Mapping[str, Hashable]:
@@ -24,5 +34,32 @@ def read_signs(connection: Connection) -> Mapping[str, Hashable]:
     return {
         "executions": (newest, tuple(sorted(open_counts(connection).items()))),
         "services": last_seq(connection),
-        "cluster": (leads, newest_handoff(connection), tuple(nodes)),
+        "cluster": (leads, newest_handoff(connection), tuple(nodes), _ownerless(connection)),
+        "executors": _executors(connection),
+        **_definitions(connection),
     }
+
+
+def _ownerless(connection: Connection) -> Hashable:
+    """Executions that wait for an owner, or for another one."""
+    waits = ownership.c.state.in_((Holding.OFFERED, Holding.ORPHAN_PENDING))
+    return tuple(connection.execute(select(func.count(), func.max(ownership.c.changed_at)).where(waits)).one())
+
+
+def _definitions(connection: Connection) -> dict[str, Hashable]:
+    """What people change is in the audit, by the transaction that changes it. What the clock changes, the next fires,
+    moves the earliest of them.
+    """
+    changed = newest_by_kind(connection, _LOOKED_AT, without=_CHANGING_NOTHING)
+    waiting = select(func.min(jobs.c.due_time)).where(jobs.c.trigger_status == RUNNING, jobs.c.due_time > 0)
+    return {
+        "jobs": (changed.get("job"), changed.get("calendar"), connection.execute(waiting).scalar()),
+        "groups": changed.get("group"),
+    }
+
+
+def _executors(connection: Connection) -> Hashable:
+    """Who comes, is another process, goes or is drained; their beats and loads are no signs."""
+    known = connection.execute(select(func.count(), func.max(registry.c.id), func.max(registry.c.since))).one()
+    drained = connection.execute(select(func.count(), func.max(executor_drains.c.since))).one()
+    return (*known, *drained)

@@ -37,6 +37,7 @@ registry = table(
     Column("clock_offset", Integer),  # ms its clock is ahead of the coordinator that measured it
     Column("queues", Text),  # what it takes from, a JSON list; of executors on queue transport
     Column("key_id", String(16)),  # of the token it showed with its last announcement
+    Column("work_key", String(255)),  # of this incarnation, sealed
     UniqueConstraint("registry_group", "registry_key", "registry_value", name="idx_g_k_v"),
     Index("ix_registry_update_time", "update_time"),
 )

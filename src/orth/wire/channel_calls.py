@@ -1,8 +1,8 @@
 """The channels as an executor reaches them through any coordinator: synchronous, each call one exchange.
 
-Every verb is a POST to ``/api/channels/<verb>``; bodies and payloads are those of the coordinator's door. Taking and
-sending are not repeated at another coordinator when an answer was lost: the first may have done it. Whoever takes then
-gives back what it may have been given.
+Every verb is a POST to ``/api/channels/<verb>``; bodies and payloads are those of the coordinator's door. Taking is not
+repeated at another coordinator when an answer was lost: the first may have done it. Whoever takes then gives back what
+it may have been given.
 """
 
 from collections.abc import Mapping, Sequence
@@ -86,9 +86,6 @@ class ChannelCalls:
 
     def give_back(self, queue: str, consumer: str) -> int:
         return _read(_COUNT, self._ask("give_back", {"queue": queue, "consumer": consumer}))
-
-    def send(self, queue: str, messages: Sequence[Json]) -> None:
-        self._ask("send", {"queue": queue, "messages": messages}, repeatable=False)
 
     def announce(self, topic: str, message: Json) -> None:
         self._ask("announce", {"topic": topic, "message": message})

@@ -59,6 +59,8 @@ class Dispatch(OfExecution):
 class Cancel(OfExecution):
     """Topic ``cancel``: end this, whoever has it."""
 
+    app_name: str | None = None
+    """Whose execution it is: executors that hear through a coordinator hear what is of their own apps."""
     reason: ReportText = ""
 
 
@@ -73,7 +75,7 @@ class Standing(StrEnum):
     TIMED_OUT = "TimedOut"
     CANCELLED = "Cancelled"
     REFUSED = "Refused"  # nothing was queued and no result will follow; ``message`` says why
-    RETURNED = "Returned"  # accepted, never begun, and put back into its queue by an executor that leaves
+    RETURNED = "Returned"  # accepted, never begun, and given back by an executor that leaves
     WITHDRAWN = "Withdrawn"  # said by a coordinator: offers up to this ``sending`` must not be begun any more
 
     @classmethod
@@ -99,6 +101,8 @@ class StatusReport(OfExecution):
     """With the four ends; the same object as in a callback."""
     sending: Millis | None = None
     """That of the dispatch it is about. Of a withdrawal: up to which; without one, all."""
+    offer_again: bool | None = None
+    """True of what was returned and is in no queue: executors put nothing there."""
     timestamp: str = ""
 
 
@@ -156,7 +160,7 @@ class WorkerBeat(Message):
     """As ``running``, complete when ``active_jobs`` and ``unacknowledged_results`` count no more than are named."""
     unacknowledged_results: Count = 0
     address: str = ""
-    """Where it answers questions about logs, if anybody can reach it there."""
+    """Where it listens, if anybody can reach it there."""
     version: str = ""
     extensions: tuple[Identity, ...] = ()
     handlers: tuple[HandlerInfo, ...] = ()

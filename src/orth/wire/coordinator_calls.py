@@ -39,6 +39,7 @@ from orth.wire.messages import (
 )
 from orth.wire.signatures import Signer
 from orth.wire.signed_http import SignedHttp
+from orth.wire.work_keys import acknowledged
 
 BATCH_LIMIT = BODY_LIMIT - 64 * 1024
 """Bytes of results sent at once; the rest is room for whatever a proxy adds."""
@@ -49,7 +50,7 @@ _HOSTS = 16
 class CoordinatorLink(Protocol):
     """The way to the coordinators, as the executor's parts see it."""
 
-    def register(self, request: RegistryRequest) -> None: ...
+    def register(self, request: RegistryRequest) -> str | None: ...
 
     def unregister(self, request: RegistryRequest) -> None: ...
 
@@ -92,9 +93,9 @@ class CoordinatorCalls:
             self._last_good = known[0]
         self._addresses = known
 
-    def register(self, request: RegistryRequest) -> None:
-        """Beat: tell one coordinator that this executor is here."""
-        self._post("/api/registry", registry_body(request))
+    def register(self, request: RegistryRequest) -> str | None:
+        """Beat: tell one coordinator that this executor is here; the name of the work key it says it has."""
+        return acknowledged(self._post("/api/registry", registry_body(request)).payload)
 
     def unregister(self, request: RegistryRequest) -> None:
         """Tell one coordinator that this executor leaves."""

@@ -21,7 +21,8 @@ from typing import Protocol, Self
 import aiohttp
 from yarl import URL
 
-from orth.errors import InvalidMessage, Unauthenticated, Unavailable
+from orth.errors import InvalidMessage, Unavailable
+from orth.wire.credentials import Credential, Credentials, Proofs, not_let_in
 from orth.wire.dialects import (
     CONTENT_TYPE,
     Dialect,
@@ -49,7 +50,7 @@ from orth.wire.messages import (
     whole_number,
 )
 from orth.wire.outbound import Outbound
-from orth.wire.signatures import RECEIVER_HEADER, SIGNATURE_HEADER, TRIES, Signer
+from orth.wire.signatures import RECEIVER_HEADER, TRIES, Signer
 from orth.wire.strict_json import parse
 
 LOG_REPLY_LIMIT = 16 * 1024 * 1024
@@ -65,22 +66,6 @@ _KEEP_ALIVE = 3.0
 just as the next trigger is written would leave that trigger unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
-    """What an executor is shown: its token, or, where it understands that, a signature that proves it."""
-
-    token: str
-    signed: bool = False
-    receiver: str = ""
-    """The process that is thought to be there."""
-
-
-class Credentials(Protocol):
-    """Who knows what to show to whom."""
-
-    async def credential(self, address: str, app_name: str) -> Credential: ...
-
-
 class NotSent(Unavailable):
     """The executor surely did not get it."""
 
@@ -90,6 +75,15 @@ class NotSent(Unavailable):
     def nobody_listens(self) -> bool:
         """Whether the machine was reached and said that no process has this port: not silence, nor a missing route."""
         return isinstance(self.__cause__, OSError) and self.__cause__.errno == errno.ECONNREFUSED
+
+
+class NotLetIn(NotSent):
+    """The executor is there and accepts none of the keys that are known for it: it was restarted a moment ago, or
+    somebody else has registered its address. It has done nothing, and its next beat sets it right.
+    """
+
+    def __init__(self, address: str, said: str | None) -> None:
+        super().__init__(f"{address}: it does not accept the work key that was registered for it: {said or 'no word'}")
 
 
 class AnswerUnknown(Unavailable):
@@ -202,7 +196,7 @@ class ExecutorCalls:
         self._per_executor = per_executor
         self._outbound = outbound or Outbound()
         self._credentials = credentials
-        self._signer = signer
+        self._proofs = Proofs(credentials, signer) if credentials is not None and signer is not None else None
         self._tls = tls
         self._session: aiohttp.ClientSession | None = None
 
@@ -322,27 +316,34 @@ class ExecutorCalls:
     ) -> tuple[int, bytes]:
         """Ask, and ask again when the refusal tells what could not be known before."""
         address = checked_address(address)
+        proofs, proof = self._proofs, await self._credential(address, shown)
+        keyed = False
         for _again in range(TRIES):
-            headers = await self._headers(address, path, body, shown)
+            keyed |= proof.work_key is not None
+            if proofs is not None and proof.signed:
+                headers = proofs.header(proof, address, "POST", path, body)
+            else:
+                headers = auth_headers(proof.token, shown.dialect, shown.app_name)
             status, answer, told = await self._send(address, path, body, headers, limit, held)
-            signer = self._signer if SIGNATURE_HEADER in headers else None
-            # One that announced signatures and tells nothing now is not asked plainly: that would show it the token.
-            if (
-                signer is None
-                or RECEIVER_HEADER not in told
-                or not signer.learns(address, headers, status == Unauthenticated.status, told)
-            ):
+            if proofs is None or RECEIVER_HEADER not in told:
+                return status, answer
+            reply = read_reply(status, answer)
+            if not not_let_in(status, reply.ok, told):
+                return status, answer
+            better = await proofs.better(proof, address, shown.app_name, headers, told)
+            if better is None:
                 break
+            proof = better
+        if keyed:
+            raise NotLetIn(address, reply.msg)
         return status, answer
 
-    async def _headers(self, address: str, path: str, body: bytes, shown: "_Shown") -> dict[str, str]:
-        found = Credential(shown.token)
+    async def _credential(self, address: str, shown: "_Shown") -> Credential:
+        if self._proofs is not None:
+            return await self._proofs.first(address, shown.app_name)
         if self._credentials is not None:
-            found = await self._credentials.credential(address, shown.app_name)
-        if not found.signed or self._signer is None:
-            return auth_headers(found.token, shown.dialect, shown.app_name)
-        self._signer.expect_first(address, found.receiver)
-        return self._signer.header(found.token, address, "POST", path, body)
+            return await self._credentials.credential(address, shown.app_name)
+        return Credential(shown.token)
 
     async def _send(
         self, address: str, path: str, body: bytes, headers: dict[str, str], limit: int, held: float

@@ -242,6 +242,7 @@ class Extension(StrEnum):
     DRAFTS = "drafts"  # /run takes draft and carries it out beside the job
     SECRETS = "secrets"  # /run takes secrets and hides them in what the execution writes
     LONG_PAGES = "long-pages"  # /log takes lines
+    WORK_KEY = "work-key"  # asks for work are signed with the work key that it tells, too
 
 
 NEVER_HAD = "which never had it"
@@ -430,6 +431,8 @@ class Announcement(Message):
     load: Load | None = None
     labels: Labels = Field(default_factory=dict)
     turned_away: Annotated[tuple[TurnedAwayCaller, ...], Field(max_length=TURNED_AWAY_LIMIT)] = ()
+    work_key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(None, repr=False)
+    """What coordinators need beside the token to ask this process for work (``orth.wire.work_keys``)."""
 
 
 class RegistryRequest(Message):

@@ -6,10 +6,10 @@ and the receiver, so that a captured request is good once, for a minute, and for
 
     1;key;time;nonce;sender;receiver;digest;mac
 
-*key* names the token without telling it, *time* is in epoch milliseconds, *receiver* is the incarnation of the process
-that is asked. A caller that cannot know that, or whose clock is wrong, is told with the refusal (``ORTH-RECEIVER``,
-``ORTH-TIME``) and asks once more. A peer that knows nothing of signatures tells neither, and is shown the token itself,
-unless that is forbidden.
+*key* names the token, or the key made from it and a work key (``work_keys``), without telling it; *time* is in epoch
+milliseconds, *receiver* is the incarnation of the process that is asked. A caller that cannot know that, or whose clock
+is wrong, is told with the refusal (``ORTH-RECEIVER``, ``ORTH-TIME``) and asks once more. A peer that knows nothing of
+signatures tells neither, and is shown the token itself, unless that is forbidden.
 
 ``Signer`` writes for all peers of a process, ``Verifier`` judges what arrives at it. Neither does I/O.
 """
@@ -60,6 +60,11 @@ def key_of(token: str) -> Key:
     """The key of a token. Neither the token nor the secret can be computed from its name."""
     name = sha256(b"orth key id:" + token.encode()).hexdigest()[:16]
     return Key(name, hmac.digest(token.encode(), b"orth signing key", "sha256"))
+
+
+def receiver_name(incarnation: str) -> str:
+    """A process as signatures name it."""
+    return quote(incarnation[:60], safe="")
 
 
 class Refused(StrEnum):
@@ -137,6 +142,8 @@ class _Peer:
     """Milliseconds its clock is ahead of ours, if that is worth minding."""
     plain: bool = False
     """It knows nothing of signatures."""
+    expected: str = ""
+    """The process that others say is there."""
 
 
 class Signer:
@@ -144,7 +151,7 @@ class Signer:
 
     def __init__(self, sender: str, clock: Clock, *, required: bool = False) -> None:
         """With ``required``, a peer that knows nothing of signatures is not shown the token instead."""
-        self._sender = quote(sender[:60], safe="")
+        self._sender = receiver_name(sender)
         self._clock = clock
         self._required = required
         self._peers: dict[str, _Peer] = {}
@@ -154,18 +161,26 @@ class Signer:
         peer = self._peers.get(address)
         return peer is not None and peer.plain and not self._required
 
-    def header(self, token: str, address: str, method: str, path: str, body: bytes) -> dict[str, str]:
-        """The header that proves ``token`` to whoever is at ``address``; ``path`` comes after that address."""
-        key, peer = key_of(token), self._peers.get(address) or _Peer()
+    def header(self, proof: str | Key, address: str, method: str, path: str, body: bytes) -> dict[str, str]:
+        """The header that proves a token, or a key made from one, to whoever is at ``address``; ``path`` comes after
+        that address.
+        """
+        key = proof if isinstance(proof, Key) else key_of(proof)
+        peer = self._peer(address)
         time = self._clock.now() + peer.ahead
         nonce, digest = secrets.token_urlsafe(15), sha256(body).hexdigest()
         told = f"{_VERSION};{key.id};{time};{nonce};{self._sender};{peer.receiver};{digest}"
         return {SIGNATURE_HEADER: f"{told};{_mac(key.secret, method, path, told)}"}
 
-    def expect_first(self, address: str, receiver: str) -> None:
-        """Which process is thought to be at ``address``: believed until it says otherwise itself."""
-        if address not in self._peers and receiver:
-            self._remember(address, _Peer(quote(receiver[:60], safe="")))
+    def expect(self, address: str, incarnation: str) -> str:
+        """Which process is asked at ``address``, when others say that it is ``incarnation``. They are believed until
+        it says otherwise itself, and again as soon as they say something new.
+        """
+        expected, peer = receiver_name(incarnation), self._peer(address)
+        if expected and peer.expected != expected:
+            peer = _Peer(expected, peer.ahead, expected=expected)
+            self._remember(address, peer)
+        return peer.receiver
 
     def met(self, address: str, headers: Mapping[str, str]) -> None:
         """Read an answer to what was asked plainly: whoever tells its incarnation understands signatures by now."""
@@ -190,7 +205,7 @@ class Signer:
         there = int(time)
         stale = signed is not None and abs(there - signed.time) > WINDOW - _CLOCK_SLACK
         ahead = there - self._clock.now() if stale else self._peer(address).ahead
-        self._remember(address, _Peer(receiver[:200], ahead))
+        self._remember(address, _Peer(receiver[:200], ahead, expected=self._peer(address).expected))
         return signed is None or stale or signed.receiver != receiver
 
     def _peer(self, address: str) -> _Peer:
@@ -231,7 +246,7 @@ class Verifier:
     """Judges what is asked of the process ``receiver``. Not to be shared between threads."""
 
     def __init__(self, receiver: str, clock: Clock) -> None:
-        self.receiver = quote(receiver[:60], safe="")
+        self.receiver = receiver_name(receiver)
         self._clock = clock
         self._nonces = Nonces()
 

@@ -25,8 +25,9 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from orth.clock import Clock
 from orth.errors import OrthError
+from orth.wire.credentials import Credentials, Proofs
 from orth.wire.dialects import Dialect, auth_headers
-from orth.wire.executor_calls import AnswerUnknown, Credentials, NotSent
+from orth.wire.executor_calls import AnswerUnknown, NotSent
 from orth.wire.messages import SMALL_BODY_LIMIT, checked_address
 from orth.wire.outbound import Outbound, Resolved
 from orth.wire.signatures import Signer
@@ -163,11 +164,13 @@ class WatchLines:
         security = self._security
         if security.credentials is None:
             return auth_headers(self._token, Dialect.ORTH)
-        found = await security.credentials.credential(address, "")
-        if not found.signed or security.signer is None:
+        if security.signer is None:
+            return auth_headers((await security.credentials.credential(address, "")).token, Dialect.ORTH)
+        proofs = Proofs(security.credentials, security.signer)
+        found = await proofs.first(address, "")
+        if not found.signed:
             return auth_headers(found.token, Dialect.ORTH)
-        security.signer.expect_first(address, found.receiver)
-        return security.signer.header(found.token, address, "GET", "/health", b"")
+        return proofs.header(found, address, "GET", "/health", b"")
 
     def _over(self, line: "_Line", silent: bool) -> None:
         if self._lines.get(line.address) is line:

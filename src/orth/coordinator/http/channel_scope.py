@@ -36,7 +36,7 @@ async def check_channel_use(tools: Tools, key: ExecutorKey, verb: str, body: byt
         return Guest()
     said = read_json(body, BODY_LIMIT)
     if not isinstance(said, dict):
-        return Guest(key.token_id)  # refused where it is read
+        return Guest(key.token_id, app_names=key.app_names)  # refused where it is read
     for queue in _texts(said.get("queues")) + _texts([said.get("queue")]):
         _check_queue(tools.door.names, key, queue)
     if verb == "announce":
@@ -44,7 +44,7 @@ async def check_channel_use(tools: Tools, key: ExecutorKey, verb: str, body: byt
     boxes = said.get(_OF_BOXES.get(verb, ""))
     named = _texts(list(boxes) if isinstance(boxes, dict | list) else [])
     closed = await _check_boxes(tools, key, named, of_gone=verb == "read" and not said.get("wait"))
-    return Guest(key.token_id, closed)
+    return Guest(key.token_id, closed, key.app_names)
 
 
 async def check_what_was_awaited(tools: Tools, key: ExecutorKey, verb: str, body: bytes) -> None:
@@ -55,12 +55,9 @@ async def check_what_was_awaited(tools: Tools, key: ExecutorKey, verb: str, body
 
 
 def _check_queue(names: Names, key: ExecutorKey, queue: str) -> None:
-    """A queue has a name without dots after the app's, and perhaps a priority."""
-    rest = queue.removeprefix(names.dispatch(""))
-    of_apps = {rest.rpartition(".")[0]}
-    if _PRIORITY.search(rest):
-        of_apps.add(rest[: -len(".p0")].rpartition(".")[0])
-    if of_apps.isdisjoint(key.app_names or ()):
+    """A queue has a name without dots after the app's, which is not that of a priority, and perhaps a priority."""
+    rest = _PRIORITY.sub("", queue.removeprefix(names.dispatch("")))
+    if not key.serves(rest.rpartition(".")[0]):
         raise Forbidden(f"The token {key.name!r} may not use the queue {queue[:160]!r}.")
 
 

@@ -2,21 +2,32 @@
 
 A process of ours has one ear and waits with two or three questions at a time; a token is shared by those of a group.
 The token that all share is trusted and has no bound of its own.
+
+What a token has put into boxes is counted for an hour: by then coordinators have taken it out. They do so elsewhere,
+so nobody is asked what is left. Beyond its share a token still puts a little into each box: results must get through,
+however much their executions have logged.
 """
 
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from orth.clock import Clock
 from orth.errors import TooBusy
 
 EARS = 2_500
 """Listeners of one token, a quarter of all."""
 WAITS = 2_500
 """Questions of one token whose answers are held back at the same time."""
+BOXES_FULL = 32
+"""As many boxes as one token fills within ``_COUNTED_FOR``, in characters."""
+ALWAYS = 64 * 1024
+"""Characters that a box takes although its token has had its share."""
+_COUNTED_FOR = 3_600.0
+_PARTS = 60
 _BOXES = 20_000
 
 
@@ -27,16 +38,21 @@ class Guest:
     token_id: int | None = None
     closed: frozenset[str] = frozenset()
     """Boxes that take nothing more: their executions ended long ago."""
+    app_names: frozenset[str] | None = None
+    """The apps of which it hears what is told to all; None: of all."""
 
 
 class Shares:
     """What each token uses of one coordinator. For one event loop."""
 
-    def __init__(self, box_size: int) -> None:
+    def __init__(self, box_size: int, clock: Clock) -> None:
         """``box_size`` is in characters of what one box takes."""
         self._box_size = box_size
+        self._clock = clock
         self._waits: Counter[int] = Counter()
         self._boxes: dict[str, int] = {}
+        self._put: dict[int, deque[tuple[int, int]]] = {}
+        """What each token has put into boxes: how much in which part of the hour, the oldest first."""
 
     @contextmanager
     def waiting(self, guest: Guest, wait: float) -> Iterator[None]:
@@ -64,17 +80,35 @@ class Shares:
         """Those of these boxes that take what is meant for them, and how much that is."""
         if guest.token_id is None:
             return dict.fromkeys(boxes, 0)
-        sizes = {box: len(json.dumps(said, ensure_ascii=False)) for box, said in boxes.items()}
-        return {
-            box: size
-            for box, size in sizes.items()
-            if box not in guest.closed and self._boxes.get(box, 0) + size <= self._box_size
-        }
+        left = BOXES_FULL * self._box_size - self._put_lately(guest.token_id)
+        room: dict[str, int] = {}
+        for box, said in boxes.items():
+            size = len(json.dumps(said, ensure_ascii=False))
+            filled = self._boxes.get(box, 0) + size
+            if box not in guest.closed and filled <= self._box_size and (size <= left or filled <= ALWAYS):
+                room[box] = size
+                left -= size
+        return room
 
-    def took(self, sizes: Mapping[str, int]) -> None:
+    def took(self, guest: Guest, sizes: Mapping[str, int]) -> None:
         """So much was put into each of these boxes."""
         for box, size in sizes.items():
             if size:
                 self._boxes[box] = self._boxes.pop(box, 0) + size
         while len(self._boxes) > _BOXES:
             del self._boxes[next(iter(self._boxes))]
+        if guest.token_id is not None and (size := sum(sizes.values())):
+            parts, now = self._put.setdefault(guest.token_id, deque()), self._part()
+            before = parts.pop()[1] if parts and parts[-1][0] == now else 0
+            parts.append((now, before + size))
+
+    def _put_lately(self, token_id: int) -> int:
+        parts, oldest = self._put.get(token_id), self._part() - _PARTS
+        while parts and parts[0][0] <= oldest:
+            parts.popleft()
+        if not parts:
+            self._put.pop(token_id, None)
+        return sum(size for _part, size in parts or ())
+
+    def _part(self) -> int:
+        return int(self._clock.monotonic() / (_COUNTED_FOR / _PARTS))

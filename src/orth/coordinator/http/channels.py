@@ -7,15 +7,16 @@ up to ``WAIT_LIMIT`` seconds:
 * ``take {queues, consumer, limit, wait}`` → ``{queue: [{id, message, deliveries}]}``
 * ``done {queue, consumer, deliveries}``, ``bury {queue, consumer, deliveries}``
 * ``give_back {queue, consumer, to_dead_after?}`` → how many
-* ``send {queue, messages}``, ``announce {topic, message}``, ``post {boxes}``, ``remove {boxes}``
+* ``announce {topic, message}``, ``post {boxes}``, ``remove {boxes}``
 * ``post`` → ``{full: [box]}`` when some took nothing: they have no room, or a message is too large
 * ``read {after, limit, wait?}`` → ``{box: [{position, message}]}``; with ``wait`` it waits until one of them grows
 * ``hear {topics, listener, wait}`` → ``{heard: [{topic, message}], missed, fresh}``. A listener is remembered between
   two calls; ``fresh`` says that this one was not, so that what came before was not heard.
 
-An executor needs few of the channels, and only those are open to it: dispatch queues, to take from and to put back what
-it has not begun, the cancel topic to hear, its heartbeat to tell, and the boxes of executions and of its own process.
-So the token of an executor gives nobody a way into what coordinators tell each other.
+An executor needs few of the channels, and only those are open to it: dispatch queues to take from, the cancel topic to
+hear, its heartbeat to tell, and the boxes of executions and of its own process. So the token of an executor gives
+nobody a way into what coordinators tell each other, and nobody but coordinators puts anything into a queue: what makes
+executors work comes from there. With the token of a group only cancels of its own apps are heard.
 """
 
 import asyncio
@@ -27,9 +28,10 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from orth.channels.interface import START, BoxFull, Channels, Entry, Listening
+from orth.channels.interface import START, BoxFull, Channels, Entry, Heard, Listening
 from orth.channels.names import Names
 from orth.clock import Clock
+from orth.coordinator.http.allowed_channels import Allowed
 from orth.coordinator.http.channel_shares import Guest, Shares
 from orth.coordinator.workers import Workers
 from orth.errors import Forbidden, InvalidMessage, TooBusy, TooLarge, Unavailable
@@ -37,7 +39,9 @@ from orth.wire.messages import BODY_LIMIT
 from orth.wire.strict_json import read_json
 
 CHANNELS = "/api/channels"
-VERBS = ("take", "done", "bury", "give_back", "send", "announce", "post", "read", "remove", "hear")
+VERBS = ("take", "done", "bury", "give_back", "announce", "post", "read", "remove", "hear")
+CLOSED_VERBS = ("send",)
+"""What executors of earlier versions ask for, and nobody may."""
 WAIT_LIMIT = 25.0
 """Seconds for which an answer is held back, at most."""
 _FORGET_AFTER = 60.0
@@ -77,11 +81,6 @@ class _GiveBack(_Body):
     to_dead_after: Annotated[int, Field(ge=1, le=1_000)] = 5
 
 
-class _Send(_Body):
-    queue: Name
-    messages: Annotated[list[dict[str, Any]], Field(max_length=1_000)]
-
-
 class _Announce(_Body):
     topic: Name
     message: dict[str, Any]
@@ -107,51 +106,6 @@ class _Hear(_Body):
     wait: Wait = 0.0
 
 
-class Allowed:
-    """Which channels an executor may use, and how."""
-
-    def __init__(self, names: Names) -> None:
-        marker = "\0"
-        self._dispatch = names.dispatch(marker).partition(marker)[0]
-        self._told = frozenset({names.worker_heartbeat})
-        self._heard = frozenset({names.cancel})
-        self._about = names.status(0, 0).partition("0.status")[0]
-        self._own, _, self._own_end = names.acknowledged(marker).partition(marker)
-
-    def queue(self, name: str) -> str:
-        return self._checked(name, name.startswith(self._dispatch))
-
-    def tell(self, topic: str) -> str:
-        return self._checked(topic, topic in self._told)
-
-    def hear(self, topic: str) -> str:
-        return self._checked(topic, topic in self._heard)
-
-    def post(self, box: str) -> str:
-        return self._checked(box, self._is_execution(box))
-
-    def read(self, box: str) -> str:
-        return self._checked(box, self._is_process(box) or self._is_execution(box))
-
-    def remove(self, box: str) -> str:
-        return self._checked(box, self._is_process(box))
-
-    def _is_process(self, box: str) -> bool:
-        return box.startswith(self._own) and box.endswith(self._own_end)
-
-    def _is_execution(self, box: str) -> bool:
-        job, _, rest = box.removeprefix(self._about).partition(".")
-        kind, _, execution = rest.partition(".")
-        named = kind in ("status", "logs") and job.isdecimal() and execution.isdecimal()
-        return box.startswith(self._about) and named
-
-    @staticmethod
-    def _checked(name: str, allowed: bool) -> str:
-        if not allowed:
-            raise Forbidden(f"An executor has no business with the channel {name[:160]!r}.")
-        return name
-
-
 @dataclass(slots=True)
 class _Ear:
     """Somebody who listens through this coordinator. Held by a task, because listening is bound to one."""
@@ -161,6 +115,8 @@ class _Ear:
     missed: int = 0
     dropped: int = 0
     used: float = 0.0
+    app_names: frozenset[str] | None = None
+    """Of which apps it hears; None: of all."""
     hearing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when nothing passes unheard any more, or it could not be listened."""
     grown: asyncio.Event = field(default_factory=asyncio.Event)
@@ -176,7 +132,7 @@ class ChannelDoor:
         self._channels = channels
         self.names = names
         self.workers = workers
-        self._shares = Shares(box_size)
+        self._shares = Shares(box_size, clock)
         self._allowed = Allowed(names)
         self._clock = clock
         self._ears: dict[_Listener, _Ear] = {}
@@ -191,7 +147,6 @@ class ChannelDoor:
             "done": self._done,
             "bury": self._bury,
             "give_back": self._give_back,
-            "send": self._send,
             "announce": self._announce,
             "post": self._post,
             "read": self._read,
@@ -241,11 +196,6 @@ class ChannelDoor:
         queue = self._allowed.queue(asked.queue)
         return await self._open.give_back(queue, asked.consumer, to_dead_after=asked.to_dead_after)
 
-    async def _send(self, body: bytes, _guest: Guest) -> object:
-        asked = _read_body(_Send, body)
-        await self._open.send(self._allowed.queue(asked.queue), asked.messages)
-        return None
-
     # --- topics
 
     async def _announce(self, body: bytes, _guest: Guest) -> object:
@@ -261,6 +211,7 @@ class ChannelDoor:
         fresh = ear is None or ear.task is None or ear.task.done()
         if ear is None or fresh:
             ear = self._begin(guest, listener, topics)
+        ear.app_names = guest.app_names
         await ear.hearing.wait()
         if ear.task is None or ear.task.done():
             raise Unavailable("The channels cannot be listened to.")
@@ -278,7 +229,7 @@ class ChannelDoor:
         self._shares.check_ears(guest, sum(token_id == guest.token_id for token_id, _name in self._ears))
         if len(self._ears) >= _LISTENERS:
             raise TooBusy("Too many executors listen through this coordinator.")
-        ear = _Ear(used=self._clock.monotonic())
+        ear = _Ear(used=self._clock.monotonic(), app_names=guest.app_names)
         ear.task = asyncio.create_task(self._listen(listener, ear, self._open, topics))
         self._ears[listener] = ear
         return ear
@@ -288,7 +239,7 @@ class ChannelDoor:
             async with channels.listen(topics) as listening:
                 ear.hearing.set()
                 while self._clock.monotonic() - ear.used < _FORGET_AFTER:
-                    some = await listening.next(_CHUNK)
+                    some = [one for one in await listening.next(_CHUNK) if _is_for(ear.app_names, one)]
                     ear.dropped += max(0, len(ear.heard) + len(some) - _HELD)
                     ear.missed = listening.missed + ear.dropped
                     ear.heard.extend({"topic": one.topic, "message": one.message} for one in some)
@@ -315,7 +266,7 @@ class ChannelDoor:
             full |= set(refused.boxes)
         except TooLarge:  # one of them, which must not keep back the others
             full |= {box for box, messages in boxes.items() if not await self._takes(box, messages)}
-        self._shares.took({box: size for box, size in sizes.items() if box not in full})
+        self._shares.took(guest, {box: size for box, size in sizes.items() if box not in full})
         return {"full": sorted(full)} if full else None
 
     async def _takes(self, box: str, messages: Sequence[Mapping[str, Any]]) -> bool:
@@ -392,6 +343,19 @@ class ChannelDoor:
         for name in names:
             for grown in self._waiting.get(name, ()):
                 grown.set()
+
+
+def _is_for(app_names: frozenset[str] | None, heard: Heard) -> bool:
+    """Whether something that was told to all is of these apps. What does not say whose it is is nobody's."""
+    return app_names is None or heard.message.get("appName") in app_names
+
+
+def no_longer(verb: str) -> Forbidden:
+    """The answer to what executors of earlier versions ask for."""
+    return Forbidden(
+        f"Executors may not {verb} any more: only coordinators put something into a queue.",
+        hint="Use an executor of this version; it gives back what it has not begun.",
+    )
 
 
 def _read_body(kind: type[B], body: bytes) -> B:

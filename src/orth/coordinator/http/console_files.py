@@ -12,6 +12,7 @@ import gzip
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -39,13 +40,18 @@ _NOT_BUILT = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">{BAS
 The API works without it: see <code>/api/openapi.json</code>.</p></body></html>"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asset:
-    """A file as it is sent; ``packed`` is the same as gzip, where that is smaller."""
+    """A file as it is sent."""
 
     media_type: str
     content: bytes
-    packed: bytes | None
+
+    @cached_property
+    def packed(self) -> bytes | None:
+        """The same as gzip, where that is smaller: made when first asked for, so that no start waits for it."""
+        packed = gzip.compress(self.content, 9, mtime=0) if len(self.content) >= _WORTH_PACKING else None
+        return packed if packed and len(packed) < len(self.content) else None
 
 
 def built_console() -> Path:
@@ -58,13 +64,7 @@ def read_assets(folder: Path) -> Mapping[str, Asset]:
     if not folder.is_dir():
         return {}
     found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in _TYPES)
-    return {path.relative_to(folder).as_posix(): _asset(path) for path in found}
-
-
-def _asset(path: Path) -> Asset:
-    content = path.read_bytes()
-    packed = gzip.compress(content, 9, mtime=0) if len(content) >= _WORTH_PACKING else None
-    return Asset(_TYPES[path.suffix], content, packed if packed and len(packed) < len(content) else None)
+    return {path.relative_to(folder).as_posix(): Asset(_TYPES[path.suffix], path.read_bytes()) for path in found}
 
 
 class ConsoleFiles:
@@ -86,7 +86,7 @@ class ConsoleFiles:
         if asset is not None and path != f"/{INDEX}":
             return _file(asset, path, request.headers.get("accept-encoding", ""))
         if "text/html" in request.headers.get("accept", ""):
-            return self._page(path)
+            return self._page(as_asked(request.scope))
         return None
 
     def _page(self, path: str) -> Response:
@@ -96,6 +96,12 @@ class ConsoleFiles:
         text = text.replace(BASE, f'<base href="{way_up(path)}">').replace(NONCE, nonce)
         headers = {"Cache-Control": "no-store", **page_headers(nonce)}
         return HTMLResponse(text, status_code=200 if index else 503, headers=headers)
+
+
+def as_asked(scope: Scope) -> str:
+    """The path as the browser sees it: a slash written as ``%2F`` is no step there."""
+    raw: bytes | None = scope.get("raw_path")
+    return scope["path"] if raw is None else raw.partition(b"?")[0].decode("ascii", "replace")
 
 
 def way_up(path: str) -> str:
@@ -132,6 +138,6 @@ def _file(asset: Asset, path: str, accepted: str) -> Response:
         "X-Content-Type-Options": "nosniff",
         "Vary": "Accept-Encoding",
     }
-    if asset.packed is not None and "gzip" in accepted:
+    if "gzip" in accepted and asset.packed is not None:
         return Response(asset.packed, media_type=asset.media_type, headers={**headers, "Content-Encoding": "gzip"})
     return Response(asset.content, media_type=asset.media_type, headers=headers)

@@ -13,6 +13,7 @@ from orth.coordinator.http.execution_actions import (
     DryRun,
     ManyDone,
     Max,
+    allowed_to,
     many_done,
     opened,
     tell_of_many,
@@ -152,9 +153,9 @@ class Meant:
 
 def _replay(connection: Connection, caller: Caller, asked: Meant, cause: TriggerCause, now: int) -> Done:
     if asked.named is not None:
-        done = replay_named(connection, asked.named, cause, now, asked.groups)
+        done = replay_named(connection, asked.named, cause, now, allowed_to(caller))
     else:
-        done = replay_found(connection, asked.wanted, asked.maximum, cause, now, asked.groups)
+        done = replay_found(connection, asked.wanted, asked.maximum, cause, now, allowed_to(caller))
     tell_of_many(connection, caller, "dead_letter.replay", done, now)
     return done
 

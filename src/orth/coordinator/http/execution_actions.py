@@ -20,6 +20,7 @@ from orth.coordinator.http.object_checks import check_execution
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.killing import Killing
 from orth.coordinator.replaying import (
+    Allowed,
     Done,
     do_again,
     do_many_again,
@@ -93,7 +94,9 @@ async def retry_many(
     dry_run: DryRun = False,
     orth_client: Client = None,
 ) -> ManyDone:
-    """Do again what failed, each once: what was tried again already, by the coordinator or by somebody, is left out."""
+    """Do again what failed, each once: what was tried again already, by the coordinator or by somebody, is left out.
+    Skipped is what has code for a parameter that is not the job's own any more, without the permission ``script``.
+    """
     if wanted.status in (Status.INIT, Status.PENDING, Status.SUCCESS):
         raise Invalid("Only what failed is done again by filter.", hint="Trigger the job instead.", field="status")
     found = await look_for_failed(tools.db, wanted, maximum, after)
@@ -139,7 +142,8 @@ async def retry(
     orth_client: Client = None,
 ) -> DoneAgain:
     """Do an execution again that has ended, however it did: as a new one with its parameter, logical time and shard.
-    The same ``Idempotency-Key`` is the same request. One that is open stays as it is: 409.
+    The same ``Idempotency-Key`` is the same request. One that is open stays as it is: 409. Where the parameter is code
+    and not the job's own any more, it needs the permission ``script``: 403.
     """
     cause, key = cause_of(orth_client), idempotency_key or secrets.token_hex(16)
     new = await tools.db.tx(_retry, caller, execution_id, cause, key, tools.clock.now())
@@ -150,7 +154,7 @@ async def retry(
 def _retry(connection: Connection, caller: Caller, execution_id: int, cause: TriggerCause, key: str, now: int) -> int:
     check_execution(connection, caller, Permission.OPERATE, execution_id)
     known = was_done_again(connection, execution_id, key)
-    opened = do_again(connection, execution_id, cause, key, now, caller.rights.groups(Permission.OPERATE))
+    opened = do_again(connection, execution_id, cause, key, now, allowed_to(caller))
     if not known:
         group = group_of_execution(connection, execution_id)
         deed = Deed("execution.retry", "execution", str(execution_id), group, after={"opened": [opened]})
@@ -159,9 +163,14 @@ def _retry(connection: Connection, caller: Caller, execution_id: int, cause: Tri
 
 
 def _retry_many(connection: Connection, caller: Caller, found: Failed, cause: TriggerCause, now: int) -> Done:
-    done = do_many_again(connection, found, cause, now, caller.rights.groups(Permission.OPERATE))
+    done = do_many_again(connection, found, cause, now, allowed_to(caller))
     tell_of_many(connection, caller, "execution.retry", done, now)
     return done
+
+
+def allowed_to(caller: Caller) -> Allowed:
+    """In which groups somebody may have things done again."""
+    return Allowed(caller.rights.groups(Permission.OPERATE), caller.rights.groups(Permission.SCRIPT))
 
 
 def tell_of_many(connection: Connection, caller: Caller, action: str, done: Done, now: int) -> None:

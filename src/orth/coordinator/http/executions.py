@@ -14,7 +14,7 @@ from orth.coordinator.http.object_checks import check_execution
 from orth.coordinator.http.paging import Cursor, Limit, Page, cursor_at, position
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.killing import Killing, may_start_yet
-from orth.coordinator.why import Patience, Record, Step, explain
+from orth.coordinator.why import Fact, NextCode, Patience, Record, Step, explain
 from orth.domain.access import Permission
 from orth.domain.executions import TEST_KEY, Execution, Phase, Status, status_of, tag
 from orth.errors import NotFound
@@ -107,15 +107,20 @@ class ExecutionsPage(Page[ExecutionShown]):
 
 
 class StepShown(BaseModel):
-    """One thing that happened. ``code`` is for programs; ``at`` is null where the time was not kept."""
+    """One thing that happened. ``code`` is for programs, with the facts of ``text`` beside it; ``at`` is null where the
+    time was not kept.
+    """
 
     at: str | None
     code: str
     text: str
+    facts: dict[str, Fact]
 
 
 class WhyShown(BaseModel):
-    """Why an execution is where it is. ``steps`` are in order; ``next`` says what to expect."""
+    """Why an execution is where it is. ``steps`` are in order; ``next`` says what to expect, ``next_code`` and
+    ``next_facts`` the same for programs; ``words`` are what was said of its end beyond ``reason_code``.
+    """
 
     id: int
     status: Status
@@ -123,8 +128,11 @@ class WhyShown(BaseModel):
     phase: str
     reason_code: str | None
     summary: str
+    words: str | None
     steps: list[StepShown]
     next: str
+    next_code: NextCode
+    next_facts: dict[str, Fact]
 
 
 class KilledShown(BaseModel):
@@ -178,8 +186,14 @@ async def why(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -
         phase=one.phase,
         reason_code=one.reason_code,
         summary=told.summary,
-        steps=[StepShown(at=shown_instant(step.at), code=step.code, text=step.text) for step in told.steps],
+        words=told.words,
+        steps=[
+            StepShown(at=shown_instant(step.at), code=step.code, text=step.text, facts=dict(step.facts))
+            for step in told.steps
+        ],
         next=told.next,
+        next_code=told.following.code,
+        next_facts=dict(told.following.facts),
     )
 
 

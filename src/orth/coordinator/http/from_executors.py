@@ -21,17 +21,19 @@ from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.facts import RefusalCause, RegistrationRefused
 from orth.coordinator.http.addresses import check_address
 from orth.coordinator.http.channel_scope import check_channel_use, check_what_was_awaited
-from orth.coordinator.http.channels import CHANNELS, VERBS
+from orth.coordinator.http.channels import CHANNELS, CLOSED_VERBS, VERBS, no_longer
 from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.results import take_results
 from orth.coordinator.http.signed_paths import signed_path
 from orth.coordinator.http.tools import Tools
+from orth.domain.audit import Deed
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Forbidden, Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
 from orth.wire.dialects import PREFIXES, read_callback, read_registry, reads_verdicts, verdicts_payload
 from orth.wire.messages import Extension, RegistryRequest, Reply
 from orth.wire.signatures import RECEIVER_HEADER, BadSignature
+from orth.wire.work_keys import acknowledgement, work_key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,13 @@ async def _registry(tools: Tools, call: Call) -> object:
             "Only executors that read signatures may register here.",
             hint="Use an executor of this version, or switch security.require_signatures off.",
         )
-    await tools.registrations.beat(request, call.key.key.id)
+    if await tools.registrations.beat(request, call.key.key.id):
+        deed = Deed("executor.contested", "executor", f"{request.registry_key} {request.registry_value}")
+        await tools.refusals.note_executor(call.key, call.address, deed)
     for caller in request.orth.turned_away if request.orth else ():
         await tools.refusals.note_turned_away(call.key, request.registry_value, caller)
-    return None
+    work_key = request.orth.work_key if request.orth else None
+    return None if work_key is None else acknowledgement(work_key_of(call.key.token, work_key))
 
 
 async def _registry_remove(tools: Tools, call: Call) -> object:
@@ -94,9 +99,17 @@ def _channel_call(verb: str) -> Answering:
     return use
 
 
+def _closed_call(verb: str) -> Answering:
+    async def refuse(_tools: Tools, _call: Call) -> object:
+        raise no_longer(verb)
+
+    return refuse
+
+
 _CALLS: dict[str, Answering] = {"registry": _registry, "registryRemove": _registry_remove, "callback": _callback}
 _PATHS = {f"{prefix}/{name}": call for prefix in PREFIXES for name, call in _CALLS.items()}
 _PATHS |= {f"{CHANNELS}/{verb}": _channel_call(verb) for verb in VERBS}
+_PATHS |= {f"{CHANNELS}/{verb}": _closed_call(verb) for verb in CLOSED_VERBS}
 
 
 _CAUSES: tuple[tuple[tuple[type[OrthError], ...], RefusalCause], ...] = (

@@ -62,7 +62,10 @@ async def board(
     text: Annotated[Line | None, Query(max_length=200, description="In name, handler or author; or an id.")] = None,
     only: Annotated[
         Only | None,
-        Query(description="failing: the last end was no success; paused: not started; never_ran; no_executor."),
+        Query(
+            description="failing: the last end was no success; paused: not started; never_ran; no_executor; "
+            "no_handler: its executors say what they offer, and its handler is not among it."
+        ),
     ] = None,
 ) -> Page[BoardRow]:
     """Jobs, newest first, with their last executions and the executors of their group."""

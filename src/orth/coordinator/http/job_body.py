@@ -24,6 +24,7 @@ from orth.domain.jobs import (
     ALIASES,
     HIGHEST_PRIORITY,
     PARAM_LIMIT,
+    PRIORITY_NAME,
     QUEUE_NAME,
     BlockStrategy,
     ChildParam,
@@ -170,6 +171,8 @@ class JobBody(BaseModel):
     @field_validator("executor_queue")
     @classmethod
     def _one_taker(cls, value: str, info: ValidationInfo) -> str:
+        if PRIORITY_NAME.fullmatch(value):
+            raise ValueError("must not be p and a digit: that is how priorities are called")
         if value and info.data.get("executor_route_strategy") is RouteStrategy.SHARDING_BROADCAST:
             raise ValueError("must be empty for SHARDING_BROADCAST: what is in a queue is taken by one executor")
         if value and info.data.get("label_selector"):

@@ -1,5 +1,6 @@
 """Everything at a glance, for the first page of the console: from counts, and never from the whole history."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -19,6 +20,7 @@ from orth.store.overview import (
     count_executors,
     count_jobs,
     list_failing,
+    list_lateness,
     list_slowest,
     list_upcoming,
 )
@@ -75,6 +77,14 @@ class SlowShown(BaseModel):
     longest_ms: int
 
 
+class LateShown(BaseModel):
+    """How long after they were due executions began that schedules opened: the newest of the last day."""
+
+    fires: int
+    p50_ms: int
+    p95_ms: int
+
+
 class OverviewShown(BaseModel):
     at: str
     jobs: JobsCounted
@@ -82,6 +92,7 @@ class OverviewShown(BaseModel):
     upcoming: list[UpcomingShown]
     failing: list[FailingShown]
     slowest: list[SlowShown]
+    late: LateShown | None = Field(description="Null when nothing fired in the last day.")
 
 
 @router.get("/overview", dependencies=[needs(Permission.VIEW)])
@@ -91,7 +102,9 @@ async def overview(
     upcoming: Annotated[int, Query(ge=0, le=100, description="How many jobs that fire next.")] = 20,
     top: Annotated[int, Query(ge=0, le=50, description="How many that fail, and how many that take long.")] = 8,
 ) -> OverviewShown:
-    """How many jobs and executors there are, which fire next, which fail, and which took long in the last day."""
+    """How many jobs and executors there are, which fire next, which fail, which took long in the last day, and how late
+    fires began.
+    """
     now = tools.clock.now()
     beat = int(tools.settings.registry.heartbeat.total_seconds() * 1000)
     heard_since = now - beat - beat // 10
@@ -113,7 +126,17 @@ def _overview(
         upcoming=[_upcoming(one) for one in list_upcoming(connection, coming, seen)],
         failing=[_failing(one) for one in list_failing(connection, since, top, seen)],
         slowest=[_slow(one) for one in list_slowest(connection, since, top, seen)],
+        late=summed_up(list_lateness(connection, since, seen)),
     )
+
+
+def summed_up(lateness: Sequence[int]) -> LateShown | None:
+    """``lateness`` is in order, the least first."""
+    count = len(lateness)
+    if count == 0:
+        return None
+    p50, p95 = (lateness[-(-count * share // 100) - 1] for share in (50, 95))
+    return LateShown(fires=count, p50_ms=p50, p95_ms=p95)
 
 
 def _upcoming(one: Upcoming) -> UpcomingShown:

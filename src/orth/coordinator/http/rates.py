@@ -23,8 +23,9 @@ from orth.wire.signatures import SIGNATURE_HEADER
 
 _LIMIT = 20_000
 """Buckets kept; the one that was used least recently goes, and is full again when its caller comes back."""
-_OPEN_TO_ALL = ("/health/",)
-"""What load balancers and monitoring ask, however often."""
+_OPEN_TO_ALL = ("/health/", "/assets/")
+"""What load balancers and monitoring ask, however often; and the files of the console, dozens for each page, which
+browsers ask for without anybody looking at their cookie: people who share an address would keep each other out."""
 _CREDENTIALS = frozenset(
     name.lower().encode() for name in ("Authorization", "Cookie", SIGNATURE_HEADER, *TOKEN_HEADERS)
 )

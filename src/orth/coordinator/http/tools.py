@@ -12,7 +12,7 @@ from orth.cluster.election import Election
 from orth.cluster.membership import Membership
 from orth.coordinator.alarming.senders import Senders
 from orth.coordinator.callbacks import Callbacks
-from orth.coordinator.executor_access import ExecutorAccess, Refusals
+from orth.coordinator.executor_access import ExecutorAccess
 from orth.coordinator.http.channels import ChannelDoor
 from orth.coordinator.http.rates import Buckets
 from orth.coordinator.logs.following import LiveLogs
@@ -22,6 +22,7 @@ from orth.coordinator.metrics import Metrics
 from orth.coordinator.offering import Offering
 from orth.coordinator.progress import ProgressReading
 from orth.coordinator.reach import Reach
+from orth.coordinator.refusals import Refusals
 from orth.coordinator.registry import Registrations
 from orth.coordinator.roster import Roster
 from orth.coordinator.sealing import Sealing

@@ -17,7 +17,7 @@ from orth.coordinator.services.facts import (
 )
 from orth.domain.audit import Actor, Deed
 from orth.domain.services import Service, ServiceKind, ServiceStatus
-from orth.errors import Forbidden, NotFound, StoreUnavailable, TooBusy
+from orth.errors import NotFound, StoreUnavailable, TooBusy
 from orth.events import Events
 from orth.store.audit import record
 from orth.store.database import Connection, Database
@@ -63,17 +63,12 @@ class Registrar:
         apps: frozenset[str] | None = None,
         by: Actor | None = None,
     ) -> str:
-        """Enter a service; its id, which is the one it had if its url is known. Of those that are known, only the ones
-        with a name of ``apps`` are changed; None: all.
+        """Enter a service; its id, which is the one it had if its url is known. ``apps`` are the names that whoever
+        says so speaks for, None: all; what others have registered at that url stays as it is.
         """
         agents_own = orchestrator_id if kind is ServiceKind.AGENT else None
         said = Registration(kind, url, secrets.token_hex(16), incarnation, agents_own, name, apps)
         outcome = await self._put(said, by)
-        if outcome.others:
-            raise Forbidden(
-                f"{url} is registered for another app.",
-                hint="Register another url, or have an administrator unregister what is there.",
-            )
         if outcome.id is None:
             raise TooBusy(
                 f"There are {self._limit:,} services already.",

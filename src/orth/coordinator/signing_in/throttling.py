@@ -10,9 +10,9 @@ An IPv6 address counts as its network of 64 bits, which is what one customer get
 
 import hashlib
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address, ip_network
 
 from orth.domain.audit import Actor, ActorKind, Deed
+from orth.domain.networks import network_of
 from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.sign_in_tallies import Tally, drop_stale_tallies, hold_tallies, make_good, set_tally
@@ -36,11 +36,11 @@ class Attempt:
 
     @property
     def pair(self) -> str:
-        return _digest("pair", self.username, _network(self.address))
+        return _digest("pair", self.username, network_of(self.address))
 
     @property
     def by_address(self) -> str:
-        return _digest("address", _network(self.address))
+        return _digest("address", network_of(self.address))
 
     @property
     def by_account(self) -> str:
@@ -91,16 +91,6 @@ def _pause(tally: Tally, free: int, now: int) -> int:
 
 def _remembered(tally: Tally, now: int) -> Tally:
     return tally if now - tally.last_at < FORGOTTEN_AFTER_MS else Tally(0, now)
-
-
-def _network(address: str) -> str:
-    try:
-        found = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(found, IPv6Address):
-        return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
-    return str(found)
 
 
 def _digest(*parts: str) -> str:

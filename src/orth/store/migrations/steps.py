@@ -46,6 +46,17 @@ def drop_column(table: str, column: str) -> None:
         op.drop_column(table, column)
 
 
+def replace_unique(table: str, name: str, columns: list[str]) -> None:
+    """Let a unique constraint be about other columns. SQLite copies the table for it."""
+    known = {one["name"]: one["column_names"] for one in sa.inspect(op.get_bind()).get_unique_constraints(table)}
+    if known.get(name) == columns:
+        return
+    with op.batch_alter_table(table) as batch:
+        if name in known:
+            batch.drop_constraint(name, type_="unique")
+        batch.create_unique_constraint(name, columns)
+
+
 def lengthen_text(table: str, column: str) -> None:
     """Let a nullable text hold what ``LongText`` holds; only MySQL and MariaDB have shorter ones."""
     if op.get_bind().dialect.name in ("mysql", "mariadb"):

@@ -1,0 +1,145 @@
+"""What was refused, told to the audit within bounds: a flood of strangers must not become a flood of entries, nor may
+one who is loud keep others from being told of.
+
+The same thing is told once a minute. Each source has a share of entries in ten minutes; a source is the network a
+stranger calls from, or the name of whoever is known. Of those whom executors turned away it is both: a loud one hides
+no other, but a thief who has a token can invent some. Strangers together and all who are known together have a bound a
+minute as well. What the bounds left out is counted, and an entry of this node says every ten minutes how much it was.
+"""
+
+from collections import Counter, deque
+
+from orth.clock import Clock
+from orth.coordinator.executor_keys import ExecutorKey
+from orth.domain.audit import Actor, ActorKind, Deed
+from orth.domain.networks import network_of
+from orth.errors import StoreUnavailable, Unauthenticated
+from orth.events import Events
+from orth.loop import Loop
+from orth.store.audit import record
+from orth.store.database import Database
+from orth.wire.messages import TurnedAwayCaller
+from orth.wire.signatures import BadSignature, Refused
+
+SAME_EVERY = 60.0
+SHARE = 20
+"""Entries of one source in ``SHARE_SPAN``: one that asks two forbidden things a minute is told of each time, and three
+coordinators together do not reach what the audit takes of all strangers."""
+SHARE_SPAN = 600.0
+AT_ONCE = 60
+"""Entries of all strangers in ``SAME_EVERY``, and as many of those who are known."""
+_SOURCES = 1_000
+_OTHERS = "others"
+
+Thing = tuple[str, ...]
+
+
+class Bounds:
+    """Which refusals are told of, by the monotonic clock, and how many are not. Decides; writes nothing."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[bool, Thing], float] = {}
+        """What was told of in the last minute, and whether by strangers."""
+        self._shares: dict[str, deque[float]] = {}
+        self.left_out: Counter[str] = Counter()
+        """By source; more sources than are counted one by one are ``others``."""
+
+    def take(self, source: str, thing: Thing, *, is_stranger: bool, now: float) -> bool:
+        """Whether this is to be told of. The same thing again is neither told nor left out."""
+        self._told = {what: at for what, at in self._told.items() if now - at < SAME_EVERY}
+        if (is_stranger, thing) in self._told:
+            return False
+        share = self._share(source, now)
+        told_at_once = sum(one == is_stranger for one, _thing in self._told)
+        if share is None or len(share) >= SHARE or told_at_once >= AT_ONCE:
+            self.leave_out(source)
+            return False
+        share.append(now)
+        self._told[is_stranger, thing] = now
+        return True
+
+    def leave_out(self, source: str) -> None:
+        known = source in self.left_out or len(self.left_out) < _SOURCES
+        self.left_out[source if known else _OTHERS] += 1
+
+    def _share(self, source: str, now: float) -> deque[float] | None:
+        """When this source was told of; None if there are too many sources to remember one more."""
+        if source not in self._shares and len(self._shares) >= _SOURCES:
+            self._shares = {one: at for one, at in self._shares.items() if at and now - at[-1] < SHARE_SPAN}
+            if len(self._shares) >= _SOURCES:
+                return None
+        share = self._shares.setdefault(source, deque())
+        while share and now - share[0] >= SHARE_SPAN:
+            share.popleft()
+        return share
+
+
+class Refusals:
+    """Writes to the audit what was refused, bounded. For one event loop."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+        self._bounds = Bounds()
+
+    async def note(self, actor: Actor, deed: Deed, reason: str = "", *, source: str | None = None) -> None:
+        """Tell of it, unless the same was told within a minute; another ``reason`` makes it another thing. ``source``
+        is who says so, if not the actor.
+        """
+        is_stranger = actor.kind is ActorKind.STRANGER
+        by = source or (network_of(actor.address) if is_stranger else f"{actor.kind.value} {actor.name}")
+        thing = (actor.name, actor.address, deed.action, deed.object_id, reason)
+        if not self._bounds.take(by, thing, is_stranger=is_stranger, now=self._clock.monotonic()):
+            return
+        try:
+            if not await self._db.tx(record, actor, deed, self._clock.now()):
+                self._bounds.leave_out(by)
+        except StoreUnavailable:
+            return  # it was refused all the same
+
+    async def note_stranger(self, address: str, path: str, error: Unauthenticated) -> None:
+        """Somebody without a good token. An executor's first request, which is good for no process, is not told of."""
+        if isinstance(error, BadSignature) and error.why is Refused.UNADDRESSED:
+            return
+        deed = Deed("executor.unauthenticated", "route", path, after={"reason": error.message})
+        await self.note(Actor(ActorKind.STRANGER, "", address), deed, error.message)
+
+    async def note_turned_away(self, key: ExecutorKey, executor: str, caller: TurnedAwayCaller) -> None:
+        """Somebody without a good token at an executor's own door, as that executor says."""
+        told = {"path": caller.path, "reason": caller.reason, "count": caller.count, "told_by": key.name}
+        deed = Deed("executor.turned_away", "executor", f"{executor}{caller.path}", after=told)
+        stranger = Actor(ActorKind.STRANGER, "", caller.address)
+        await self.note(stranger, deed, caller.reason, source=f"{network_of(caller.address)}, told by {key.name}")
+
+    async def note_forbidden(self, key: ExecutorKey, address: str, path: str, reason: str) -> None:
+        """An executor that wanted what is not its own."""
+        await self.note_executor(key, address, Deed("executor.refused", "route", path, after={"reason": reason}))
+
+    async def note_executor(self, key: ExecutorKey, address: str, deed: Deed) -> None:
+        await self.note(Actor(ActorKind.EXECUTOR, key.name, address), deed)
+
+    async def tell_left_out(self, node_id: str) -> None:
+        """Say how many refusals have no entry, and who caused most of them."""
+        left_out, self._bounds.left_out = self._bounds.left_out, Counter()
+        if not left_out:
+            return
+        told = {"refusals": left_out.total(), "sources": len(left_out), "most": dict(left_out.most_common(5))}
+        deed = Deed("audit.left_out", "audit", "", after=told)
+        try:
+            await self._db.tx(record, Actor(ActorKind.NODE, node_id), deed, self._clock.now())
+        except StoreUnavailable:
+            self._bounds.left_out.update(left_out)
+            raise
+
+
+class LeftOut(Loop):
+    """Says now and then how many refusals were left out of the audit."""
+
+    def __init__(self, refusals: Refusals, clock: Clock, events: Events, *, node_id: str) -> None:
+        super().__init__(clock, events)
+        self._refusals = refusals
+        self._node_id = node_id
+
+    async def turn(self) -> float:
+        await self._refusals.tell_left_out(self._node_id)
+        return SHARE_SPAN

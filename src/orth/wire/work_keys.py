@@ -1,0 +1,43 @@
+"""Work keys: what a coordinator needs, beside the token, to ask an executor process for work.
+
+A token is known to every executor of its group and to all coordinators. If it alone proved a coordinator, whoever
+stole it from one executor could give work to all of them. So each executor process makes a random *work key* when it
+starts and tells it to the coordinators with its beats, and to nobody else. What they ask of it is signed with a key
+made from both: a thief of the token has no work key, and who has listened to a beat has no token.
+
+A coordinator that has stored a work key says so in its answer to the beat, by the name of the key made from it
+(``acknowledgement``). Coordinators that know nothing of work keys never do.
+"""
+
+import hmac
+import secrets
+from functools import lru_cache
+from hashlib import sha256
+
+from orth.wire.signatures import Key, key_of
+
+_BYTES = 32
+_MEMBER = "workKey"
+
+
+def new_work_key() -> str:
+    """A work key, in hex."""
+    return secrets.token_hex(_BYTES)
+
+
+@lru_cache(maxsize=20_000)
+def work_key_of(token: str, work_key: str) -> Key:
+    """What a process with this token and this work key is asked with. Its name tells nothing about either."""
+    secret = hmac.digest(key_of(token).secret, b"orth work key:" + bytes.fromhex(work_key), "sha256")
+    return Key(sha256(b"orth work key id:" + secret).hexdigest()[:16], secret)
+
+
+def acknowledgement(key: Key) -> dict[str, str]:
+    """The payload of an answer that says that whoever gives it has the work key."""
+    return {_MEMBER: key.id}
+
+
+def acknowledged(payload: object) -> str | None:
+    """The name of the key that an answer says is known; None if it says nothing of the kind."""
+    name = payload.get(_MEMBER) if isinstance(payload, dict) else None
+    return name if isinstance(name, str) else None
