@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 from _site import TOKEN, Site, wait_for
@@ -38,7 +39,7 @@ CONNECTIONS = 500
 OUT_WITHIN = 2.0
 ANSWERED_WITHIN = 1.0
 HANDLERS = [{"name": f"handler-{number}", "description": "does something"} for number in range(10)]
-EXTENSIONS = ["resend", "verdicts", "kill-execution", "batch-run"]
+EXTENSIONS = ["resend", "verdicts", "kill-execution", "batch-run", "work-key"]
 
 
 class Population:
@@ -70,6 +71,7 @@ class Population:
 def request(path: str, address: str) -> bytes:
     said = {"incarnation": f"at {address}", "version": "1", "extensions": EXTENSIONS, "handlers": HANDLERS}
     said["load"] = {"running": 1, "queued": 0}
+    said["workKey"] = sha256(address.encode()).hexdigest()
     body = json.dumps({"registryKey": APP, "registryValue": address, "orth": said}).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: bench\r\nORTH-ACCESS-TOKEN: {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body

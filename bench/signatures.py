@@ -24,9 +24,10 @@ from _site import TOKEN, Site
 from orth.clock import SystemClock
 from orth.store.migrating import upgrade
 from orth.wire.coordinator_calls import CoordinatorCalls
-from orth.wire.executor_calls import Credential, ExecutorCalls
+from orth.wire.credentials import Credential
+from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.messages import CallbackItem, RunRequest
-from orth.wire.signatures import Signer
+from orth.wire.signatures import Key, Signer
 
 BATCH = 500
 REPEATED = 50
@@ -45,8 +46,11 @@ class Known:
     def __init__(self, signed: bool) -> None:
         self._credential = Credential(EXECUTOR_TOKEN, signed)
 
-    async def credential(self, address: str, app_name: str) -> Credential:  # noqa: ARG002  # there is one
+    async def credential(self, address: str, app_name: str, receiver: str = "") -> Credential:  # noqa: ARG002  # there is one
         return self._credential
+
+    async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> None:  # noqa: ARG002  # none
+        return None
 
 
 def address_of(process: ExecutorProcess) -> str:

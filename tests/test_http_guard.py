@@ -255,6 +255,22 @@ async def test_a_stop_does_not_wait_for_the_farewell_of_idle_tls_connections(
         assert [record.getMessage() for record in caplog.records] == []
 
 
+async def test_who_is_refused_early_over_tls_gets_the_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_guard, "LINGER_WITHIN", 0.3)
+    settings = Settings()
+    files = development_certificates(from_settings(settings, "jobs"), settings, tmp_path)
+    trusting = ssl.create_default_context(cafile=str(files.ca))
+    async with serving(refusing, tls=Tls(files.certificate, files.key)) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting, server_hostname="localhost")
+        writer.write(BY_LENGTH % LARGE)
+        async with asyncio.timeout(5):
+            assert (await reader.read()).startswith(b"HTTP/1.1 413")
+        writer.close()
+    assert [record.getMessage() for record in caplog.records] == []
+
+
 @pytest.mark.usefixtures("impatient")
 async def test_who_took_too_long_is_not_answered_a_second_time(caplog: pytest.LogCaptureFixture) -> None:
     answered = asyncio.Event()

@@ -14,9 +14,9 @@ from orth.channels.limits import Limits
 from orth.channels.opening import open_channels
 from orth.clock import SystemClock
 from orth.events import Events
-from orth.store.all_tables import metadata
 from orth.store.database import Database, open_database
 from orth.testing.stores import prepare_store
+from tests.emptying import empty
 
 KINDS = ("memory", "sqlite", "postgresql", "mariadb", "redis")
 ON_DATABASES = ("sqlite", "postgresql", "mariadb")
@@ -71,8 +71,7 @@ async def site(backend: tuple[str, str | None], request: pytest.FixtureRequest) 
     kind, store_url = backend
     if store_url is not None:
         with open_database(store_url, size=1) as db, db.engine.begin() as connection:
-            for table in metadata.sorted_tables:
-                connection.execute(table.delete())
+            empty(connection)
     url = {"memory": "memory://", "redis": ""}.get(kind, "database://") or request.getfixturevalue("redis_url")
     site = Site(kind, url, store_url)
     yield site

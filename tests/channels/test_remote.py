@@ -1,15 +1,18 @@
 """The channels through a coordinator: a real one, on a real port."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
 
-from orth.channels.interface import START, ChannelsUnavailable
+from orth.channels.interface import START, Channels, ChannelsUnavailable
 from orth.channels.names import Names
+from orth.channels.opening import open_channels
 from orth.channels.remote import RemoteChannels
+from orth.clock import SystemClock
+from orth.events import Events
+from orth.store.database import open_database
 from orth.wire.channel_calls import ChannelCalls
 from orth.wire.coordinator_calls import CoordinatorCalls
 from tests.servers.processes import free_port
@@ -20,10 +23,24 @@ _numbers = count(1)
 
 
 @pytest.fixture(scope="module")
-def coordinator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with Site(tmp_path_factory.mktemp("remote")) as site:
+def store_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"sqlite:///{tmp_path_factory.mktemp('remote') / 'orth.db'}"
+
+
+@pytest.fixture(scope="module")
+def coordinator(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with Site(tmp_path_factory.mktemp("site"), store_url, ORTH_CHANNELS__URL="database://") as site:
         site.coordinator()
         yield site.url
+
+
+@pytest.fixture
+async def inside(coordinator: str, store_url: str) -> AsyncIterator[Channels]:
+    """The channels as coordinators have them."""
+    with open_database(store_url, size=2) as db:
+        channels = open_channels("database://", db, SystemClock(), Events())
+        yield channels
+        await channels.close()
 
 
 @pytest.fixture
@@ -42,8 +59,8 @@ def _reached(*urls: str, token: str = TOKEN) -> Iterator[RemoteChannels]:
     calls.close()
 
 
-async def test_a_message_is_taken_done_and_given_back(remote: RemoteChannels, queue: str) -> None:
-    await remote.send(queue, [{"n": 1}, {"n": 2}, {"n": 3}])
+async def test_a_message_is_taken_done_and_given_back(remote: RemoteChannels, inside: Channels, queue: str) -> None:
+    await inside.send(queue, [{"n": 1}, {"n": 2}, {"n": 3}])
     taken = (await remote.take([queue], "one", limit=2, wait=0))[queue]
     assert [delivery.message for delivery in taken] == [{"n": 1}, {"n": 2}]
     await remote.done(queue, "one", [taken[0].id])
@@ -54,18 +71,18 @@ async def test_a_message_is_taken_done_and_given_back(remote: RemoteChannels, qu
     assert await remote.take([queue], "two", limit=10, wait=0) == {}
 
 
-async def test_what_is_buried_is_not_given_back(remote: RemoteChannels, queue: str) -> None:
-    await remote.send(queue, [{"n": 1}, {"n": 2}])
+async def test_what_is_buried_is_not_given_back(remote: RemoteChannels, inside: Channels, queue: str) -> None:
+    await inside.send(queue, [{"n": 1}, {"n": 2}])
     first, _ = (await remote.take([queue], "one", limit=2, wait=0))[queue]
     await remote.bury(queue, "one", [first.id])
     assert await remote.give_back(queue, "one") == 1
 
 
-async def test_taking_waits_for_what_comes(remote: RemoteChannels, queue: str) -> None:
+async def test_taking_waits_for_what_comes(remote: RemoteChannels, inside: Channels, queue: str) -> None:
     taking = asyncio.create_task(remote.take([queue], "one", limit=1, wait=10))
     await asyncio.wait([taking], timeout=0.2)
     assert not taking.done()
-    await remote.send(queue, [{"n": 1}])
+    await inside.send(queue, [{"n": 1}])
     async with asyncio.timeout(5):
         assert list(await taking) == [queue]
 
@@ -106,10 +123,10 @@ async def test_without_the_token_there_is_nothing(coordinator: str, queue: str) 
             await stranger.take([queue], "one", limit=1, wait=0)
 
 
-async def test_a_coordinator_that_is_away_is_passed_over(coordinator: str, queue: str, tmp_path: Path) -> None:
+async def test_a_coordinator_that_is_away_is_passed_over(coordinator: str, inside: Channels, queue: str) -> None:
     away = f"http://127.0.0.1:{free_port()}"
+    await inside.send(queue, [{"n": 1}])
     for remote in _reached(away, coordinator):
-        await remote.send(queue, [{"n": 1}])
         assert list(await remote.take([queue], "one", limit=1, wait=0)) == [queue]
     for remote in _reached(away):
         with pytest.raises(ChannelsUnavailable):
@@ -120,5 +137,7 @@ async def test_what_is_the_coordinators_is_not_offered(remote: RemoteChannels) -
     for refused in (remote.waiting("q"), remote.consumers("q"), remote.dead_letters("q", 1), remote.clean(1.0)):
         with pytest.raises(NotImplementedError):
             await refused
+    with pytest.raises(NotImplementedError):
+        await remote.send("q", [{}])
     with pytest.raises(NotImplementedError):
         remote.news()

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.warm.starting import run
+
 
 def environment(**more: str) -> dict[str, str]:
     """This process's environment without settings of its own."""
@@ -14,6 +16,11 @@ def environment(**more: str) -> dict[str, str]:
 
 def orth(*arguments: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     """The finished command; ``environ`` are variables set for it."""
+    return run(list(arguments), environment(**environ), cwd, within=60)
+
+
+def orth_from_nothing(*arguments: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """The same in an interpreter that has loaded nothing yet, for what is about loading."""
     return subprocess.run(
         [sys.executable, "-m", "orth", *arguments],
         cwd=cwd,

@@ -19,6 +19,10 @@ from tests.cli.running import orth as run_orth
 from tests.cli.signed_in import SignedIn
 from tests.coordinator.http.live import Site
 
+DAY = 86_400_000
+LATER = 1_750_000_001_000
+"""After all that ``write`` writes."""
+
 
 class Orth(SignedIn):
     command = "audit"
@@ -89,18 +93,40 @@ def test_an_expected_head_that_was_purged_confirms_nothing(tmp_path: Path) -> No
             f"{seq}:{digest}" for seq, digest in reading.execute("SELECT seq, digest FROM orth_audit ORDER BY seq")
         ]
     with open_database(f"sqlite:///{file}") as db, db.engine.begin() as connection:
-        assert purge(connection, 1_750_000_000_003, limit=10, node_id="n", now=1_750_000_000_000) == 3
+        assert purge(connection, LATER, limit=10, node_id="n", now=LATER + 365 * DAY) == 3
 
     def verify(expected: str) -> tuple[int, str]:
         done = run_orth("audit", "verify", "--store", "sqlite:///orth.db", "--expect", expected, cwd=tmp_path)
         return done.returncode, done.stdout + done.stderr
 
-    code, told = verify(heads[0])
-    assert code == 1
+    for number in (1, 3):
+        code, told = verify(heads[number - 1])
+        assert code == 1
+        assert (
+            f"The audit cannot be confirmed. Entry {number}: it cannot be confirmed: entries up to 3 were purged on "
+            in told
+        )
+    code, told = verify(heads[3])
+    assert code == 0
     assert (
-        "The audit cannot be confirmed. Entry 1: it cannot be confirmed: entries up to 3 were purged on 2025-" in told
+        "Purged on 2026-06-15T15:06:41.000Z: 3 entries written before 2025-06-15T15:06:41.000Z, up to 3; what is "
+        "missing at the beginning rests on it.\n" in told
     )
-    assert [verify(kept)[0] for kept in heads[2:]] == [0, 0]
+
+
+def test_a_purge_of_young_entries_fails_though_the_expected_head_is_still_there(tmp_path: Path) -> None:
+    file = tmp_path / "orth.db"
+    write(file, 4)
+    with closing(sqlite3.connect(file)) as reading:
+        [(seq, digest)] = reading.execute("SELECT seq, digest FROM orth_audit_head")
+    with open_database(f"sqlite:///{file}") as db, db.engine.begin() as connection:
+        assert purge(connection, LATER, limit=10, node_id="n", now=LATER + 30 * DAY) == 3
+    asked = ("audit", "verify", "--store", "sqlite:///orth.db", "--expect", f"{seq}:{digest}")
+    found = run_orth(*asked, cwd=tmp_path)
+    assert found.returncode == 1
+    assert "Entry 5: it is a purge of entries up to 3 that had to be kept longer." in found.stderr
+    assert "Purged on 2025-07-15" in found.stdout
+    assert run_orth(*asked, "--retention", "30d", cwd=tmp_path).returncode == 0
 
 
 def test_what_is_no_head_is_refused(tmp_path: Path) -> None:

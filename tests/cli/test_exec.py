@@ -78,7 +78,7 @@ def test_an_execution_is_described_with_why_and_next(orth: Orth) -> None:
     described = orth("describe", execution_id)
     assert "Status     Trigger Failed 500/0\n" in described
     assert "Why        http://10.0.0.8:9999 refused: no such handler\n" in described
-    assert "Next       Nothing: it has ended.\n" in described
+    assert "Next       Nothing by itself: it is not retried." in described
     whole = json.loads(orth("describe", execution_id, "-o", "json"))
     assert (whole["reason_code"], whole["why"]["reason_code"]) == ("refused", "refused")
     assert orth("describe", execution_id, "-o", "name") == f"{execution_id}\n"
@@ -91,7 +91,7 @@ def test_the_story_is_told_in_order(orth: Orth) -> None:
     told = orth("why", execution_id).splitlines()
     assert told[0].split() == ["Execution", execution_id, "Trigger", "Failed", "500/0"]
     assert told[3].endswith("not_sent: connection refused")
-    assert told[-1] == "Next                      Nothing: it has ended."
+    assert told[-1].startswith("Next                      Nothing by itself: it is not retried.")
 
 
 def test_an_execution_is_killed_once(orth: Orth) -> None:

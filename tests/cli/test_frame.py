@@ -10,7 +10,7 @@ from orth.cli.frame import ALIASES, SUBCOMMANDS, orth
 from orth.version import __version__
 from tests.cli.conftest import Run
 from tests.cli.running import environment
-from tests.cli.running import orth as run_orth
+from tests.cli.running import orth_from_nothing as run_orth
 
 HEAVY = ("pydantic", "fastapi", "starlette", "sqlalchemy", "uvicorn", "aiohttp", "asyncio", "rich", "alembic")
 QUICK = 0.150

@@ -1,8 +1,10 @@
 """Leadership: one term at a time, taken over by observation, given up cleanly, earned by working."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from orth.errors import TermEnded
 from orth.events import Events, LoopFailed
 from orth.loop import Loop
 from orth.store.database import Connection, Database, open_database
+from orth.store.leases import renew_lease
 from orth.testing import ManualClock, Recorder
 from orth.testing.stores import prepare_store
 
@@ -98,6 +101,28 @@ async def test_who_resigns_is_followed_at_once(db: Database, clock: ManualClock,
     await two.turn()
     assert two.term is not None
     assert two.term.epoch == 2
+
+
+async def test_a_renewal_that_is_overtaken_by_a_resignation_ends_nothing_twice(
+    db: Database, clock: ManualClock, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = contender(db, clock, recorder, "one")
+    await one.turn()
+    resigned, tx = asyncio.Event(), db.tx
+
+    async def late(work: Callable[..., Any], *arguments: Any) -> Any:
+        if work is renew_lease:
+            await resigned.wait()
+        return await tx(work, *arguments)
+
+    monkeypatch.setattr(db, "tx", late)
+    renewing = asyncio.ensure_future(one.turn())
+    await asyncio.sleep(0)
+    await one.resign()
+    resigned.set()
+    await renewing
+    assert one.term is None
+    assert len(recorder.all(TermEndedHere, node="one")) == 1
 
 
 async def test_who_stands_aside_leads_no_more(db: Database, clock: ManualClock, recorder: Recorder) -> None:

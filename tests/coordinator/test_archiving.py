@@ -66,6 +66,14 @@ async def whole(cluster: Cluster, execution_id: int) -> list[str]:
         line = page.lines.last + 1
 
 
+@pytest.fixture
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minute until a log is given up instead of a quarter of an hour, in which all loops would turn thousands of
+    times.
+    """
+    monkeypatch.setattr(archiving, "_PAUSES", tuple(10.0 * (one + 1) for one in range(len(archiving._PAUSES))))
+
+
 @pytest.mark.parametrize("kind", ["store", "folder"])
 async def test_a_log_outlives_its_executor_on_every_database(kind: str, store_url: str, tmp_path: Path) -> None:
     async with cluster_with(tmp_path, store_url, archive=kind) as cluster:
@@ -125,6 +133,7 @@ async def test_an_executor_that_does_not_answer_is_asked_again(tmp_path: Path) -
         assert await cluster.db.read(find_archive, one) is not None
 
 
+@pytest.mark.usefixtures("short_pauses")
 @pytest.mark.parametrize("stops", [True, False])
 async def test_a_log_that_is_still_written_is_not_taken_for_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: bool
@@ -142,17 +151,18 @@ async def test_a_log_that_is_still_written_is_not_taken_for_whole(
         await cluster.advance(seconds=30)
         assert await cluster.db.read(find_archive, one) is None, "there is more to come"
         writing = not stops
-        await cluster.advance(seconds=700)
+        await cluster.advance(seconds=60)
         kept = await cluster.db.read(find_archive, one)
         assert kept is not None
         assert (kept.lines, kept.complete) == (5, stops)
 
 
+@pytest.mark.usefixtures("short_pauses")
 async def test_what_cannot_be_fetched_is_given_up_and_told(tmp_path: Path) -> None:
     async with cluster_with(tmp_path, archive="store") as cluster:
         one = await ran(cluster, 3)
         cluster.kill_executor(cluster.executors[0])
-        await cluster.advance(seconds=900)
+        await cluster.advance(seconds=90)
         (told,) = cluster.recorder.all(LogNotArchived)
         assert told.execution_id == one
 
@@ -229,6 +239,7 @@ async def kept_of(cluster: Cluster, *ids: int) -> list[ArchivedLog | None]:
     return [await cluster.db.read(find_archive, one) for one in ids]
 
 
+@pytest.mark.usefixtures("short_pauses")
 async def test_a_page_of_nonsense_is_that_logs_trouble(tmp_path: Path) -> None:
     async with cluster_with(tmp_path, archive="store") as cluster:
         liar = Liar(cluster, lambda line: one_line(line) | {"toLineNum": 2**31 - 1})
@@ -236,7 +247,7 @@ async def test_a_page_of_nonsense_is_that_logs_trouble(tmp_path: Path) -> None:
         (good,) = await ran_at(cluster, cluster.executors[0].address)
         await cluster.advance(seconds=15)
         assert [kept is not None for kept in await kept_of(cluster, bad, good)] == [False, True]
-        await cluster.advance(seconds=900)
+        await cluster.advance(seconds=90)
         (told,) = cluster.recorder.all(LogNotArchived)
         assert (told.execution_id, liar.address in told.reason) == (bad, True)
 
@@ -254,6 +265,7 @@ async def test_a_bug_met_with_one_log_costs_that_log_only(tmp_path: Path) -> Non
         assert not list((tmp_path / "coordinator" / "archive").rglob("*.part"))
 
 
+@pytest.mark.usefixtures("short_pauses")
 async def test_logs_without_end_hold_up_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetches, "_SOON", 0.2)
     monkeypatch.setattr(archiving, "_PAGES", 10**9)  # so that only time ends them
@@ -273,7 +285,7 @@ async def test_logs_without_end_hold_up_no_others(tmp_path: Path, monkeypatch: p
         asked = len(liar.asked)
         await cluster.advance(seconds=100)
         assert len(liar.asked) == asked, "it is left alone"
-        await cluster.advance(seconds=900)
+        await cluster.advance(seconds=400)
         told = cluster.recorder.all(LogNotArchived)
         assert told
         assert all("did not come to an end" in one.reason for one in told)

@@ -530,6 +530,10 @@ async def test_a_beat_that_names_an_execution_settles_the_doubt(tmp_path: Path, 
         await registrations.beat(beat.model_copy(update={"orth": stranger}))
         await cluster.advance(seconds=0)
         assert (await cluster.execution(execution_id)).phase is Phase.UNKNOWN
+        of_another_app = {"registry_key": "another", "registry_value": "http://10.9.9.9:9999", "orth": naming}
+        await registrations.beat(beat.model_copy(update=of_another_app))
+        await cluster.advance(seconds=0)
+        assert (await cluster.execution(execution_id)).phase is Phase.UNKNOWN, "it cannot have it"
         await registrations.beat(beat.model_copy(update={"orth": naming}))
         await cluster.advance(seconds=0)
         assert (await cluster.execution(execution_id)).phase is Phase.DISPATCHED

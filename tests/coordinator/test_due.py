@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 
 from orth.coordinator.defining import start_job, stop_job
-from orth.coordinator.due import ClockWatch
+from orth.coordinator.due import ClockWatch, FireQuota
 from orth.coordinator.facts import ClockStepped
+from orth.coordinator.planning import Plan, PlannedRun
 from orth.domain.fires import FireDecision
-from orth.domain.jobs import Job, ScheduleType
+from orth.domain.jobs import Job, ScheduleType, TriggerCause
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
+from orth.settings import Settings
+from orth.settings.sections import SecuritySection
 from orth.store.fires import list_fires
 from orth.testing import Cluster, ManualClock
+from tests.store.builders import a_job
 
 HOUR = 3600
 MINUTES = 120
@@ -186,3 +190,38 @@ async def test_forward_it_is_told_and_what_was_missed_is_a_misfire(tmp_path: Pat
         assert [event.seconds for event in cluster.recorder.all(ClockStepped)] == [HOUR]
         decisions = await cluster.db.read(list_fires, job.id, 10_000)
         assert any(entry.reason.startswith("missed") for entry in decisions)
+
+
+async def test_a_group_fires_so_often_in_a_minute_and_says_what_it_skips(tmp_path: Path, starts: Starts) -> None:
+    settings = Settings(security=SecuritySection(fires_per_minute_per_group=5))
+    async with Cluster(tmp_path, starts.app, settings=settings) as cluster:
+        cluster.clock.move(60 - cluster.clock.monotonic() % 60)  # so that what follows is in one minute
+        rate: dict[str, Any] = {"schedule_type": ScheduleType.FIX_RATE, "schedule_conf": "1s"}
+        job = await cluster.job(executor_handler="note", **rate)
+        assert len(await starts.during(cluster, 12)) == 5
+        skipped = [one for one in await cluster.db.read(list_fires, job.id, 100) if one.decision == "skipped"]
+        assert 5 <= sum(one.fires or 0 for one in skipped) <= 12
+        assert {"fires of a minute (security.fires_per_minute_per_group)" in one.reason for one in skipped} == {True}
+
+
+async def test_what_waits_for_its_end_is_never_skipped(tmp_path: Path, starts: Starts) -> None:
+    """Nothing else would let it go on."""
+    settings = Settings(security=SecuritySection(fires_per_minute_per_group=1))
+    async with Cluster(tmp_path, starts.app, settings=settings) as cluster:
+        delay: dict[str, Any] = {"schedule_type": ScheduleType.FIX_DELAY, "schedule_conf": "5s"}
+        await cluster.job(executor_handler="note", **delay)
+        assert len(await starts.during(cluster, 15)) >= 2
+
+
+def test_a_quota_is_of_one_group_and_of_what_was_written() -> None:
+    clock = ManualClock()
+    quota = FireQuota(3, clock)
+    ours, theirs = a_job(1), a_job(2)
+    its = Plan(tuple(PlannedRun(n, TriggerCause.FIXED_RATE, n) for n in range(5)), (), 0, 9, 9, running=True)
+    assert len(quota.within(ours, its, {}).runs) == 3
+    assert len(quota.within(ours, its, {1: 2}).runs) == 1, "this pass has had two"
+    quota.count({1: 3})
+    assert [len(quota.within(job, its, {}).runs) for job in (ours, theirs)] == [0, 3]
+    clock.move(60)
+    assert len(quota.within(ours, its, {}).runs) == 3
+    assert FireQuota(0, clock).within(ours, its, {1: 10**9}) is its

@@ -19,7 +19,8 @@ from orth.store.registry import Beat, record_beats
 from orth.store.tokens import create_token, get_token, revoke_token, rotate_token
 from orth.testing import ManualClock
 from orth.testing.stores import prepare_store
-from orth.wire.executor_calls import Credential, NotSent
+from orth.wire.credentials import Credential
+from orth.wire.executor_calls import NotSent
 from orth.wire.messages import Extension
 from orth.wire.signatures import key_of
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orth.coordinator.planning import Bounds, Plan, given_up, plan
+from orth.coordinator.planning import Bounds, Plan, given_up, plan, within
 from orth.domain.calendars import Calendar
 from orth.domain.jobs import Job, MisfireStrategy, ScheduleType, TriggerCause
 from orth.domain.schedules import Schedule, parse_schedule
@@ -34,6 +34,17 @@ def test_a_fire_on_time_runs_and_the_schedule_advances() -> None:
     assert [(run.fire_time, run.cause) for run in result.runs] == [(T0, TriggerCause.CRON)]
     assert (result.last_fire, result.next_fire, result.due_time, result.running) == (T0, T0 + MINUTE, T0 + MINUTE, True)
     assert [(d.fire_time, d.decision) for d in result.decisions] == [(T0, "run")]
+
+
+def test_runs_beyond_what_is_left_are_skipped_as_one_span() -> None:
+    whole = planned(job("* * * * * ?"), T0 + 3_500)
+    assert within(whole, 4, "enough") is whole
+    cut = within(whole, 1, "enough")
+    assert [run.fire_time for run in cut.runs] == [T0]
+    told = [(one.fire_time, one.last_time, one.fires, one.decision, one.reason) for one in cut.decisions]
+    assert told == [(T0, T0, 1, "run", ""), (T0 + 1000, T0 + 3000, 3, "skipped", "enough")]
+    assert (cut.last_fire, cut.next_fire, cut.running) == (whole.last_fire, whole.next_fire, True)
+    assert within(whole, 0, "enough").runs == ()
 
 
 def test_a_little_late_is_still_on_time() -> None:

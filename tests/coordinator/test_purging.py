@@ -10,7 +10,7 @@ from orth.clock import SystemClock
 from orth.coordinator.facts import RowsPurged
 from orth.coordinator.purging import STEP, Purging
 from orth.domain.audit import Actor, ActorKind, Deed
-from orth.domain.audit_chain import Chain
+from orth.domain.audit_chain import Chain, Kept
 from orth.executor.handlers import Handlers
 from orth.settings import Settings
 from orth.settings.sections import RetentionSection
@@ -126,6 +126,8 @@ async def test_the_audit_is_kept_for_its_own_time_and_stays_whole(tmp_path: Path
         await cluster.db.tx(some_deeds, 2, cluster.clock.now())
         await a_pass(purging_of(cluster))
         left = await cluster.db.read(entries_after, Wanted(), 0)
-        assert [one.action for one in left] == ["job.update", "job.update", "audit.purge", "audit.purge"]
-        assert await cluster.db.read(verify, Chain()) is None
-        assert cluster.recorder.all(RowsPurged, what="audit entries", rows=STEP + 3)
+        assert [one.action for one in left] == ["job.update"] * 3 + ["audit.purge"] * 2
+        chain = Chain(kept=Kept(HOUR // timedelta(milliseconds=1), cluster.clock.now()))
+        assert await cluster.db.read(verify, chain) is None
+        assert [purge.entries for purge in chain.purges] == [STEP, 2]
+        assert cluster.recorder.all(RowsPurged, what="audit entries", rows=STEP + 2)

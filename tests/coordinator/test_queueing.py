@@ -3,8 +3,18 @@
 import pytest
 
 from orth.channels.interface import Entry
-from orth.coordinator.queueing import Evidence, Patience, Sign, is_missing, named_by, sign_of_loss, taken_by
+from orth.coordinator.queueing import (
+    Evidence,
+    Patience,
+    Sign,
+    is_given_back,
+    is_missing,
+    named_by,
+    sign_of_loss,
+    taken_by,
+)
 from orth.coordinator.workers import Fate, Workers, queues_of
+from orth.domain import reasons
 from orth.store.offering import InQueue
 from orth.testing import ManualClock
 from orth.wire.channel_messages import Dispatch, WorkerBeat, may_start
@@ -134,6 +144,20 @@ def test_what_a_silent_process_has_is_lost_when_the_job_says_so(
     clock.move(31)
     sign = sign_of_loss(taken(lost_after=own), workers, (), PATIENCE)
     assert sign == Sign("the executor has not been heard of", patience)
+
+
+@pytest.mark.parametrize(
+    ("seen", "given_back"),
+    [
+        (Evidence(), True),
+        (Evidence(waiting={("app.a", 1): 3}), True),
+        (Evidence(named=frozenset({7})), False),
+        (Evidence(reticent=frozenset({"app"})), False),
+    ],
+)
+def test_what_was_given_back_is_offered_again_unless_somebody_has_it(seen: Evidence, given_back: bool) -> None:
+    assert is_given_back(waiting(reason_code=reasons.OFFERED_AGAIN), seen) is given_back
+    assert not is_given_back(waiting(), seen)
 
 
 def words(*said: dict[str, object]) -> list[Entry]:

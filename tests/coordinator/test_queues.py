@@ -214,6 +214,25 @@ async def test_what_is_returned_waits_again(site: QueueSite) -> None:
         assert (waiting.status, waiting.executor_address) == (Status.INIT, None)
 
 
+async def test_what_is_given_back_is_offered_again_once_nobody_names_it(tmp_path: Path) -> None:
+    """Nobody has put it into a queue, so there is nothing to wait for; but whoever says that he has it is believed."""
+    settings = quick_settings(tmp_path, silent_after="60s")
+    async with QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path, settings=settings) as site:
+        one = await site.trigger(await site.job())
+        async with Worker(site.channels) as worker:
+            (dispatch,) = await worker.take()
+            await worker.accept(dispatch)
+            await site.until(one, lambda it: it.phase is Phase.DISPATCHED)
+            await worker.say(dispatch, Standing.RETURNED, offer_again=True)
+            waiting = await site.until(one, lambda it: it.phase is Phase.OFFERED)
+            assert (waiting.status, waiting.reason_code) == (Status.INIT, reasons.OFFERED_AGAIN)
+            assert await worker.take(wait=1.5) == []
+            worker.running.clear()
+            await worker.beat()
+            (again,) = await worker.take(wait=15.0)
+            assert (again.execution_id, again.sending > dispatch.sending) == (one, True)
+
+
 async def test_a_process_that_left_with_an_execution_has_lost_it(tmp_path: Path) -> None:
     settings = quick_settings(tmp_path, lost_after="1s")
     async with QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path, settings=settings) as site:
@@ -226,6 +245,20 @@ async def test_a_process_that_left_with_an_execution_has_lost_it(tmp_path: Path)
             await asyncio.sleep(0)
             await worker.beat("Stopped")
         ended = await site.until(one, lambda it: it.status.terminal, 30.0)
+        assert (ended.status, ended.reason_code) == (Status.FAILED, reasons.RESULT_LOST)
+
+
+async def test_a_process_that_only_fell_silent_has_lost_it_long_before_lost_after(tmp_path: Path) -> None:
+    """One that was killed says no good-bye."""
+    settings = quick_settings(tmp_path, lost_after="10m", silent_after="1s")
+    async with QueueSite(f"sqlite:///{tmp_path / 'orth.db'}", tmp_path, settings=settings) as site:
+        one = await site.trigger(await site.job())
+        async with Worker(site.channels) as worker:
+            (dispatch,) = await worker.take()
+            await worker.accept(dispatch)
+            await site.until(one, lambda it: it.phase is Phase.DISPATCHED)
+            worker.fall_silent()
+            ended = await site.until(one, lambda it: it.status.terminal, 30.0)
         assert (ended.status, ended.reason_code) == (Status.FAILED, reasons.RESULT_LOST)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from orth.coordinator.why import Explanation, Patience, Record, Step, explain
+from orth.coordinator.why import Explanation, NextCode, Patience, Record, Step, explain
 from orth.domain import reasons
 from orth.domain.executions import Execution, Phase
 from orth.domain.fires import FireDecision
@@ -68,7 +68,8 @@ def test_notes_stand_between_the_route_and_the_end() -> None:
     )
     story = told(ended, Step(reasons.NOT_SENT, "refused", NOW + 1), Step(reasons.REROUTED, "b", NOW + 2))
     assert [step.code for step in story.steps] == ["cron", "routed", "not_sent", "rerouted", "not_sent"]
-    assert (story.summary, story.next) == ("http://a:1: refused", "Nothing: it has ended.")
+    assert (story.summary, story.next.partition(":")[0]) == ("http://a:1: refused", "Nothing by itself")
+    assert f"orth exec retry {ended.id}" in story.next
     assert told(ended, next_attempt=12).next == "Execution 12 tries again."
 
 
@@ -146,6 +147,41 @@ def test_a_doubt_says_until_when_somebody_is_asked() -> None:
     assert "cannot be asked about it" in told(foreign, doubt).next
     assert "until 2025-06-15T15:16:40.000Z" in told(foreign, doubt).next
     assert "for 30 s" in told(foreign, job=replace(JOB, lost_after=30)).next
+
+
+def test_every_sentence_about_what_follows_is_made_of_its_facts() -> None:
+    """Others make the sentence anew in their language: what it names must be among the facts."""
+    doubt = Step(reasons.UNKNOWN_ANSWER, "no answer", NOW)
+    ended = replace(SENT, phase=Phase.ENDED, trigger_code=200, handle_code=500)
+    queued = replace(OPENED, phase=Phase.OFFERED, queue="app.q", offered_at=NOW)
+    every = [
+        told(OPENED),
+        told(replace(OPENED, not_before=NOW + 2_000)),
+        told(replace(OPENED, not_before=NOW + 2_000, cause=TriggerCause.RETRY, attempt=2, trigger_key="retry:5")),
+        told(replace(OPENED, reason_code=reasons.CIRCUIT_OPEN)),
+        told(replace(OPENED, reason_code=reasons.QUEUE_FULL)),
+        told(SENT),
+        *(told(replace(SENT, phase=Phase.UNKNOWN), *notes) for notes in ((), (doubt,))),
+        *(told(replace(SENT, phase=Phase.UNKNOWN, incarnation=None), *notes) for notes in ((), (doubt,))),
+        *(explain(Record(queued, JOB, None, (), takers=takers), PATIENCE, NOW) for takers in (0, 3)),
+        told(replace(SENT, phase=Phase.RUNNING, trigger_code=200)),
+        told(ended, next_attempt=12),
+        told(replace(ended, handle_code=200)),
+        told(replace(ended, trigger_code=500, handle_code=0)),
+        told(ended),
+        told(replace(ended, handle_code=502)),
+    ]
+    assert {one.following.code for one in every} == set(NextCode)
+    for one in every:
+        for fact in one.following.facts.values():
+            assert (f"{fact:g}" if isinstance(fact, float) else str(fact)) in one.next
+
+
+def test_what_was_said_is_kept_apart_from_the_reason_unless_it_says_the_same() -> None:
+    ended = replace(SENT, phase=Phase.ENDED, trigger_code=500, reason_code=reasons.NOT_SENT)
+    assert told(replace(ended, trigger_msg="http://a:1: refused")).words == "http://a:1: refused"
+    assert told(replace(ended, trigger_msg=reasons.REASONS[reasons.NOT_SENT])).words is None
+    assert told(ended).words is None
 
 
 def test_a_deleted_job_does_not_stop_the_story() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orth.domain.audit_chain import FIRST, PURGE, Chain, Entry, Fault, Head, digest_of, read_head
+from orth.domain.audit_chain import FIRST, PURGE, Chain, Entry, Fault, Head, Kept, Purge, digest_of, read_head
 
 
 def entry(seq: int, previous: str, action: str = "job.update", after: str | None = None) -> Entry:
@@ -73,6 +73,19 @@ def test_a_changed_entry_with_a_digest_of_its_own_breaks_the_next_one() -> None:
     )
 
 
+def test_an_entry_that_claims_to_be_much_older_than_those_before_it_is_found() -> None:
+    """Were it believed, everything before it could be purged one day as if it had been older still."""
+    day = 86_400_000
+    first, second = chained(2)
+    first = replace(first, at=10 * day)
+    first = replace(first, digest=digest_of(first))
+    for back, found in ((day, False), (day + 1, True)):
+        old = replace(second, at=first.at - back, previous_digest=first.digest)
+        old = replace(old, digest=digest_of(old))
+        fault = look([first, old], head_of([first, old]))
+        assert (fault is not None and "older than an entry before it" in fault.message) is found
+
+
 @given(gone=st.integers(2, 4))
 def test_an_entry_missing_in_the_middle_is_named(gone: int) -> None:
     entries = chained(5)
@@ -128,16 +141,64 @@ def purged(entries: list[Entry], through: int) -> list[Entry]:
 
 
 @given(kept=st.integers(1, 5), through=st.integers(1, 4))
-def test_an_expected_entry_that_was_purged_is_confirmed_only_if_it_is_the_last_of_those(
-    kept: int, through: int
-) -> None:
+def test_an_expected_entry_that_was_purged_is_not_confirmed(kept: int, through: int) -> None:
     entries = chained(5)
     left = purged(entries, through)
     fault = look(left, head_of(left), Head(kept, entries[kept - 1].digest))
-    if kept >= through:
+    if kept > through:
         assert fault is None
     else:
         assert fault == Fault(kept, f"it cannot be confirmed: entries up to {through} were purged", left[-1].at)
+
+
+DAY = 86_400_000
+
+
+def aged(ages: list[int], purge_at: int, through: int, **said: int) -> list[Entry]:
+    """Entries written at these instants, those up to ``through`` purged."""
+    made: list[Entry] = []
+    for seq, at in enumerate(ages, 1):
+        one = replace(entry(seq, made[-1].digest if made else FIRST), at=at)
+        made.append(replace(one, digest=digest_of(one)))
+    told = json.dumps({"through": through, "digest": made[through - 1].digest, "entries": through, **said})
+    last = replace(entry(len(made) + 1, made[-1].digest, PURGE, told), at=purge_at)
+    return [*made[through:], replace(last, digest=digest_of(last))]
+
+
+def judged(entries: list[Entry], retention: int, now: int) -> tuple[Chain, Fault | None]:
+    first_left = Head(entries[0].seq, entries[0].digest)
+    chain = Chain(first_left, Kept(retention, now))
+    for one in entries:
+        if (fault := chain.add(one)) is not None:
+            return chain, fault
+    return chain, chain.end(head_of(entries))
+
+
+def test_a_purge_that_leaves_an_entry_older_than_the_retention_is_believed() -> None:
+    left = aged([0, DAY, 2 * DAY, 33 * DAY], 33 * DAY, 2, before=3 * DAY)
+    chain, fault = judged(left, 30 * DAY, 41 * DAY)
+    assert fault is None
+    assert chain.purges == [chain.relied_on]
+    assert chain.relied_on == Purge(5, 33 * DAY, Head(2, left[0].previous_digest), 2, 3 * DAY)
+
+
+@pytest.mark.parametrize("said", [{}, {"before": DAY}])
+def test_a_purge_of_what_was_young_is_found_whatever_it_says(said: dict[str, int]) -> None:
+    """The first entry left is under the digest that somebody has kept, so its time cannot be another."""
+    left = aged([0, 10 * DAY, 20 * DAY, 39 * DAY], 40 * DAY, 3, **said)
+    _, fault = judged(left, 30 * DAY, 41 * DAY)
+    assert fault == Fault(5, "it is a purge of entries up to 3 that had to be kept longer", is_early=True)
+
+
+def test_a_purge_that_admits_to_have_come_early_is_found() -> None:
+    left = aged([0, DAY, 2 * DAY], 40 * DAY, 1, before=39 * DAY)
+    assert judged(left, 30 * DAY, 41 * DAY)[1] is not None
+
+
+def test_a_purge_of_a_time_that_is_still_to_come_is_found() -> None:
+    left = aged([0, DAY, 39 * DAY], 100 * DAY, 2)
+    _, fault = judged(left, 30 * DAY, 41 * DAY)
+    assert fault == Fault(4, "it is a purge of a time that is still to come", is_early=True)
 
 
 def test_the_last_entry_that_was_purged_is_compared() -> None:

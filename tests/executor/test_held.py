@@ -290,7 +290,7 @@ def test_a_thousand_due_at_one_instant_start_on_time(app: Handlers, rig: MakeRig
     assert threading.active_count() - threads_before <= number + 20, "a thread per job, none per trigger"
     assert len(started) == number
     assert min(started.values()) >= arrived + 1.5
-    assert len(ran.runtime.limits) == 0
+    assert len(ran.runtime.limits) <= 1, "nothing is held; the turnstile may look once more"
 
 
 def test_many_timers_are_one(ran: Rig, gates: Gates, clock: HandClock) -> None:
@@ -305,7 +305,7 @@ def test_many_timers_are_one(ran: Rig, gates: Gates, clock: HandClock) -> None:
     breathe(ran, clock)
     assert ran.runtime.join_idle(10, held=False)
     assert sorted(gates.begun) == list(range(47))
-    assert len(limits) == 1
+    assert len(limits) <= 2, "one for all that is held, and one of the turnstile that they pass"
     pass_time(ran, clock, 1.0)
     breathe(ran, clock)
     assert ran.runtime.join_idle(10)

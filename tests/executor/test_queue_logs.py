@@ -32,7 +32,7 @@ class Desk:
         self.pieces: dict[int, list[dict[str, Any]]] = {}
 
     def begin(self, log_id: int) -> Taken:
-        taken = Taken(Dispatch.model_validate(dispatch(log_id, "any")), "line")
+        taken = Taken(Dispatch.model_validate(dispatch(log_id, "any")))
         self.feed.begin(taken)
         return taken
 

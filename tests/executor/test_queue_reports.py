@@ -21,7 +21,7 @@ NAMES = Names()
 
 
 def taken(log_id: int, job_id: int = 1) -> Taken:
-    return Taken(Dispatch.model_validate(dispatch(log_id, "any", job_id=job_id)), "line")
+    return Taken(Dispatch.model_validate(dispatch(log_id, "any", job_id=job_id)))
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 """Signed calls between a real executor and those who call it: replayed, stale, for another, plain (A04)."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+import pytest
 
 from orth.clock import Clock, SystemClock
 from orth.errors import Unavailable
@@ -16,9 +18,12 @@ from orth.executor.settings import ExecutorSettings
 from orth.serving import Server, bound
 from orth.settings import Address
 from orth.testing import ManualClock
-from orth.wire.executor_calls import Credential, ExecutorCalls
+from orth.wire.credentials import Credential
+from orth.wire.dialects import Dialect
+from orth.wire.executor_calls import ExecutorCalls, NotLetIn
 from orth.wire.messages import CallbackVerdict, LogRequest, RegistryRequest, RunRequest
-from orth.wire.signatures import RECEIVER_HEADER, SIGNATURE_HEADER, TIME_HEADER, Signer
+from orth.wire.signatures import RECEIVER_HEADER, SIGNATURE_HEADER, TIME_HEADER, Key, Signer
+from orth.wire.work_keys import new_work_key, work_key_of
 
 TOKEN = "token-of-this-executor"
 
@@ -35,18 +40,22 @@ class Nobody:
 
 
 class Known:
-    """What a coordinator believes of the executor."""
+    """What a coordinator believes of the executor, and what of its own process, once it has met that."""
 
-    def __init__(self, credential: Credential) -> None:
+    def __init__(self, credential: Credential, better: Credential | None = None) -> None:
         self.credential_ = credential
+        self.better = better
 
-    async def credential(self, address: str, app_name: str) -> Credential:
+    async def credential(self, address: str, app_name: str, receiver: str = "") -> Credential:
         return self.credential_
+
+    async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> Credential | None:
+        return self.better
 
 
 @asynccontextmanager
 async def serving(
-    folder: Path, *, clock: Clock | None = None, must_sign: bool = False
+    folder: Path, *, clock: Clock | None = None, must_sign: bool = False, work_key: str | None = None
 ) -> AsyncIterator[tuple[str, Runtime, list[str]]]:
     ran: list[str] = []
     handlers = Handlers("demo")
@@ -69,6 +78,7 @@ async def serving(
             incarnation="incarnation-a",
             clock=clock or SystemClock(),
             events=Events(),
+            work_key=work_key,
         )
         runtime.start()
         server = Server(runtime.http, keep_alive=5, websockets=False)
@@ -97,7 +107,7 @@ async def test_a_captured_trigger_is_good_once_here_and_now(tmp_path: Path) -> N
     clock = ManualClock()
     async with serving(tmp_path / "a", clock=clock) as (address, runtime, _ran):
         signer = Signer("node-1", clock)
-        signer.expect_first(address, "incarnation-a")
+        signer.expect(address, "incarnation-a")
         body = trigger().model_dump_json(by_alias=True).encode()
         captured = signer.header(TOKEN, address, "POST", "/run", body)
         assert (await sent(address, captured, body))[0] == 200
@@ -113,7 +123,7 @@ async def test_a_captured_trigger_is_good_once_here_and_now(tmp_path: Path) -> N
             assert refused[1][RECEIVER_HEADER] == "incarnation-a"
             assert refused[1][TIME_HEADER] == str(clock.now())
         other = Signer("node-1", clock)
-        other.expect_first(address, "incarnation-b")
+        other.expect(address, "incarnation-b")
         assert (await sent(address, other.header(TOKEN, address, "POST", "/run", body), body))[0] == 401
         late = signer.header(TOKEN, address, "POST", "/run", body)
         clock.jump(61)
@@ -150,9 +160,85 @@ async def test_what_an_executor_tells_of_its_health(tmp_path: Path) -> None:
     """A80: who proves nothing learns whether it works, and no more."""
     async with serving(tmp_path, must_sign=True) as (address, _runtime, _ran):
         signer = Signer("node-1", SystemClock())
-        signer.expect_first(address, "incarnation-a")
+        signer.expect(address, "incarnation-a")
         signed = signer.header(TOKEN, address, "GET", "/health", b"")
         async with aiohttp.ClientSession() as session:
             for headers, members in (({}, 1), ({"ORTH-ACCESS-TOKEN": TOKEN}, 1), (signed, 8)):
                 async with session.get(f"{address}/health", headers=headers) as answer:
                     assert len(await answer.json()) == members
+
+
+PATHS: dict[str, dict[str, object]] = {
+    "/run": {"jobId": 1, "executorHandler": "note", "logId": 7},
+    "/trigger": {"jobId": 1, "executorHandler": "note", "logId": 8},
+    "/runs": {"requests": [{"jobId": 1, "executorHandler": "note", "logId": 9}]},
+    "/idleBeat": {"jobId": 1},
+    "/kill": {"jobId": 1},
+    "/log": {"logId": 1, "logDateTim": 0, "fromLineNum": 1},
+}
+
+
+async def test_a_stolen_token_opens_nothing_once_a_coordinator_has_the_work_key(tmp_path: Path) -> None:
+    """Neither shown nor proved; it is told, counted and reported."""
+    work_key = new_work_key()
+    async with serving(tmp_path, work_key=work_key) as (address, runtime, ran):
+        assert runtime.announced().orth.work_key == work_key  # type: ignore[union-attr]  # our own
+        runtime._beat_taken(runtime.announced(), work_key_of(TOKEN, work_key).id)
+        signer = Signer("thief", SystemClock())
+        signer.expect(address, "incarnation-a")
+        for path, said in PATHS.items():
+            body = json.dumps(said).encode()
+            for headers in ({"ORTH-ACCESS-TOKEN": TOKEN}, signer.header(TOKEN, address, "POST", path, body)):
+                status, told = await sent(address, headers, body, path)
+                assert (status, told[RECEIVER_HEADER]) == (401, "incarnation-a")
+        assert runtime.quiet()
+        assert ran == []
+        assert {(one.path, one.reason, one.count) for one in runtime.turned_away.report()} == {
+            (path, "work_key", 2) for path in PATHS
+        }
+        assert (await sent(address, {"ORTH-ACCESS-TOKEN": TOKEN}, b"{}", "/beat"))[0] == 200
+        known = Known(Credential(TOKEN, True, "incarnation-a", work_key_of(TOKEN, work_key)))
+        async with ExecutorCalls(timeout=5, credentials=known, signer=Signer("node-1", SystemClock())) as link:
+            assert (await link.run(address, trigger(), token="")).ok
+            await asyncio.to_thread(runtime.join_idle, 10)
+            assert (await link.log(address, LogRequest(log_id=1), token="")).end
+        assert ran == ["note"]
+
+
+async def test_a_coordinator_with_the_key_of_the_process_before_tries_another(tmp_path: Path) -> None:
+    """And says that it was not sent, if it knows none: that is no failure of the trigger."""
+    work_key = new_work_key()
+    good = Credential(TOKEN, True, "incarnation-a", work_key_of(TOKEN, work_key))
+    stale = Credential(TOKEN, True, "the process before", work_key_of(TOKEN, new_work_key()))
+    async with serving(tmp_path, work_key=work_key, must_sign=True) as (address, runtime, ran):
+        signer = Signer("node-1", SystemClock(), required=True)
+        async with ExecutorCalls(timeout=5, credentials=Known(stale), signer=signer) as link:
+            with pytest.raises(NotLetIn, match="does not accept the work key"):
+                await link.run(address, trigger(), token="")
+        assert [one.reason for one in runtime.turned_away.report()] == ["receiver", "signature"]
+        async with ExecutorCalls(timeout=5, credentials=Known(stale, good), signer=signer) as link:
+            assert (await link.run(address, trigger(), token="")).ok
+        await asyncio.to_thread(runtime.join_idle, 10)
+        assert ran == ["note"]
+
+
+@pytest.mark.parametrize("dialect", [Dialect.AUTO, Dialect.XXL])
+async def test_who_shows_the_token_learns_that_the_work_key_is_needed(tmp_path: Path, dialect: Dialect) -> None:
+    """An address that was written by hand: who is there is known only when it answers."""
+    work_key = new_work_key()
+    good = Credential(TOKEN, True, "incarnation-a", work_key_of(TOKEN, work_key))
+
+    class ByHand(Known):
+        async def credential(self, address: str, app_name: str, receiver: str = "") -> Credential:
+            return good if receiver == "incarnation-a" else Credential(TOKEN)
+
+    async with serving(tmp_path, work_key=work_key) as (address, runtime, ran):
+        runtime._beat_taken(runtime.announced(), good.key.id)
+        signer = Signer("node-1", SystemClock(), required=True)
+        async with ExecutorCalls(timeout=5, credentials=ByHand(good), signer=signer) as link:
+            assert (await link.run(address, trigger(), token="", dialect=dialect)).ok
+        await asyncio.to_thread(runtime.join_idle, 10)
+        assert ran == ["note"]
+        async with ExecutorCalls(timeout=5, credentials=Known(Credential(TOKEN)), signer=signer) as link:
+            reply = await link.run(address, trigger(2), token="", dialect=dialect)
+            assert "work key" in str(reply.msg)

@@ -4,6 +4,7 @@
 credentials keeps an attacker's code out.
 """
 
+import asyncio
 import json
 import ssl
 import subprocess
@@ -18,8 +19,13 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from orth.clock import SystemClock
+from orth.coordinator.sealing import Sealing
+from orth.coordinator.work_keys import WorkKeys
+from orth.store.database import open_database
+from orth.store.registry import list_executors
 from orth.testing.stores import prepare_store
-from orth.wire.signatures import Signer
+from orth.wire.signatures import Key, Signer
+from orth.wire.work_keys import work_key_of
 from tests.security.hosts import METADATA, Canary, Host, Network
 from tests.walk.processes import MASTER_KEY, PASSWORD, TOKEN, Api, Process, eventually
 
@@ -95,7 +101,7 @@ class Caller:
     def post(self, url: str, body: Any = None, **headers: str) -> Answer:
         return self.ask("POST", url, body, **headers)
 
-    def signature(self, token: str, address: str, path: str, body: bytes, method: str = "POST") -> dict[str, str]:
+    def signature(self, token: str | Key, address: str, path: str, body: bytes, method: str = "POST") -> dict[str, str]:
         """The headers of a signed request that whoever is at ``address`` takes, once."""
         signer = Signer("captured", SystemClock())
         hello = signer.header(token, address, method, path, body)
@@ -103,8 +109,8 @@ class Caller:
         signer.learns(address, hello, True, {name.upper(): value for name, value in answer.headers.items()})
         return signer.header(token, address, method, path, body)
 
-    def proved(self, token: str, address: str, path: str, body: Any) -> Answer:
-        """The answer to a request that is signed with ``token``."""
+    def proved(self, token: str | Key, address: str, path: str, body: Any) -> Answer:
+        """The answer to a request that is signed with ``token``, or a key made from one."""
         data = json.dumps(body).encode()
         return self.post(address + path, data, **self.signature(token, address, path, data))
 
@@ -202,6 +208,14 @@ class AttackedSite:
             return {one["object_id"] for one in self.told(action)} >= set(objects)
 
         eventually(all_told, within=15, what=f"{action} of {objects} in the audit")
+
+    def work_key(self) -> Key:
+        """What coordinators ask the executor for work with: in the database, under the master key."""
+        with open_database(self._settings["ORTH_STORE__URL"]) as db:
+            (entry,) = asyncio.run(db.read(list_executors, "reports"))
+        work_key = WorkKeys(Sealing(bytes.fromhex(MASTER_KEY))).opened(entry)
+        assert work_key is not None
+        return work_key_of(self.executor_token, work_key)
 
     def execution(self, job: str) -> int:
         (found,) = self.desk.call("POST", f"/api/v1/jobs/{self.jobs[job]}/trigger")["execution_ids"]

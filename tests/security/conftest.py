@@ -50,7 +50,9 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Door]]
     port = free_port()
     with Site(folder) as site:
         coordinator = site.coordinator()
-        executor = site.executor(folder / "jobs.py", port=port, ORTH_EXECUTOR__APP_NAME="collector")
+        # No coordinator knows its work key, so the token opens what these attacks are about: how it reads.
+        alone = {"ORTH_EXECUTOR__APP_NAME": "collector", "ORTH_EXECUTOR__COORDINATORS": "http://127.0.0.1:1"}
+        executor = site.executor(folder / "jobs.py", port=port, **alone)
         beat = b'{"registryKey":"other","registryValue":"http://127.0.0.1:1/"}'
         yield {
             "coordinator": Door("coordinator", coordinator, site.port, "/api/registry", beat),

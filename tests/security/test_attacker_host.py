@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 import urllib3
 
+from orth.wire.entry_signatures import signed_entry
+from orth.wire.signatures import key_of
+from orth.wire.work_keys import new_work_key, work_key_of
 from tests.security.attacked_site import EDITOR, MARKUP, AttackedSite, Caller, Form, context
 from tests.security.hosts import METADATA, Canary, Network, missing
 from tests.walk.processes import TOKEN, eventually
@@ -162,12 +165,12 @@ def test_the_executor_counts_and_logs_who_was_turned_away(site: AttackedSite) ->
 
 def test_no_log_is_found_by_its_path(site: AttackedSite) -> None:
     """Neither by strangers nor by who has every right to ask."""
-    ask, proved = site.attacker.ask, site.desk._caller.proved
+    ask, proved, work_key = site.attacker.ask, site.desk._caller.proved, site.work_key()
     for name in PATHS_AS_NUMBERS:
         for spelled in ({"logId": name, "logDateTim": 0}, {"logId": 1, "logDateTim": name}):
             body = {**spelled, "fromLineNum": 1}
             assert ask("POST", f"{site.executor_url}/log", body).refused == 401
-            assert proved(site.executor_token, site.executor_url, "/log", body).status == 400
+            assert proved(work_key, site.executor_url, "/log", body).status == 400
         for path in (f"/api/v1/executions/{name}/log", f"/api/v1/executions/1/log?from={name}"):
             assert ask("GET", site.urls[0] + path).status in (401, 404)
             assert site.editor.ask("GET", path).status in (404, 422)
@@ -338,9 +341,7 @@ def test_what_is_no_address_is_not_registered(site: AttackedSite, address: str) 
 
 
 def test_a_leaked_executor_token_registers_its_own_app_and_nothing_else(site: AttackedSite) -> None:
-    """At coordinators it reads nothing, triggers nothing, and speaks for nobody else. What it opens at executors of its
-    own app is not shown here: it is their secret too (SECURITY.md).
-    """
+    """At coordinators it reads nothing, triggers nothing, and speaks for nobody else."""
     token, (first, second) = site.tokens["ledger"], site.urls
     mine = {"registryGroup": "EXECUTOR", "registryKey": "ledger", "registryValue": f"http://{site.thief.address}:9"}
     mine |= READS_SIGNATURES
@@ -362,6 +363,58 @@ def test_a_leaked_executor_token_registers_its_own_app_and_nothing_else(site: At
         assert site.attacker.post(f"{first}/api/v1/jobs/{job}/trigger", {}, **bearer).status == 401
     site.audited("executor.refused", "/api/registry", "/api/registryRemove", "/api/channels/take")
     site.audited("api.refused", "POST /api/agents/register")
+
+
+def test_a_leaked_executor_token_gives_no_work_to_executors_of_its_own_app(
+    open_execution: int, site: AttackedSite
+) -> None:
+    """Neither shown nor proved at their own doors, nor by what it puts into their queues."""
+    trigger = {"jobId": 1, "logId": 950, "glueType": "GLUE_SHELL", "glueSource": SOURCES["GLUE_SHELL"]}
+    asked: dict[str, Any] = {
+        "/run": trigger,
+        "/trigger": trigger,
+        "/runs": {"requests": [trigger]},
+        "/kill": {"jobId": site.jobs["hold"], "logId": open_execution},
+        "/idleBeat": {"jobId": site.jobs["hold"]},
+        "/log": {"logId": open_execution, "logDateTim": 0, "fromLineNum": 1},
+    }
+    thief, token = site.attacker, site.executor_token
+    for path, body in asked.items():
+        for name in ("ORTH_ACCESS_TOKEN", "XXL_JOB_ACCESS_TOKEN"):
+            assert thief.post(site.executor_url + path, body, **{name: token}).refused == 401, (path, name)
+        assert thief.proved(token, site.executor_url, path, body).status == 401, path
+        guessed = work_key_of(token, new_work_key())
+        assert thief.proved(guessed, site.executor_url, path, body).status == 401, path
+    line = "orchestrix.job.dispatch.reports.default"
+    offer = {"jobId": 1, "executionId": 951, "trigger": {**trigger, "logId": 951}}
+    forged = signed_entry(offer, line, [key_of(token)], until=2**41)
+    for url in site.urls:
+        refused = thief.proved(token, url, "/api/channels/send", {"queue": line, "messages": [forged]})
+        assert (refused.status, "only coordinators" in refused.json["msg"]) == (403, True)
+    assert site.status(open_execution) == "pending"
+    site.audited("executor.turned_away", *(f"{site.executor_url}{path}" for path in asked))
+    site.audited("executor.refused", "/api/channels/send")
+
+    def reasons() -> set[str]:
+        return {one["after"]["reason"] for one in site.told("executor.turned_away")}
+
+    expected = {"work_key"} if site.form is Form.PLAIN else {"work_key", "unsigned"}
+    eventually(lambda: reasons() >= expected, what="the executor tells why")
+
+
+def test_whoever_takes_over_an_address_gets_no_work_done_there(site: AttackedSite) -> None:
+    """The calls of coordinators are refused until the executor beats again, which it does; and it is in the audit."""
+    said = {**READS_SIGNATURES["orth"], "workKey": new_work_key()}
+    mine = {"registryGroup": "EXECUTOR", "registryKey": "reports", "registryValue": site.executor_url, "orth": said}
+    assert site.attacker.proved(site.executor_token, site.urls[0], "/api/registry", mine).status == 200
+
+    def contested() -> bool:
+        return any(
+            site.executor_url in one["object_id"] for one in site.told("executor.contested", site.worker.address)
+        )
+
+    eventually(contested, what="the true one has beaten again")
+    assert site.desk._caller.proved(site.work_key(), site.executor_url, "/idleBeat", {"jobId": 10**9}).status == 200
 
 
 @pytest.mark.parametrize("running", [Form.SIGNED, Form.MTLS], indirect=True)

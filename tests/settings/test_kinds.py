@@ -67,6 +67,7 @@ def test_what_a_kind_accepts(key: str, given: object, value: object) -> None:
         ("coordinator.listen", 5080, "Address"),
         ("coordinator.node_id", "n" * 65, "at most 64"),
         ("executor.queue", " ", "at least 1 item"),
+        ("executor.queue", "fast,p2", "priorities"),
         ("coordinator.default_timezone", "Europe", "time zone"),
         ("coordinator.default_timezone", "Mars/Base", "time zone"),
         ("coordinator.default_timezone", "../etc", "time zone"),

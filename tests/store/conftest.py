@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from orth.store.all_tables import metadata
 from orth.store.database import Database, open_database
 from orth.testing.stores import prepare_store
+from tests.emptying import empty
 from tests.store.builders import KINDS
 
 
@@ -36,8 +36,7 @@ def nodes(schema_url: str) -> Iterator[tuple[Database, Database]]:
 def db(nodes: tuple[Database, Database]) -> Database:
     """An open store without rows."""
     with nodes[0].engine.begin() as connection:
-        for table in metadata.sorted_tables:
-            connection.execute(table.delete())
+        empty(connection)
     return nodes[0]
 
 

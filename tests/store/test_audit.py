@@ -170,17 +170,19 @@ def test_what_is_purged_is_named_so_that_the_rest_can_be_verified(engine: Engine
         assert purge(connection, 6, limit=4, node_id="node-1", now=100) == 4
     assert fault_of(engine) is None
     with engine.begin() as connection:
-        assert purge(connection, 6, limit=4, node_id="node-1", now=101) == 2
+        assert purge(connection, 6, limit=4, node_id="node-1", now=101) == 1
         assert purge(connection, 6, limit=4, node_id="node-1", now=102) == 0
-        assert [entry.seq for entry in entries_after(connection, Wanted(), 0)] == [7, 8, 9, 10, 11, 12]
+        assert [entry.seq for entry in entries_after(connection, Wanted(), 0)] == [6, 7, 8, 9, 10, 11, 12]
         assert [entry.action for entry in newest_entries(connection, Wanted(), None, 2)] == [PURGE, PURGE]
+        [last] = newest_entries(connection, Wanted(), None, 1)
+        assert json.loads(last.after or "")["before"] == 6
     assert fault_of(engine) is None
     with engine.begin() as connection:
-        connection.execute(delete(audit).where(audit.c.seq == 7))
-    assert fault_of(engine) == Fault(7, "entries up to 7 are missing, and no purge names them")
+        connection.execute(delete(audit).where(audit.c.seq == 6))
+    assert fault_of(engine) == Fault(6, "entries up to 6 are missing, and no purge names them")
 
 
-def test_a_purge_leaves_the_last_entry_and_does_not_follow_itself(engine: Engine) -> None:
+def test_a_purge_leaves_the_youngest_of_the_old_and_does_not_follow_itself(engine: Engine) -> None:
     write(engine, 3)
     with engine.begin() as connection:
         assert purge(connection, 10**6, limit=100, node_id="n", now=50) == 2
@@ -199,7 +201,7 @@ def test_strangers_cannot_fill_the_table(engine: Engine) -> None:
         assert total(connection) == STRANGERS_LIMIT + 1
         [last] = newest_entries(connection, Wanted(), None, 1)
         assert (last.action, json.loads(last.after or "")) == ("audit.quiet", {"until": NOW + STRANGERS_WINDOW_MS})
-    write(engine, 1)  # those we know are always told of
+    write(engine, 1, at=NOW)  # those we know are always told of
     write(engine, 1, STRANGER, at=NOW + STRANGERS_WINDOW_MS)
     with engine.begin() as connection:
         assert total(connection) == STRANGERS_LIMIT + 3

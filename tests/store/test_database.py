@@ -286,3 +286,11 @@ async def test_a_commit_survives_a_power_cut(db: Database) -> None:
 
     assert await db.tx(pragma, "journal_mode") == "wal"
     assert await db.tx(pragma, "synchronous") == 2  # FULL
+
+
+async def test_a_closed_one_is_an_outage_and_no_bug(empty_url: str) -> None:
+    with open_database(empty_url) as database:
+        await database.read(ping)
+    for ask in (database.read, database.tx, database.urgent.tx):
+        with pytest.raises(StoreUnavailable, match="about to end"):
+            await ask(ping)

@@ -1,11 +1,12 @@
 """Jobs as a list for people: filters, last executions, executors; and only of groups one may see."""
 
+import json
 from dataclasses import replace
 
 from sqlalchemy import Connection, update
 
 from orth.domain.executions import FAILURE, SUCCESS
-from orth.domain.jobs import AddressType, Group
+from orth.domain.jobs import AddressType, GlueType, Group
 from orth.store.database import Database
 from orth.store.groups import create_group
 from orth.store.job_board import Online, Only, Wanted, executors_online, last_runs, list_board
@@ -98,6 +99,21 @@ async def test_what_nobody_could_run(db: Database) -> None:
     }
     assert await listed(db, only=Only.NO_EXECUTOR) == [ids[empty], ids[silent]]
     assert await listed(db, only=Only.NO_EXECUTOR, groups={busy, silent}) == [ids[silent]]
+
+
+async def test_handlers_that_nobody_offers(db: Database) -> None:
+    told, mixed, silent = [await stored_group(db, name) for name in ("told", "mixed", "silent")]
+    said = json.dumps({"handlers": [{"name": "report"}]})
+    beats = [Beat("told", f"http://10.0.0.{number}:1", handlers=said) for number in (1, 2)]
+    beats += [Beat("mixed", "http://10.0.0.3:1", handlers=said), Beat("mixed", "http://10.0.0.4:1")]
+    await db.tx(record_beats, beats, NOW)
+    for group in (told, mixed, silent):
+        await db.tx(create_job, a_job(group, executor_handler="report"), NOW)
+    dead, _, _ = [await db.tx(create_job, a_job(one, executor_handler="gone"), NOW) for one in (told, mixed, silent)]
+    await db.tx(create_job, a_job(told, executor_handler="gone", executor_queue="elsewhere"), NOW)
+    await db.tx(create_job, a_job(told, executor_handler="", glue_type=GlueType.GLUE_SHELL), NOW)
+    assert await listed(db, only=Only.NO_HANDLER) == [dead], "only where all executors say what they have"
+    assert await listed(db, only=Only.NO_HANDLER, groups={mixed}) == []
 
 
 async def test_the_last_executions_of_each_job_newest_first(db: Database) -> None:

@@ -1,8 +1,13 @@
 """The first look at everything: counted in the roll-ups, looked up one by one, and only in the groups one may see."""
 
+from typing import Any
+
+from sqlalchemy import Connection
+
 from orth.coordinator.finishing import finish
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
 from orth.store.database import Database
+from orth.store.dispatching import record_accepted
 from orth.store.executions import Ending
 from orth.store.jobs import create_job
 from orth.store.overview import (
@@ -11,6 +16,7 @@ from orth.store.overview import (
     count_executors,
     count_jobs,
     list_failing,
+    list_lateness,
     list_slowest,
     list_upcoming,
     names_of,
@@ -116,3 +122,19 @@ async def test_names_keep_the_order_and_leave_out_what_is_gone(db: Database) -> 
     two = await db.tx(create_job, a_job(first, job_desc="two"), NOW)
     assert list((await db.read(names_of, [two, 99, one])).items()) == [(two, (first, "two")), (one, (first, "one"))]
     assert await db.read(names_of, []) == {}
+
+
+async def test_fires_are_late_by_what_passed_until_they_began(db: Database) -> None:
+    def taken(connection: Connection, prefix: str, after: int, **opened: Any) -> None:
+        (one,) = open_some(connection, 1, prefix=prefix, **opened)
+        assign(connection, one)
+        record_accepted(connection, [one], NOW + after)
+
+    await db.tx(taken, "fire:1", 40, job_group=1)
+    await db.tx(taken, "fire:2", 9, job_group=2)
+    await db.tx(taken, "fire:3", 700, job_group=1, not_before=NOW + 500)
+    await db.tx(taken, "retry", 5_000, job_group=1)
+    await db.tx(lambda connection: open_some(connection, 1, prefix="fire:4"))  # nobody has it yet
+    assert await db.read(list_lateness, DAY_AGO, None) == [9, 40, 200], "what a job puts off itself is not late"
+    assert await db.read(list_lateness, DAY_AGO, {2}) == [9]
+    assert await db.read(list_lateness, NOW + 1, None) == [], "not since then"

@@ -1,4 +1,4 @@
-"""Real processes on loopback: coordinators and executors as a user would start them, ended by pid."""
+"""Real processes on loopback: coordinators and executors as a user would start them (``tests.warm``), ended by pid."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import urllib3
 
 from tests.servers.processes import free_port
+from tests.warm.starting import Running, start
 
 T = TypeVar("T")
 
@@ -25,12 +26,14 @@ HTTP = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=10))
 def eventually(look: Callable[[], T | None], *, within: float = 30.0, what: str = "it") -> T:
     """What ``look`` gives once it gives something; fails after ``within`` seconds."""
     deadline = time.monotonic() + within
+    pause = 0.03
     while True:
         found = look()
         if found:
             return found
         assert time.monotonic() < deadline, f"{what} did not happen within {within:.0f} s"
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(pause * 1.2, 0.15)  # to look costs processor time, here and in the process that is asked
 
 
 class Process:
@@ -48,15 +51,20 @@ class Process:
         self.name = name
         self.output = folder / f"{name}.log"
         clean = {key: value for key, value in os.environ.items() if not key.startswith("ORTH_")}
+        surroundings = {**clean, **environment, "PYTHONUNBUFFERED": "1"}
+        self.popen: Running
         with self.output.open("a") as out:
-            self.popen = subprocess.Popen(
-                [*under, sys.executable, "-m", "orth", *arguments],
-                env={**clean, **environment, "PYTHONUNBUFFERED": "1"},
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-            )
+            if under:
+                self.popen = subprocess.Popen(
+                    [*under, sys.executable, "-m", "orth", *arguments],
+                    env=surroundings,
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                )
+            else:
+                self.popen = start(arguments, surroundings, folder, stdout=out, stderr=out)
 
     def text(self) -> str:
         return self.output.read_text()

@@ -1,30 +1,16 @@
 """Starts that must be refused: one clear line, an exit code, nothing half-written."""
 
-import os
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from orth.store.database import open_database
 from orth.store.migrating import known_versions, upgrade
+from tests.cli.running import orth, orth_from_nothing
 
 JOBS = Path(__file__).parent / "noting_jobs.py"
-
-
-def orth(*arguments: str, cwd: Path, user: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("ORTH_")}
-    return subprocess.run(
-        [sys.executable, "-m", "orth", *arguments],
-        cwd=cwd,
-        env={**clean, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        user=user,
-    )
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:
@@ -39,7 +25,7 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 def test_a_taken_port(command: tuple[str, ...], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = orth(
+        done = orth_from_nothing(
             *command, "--listen", f"127.0.0.1:{port}", cwd=tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t", NOTES="notes"
         )
     assert f"Port {port} on 127.0.0.1 is taken" in one_line(done)

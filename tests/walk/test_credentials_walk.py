@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import ssl
 import subprocess
 from pathlib import Path
@@ -29,15 +30,21 @@ def jobs(tmp_path: Path) -> Path:
     return file
 
 
-def run_once(api: Api) -> None:
-    """Trigger a job and wait for its end, its result and its log."""
+def run_once(api: Api) -> int:
+    """Trigger a job and wait for its end, its result and its log; the job."""
     group = api.call("POST", "/api/v1/groups", {"app_name": "demo"})["id"]
     body = {"job_group": group, "job_desc": "hello", "executor_handler": "hello", "glue_type": "BEAN"}
     job = api.call("POST", "/api/v1/jobs", body)["id"]
     eventually(lambda: bool(api.items("/api/v1/executors")), what="the executor is registered")
+    run_again(api, job)
+    return int(job)
+
+
+def run_again(api: Api, job: int) -> None:
     (execution,) = api.call("POST", f"/api/v1/jobs/{job}/trigger")["execution_ids"]
     path = f"/api/v1/executions/{execution}"
-    eventually(lambda: api.call("GET", path)["status"] == "success", what="the execution has succeeded")
+    eventually(lambda: api.call("GET", path)["status"] not in ("init", "pending"), what="the execution has ended")
+    assert api.call("GET", path)["status"] == "success", api.call("GET", path)
     eventually(lambda: api.call("GET", f"{path}/log")["end"], what="its log can be read")
 
 
@@ -56,7 +63,10 @@ def test_the_token_of_a_group_and_signatures_that_are_required(tmp_path: Path, j
         made = api.call("POST", "/api/v1/tokens", {"kind": "executor", "name": "demo", "app_names": ["demo"]})
         own = {"ORTH_SECURITY__ACCESS_TOKEN": made["token"]}
         executor = site.executor(jobs, port=free_port, **own)
-        run_once(api)
+        job = run_once(api)
+        executor.end(signal.SIGKILL)
+        executor = site.executor(jobs, port=free_port, **own)
+        run_again(api, job)  # another process, with another work key; the coordinator may know only the one before
         for token in (made["token"], TOKEN):
             assert refused_run(free_port, {"ORTH-ACCESS-TOKEN": token}) == 401, "a bare token is not enough"
         assert made["token"] not in executor.text()

@@ -74,6 +74,10 @@ def test_what_one_is_told_all_know_and_nobody_forgets(store_url: str, tmp_path: 
             assert next_of(line, service_id)["data"]["status"] == "Stopping"
 
 
+def _lease_age(api: Api) -> float:
+    return api.call("GET", "/api/v1/cluster")["lease_age"] or 0.0
+
+
 def test_a_console_shows_and_triggers_what_the_coordinator_does(tmp_path: Path) -> None:
     with Site(tmp_path, ORTH_CHANNELS__URL="database://") as site:
         node, console = Place(site, "node"), Place(site, "console", **roles("console"))
@@ -82,6 +86,7 @@ def test_a_console_shows_and_triggers_what_the_coordinator_does(tmp_path: Path) 
         shown = api.call("GET", "/api/v1/cluster")
         assert [(one["id"], one["state"]) for one in shown["nodes"]] == [("node", "active")]
         assert shown["answered_by"] == "console"
+        eventually(lambda: 0 < _lease_age(api) < 1.0, what="a lease of 1 s to be seen by who does not compete for it")
         group = api.call("POST", "/api/v1/groups", {"app_name": "demo"})["id"]
         job = api.call("POST", "/api/v1/jobs", {"job_group": group, "job_desc": "d", "executor_handler": "h"})["id"]
         [execution] = api.call("POST", f"/api/v1/jobs/{job}/trigger", {})["execution_ids"]

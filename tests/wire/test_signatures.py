@@ -35,7 +35,7 @@ class Pair:
         self.here, self.there = ManualClock(), ManualClock()
         self.signer = Signer("node-1", self.here)
         self.verifier = Verifier("incarnation-a", self.there)
-        self.signer.expect_first(ADDRESS, "incarnation-a")
+        self.signer.expect(ADDRESS, "incarnation-a")
 
     def signed(self, path: str = "/run", body: bytes = BODY) -> Signed:
         found = signature_from(self.signer.header(TOKEN, ADDRESS, "POST", path, body))

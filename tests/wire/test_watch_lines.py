@@ -10,7 +10,9 @@ import pytest
 
 from orth.clock import SystemClock
 from orth.testing import ManualClock
-from orth.wire.executor_calls import AnswerUnknown, Credential, Credentials, NotSent
+from orth.wire.credentials import Credential, Credentials
+from orth.wire.executor_calls import AnswerUnknown, NotSent
+from orth.wire.signatures import Key
 from orth.wire.watch_lines import Health, LineSecurity, WatchLines, affordable
 from tests.wire.peers import Exchange, Peer, not_accepting, refusing
 
@@ -72,10 +74,13 @@ class Revocable:
 
     good = True
 
-    async def credential(self, address: str, _app_name: str) -> Credential:
+    async def credential(self, address: str, app_name: str, receiver: str = "") -> Credential:
         if not self.good:
             raise NotSent(f"{address}: its token is good no more.")
         return Credential("its-own")
+
+    async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> None:
+        return None
 
 
 async def test_where_nothing_may_be_shown_nothing_is_asked_and_the_line_ends() -> None:

@@ -6,8 +6,31 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinator.http.live import Caller, Site, prepared_database
+from orth.coordinator import signing
+from orth.coordinator.signing import hash_of_nothing, hash_password
+from orth.store.users import set_password
+from tests.coordinator.http.live import PASSWORD, QUICK, Caller, Site, prepared_database
 from tests.coordinator.http.rights_site import RightsSite
+
+_REAL = (signing._hasher, signing._NOBODY)
+with pytest.MonkeyPatch.context() as _patch:
+    _patch.setattr(signing, "_hasher", QUICK)
+    _QUICK_NOBODY = hash_of_nothing()
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes of passwords are true and cheap: who tests what they cost takes ``costly_passwords``."""
+    monkeypatch.setattr(signing, "_hasher", QUICK)
+    monkeypatch.setattr(signing, "_NOBODY", _QUICK_NOBODY)
+
+
+@pytest.fixture
+def costly_passwords(quick_passwords: None, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes as they are made elsewhere, the administrator's among them."""
+    for name, value in zip(("_hasher", "_NOBODY"), _REAL, strict=True):
+        monkeypatch.setattr(signing, name, value)
+    site.tx(set_password, "admin", hash_password(PASSWORD), site.clock.now())
 
 
 @pytest.fixture(scope="session")

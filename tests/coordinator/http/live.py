@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import urllib3
+from argon2 import PasswordHasher
 from fastapi import FastAPI
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from orth.cluster.election import Node
 from orth.coordinator.node import Coordinator
 from orth.coordinator.rooms import Surroundings
-from orth.coordinator.signing import Claim, Refresh, Signing, hash_password
+from orth.coordinator.signing import Claim, Refresh, Signing
 from orth.coordinator.signing_in.sessions import Begun, Lifetimes, Origin, begin_session
 from orth.domain.sessions import SessionKind, Way
 from orth.events import Events
@@ -38,6 +39,7 @@ from orth.store.users import add_user, find_user
 from orth.testing import ManualClock
 from orth.testing.stores import prepare_store
 from orth.wire.executor_calls import ExecutorCalls
+from tests.emptying import empty, tables_with_rows
 
 ACCESS_TOKEN = "what-executors-show"
 PASSWORD = "what-admin-types"
@@ -47,6 +49,9 @@ LOG_TIMEOUT = timedelta(milliseconds=500)
 START_TIMEOUT = 10.0
 
 INSIDE = (b"Traceback", b'File "', b".py", b"SELECT ", b"INSERT ", b"UPDATE ", b"sqlite", b"sqlalchemy", b"orth_job_")
+
+QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+"""Makes true hashes at a thousandth of the cost, for all that is not about the cost."""
 
 REFUSALS = ("api.unauthenticated", "api.refused")
 
@@ -270,10 +275,9 @@ class Site:
     def contents(self) -> dict[str, list[dict[str, Any]]]:
         """Every row of every table."""
         with self.db.engine.begin() as connection:
-            return {
-                table.name: [dict(row) for row in connection.execute(select(table)).mappings()]
-                for table in metadata.sorted_tables
-            }
+            filled = tables_with_rows(connection)
+            read = {table: [dict(row) for row in connection.execute(select(table)).mappings()] for table in filled}
+            return {table.name: read.get(table, []) for table in metadata.sorted_tables}
 
     def state(self) -> dict[str, list[dict[str, Any]]]:
         """What must be the same after a request that was refused."""
@@ -287,8 +291,7 @@ class Site:
     def put_back(self, contents: Mapping[str, list[dict[str, Any]]]) -> None:
         """Let every table have the rows it had when ``contents`` was read."""
         with self.db.engine.begin() as connection:
-            for table in reversed(metadata.sorted_tables):
-                connection.execute(delete(table))
+            empty(connection)
             for table in metadata.sorted_tables:
                 if rows := contents[table.name]:
                     connection.execute(insert(table), rows)
@@ -304,11 +307,11 @@ class Site:
 
 
 def prepared_database(file: Path) -> Path:
-    """A database with the schema and the administrator, to be copied: making it costs a migration and a slow hash."""
+    """A database with the schema and the administrator, to be copied: making it costs a migration."""
     url = f"sqlite:///{file}"
     prepare_store(url)
     with open_database(url) as db, db.engine.begin() as connection:
-        add_user(connection, "admin", hash_password(PASSWORD), "admin", 0)
+        add_user(connection, "admin", QUICK.hash(PASSWORD), "admin", 0)
         admin = find_user(connection, "admin")
         assert admin is not None
         for_ever = Lifetimes(dict.fromkeys(SessionKind, 2**47), 2**47)

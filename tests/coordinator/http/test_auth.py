@@ -30,6 +30,7 @@ def test_a_wrong_name_and_a_wrong_password_are_answered_alike(stranger: Caller) 
     assert wrong[0].problem(401)["detail"] == "The user name or the password is wrong."
 
 
+@pytest.mark.usefixtures("costly_passwords")
 def test_a_wrong_name_costs_what_a_wrong_password_costs(stranger: Caller) -> None:
     def cost(name: str) -> float:
         began = time.perf_counter()

@@ -129,6 +129,7 @@ def test_a_try_that_was_not_looked_at_is_not_counted(site: Site) -> None:
     tried(site, "203.0.113.7").problem(401)
 
 
+@pytest.mark.usefixtures("costly_passwords")
 def test_who_has_no_password_is_refused_as_slowly(site: Site) -> None:
     site.tx(add_user, "ada", "!", "admin", 0)
 

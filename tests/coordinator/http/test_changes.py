@@ -45,6 +45,17 @@ def test_an_execution_that_is_opened_is_told_of(own_site: Site) -> None:
         assert said == {"type": "changed", "subjects": ["executions"]}
 
 
+def test_a_job_that_somebody_starts_or_stops_is_told_of(own_site: Site) -> None:
+    job_id, admin = own_site.job(schedule_type="CRON", schedule_conf="0 0 2 * * ?"), own_site.admin()
+    with time_passing(own_site), listening(own_site) as line:
+        assert told(line) == {"type": "beat"}
+        for deed in ("start", "stop"):
+            assert admin.post(f"/api/v1/jobs/{job_id}/{deed}").status == 200
+            while (said := told(line))["type"] == "beat":
+                continue
+            assert said == {"type": "changed", "subjects": ["jobs"]}
+
+
 def test_a_line_without_news_beats(own_site: Site) -> None:
     with time_passing(own_site), listening(own_site) as line:
         assert [told(line), told(line)] == [{"type": "beat"}, {"type": "beat"}]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import pytest
 from sqlalchemy import Connection, update
 
 from orth.channels.interface import START
+from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.http import channel_shares
-from orth.coordinator.http.channel_scope import OPEN_FOR
+from orth.coordinator.http.channel_scope import OPEN_FOR, _check_queue
 from orth.coordinator.http.channel_shares import Shares
 from orth.coordinator.tokens import make_secret
 from orth.coordinator.workers import Fate
 from orth.domain.tokens import Token, TokenKind
+from orth.errors import Forbidden
 from orth.loop import run_loops
 from orth.store.audit import Wanted, newest_entries
 from orth.store.database import Database
@@ -167,6 +170,22 @@ async def _heard_of(door: Door, party: Party, incarnation: str) -> bool:
     return door.coordinator.queues.workers.process(incarnation) is not None
 
 
+async def test_cancels_of_others_are_not_heard(door: Door, mine: Party, victim: Party) -> None:
+    """Nor what does not say whose it is; the token that all share hears everything."""
+    asked = {"topics": [NAMES.cancel], "listener": "ear", "wait": 10}
+    everybody = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
+    (await mine.ask("hear", {**asked, "wait": 0})).envelope()
+    await asyncio.to_thread(everybody.post, "/api/channels/hear", {**asked, "wait": 0})
+    told = [{"executionId": 1, "appName": victim.app_name}, {"executionId": 2}]
+    for message in (*told, {"executionId": 3, "appName": mine.app_name}):
+        await door.channels.announce(NAMES.cancel, message)
+    heard = (await mine.ask("hear", asked)).envelope()["data"]
+    assert [one["message"]["executionId"] for one in heard["heard"]] == [3]
+    assert heard["missed"] == 0
+    heard = (await asyncio.to_thread(everybody.post, "/api/channels/hear", asked)).envelope()["data"]
+    assert [one["message"]["executionId"] for one in heard["heard"]] == [1, 2, 3]
+
+
 async def test_a_coordinator_that_has_heard_nobody_yet_asks_the_database(mine: Party, victim: Party) -> None:
     row = QueueBeat("victim", "queue://w", "p1", ("victim.a",), 0, "1", None, None, NOW)
     await victim.db.tx(record_queue_beats, [row], NOW)
@@ -224,7 +243,7 @@ async def test_answers_are_held_back_for_so_many_questions_only(
 
 
 async def test_a_box_takes_so_much_and_an_old_one_nothing(door: Door, mine: Party) -> None:
-    door.coordinator.queues.door._shares = Shares(1_000)
+    door.coordinator.queues.door._shares = Shares(1_000, door.coordinator.given.clock)
     logs, status = NAMES.logs(mine.job, mine.execution), NAMES.status(mine.job, mine.execution)
 
     async def full() -> object:
@@ -239,3 +258,20 @@ async def test_a_box_takes_so_much_and_an_old_one_nothing(door: Door, mine: Part
     assert await full() == {"full": sorted([logs, status])}
     found = await door.channels.read({logs: START, status: START}, limit=10)
     assert {box: len(entries) for box, entries in found.items()} == {logs: 1, status: 2}
+
+
+@pytest.mark.parametrize(
+    ("app_name", "queue", "allowed"),
+    [
+        ("billing", "billing.eu", True),
+        ("billing", "billing.eu.p2", True),
+        ("billing.eu", "billing.eu.p2", False),  # of billing: the queue eu, with a priority
+        ("billing.eu", "billing.eu.us.p2", True),
+        ("billing", "billing.eu.us", False),
+        ("billing", "other.eu", False),
+    ],
+)
+def test_a_queue_is_of_one_app_however_its_name_may_be_read(app_name: str, queue: str, allowed: bool) -> None:
+    key = ExecutorKey("token", "its token", frozenset({app_name}))
+    with nullcontext() if allowed else pytest.raises(Forbidden):
+        _check_queue(NAMES, key, NAMES.dispatch(queue))

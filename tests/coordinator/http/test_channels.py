@@ -17,7 +17,7 @@ from orth.channels.opening import open_channels
 from orth.channels.remote import RemoteChannels
 from orth.clock import SystemClock
 from orth.cluster.election import Node
-from orth.coordinator.http.channels import Allowed
+from orth.coordinator.http.allowed_channels import Allowed
 from orth.coordinator.node import Coordinator
 from orth.coordinator.rooms import Surroundings
 from orth.errors import Forbidden
@@ -107,9 +107,13 @@ async def test_taking_waits_for_a_message(door: Door) -> None:
     assert (await taking)[QUEUE][0].message == {"n": 1}
 
 
-async def test_what_was_not_begun_is_put_back(door: Door) -> None:
-    await door.remote.send(QUEUE, [{"n": 1}])
-    assert await door.channels.waiting(QUEUE) == 1
+@pytest.mark.parametrize("queue", [QUEUE, NAMES.assigned])
+async def test_nobody_puts_anything_into_a_queue_through_the_door(door: Door, queue: str) -> None:
+    """Executors of earlier versions did, and are told what to do."""
+    caller = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
+    answer = await asyncio.to_thread(caller.post, "/api/channels/send", {"queue": queue, "messages": [{"n": 1}]})
+    assert "Use an executor of this version" in answer.envelope(403)["msg"]
+    assert await door.channels.waiting(queue) == 0
 
 
 async def test_a_topic_is_heard_from_the_first_question_on(door: Door) -> None:
@@ -194,7 +198,6 @@ async def test_nobody_comes_in_without_the_token(door: Door, token: str | None) 
         ("take", {"queues": [NAMES.assigned], "consumer": "me"}),
         ("take", {"queues": [NAMES.handoff], "consumer": "me"}),
         ("done", {"queue": NAMES.handoff, "consumer": "me", "deliveries": []}),
-        ("send", {"queue": NAMES.assigned, "messages": [{}]}),
         ("give_back", {"queue": NAMES.assigned, "consumer": "a-coordinator"}),
         ("announce", {"topic": NAMES.cancel, "message": {"executionId": 1}}),
         ("announce", {"topic": NAMES.coordinator_heartbeat, "message": {}}),

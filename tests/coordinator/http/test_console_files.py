@@ -8,7 +8,7 @@ import pytest
 import urllib3
 from starlette.applications import Starlette
 
-from orth.coordinator.http.console_files import ConsoleFiles, way_up
+from orth.coordinator.http.console_files import ConsoleFiles
 from tests.coordinator.http.live import Caller
 from tests.coordinator.http.served_app import served
 
@@ -50,13 +50,20 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.mark.parametrize(
     ("path", "base"),
-    [("/", "./"), ("/jobs", "./"), ("/jobs/", "../"), ("/jobs/7/edit", "../../"), ("/a/b/c/", "../../../")],
+    [
+        ("/", "./"),
+        ("/jobs", "./"),
+        ("/jobs/", "../"),
+        ("/jobs/7/edit", "../../"),
+        ("/a/b/c/", "../../../"),
+        ("/a%2Fb%2fc", "./"),
+        ("/a%2Fb/c?d=/e", "../"),
+    ],
 )
 def test_a_page_at_any_depth_finds_the_root(console: Browser, path: str, base: str) -> None:
     answer = console.page(path)
     assert answer.status == 200
     assert f'<base href="{base}">' in answer.data.decode()
-    assert way_up(path) == base
 
 
 def test_the_nonce_is_another_one_each_time_and_the_policy_names_it(console: Browser) -> None:

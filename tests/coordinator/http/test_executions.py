@@ -30,10 +30,13 @@ def test_the_story_of_an_execution(site: Site, admin: Caller) -> None:
         "phase": "opened",
         "reason_code": None,
         "summary": "It waits to be sent: the leader takes it within a second, if there is one.",
+        "words": None,
         "steps": [
-            {"at": "2026-01-30T10:00:00.000Z", "code": "api", "text": "It was triggered through the API."},
+            {"at": "2026-01-30T10:00:00.000Z", "code": "api", "text": "It was triggered through the API.", "facts": {}},
         ],
         "next": "It waits to be sent: the leader takes it within a second, if there is one.",
+        "next_code": "sent_soon",
+        "next_facts": {},
     }
     site.sent(execution_id, "http://10.0.0.7:9999")
     site.tx(record_unknown, [(execution_id, "no answer")], site.clock.now(), reasons.UNKNOWN_ANSWER)
@@ -41,7 +44,15 @@ def test_the_story_of_an_execution(site: Site, admin: Caller) -> None:
     site.tx(add_notes, [note], "node", site.clock.now())
     doubted = admin.get(f"{EXECUTIONS}/{execution_id}/why").json
     assert [step["code"] for step in doubted["steps"]] == ["api", "routed", "unknown_answer"]
-    assert doubted["steps"][1] == {"at": None, "code": "routed", "text": "http://10.0.0.7:9999 was chosen by ROUND."}
+    address = "http://10.0.0.7:9999"
+    facts = {"address": address, "strategy": "ROUND"}
+    assert doubted["steps"][1] == {
+        "at": None,
+        "code": "routed",
+        "text": f"{address} was chosen by ROUND.",
+        "facts": facts,
+    }
+    assert (doubted["next_code"], doubted["next_facts"]["address"]) == ("awaited_until", address)
     assert doubted["reason_code"] == "unknown_answer"
     assert "2026-01-30T10:10:00.000Z" in doubted["next"]
     end(site, execution_id)

@@ -2,11 +2,12 @@
 
 import sqlite3
 from contextlib import closing
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from orth.wire.dialects import PREFIXES
+from orth.wire.work_keys import new_work_key, work_key_of
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 
 CALLS = ("registry", "registryRemove", "callback")
@@ -62,6 +63,32 @@ def test_the_token_is_taken_from_each_header_it_is_sent_in(site: Site, path: str
     accepted = [{name: ACCESS_TOKEN} for name in HEADERS] + [{"Authorization": f"Bearer {ACCESS_TOKEN}"}]
     for headers in accepted:
         assert Caller(site.url, headers).post(path, body_of(path)).envelope()["code"] == 200
+
+
+@pytest.mark.parametrize("path", [path for path in PATHS if path.endswith("registry")])
+def test_a_work_key_is_acknowledged_by_name_and_shown_to_nobody(site: Site, path: str) -> None:
+    work_key = new_work_key()
+    said = {"incarnation": "one", "extensions": ["signed", "work-key"], "workKey": work_key}
+    executor = Caller(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
+    answer = executor.post(path, beat(orth=said)).envelope()
+    assert answer["data"] == answer["content"] == {"workKey": work_key_of(ACCESS_TOKEN, work_key).id}
+    for row in site.contents()["orth_job_registry"]:
+        assert work_key not in str(row)
+    shown = site.admin().get("/api/v1/executors").json["items"]
+    assert "work_key" not in shown[0]
+    assert executor.post(path, beat(orth={"incarnation": "one"})).envelope()["data"] is None
+    for unfit in ("", "x", work_key[:-1], work_key.upper().replace("0", "A"), 7):
+        executor.post(path, beat(orth={**said, "workKey": unfit})).envelope(400)
+
+
+def test_two_processes_at_one_address_are_in_the_audit(site: Site) -> None:
+    site.clock.move(61)  # what others were refused within a minute is bounded
+    executor = Caller(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
+    for incarnation in ("true", "thief", "true"):
+        said = {"incarnation": incarnation, "workKey": new_work_key() if incarnation == "thief" else "0" * 64}
+        executor.post("/api/registry", beat(orth=said)).envelope()
+    (entry,) = site.admin().get("/api/v1/audit?action=executor.contested").json["items"]
+    assert (entry["object_id"], entry["actor_kind"]) == (f"demo {ADDRESS}", "executor")
 
 
 @pytest.mark.parametrize("path", ["//api/registry", "/xxl-job-admin//api/registry", "/orth-admin//api/registry"])
@@ -172,7 +199,11 @@ def test_a_database_that_is_away_is_an_envelope_and_nothing_is_acknowledged(own_
     assert verdicts == [{"logId": execution_id, "verdict": "stored"}]
 
 
-def test_a_bug_of_ours_is_an_envelope_too(own_site: Site) -> None:
-    own_site.db.close()
+def test_a_bug_of_ours_is_an_envelope_too(own_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(*_: object) -> NoReturn:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(own_site.db, "read", bug)
+    monkeypatch.setattr(own_site.db, "tx", bug)
     for path in PATHS:
         assert "log of this node" in own_site.executor().post(path, body_of(path)).envelope(500)["msg"]

@@ -13,9 +13,9 @@ JOBS = "/api/v1/jobs"
 NIGHTLY = {"schedule_type": "CRON", "schedule_conf": "0 2 * * *"}
 
 
-def announce(executor: Caller, app_name: str, *handlers: str) -> None:
+def announce(executor: Caller, app_name: str, *handlers: str, address: str = "http://10.0.0.1:9999") -> None:
     said = {"incarnation": "one", "handlers": [{"name": name} for name in handlers]}
-    beat = {"registryKey": app_name, "registryValue": "http://10.0.0.1:9999", "orth": said}
+    beat = {"registryKey": app_name, "registryValue": address, "orth": said}
     executor.post("/api/registry", beat).envelope()
 
 
@@ -270,7 +270,8 @@ def test_past_fires_are_told_newest_first(site: Site, admin: Caller) -> None:
 
 
 def test_a_handler_nobody_has_is_refused_with_the_nearest_one(site: Site, admin: Caller, executor: Caller) -> None:
-    announce(executor, "demo", "report", "clean")
+    for address in ("http://10.0.0.1:9999", "http://10.0.0.2:9999"):  # two that say the same
+        announce(executor, "demo", "report", "clean", address=address)
     body = {"job_group": site.group("demo"), "job_desc": "x", "executor_handler": "reprot"}
     before = site.state()
     said = admin.post(JOBS, body).problem(422)

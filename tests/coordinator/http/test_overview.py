@@ -1,5 +1,6 @@
 """The dashboard's figures, over HTTP."""
 
+from orth.coordinator.http.overview import LateShown, summed_up
 from orth.domain.executions import FAILURE
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.test_stats import a_morning, ended
@@ -16,6 +17,7 @@ def test_an_empty_coordinator_has_nothing_to_show(site: Site, admin: Caller) -> 
         "upcoming": [],
         "failing": [],
         "slowest": [],
+        "late": None,
     }
 
 
@@ -37,6 +39,12 @@ def test_what_fires_next(site: Site, admin: Caller) -> None:
     (only,) = shown["upcoming"]
     assert (only["job_desc"], only["due_time"]) == ("noon", "2026-01-30T12:00:00.000Z")
     assert admin.get(f"{OVERVIEW}?upcoming=0").json["upcoming"] == []
+
+
+def test_half_and_nearly_all_fires_are_no_later_than_is_told() -> None:
+    assert summed_up([]) is None
+    assert summed_up([7]) == LateShown(fires=1, p50_ms=7, p95_ms=7)
+    assert summed_up(range(1, 101)) == LateShown(fires=100, p50_ms=50, p95_ms=95)
 
 
 def test_the_lists_are_as_long_as_asked(site: Site) -> None:

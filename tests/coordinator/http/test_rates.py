@@ -47,6 +47,13 @@ def test_strangers_share_the_bucket_of_their_address_and_keep_nobody_else_out(st
     assert [stranger.get("/api/v1/groups").status for _ in range(3)] == [401, 401, 429]
 
 
+def test_files_of_the_console_keep_nobody_out_who_shares_an_address(strict: Site) -> None:
+    """A page has dozens of them, and several people may be behind one address."""
+    stranger = strict.stranger()
+    assert 429 not in {stranger.get("/assets/none.js").status for _ in range(30)}
+    assert stranger.get("/api/v1/groups").status == 401, "they have used up nothing"
+
+
 def test_sockets_with_a_credential_are_not_those_of_strangers(strict: Site) -> None:
     with ExitStack() as stack:
         for _ in range(8):

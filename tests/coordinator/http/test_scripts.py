@@ -38,17 +38,17 @@ def script_job(site: Site, source: str = SHELL, **fields: object) -> int:
     )
 
 
-def person(site: Site, grants: dict[int, Role]) -> Caller:
+def person(site: Site, grants: dict[int, Role], name: str = "li") -> Caller:
     """Somebody who has roles in single groups."""
 
     def add(connection: Connection) -> None:
-        add_user(connection, "li", "no hash", "", 0)
-        user = find_user(connection, "li")
+        add_user(connection, name, "no hash", "", 0)
+        user = find_user(connection, name)
         assert user is not None
         set_grants(connection, user.id, grants)
 
     site.tx(add)
-    return site.bearer(site.access_token("li"))
+    return site.bearer(site.access_token(name))
 
 
 def save(caller: Caller, job_id: int, source: str, remark: str = "changed", **headers: str) -> Answer:
@@ -365,6 +365,38 @@ class TestParametersThatAreCode:
         for own in ({}, {"executor_param": "{}"}):
             assert operator.post(f"/api/v1/jobs/{job_id}/trigger", own).status == 202
         assert operator.post(f"/api/v1/jobs/{job_id}/trigger-batch", SPAN).status == 202
+
+    @pytest.mark.parametrize("handler", ["orth.command", "orth.http"])
+    def test_an_operator_does_nothing_again_that_the_job_no_longer_says(self, site: Site, handler: str) -> None:
+        group = allowed_group(site)
+        job_id = site.job(job_group=group, executor_handler=handler, executor_param='{"old": 1}')
+        operator, editor = person(site, {group: Role.OPERATOR}), person(site, {group: Role.EDITOR}, "eve")
+        (once,) = operator.post(f"/api/v1/jobs/{job_id}/trigger", {}).json["execution_ids"]
+        operator.post(f"/api/v1/executions/{once}/kill")
+        assert operator.post(f"/api/v1/executions/{once}/retry").status == 202
+        editor.call("PATCH", f"/api/v1/jobs/{job_id}", {"executor_param": '{"new": 1}'})
+        before = site.contents()["orth_job_log"]
+        refused = operator.post(f"/api/v1/executions/{once}/retry").problem(403)
+        assert "'script'" in refused["detail"]
+        assert site.contents()["orth_job_log"] == before
+        assert editor.post(f"/api/v1/executions/{once}/retry").status == 202
+
+    def test_nor_among_many(self, site: Site) -> None:
+        group = allowed_group(site)
+        job_id = site.job(job_group=group, **COMMAND)
+        operator, editor = person(site, {group: Role.OPERATOR}), person(site, {group: Role.EDITOR}, "eve")
+        given: list[dict[str, object]] = [{"executor_param": '{"argv": ["/bin/sh"]}'}, {}]
+        ids = [editor.post(f"/api/v1/jobs/{job_id}/trigger", one).json["execution_ids"][0] for one in given]
+        for one in ids:
+            site.dispatched(one, "http://10.0.0.1:9999")
+            site.executor().post("/api/callback", [{"logId": one, "handleCode": 500}]).envelope()
+        done = operator.post(f"/api/v1/executions/bulk/retry?job_id={job_id}").json
+        assert (done["done"], done["skipped"]) == (1, 1)
+        replayed = operator.post("/api/v1/dead-letters/replay", {"ids": ids}).json
+        assert (replayed["done"], replayed["skipped"]) == (0, 2)
+        told = [row["executor_param"] for row in site.contents()["orth_job_log"]]
+        assert told.count('{"argv": ["/bin/sh"]}') == 1
+        assert editor.post("/api/v1/dead-letters/replay", {"ids": ids}).json["done"] == 1
 
     def test_who_may_write_code_does(self, site: Site) -> None:
         group = allowed_group(site)

@@ -291,13 +291,15 @@ def test_a_group_token_speaks_for_its_own_agents_only(site: Site) -> None:
 
 
 def test_a_group_token_takes_no_agent_of_another_app(site: Site) -> None:
-    """A url that is known stays with the app that registered it, or with nobody's that has no name."""
+    """What another app, or nobody with a name, has registered at a url stays as it is."""
     victim, thief = (machine(site, of_group(site, name)["token"]) for name in ("victim", "mine"))
     url, unnamed = "http://10.0.0.1:9999", "http://10.0.0.2:9999"
     theirs = victim.post("/api/agents/register", {"url": url, "name": "victim", "incarnation": "v"}).json["id"]
     nobodys = site.executor().post("/api/agents/register", {"url": unnamed}).json["id"]
     for one in (url, unnamed):
-        thief.post("/api/agents/register", {"url": one, "name": "mine", "incarnation": "evil"}).problem(403)
+        evil = thief.post("/api/agents/register", {"url": one, "name": "mine", "incarnation": "evil"}).json["id"]
+        assert evil not in (theirs, nobodys)
+        assert thief.post(f"/api/agents/{evil}/unregister").status == 200
     for verb in ("heartbeat", "status?status=Idle", "unregister"):
         for one in (theirs, nobodys):
             thief.post(f"/api/agents/{one}/{verb}").problem(403)
@@ -308,6 +310,25 @@ def test_a_group_token_takes_no_agent_of_another_app(site: Site) -> None:
     assert {one["actor"] for one in entries if one["action"] == "api.refused"} == {"of mine"}
     renamed = site.executor().post("/api/agents/register", {"url": url, "name": "mine"})
     assert (renamed.status, renamed.json["id"]) == (200, theirs), "the cluster's own token speaks for all"
+
+
+def test_who_comes_first_does_not_keep_others_from_their_url(site: Site) -> None:
+    victim, thief = (machine(site, of_group(site, name)["token"]) for name in ("victim", "mine"))
+    said = {"url": "http://10.0.0.1:9999", "incarnation": "one"}
+    evil = thief.post("/api/agents/register", {**said, "name": "mine"}).json["id"]
+    first = victim.post("/api/agents/register", {**said, "name": "victim"})
+    assert first.status == 200
+    theirs = first.json["id"]
+    assert theirs != evil
+    assert victim.post(f"/api/agents/{theirs}/status?status=Idle").status == 200
+    for _ in range(2):
+        assert thief.post("/api/agents/register", {**said, "name": "mine"}).json["id"] == evil
+        assert victim.post("/api/agents/register", {**said, "name": "victim"}).json["id"] == theirs
+    thief.post(f"/api/agents/{theirs}/unregister").problem(403)
+    shown = {one["id"]: (one["name"], one["status"]) for one in site.admin().get("/api/agents").json}
+    assert shown == {theirs: ("victim", "Idle"), evil: ("mine", "Starting")}
+    shared = site.executor().post("/api/agents/register", {**said, "name": "victim"})
+    assert shared.json["id"] == theirs, "with the token of all it is the one of its name"
 
 
 def test_where_all_must_sign_only_those_register_who_read_signatures(prepared: Path, tmp_path: Path) -> None:

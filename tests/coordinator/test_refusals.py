@@ -1,0 +1,126 @@
+"""What was refused is told within bounds, and nobody's noise hides another."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orth.coordinator.executor_keys import ExecutorKey
+from orth.coordinator.refusals import AT_ONCE, SAME_EVERY, SHARE, SHARE_SPAN, Bounds, LeftOut, Refusals
+from orth.domain.audit import Actor, ActorKind, Deed
+from orth.events import Events
+from orth.store.audit import Wanted, entries_after
+from orth.store.database import Database, open_database
+from orth.store.migrating import upgrade
+from orth.testing import ManualClock
+from orth.wire.messages import TurnedAwayCaller
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    url = f"sqlite:///{tmp_path}/orth.db"
+    upgrade(url)
+    with open_database(url) as db:
+        yield db
+
+
+def stranger(address: str) -> Actor:
+    return Actor(ActorKind.STRANGER, "", address)
+
+
+def knock(path: object) -> Deed:
+    return Deed("api.unauthenticated", "route", f"GET /{path}")
+
+
+async def told(db: Database) -> list[tuple[str, str, str]]:
+    entries = await db.read(entries_after, Wanted(), 0, 1_000)
+    return [(one.actor or one.address, one.action, one.object_id) for one in entries]
+
+
+async def test_a_loud_stranger_hides_nobody(db: Database) -> None:
+    refusals = Refusals(db, ManualClock())
+    for number in range(5 * AT_ONCE):
+        await refusals.note(stranger("203.0.113.9"), knock(number))
+    await refusals.note(stranger("198.51.100.7"), knock("secret"))
+    found = await told(db)
+    assert len(found) == SHARE + 1
+    assert found[-1] == ("198.51.100.7", "api.unauthenticated", "GET /secret")
+
+
+async def test_addresses_of_one_network_are_one_source(db: Database) -> None:
+    refusals = Refusals(db, ManualClock())
+    for number in range(2 * SHARE):
+        await refusals.note(stranger(f"2001:db8:0:1::{number:x}"), knock(number))
+    await refusals.note(stranger("2001:db8:0:2::1"), knock("other"))
+    assert len(await told(db)) == SHARE + 1
+
+
+async def test_a_loud_stranger_at_one_executor_hides_nobody_at_another(db: Database) -> None:
+    refusals, key = Refusals(db, ManualClock()), ExecutorKey("the token of all")
+    for number in range(2 * SHARE):
+        noise = TurnedAwayCaller(address="203.0.113.9", path=f"/{number}", reason="no token", count=1)
+        await refusals.note_turned_away(key, "http://10.0.0.1:9999", noise)
+    theft = TurnedAwayCaller(address="198.51.100.7", path="/run", reason="token alone", count=1)
+    await refusals.note_turned_away(key, "http://10.0.0.2:9999", theft)
+    found = await told(db)
+    assert len(found) == SHARE + 1
+    assert found[-1] == ("198.51.100.7", "executor.turned_away", "http://10.0.0.2:9999/run")
+
+
+async def test_what_was_left_out_is_counted_and_told_by_the_node(db: Database) -> None:
+    clock = ManualClock()
+    refusals = Refusals(db, clock)
+    loop = LeftOut(refusals, clock, Events(), node_id="node-1")
+    assert await loop.turn() == SHARE_SPAN
+    assert await told(db) == []
+    for number in range(SHARE + 7):
+        await refusals.note(stranger("203.0.113.9"), knock(number))
+        await refusals.note(stranger("203.0.113.9"), knock(0))  # the same again is not left out: it was told of
+    await loop.turn()
+    *_, last = await db.read(entries_after, Wanted(), 0, 1_000)
+    assert (last.actor_kind, last.actor, last.action) == ("node", "node-1", "audit.left_out")
+    assert json.loads(last.after or "") == {"refusals": 7, "sources": 1, "most": {"203.0.113.9": 7}}
+    count = len(await told(db))
+    await loop.turn()
+    assert len(await told(db)) == count, "it is told once"
+
+
+async def test_what_the_audit_takes_no_more_is_counted_too(db: Database) -> None:
+    clock = ManualClock()
+    refusals = Refusals(db, clock)
+    for number in range(150):
+        clock.move(2)
+        await refusals.note(stranger(f"203.0.113.{number}"), knock(number))
+    await refusals.tell_left_out("node-1")
+    *_, last = await db.read(entries_after, Wanted(), 0, 1_000)
+    assert json.loads(last.after or "")["refusals"] == 49, "100 entries, and one that says that there are more"
+
+
+def take(bounds: Bounds, source: str, thing: object, now: float, *, is_stranger: bool = True) -> bool:
+    return bounds.take(source, (source, str(thing)), is_stranger=is_stranger, now=now)
+
+
+def test_the_same_is_told_once_a_minute_and_each_source_has_its_share() -> None:
+    bounds = Bounds()
+    assert [take(bounds, "a", 0, now) for now in (0.0, SAME_EVERY - 1, SAME_EVERY)] == [True, False, True]
+    assert sum(take(bounds, "a", number, 100.0) for number in range(1, 50)) == SHARE - 2
+    assert not take(bounds, "a", 99, SHARE_SPAN - 1)
+    assert take(bounds, "a", 99, SHARE_SPAN)
+
+
+def test_strangers_together_have_a_bound_that_is_not_that_of_who_is_known() -> None:
+    bounds = Bounds()
+    assert sum(take(bounds, f"s{number}", 0, 0.0) for number in range(2 * AT_ONCE)) == AT_ONCE
+    assert take(bounds, "user ann", 0, 0.0, is_stranger=False)
+    assert bounds.left_out.total() == AT_ONCE
+
+
+def test_what_is_remembered_has_a_bound() -> None:
+    bounds = Bounds()
+    for number in range(3_000):
+        take(bounds, f"s{number}", 0, number * 0.01)
+    assert len(bounds._shares) <= 1_000
+    assert len(bounds.left_out) <= 1_001
+    assert bounds.left_out.total() == 3_000 - AT_ONCE
+    assert take(bounds, "later", 0, 2 * SHARE_SPAN)
