@@ -101,7 +101,7 @@ else
 endif
 	@touch $@
 
-$(VENV)/.console: $(VENV)/.installed tools/build_console.sh $(CONSOLE_SOURCES)
+$(VENV)/.console: $(VENV)/.installed tools/build_console.sh pins/npm.json $(CONSOLE_SOURCES)
 	@echo "Building the console"
 	@tools/build_console.sh $(VENV)
 	@touch $@
