@@ -286,7 +286,7 @@ async def test_a_request_stays_below_the_body_limit(tmp_path: Path) -> None:
 async def test_a_peer_that_never_answers_opens_its_circuit_and_hands_back_what_waits(tmp_path: Path) -> None:
     hanging = Taker(pause=60)
     with Peer(hanging) as peer, Peer(Taker()) as other:
-        changes = {"dispatch_timeout": timedelta(seconds=0.3), "dispatch_per_executor": 2, "breaker_failures": 2}
+        changes = {"dispatch_timeout": timedelta(seconds=1.5), "dispatch_per_executor": 2, "breaker_failures": 2}
         async with running(tmp_path, **changes) as site:
             job = await site.job([peer.address, other.address], RouteStrategy.FIRST, extensions=frozenset())
             ids = await site.trigger(job, 40)

@@ -9,7 +9,7 @@ import pytest
 from tests.walk.processes import Api, Site, eventually
 
 QUICK = {
-    "ORTH_COORDINATOR__DISPATCH_TIMEOUT": "1s",
+    "ORTH_COORDINATOR__DISPATCH_TIMEOUT": "3s",
     "ORTH_COORDINATOR__LOST_AFTER": "3s",
     "ORTH_COORDINATOR__LOST_SCAN": "1s",
 }
@@ -51,12 +51,17 @@ class Coordinator:
 
     def until(self, execution: int, within: float = 60.0, **members: object) -> dict[str, Any]:
         """The execution, once it has these members."""
+        last: dict[str, Any] = {}
 
         def look() -> dict[str, Any] | None:
-            found = self.execution(execution)
-            return found if all(found[name] == value for name, value in members.items()) else None
+            last.update(self.execution(execution))
+            return last if all(last[name] == value for name, value in members.items()) else None
 
-        return eventually(look, within=within, what=f"execution {execution} with {members}")
+        try:
+            return eventually(look, within=within, what=f"execution {execution} with {members}")
+        except AssertionError as late:
+            late.add_note(f"it was last seen as {last}")
+            raise
 
 
 @pytest.fixture(scope="package")
