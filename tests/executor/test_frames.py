@@ -19,7 +19,7 @@ def test_a_message_arrives_whole_with_its_files(ends: tuple[Frames, Frames], siz
     reading, writing = os.pipe()
     sending = threading.Thread(target=sender.send, args=({"text": "x" * size}, [writing]))
     sending.start()
-    received = receiver.receive()
+    received = receiver.receive(files=True)
     sending.join()
     assert received is not None
     message, (descriptor,) = received
@@ -29,6 +29,16 @@ def test_a_message_arrives_whole_with_its_files(ends: tuple[Frames, Frames], siz
     assert not os.get_inheritable(descriptor)
     for opened in (reading, writing, descriptor):
         os.close(opened)
+
+
+def test_files_that_nobody_expects_are_not_left_open(ends: tuple[Frames, Frames]) -> None:
+    sender, receiver = ends
+    reading, writing = os.pipe()
+    sender.send({"do": "take"}, [writing])
+    os.close(writing)
+    assert receiver.receive() == ({"do": "take"}, [])
+    assert os.read(reading, 1) == b"", "the other end of the pipe is closed everywhere"
+    os.close(reading)
 
 
 def test_messages_and_output_keep_their_order(ends: tuple[Frames, Frames]) -> None:

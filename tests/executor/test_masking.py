@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orth import helper
@@ -73,6 +73,7 @@ def test_every_line_of_a_long_secret_is_hidden_and_short_texts_are_not() -> None
 
 
 @given(value=TEXTS, cut=st.integers(1, 30))
+@example(value="abcd\x0cefgh", cut=5)
 def test_the_beginning_of_a_secret_at_a_cut_is_hidden(value: str, cut: int) -> None:
     part = value[: min(cut, len(value))]
     shown = Mask([value]).hide_cut(f"line: {part}")

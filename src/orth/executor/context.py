@@ -101,7 +101,7 @@ class JobContext:
 
     @property
     def log_file(self) -> str:
-        return str(self.run_log.path)
+        return self.run_log.name
 
     @property
     def fencing_token(self) -> int:

@@ -113,21 +113,23 @@ class Output:
     """What a command writes, passed on to the executor. When that has no room, the command waits.
 
     Each has a pipe of its own: what one does to its end, such as making it non-blocking, is done to all who share it.
+    The end to write to is kept open here as well. So the pipe never ends while the command runs, and the last of its
+    processes, which lets go of it on its way out, does not wake this one a moment before its exit does.
     """
 
     def __init__(self, link: Frames, poll: select.poll) -> None:
         self._link = link
         self._poll = poll
-        self._reading = -1
+        self._reading = self._writing = -1
         self._kept = b""
         """Read already, and to be passed on as soon as there is room."""
 
     def open(self) -> int:
-        """Where the next command writes; for the caller to close when the command has it."""
-        self._reading, writing = os.pipe2(os.O_CLOEXEC)
+        """Where the next command writes."""
+        self._reading, self._writing = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._reading, False)
         self._poll.register(self._reading, select.POLLIN)
-        return writing
+        return self._writing
 
     def pass_on(self, ready: Mapping[int, int]) -> None:
         """Pass on some of it, if there is any and there is room."""
@@ -138,11 +140,9 @@ class Output:
                 self._poll.register(self._reading, select.POLLIN)
         elif self._reading in ready:
             data = os.read(self._reading, PACKET)
-            if data and self._link.send_output(data, wait=False):
-                return
-            self._poll.unregister(self._reading)  # nobody has the other end any more, or there is no room
-            if data:
+            if not self._link.send_output(data, wait=False):
                 self._kept = data
+                self._poll.unregister(self._reading)
                 self._poll.modify(self._link, select.POLLIN | select.POLLOUT)
 
     def finish(self) -> None:
@@ -153,8 +153,8 @@ class Output:
             self._link.send_output(self._kept, wait=True)
             self._poll.modify(self._link, select.POLLIN)
         with suppress(BlockingIOError):
-            while data := os.read(self._reading, PACKET):
-                self._link.send_output(data, wait=True)
+            while True:
+                self._link.send_output(os.read(self._reading, PACKET), wait=True)
         self.close()
 
     def close(self) -> None:
@@ -163,7 +163,8 @@ class Output:
             with suppress(KeyError):
                 self._poll.unregister(self._reading)
             os.close(self._reading)
-        self._reading, self._kept = -1, b""
+            os.close(self._writing)
+        self._reading, self._writing, self._kept = -1, -1, b""
 
 
 class Guard:
@@ -205,7 +206,7 @@ class Guard:
                 self._follow()
 
     def _listen(self) -> bool:
-        received = self._link.receive()
+        received = self._link.receive(files=True)
         if received is None:
             return False
         message, descriptors = received
@@ -256,7 +257,6 @@ class Guard:
             self._output.close()
             raise
         finally:
-            os.close(output)
             self._go_home()
 
     def _spawn_confined(self, message: Message, output: int) -> int:
@@ -340,7 +340,10 @@ class Guard:
         if not left or stuck:
             self._running = False
             self._output.finish()
-            self._link.send({"ended": self._status, "survivors": sorted(descendants(os.getpid())) if left else []})
+            if left:
+                self._link.send({"ended": self._status, "survivors": sorted(descendants(os.getpid()))})
+            else:
+                self._link.send_ended(self._status)
 
     def _reap(self) -> bool:
         """Collect what has exited; whether anything is left below."""

@@ -67,7 +67,8 @@ class RunLog:
 
     def __init__(self, log_id: int, path: str, home: LogsHome) -> None:
         self.log_id = log_id
-        self._path = path
+        self.name = path
+        """Its file, as a text."""
         self._home = home
         self._lock = threading.RLock()
         self._waiting = b""
@@ -83,10 +84,10 @@ class RunLog:
 
     @property
     def path(self) -> Path:
-        return Path(self._path)
+        return Path(self.name)
 
     def is_at(self, path: str) -> bool:
-        return self._path == path
+        return self.name == path
 
     @property
     def closed(self) -> bool:
@@ -145,12 +146,12 @@ class RunLog:
 
     def _write_whole(self, text: bytes) -> bool:
         """Make the file with all that will ever be in it, which is the usual way; false when it takes the other."""
-        if len(text) > min(_WHOLE, self._home.limit) or not self._home.folder.write_new(self._path, text):
+        if len(text) > min(_WHOLE, self._home.limit) or not self._home.folder.write_new(self.name, text):
             return False
         self._waiting = b""
         self._home.unwritten.forget(self)
-        self._home.growth.written(self._path, len(text))
-        self._home.growth.closed(self._path)
+        self._home.growth.written(self.name, len(text))
+        self._home.growth.closed(self.name)
         return True
 
     def part(self) -> None:
@@ -171,11 +172,11 @@ class RunLog:
     def _opened(self) -> int | None:
         if self._file is None:
             try:
-                self._file, self._size = self._home.folder.create(self._path)
+                self._file, self._size = self._home.folder.create(self.name)
             except OSError as error:
                 self._tell(error)
                 return None
-            self._index = LineIndex(self._path, complete=self._size == 0)
+            self._index = LineIndex(self.name, complete=self._size == 0)
             if self._size > self._home.limit:
                 self._last_words = _LastWords()
         return self._file
@@ -187,7 +188,7 @@ class RunLog:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-        self._home.growth.closed(self._path)
+        self._home.growth.closed(self.name)
 
     def _append(self, file: int, data: bytes) -> None:
         limit = self._home.limit
@@ -225,7 +226,7 @@ class RunLog:
         self._size += written
         if self._index is not None:
             self._index.note(data[:written], begin, file)
-        self._home.growth.written(self._path, written)
+        self._home.growth.written(self.name, written)
 
     def _told_apart(self, text: str) -> bytes:
         return f"{iso(self._home.clock.now())} … {text} …\n".encode()

@@ -30,11 +30,20 @@ class Mask:
 
     def hide_cut(self, text: str) -> str:
         """The same for a text that was cut off: what could be the beginning of a secret at its end is hidden too."""
-        text = self.hide(text)
-        for size in range(min(self.longest - 1, len(text)), 0, -1):
+        begun = self._begun(text)
+        if begun is None or self._pattern is None:
+            return self.hide(text)
+        for found in self._pattern.finditer(text):
+            if found.start() < begun < found.end():
+                begun = found.start()
+        return self.hide(text[:begun]) + HIDDEN
+
+    def _begun(self, text: str) -> int | None:
+        """Where the longest end of ``text`` begins that a secret begins with, or is."""
+        for size in range(min(self.longest, len(text)), 0, -1):
             if any(form.startswith(text[-size:]) for form in self._forms):
-                return text[:-size] + HIDDEN
-        return text
+                return len(text) - size
+        return None
 
 
 NOTHING_HIDDEN = Mask()

@@ -73,7 +73,7 @@ class Nursery:
         self._wait_for_guards()
 
     def _listen(self) -> bool:
-        received = self._control.receive()
+        received = self._control.receive(files=True)
         if received is None:
             return False
         _message, (link,) = received

@@ -48,12 +48,19 @@ _BROKEN_PAUSE = 5.0
 @dataclass(slots=True, eq=False)
 class _Waiting:
     item: CallbackItem
-    record: bytes
     since: float
     not_before: float
     ready: bool = False
     """False until its record is on the disk."""
     tries: int = 0
+    _record: bytes | None = None
+
+    @property
+    def record(self) -> bytes:
+        """Made by whoever writes it: the thread of a job has its next trigger to see to."""
+        if self._record is None:
+            self._record = put_record(self.item)
+        return self._record
 
 
 class Outbox(Loop):
@@ -93,7 +100,7 @@ class Outbox(Loop):
         self._recorder: Recorder[_Waiting] = Recorder(self._journal, self._recorded, before_recording, starting)
         for item in self._journal.recover().values():
             now = clock.monotonic()
-            waiting = self._waiting[item.log_id] = _Waiting(item, put_record(item), now, now, ready=True)
+            waiting = self._waiting[item.log_id] = _Waiting(item, now, now, ready=True)
             self._bytes += len(waiting.record)
 
     def __len__(self) -> int:
@@ -154,7 +161,7 @@ class Outbox(Loop):
         if self._closed:
             return
         now = self.clock.monotonic()
-        waiting = self._waiting[item.log_id] = _Waiting(item, put_record(item), now, now)
+        waiting = self._waiting[item.log_id] = _Waiting(item, now, now)
         self._recorder.give(waiting)
 
     def join_recorded(self) -> None:

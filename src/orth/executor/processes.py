@@ -77,11 +77,20 @@ class Run:
 
     def __init__(self) -> None:
         self.exit: Exit | None = None
-        self.over = threading.Event()
+        self.over = False
+        """Whether the guard has nothing more to say of it."""
+        self._going_on = threading.Lock()  # held until then: an event would take several times as long to make and set
+        self._going_on.acquire()
+
+    def end(self) -> None:
+        """Let those go on who wait for it. Once."""
+        self.over = True
+        self._going_on.release()
 
     def wait(self, grace: float) -> bool:
         """Wait for the end that was asked for; true when nothing is left."""
-        self.over.wait(max(0.0, grace) + KILL_PATIENCE + 1.0)
+        if self._going_on.acquire(timeout=max(0.0, grace) + KILL_PATIENCE + 1.0):
+            self._going_on.release()
         return self.exit is not None and not self.exit.survivors
 
 
@@ -155,7 +164,7 @@ class GuardLink:
     @property
     def idle(self) -> bool:
         """Whether it can be given another child: nothing of the last one is left, and the guard is there."""
-        return self.usable and self._run.over.is_set()
+        return self.usable and self._run.over
 
     def close(self) -> None:
         """Let the guard go; what it still guards is killed."""
@@ -175,14 +184,15 @@ class GuardLink:
         """
         deadline = None if limit is None else self._clock.monotonic() + limit
         overdue = False
+        if deadline is None and output is None:
+            while self._run.exit is None:
+                self.receive(lines)
+            return False
         heard = select.poll()
         heard.register(self._frames, select.POLLIN)
         if output is not None:
             heard.register(output, select.POLLIN)
         while self._run.exit is None:
-            if deadline is None and output is None:
-                self.receive(lines)
-                continue
             pause = None if deadline is None else min(max(0.0, deadline - self._clock.monotonic()), LONGEST_POLL) * 1000
             ready = {descriptor for descriptor, _ in heard.poll(pause)}
             if output is not None and output.fileno() in ready and not feed(output, lines):
@@ -206,15 +216,16 @@ class GuardLink:
             lines.feed(message["output"])
             return
         if "failed" in message:
-            self._run.over.set()
+            self._run.end()
             raise (FileChanged if message.get("changed") else OSError)(message["failed"])
-        self._run.exit = Exit(message["ended"], tuple(message["survivors"]))
+        self._run.exit = Exit(message["ended"], tuple(message.get("survivors", ())))
         self.usable = not self._run.exit.survivors
-        self._run.over.set()
+        self._run.end()
 
     def _lost(self) -> GuardLost:
         self.usable = False
-        self._run.over.set()
+        if not self._run.over:
+            self._run.end()
         return GuardLost("The guard of this run was killed, and what it guarded with it.")
 
 

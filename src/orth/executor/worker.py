@@ -58,12 +58,8 @@ class PipedLog(RunLog):
 
     def __init__(self, log_id: int, path: Path) -> None:
         self.log_id = log_id
-        self._place = path
+        self.name = str(path)
         self._ended = False
-
-    @property
-    def path(self) -> Path:
-        return self._place
 
     def write(self, text: str) -> None:
         if self._ended:
