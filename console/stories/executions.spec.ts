@@ -105,6 +105,8 @@ test.describe('of several that are selected', () => {
     await dialog.getByRole('button', { name: 'Retry' }).click();
     await expect(dialog.getByRole('alert')).toContainText('Done for 0, not for 1.');
     expect((await call('GET', `/executions?job_id=${stays}`)).items).toHaveLength(4);
+    const succeeded = async () => (await call('GET', `/executions?job_id=${stays}&status=success`)).items.length;
+    await expect.poll(succeeded).toBe(4);
     await call('DELETE', `/jobs/${stays}`);
   });
 });
@@ -121,4 +123,31 @@ test('a filter that means nothing is told, and nothing is done by it', async ({ 
   await page.goto('/jobs?only=bogus');
   await expect(page.getByRole('alert')).toContainText('only=bogus');
   await expect(page.getByRole('table')).toHaveCount(0);
+});
+
+test('the longest come first where one asks for them, and the address keeps it', async ({ signedIn: page }) => {
+  await page.goto('/executions?status=success');
+  await page.getByRole('columnheader', { name: /^Duration/ }).click();
+  await expect(page).toHaveURL(/sort=duration/);
+  const answer = await page.request.get('/api/v1/executions?status=success&sort=duration&limit=50');
+  const first = (await answer.json()).items[0].id as number;
+  await expect(page.getByRole('row').nth(1)).toContainText(`#${first}`);
+  await page.reload();
+  await expect(page.getByRole('columnheader', { name: /^Duration/ })).toHaveAttribute('aria-sort', 'descending');
+  await page.getByRole('columnheader', { name: /^Duration/ }).click();
+  await expect(page).not.toHaveURL(/sort=/);
+});
+
+test('the bars count the status that is asked for and no other', async ({ signedIn: page }) => {
+  await page.goto('/executions?since=24h');
+  const chart = page.getByRole('figure', { name: /^Executions by hour/ });
+  await expect(chart.locator('rect.ending-success').first()).toBeVisible();
+  await page.goto('/executions?since=24h&status=failed');
+  await expect(chart.locator('rect.ending-failed').first()).toBeVisible();
+  await expect(chart.locator('rect.ending-success')).toHaveCount(0);
+  await expect(chart.locator('.histogram-key')).toHaveText(['Failed']);
+  await page.goto('/executions?since=24h&status=pending');
+  await expect(page.getByText('What is open has not ended, so it is in no bar.')).toBeVisible();
+  await page.goto('/executions?since=24h&cause=manual');
+  await expect(page.getByText('the other filters apply to the list alone')).toBeVisible();
 });

@@ -18,6 +18,8 @@ test('an executor is called from the page, and one sees who reaches it', async (
   const row = page.getByRole('region', { name: 'Instances' }).getByRole('row').filter({ hasText: 'stories' });
   await expect(row).toContainText('Healthy');
   await expect(row).toContainText('from node-1');
+  await expect(row).toContainText(/Python 3\.\d+\.\d+/);
+  await expect(row.locator('[title="Results that no coordinator has answered for"]')).toHaveText(/^\d+$/);
   await row.getByRole('button', { name: 'Ping' }).click();
   await expect(page.getByText(/It answered node-1 within \d+ ms/)).toBeVisible();
   await expect(row).toContainText('reached');

@@ -46,6 +46,13 @@ test('ages count in the browser, and what is missed meanwhile is caught up', asy
   await expect(table.getByText('meanwhile')).toHaveCount(0);
 });
 
+test('where no orth up keeps the processes, nothing is offered and it says why', async ({ signedIn: page }) => {
+  await page.goto('/lifecycle');
+  await page.getByRole('button', { name: 'Why nothing can be started here' }).press('Enter');
+  await expect(page.getByRole('tooltip')).toContainText('while `orth up` keeps the processes');
+  await expect(page.getByRole('button', { name: /^(Start|Stop|Restart)$/ })).toHaveCount(0);
+});
+
 /** Speak for a service, as an administrator may; the id of the service. */
 async function say(request: APIRequestContext, session: Session, what: string, data: object): Promise<string> {
   const Cookie = session.cookies.map((one) => `${one.name}=${one.value}`).join('; ');

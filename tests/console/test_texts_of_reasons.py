@@ -7,10 +7,10 @@ from pathlib import Path
 from orth.coordinator.why import NextCode
 from orth.domain.jobs import TriggerCause
 from orth.domain.reasons import REASONS
+from orth.errors import SAYINGS
 
-TEXTS = json.loads(
-    (Path(__file__).parents[2] / "console/src/i18n/locales/en/why.json").read_text()
-)  # the console's own gate compares the other languages with these
+LOCALE = Path(__file__).parents[2] / "console/src/i18n/locales/en"
+TEXTS = json.loads((LOCALE / "why.json").read_text())  # the console's own gate compares the other languages with these
 
 
 def test_every_reason_is_there_word_for_word() -> None:
@@ -20,3 +20,9 @@ def test_every_reason_is_there_word_for_word() -> None:
 def test_every_next_step_and_every_cause_is_there() -> None:
     assert {re.sub(r"_(one|other)$", "", key) for key in TEXTS["next"]} == set(NextCode)
     assert set(TEXTS["cause"]) == set(TriggerCause)
+
+
+def test_every_problem_with_a_code_is_there_word_for_word() -> None:
+    texts = json.loads((LOCALE / "common.json").read_text())["problem"]
+    said = {code: {"is": what, **({"do": step} if step else {})} for code, (what, step) in SAYINGS.items()}
+    assert texts == json.loads(re.sub(r"\{(\w+)\}", r"{{\1}}", json.dumps(said)))

@@ -4,7 +4,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
 import { problemOf } from '@/api/problem';
-import type { Job, JobBody } from '@/api/types';
+import type { InUse, Job, JobBody } from '@/api/types';
 
 export function jobQuery(id: number) {
   return queryOptions({
@@ -13,6 +13,14 @@ export function jobQuery(id: number) {
     queryFn: () => got(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: id } } })),
   });
 }
+
+export const NOTHING_IN_USE: InUse = { authors: [], tags: [] };
+
+/** Who answers for jobs and what tags they have: what can be chosen from. */
+export const inUseQuery = queryOptions({
+  queryKey: ['jobs', 'in-use'],
+  queryFn: () => got(api.GET('/api/v1/jobs/in-use')),
+});
 
 export function handlersQuery(group: number) {
   return queryOptions({

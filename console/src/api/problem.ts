@@ -9,6 +9,9 @@ export class Problem extends Error {
   readonly kind: string;
   readonly hint: string | undefined;
   readonly errors: NonNullable<ProblemBody['errors']>;
+  /** What it is, for programs, and the facts of its sentence: it can be said in another language. */
+  readonly code: string | undefined;
+  readonly facts: Record<string, string | number>;
 
   constructor(body: ProblemBody) {
     super(body.detail);
@@ -17,6 +20,8 @@ export class Problem extends Error {
     this.kind = body.type.replace('urn:orth:problem:', '');
     this.hint = body.hint ?? undefined;
     this.errors = body.errors ?? [];
+    this.code = body.code ?? undefined;
+    this.facts = body.facts ?? {};
   }
 }
 

@@ -13,7 +13,7 @@ import { antdTheme } from '@/theme/antd';
 import { useStillness, useTheme } from '@/theme/useTheme';
 
 const queries = makeQueries();
-const router = makeRouter();
+const router = makeRouter(queries);
 
 /** Ant Design's own words, loaded with the language. */
 const LOCALES: Record<Language, () => Promise<{ default: Locale }>> = {
@@ -22,21 +22,25 @@ const LOCALES: Record<Language, () => Promise<{ default: Locale }>> = {
   fr: () => import('antd/es/locale/fr_FR'),
 };
 
-export function App({ nonce }: { nonce: string }) {
+export async function localeOf(language: Language): Promise<Locale> {
+  return (await LOCALES[language]()).default;
+}
+
+export function App({ nonce, first }: { nonce: string; first: Locale }) {
   const theme = useTheme();
   const still = useStillness();
   const [language] = usePreference('language');
-  const [locale, setLocale] = useState<Locale>();
+  const [locale, setLocale] = useState(first);
   useEffect(() => {
     let current = true;
     void speak(language);
-    void LOCALES[language]().then((loaded) => current && setLocale(loaded.default));
+    void localeOf(language).then((loaded) => current && setLocale(loaded));
     return () => {
       current = false;
     };
   }, [language]);
   return (
-    <ConfigProvider theme={antdTheme(theme, still)} csp={{ nonce }} {...(locale && { locale })}>
+    <ConfigProvider theme={antdTheme(theme, still)} csp={{ nonce }} locale={locale}>
       <AntdApp component={false}>
         <QueryClientProvider client={queries}>
           <Suspense fallback={<Waiting />}>

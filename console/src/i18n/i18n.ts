@@ -1,6 +1,7 @@
-// Texts, one file for each language and page. A page names its file in useTranslation and it is loaded with the page.
+// Texts, one file for each language and page. A page names its file in useTranslation; that of the page itself is loaded
+// with it (app/pages), so that nothing is drawn twice.
 
-import i18next, { type BackendModule } from 'i18next';
+import i18next, { type BackendModule, type FlatNamespace } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { preference } from '@/app/preferences';
 import { LANGUAGES } from '@/i18n/languages';
@@ -20,8 +21,10 @@ const fromFiles: BackendModule = {
   },
 };
 
+let started: Promise<unknown> | undefined;
+
 export async function startTexts(): Promise<void> {
-  await i18next
+  started ??= i18next
     .use(fromFiles)
     .use(initReactI18next)
     .init({
@@ -34,10 +37,18 @@ export async function startTexts(): Promise<void> {
       interpolation: { escapeValue: false },
       returnNull: false,
     });
+  await started;
+}
+
+/** Have the texts of a page. What cannot be loaded now is asked for again when it is drawn. */
+export async function loadTexts(texts: readonly FlatNamespace[]): Promise<void> {
+  await startTexts();
+  await i18next.loadNamespaces(texts).catch(() => {});
 }
 
 /** Show everything in another language. */
 export async function speak(language: string): Promise<void> {
-  await i18next.changeLanguage(language);
+  // The same again would have every text drawn anew.
+  if (i18next.language !== language) await i18next.changeLanguage(language);
   document.documentElement.lang = language;
 }

@@ -20,6 +20,7 @@ export function ConfirmAction({ label, title, children, confirm, danger, button,
   const { t } = useTranslation('common');
   const { message } = App.useApp();
   const [open, setOpen] = useState(false);
+  const [asked, setAsked] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
 
@@ -43,24 +44,27 @@ export function ConfirmAction({ label, title, children, confirm, danger, button,
         danger={danger}
         onClick={() => {
           setError(null);
+          setAsked(true);
           setOpen(true);
         }}
       >
         {label}
       </Button>
-      <Modal
-        open={open}
-        title={title}
-        okText={confirm}
-        cancelText={t('cancel')}
-        okButtonProps={{ danger: !!danger, loading: busy }}
-        onOk={go}
-        onCancel={() => setOpen(false)}
-        destroyOnHidden
-      >
-        {children}
-        {error !== null && <ProblemNotice error={error} />}
-      </Modal>
+      {asked && ( // not before: every row of a list has one, and hardly any is ever opened
+        <Modal
+          open={open}
+          title={title}
+          okText={confirm}
+          cancelText={t('cancel')}
+          okButtonProps={{ danger: !!danger, loading: busy }}
+          onOk={go}
+          onCancel={() => setOpen(false)}
+          destroyOnHidden
+        >
+          {children}
+          {error !== null && <ProblemNotice error={error} />}
+        </Modal>
+      )}
     </>
   );
 }

@@ -21,15 +21,39 @@ interface Said {
   description: string | undefined;
 }
 
-/** An error in words: the server's own, or ours when it could not be asked. */
+/** An error in words: in the person's language where it has a code that we know, else the server's own. */
 export function useSaid(error: unknown): Said {
   return useSaying()(error);
 }
 
 export function useSaying(): (error: unknown) => Said {
   const { t } = useTranslation('common');
+  const known = useKnownProblems();
   return (error) => {
-    if (error instanceof Problem) return { title: error.message, description: error.hint };
-    return { title: t('unreachable'), description: t('unreachableHint') };
+    if (!(error instanceof Problem)) return { title: t('unreachable'), description: t('unreachableHint') };
+    const { is, next } = known(error.code, error.facts);
+    return { title: is ?? error.message, description: next ?? error.hint };
   };
 }
+
+interface Known {
+  is: string | undefined;
+  next: string | undefined;
+}
+
+/** What a code and its facts say in the language of the page; nothing for a code of a newer server. */
+export function useKnownProblems(): (code: string | null | undefined, facts: Facts | null | undefined) => Known {
+  const { t, i18n } = useTranslation('common');
+  const knows = (key: string) => i18n.exists?.(`common:${key}`) ?? false;
+  return (code, facts) => {
+    const what = facts?.what as 'job' | undefined;
+    const told = { ...facts, ...(what && knows(`thing.${what}`) && { what: t(`thing.${what}`) }) };
+    const named = code as 'needs_permission';
+    return {
+      is: code && knows(`problem.${code}.is`) ? t(`problem.${named}.is`, told) : undefined,
+      next: code && knows(`problem.${code}.do`) ? t(`problem.${named}.do`, told) : undefined,
+    };
+  };
+}
+
+type Facts = Record<string, string | number>;

@@ -19,7 +19,7 @@ describe('what is done to several', () => {
     };
     const outcome = await doToEach([ONE, TWO, THREE], act, new Keys());
     expect(seen).toEqual([1, 2, 3]);
-    const refused = [{ ...TWO, reason: 'It has no schedule.' }];
+    const refused = [{ ...TWO, why: refusal(409) }];
     expect(outcome).toEqual({ done: [ONE, THREE], refused, left: [], stopped: null });
   });
 

@@ -13,7 +13,7 @@ export type Act = (id: number, key: string) => Promise<unknown>;
 
 export interface Outcome {
   done: Named[];
-  refused: (Named & { reason: string })[];
+  refused: (Named & { why: Problem })[];
   /** Without an answer, or not tried because of that. */
   left: Named[];
   /** Why some are left: nobody answers, or the session is over. */
@@ -43,7 +43,7 @@ export async function doToEach(those: readonly Named[], act: Act, keys: Keys): P
       outcome.done.push(one);
     } catch (reason) {
       if (!isRefusal(reason)) return { ...outcome, left: those.slice(index), stopped: reason };
-      outcome.refused.push({ ...one, reason: reason.message });
+      outcome.refused.push({ ...one, why: reason });
     }
     keys.answered(one.id);
   }

@@ -16,7 +16,7 @@ export function useMany(keep: (ids: number[]) => void) {
   function told({ done, refused, left, stopped }: Outcome): Problem {
     const names = (those: readonly Named[]) => those.map(({ name }) => name).join(', ');
     const detail = t('many.partly', { done: done.length, left: refused.length + left.length });
-    const lines = refused.map(({ name, reason }) => `${name}: ${reason}`);
+    const lines = refused.map(({ name, why }) => `${name}: ${say(why).title}`);
     if (stopped) lines.push(say(stopped).title, t('many.left', { names: names(left) }));
     if (done.length > 0) lines.push(t('many.done', { names: names(done) }));
     const hint = lines.join('\n');

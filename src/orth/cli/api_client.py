@@ -212,7 +212,7 @@ class ApiClient(AbstractContextManager["ApiClient"]):
 
         import urllib3
 
-        asked = urlencode({name: value for name, value in (query or {}).items() if value is not None})
+        asked = urlencode({name: value for name, value in (query or {}).items() if value is not None}, doseq=True)
         sent = {"Accept": "application/json", "User-Agent": "orth-cli", **(headers or {}), **self.authorization}
         target = f"{self.url}{path}?{asked}" if asked else f"{self.url}{path}"
         try:

@@ -44,13 +44,20 @@ def exec() -> None:  # the name of the command; the function of that name is not
 
 @exec.command(name="list")
 @filter_options
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many, newest first.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many.")
+@click.option(
+    "--sort",
+    type=click.Choice(["opened", "duration"]),
+    default="opened",
+    show_default=True,
+    help="Newest first; or the longest first, of the newest thousands.",
+)
 @output_option
 @api_options
-def list_(api: ApiChoice, limit: int, output: str, **wanted: object) -> None:
+def list_(api: ApiChoice, limit: int, sort: str, output: str, **wanted: object) -> None:
     """List executions, newest first."""
     with api.client() as client:
-        found = list(client.items("/api/v1/executions", limit=limit, **wanted))
+        found = list(client.items("/api/v1/executions", limit=limit, sort=sort, **wanted))
     show_list(
         found,
         output,

@@ -6,9 +6,13 @@ from urllib.parse import quote
 import pytest
 import sqlalchemy as sa
 
+from orth.coordinator.finishing import finish
 from orth.coordinator.http import executions
+from orth.coordinator.http.paging import cursor_of
 from orth.domain import reasons
+from orth.domain.executions import SUCCESS
 from orth.store.dispatching import record_unknown
+from orth.store.executions import Ending
 from orth.store.notes import Note, add_notes
 from orth.store.tables import executions as stored
 from tests.coordinator.http.live import Caller, Site
@@ -224,3 +228,32 @@ def test_an_execution_that_does_not_exist_is_not_found(admin: Caller, suffix: st
         assert number in admin.get(f"{EXECUTIONS}/{number}{suffix}").problem(404)["detail"]
     for number in ("0", "-1", "9223372036854775808", "9" * 50, "1.5", "x", "..%2f..%2fetc%2fpasswd", "%2e%2e"):
         assert admin.get(f"{EXECUTIONS}/{number}{suffix}").status in (404, 422)
+
+
+def ran(site: Site, job_id: int, seconds: int) -> int:
+    """An execution that has ended now, after so many seconds."""
+    now, one = site.clock.now(), site.execution(job_id)
+    site.dispatched(one, "http://10.0.0.8:9999")
+    ending = Ending(execution_id=one, trigger_code=SUCCESS, handle_code=SUCCESS, start_time=now - seconds * 1000)
+    site.tx(finish, [ending], now)
+    return one
+
+
+def test_the_longest_come_first_with_how_far_back_was_looked(
+    site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = site.job()
+    ids = [ran(site, job_id, seconds) for seconds in (5, 9, 2, 7)]
+    path = f"/api/v1/executions?job_id={job_id}&sort=duration&limit=2"
+    first = admin.get(path).json
+    second = admin.get(f"{path}&cursor={first['next_cursor']}").json
+    assert [one["id"] for one in first["items"] + second["items"]] == [ids[1], ids[3], ids[0], ids[2]]
+    assert (first["looked_to"], second["next_cursor"]) == (None, None)
+    monkeypatch.setattr(executions, "_SORTED", 2)
+    few = admin.get(path).json
+    assert [one["id"] for one in few["items"]] == [ids[3], ids[2]]
+    assert (few["next_cursor"], few["looked_to"]) == (None, few["items"][-1]["trigger_time"])
+    other = admin.get("/api/v1/executions?limit=1").json["next_cursor"]
+    for cursor in (other, cursor_of("1", "2", "3"), cursor_of("1", "2", "x", "4"), cursor_of("1", "2", "3", "9" * 19)):
+        assert admin.get(f"{path}&cursor={cursor}").problem(422)["errors"][0]["field"] == "cursor"
+    assert admin.get("/api/v1/executions?sort=size").status == 422

@@ -14,7 +14,8 @@ UNCLAIMED = "/api/v1/executors/unclaimed"
 
 def test_an_executor_ages_visibly(site: Site, admin: Caller, executor: Caller) -> None:
     said = {"incarnation": "one", "extensions": ["resend", "from the future"], "version": "9", "labels": {"zone": "eu"}}
-    said["load"] = {"running": 2, "queued": 1}
+    said["load"] = {"running": 2, "queued": 1, "threads": 4, "unacknowledged": 10**12}
+    said["python"] = "3.13.1"
     beat = {"registryKey": "demo", "registryValue": "http://10.0.0.1:9999/", "orth": said}
     executor.post("/api/registry", beat).envelope()
     states = []
@@ -36,6 +37,15 @@ def test_an_executor_ages_visibly(site: Site, admin: Caller, executor: Caller) -
         "labels": {"zone": "eu"},
         "unreadable": None,
         "load": 3,
+        "vitals": {
+            "running": 2,
+            "queued": 1,
+            "threads": 4,
+            "abandoned": 0,
+            "unacknowledged": 2**31 - 1,
+            "slots": None,
+            "python": "3.13.1",
+        },
         "clock_offset": None,
         "queues": [],
         "drained_since": None,

@@ -76,19 +76,32 @@ def test_a_work_key_is_acknowledged_by_name_and_shown_to_nobody(site: Site, path
         assert work_key not in str(row)
     shown = site.admin().get("/api/v1/executors").json["items"]
     assert "work_key" not in shown[0]
-    assert executor.post(path, beat(orth={"incarnation": "one"})).envelope()["data"] is None
+    elsewhere = beat(registryValue="http://10.0.0.2:9999", orth={"incarnation": "one"})
+    assert executor.post(path, elsewhere).envelope()["data"] is None
     for unfit in ("", "x", work_key[:-1], work_key.upper().replace("0", "A"), 7):
         executor.post(path, beat(orth={**said, "workKey": unfit})).envelope(400)
 
 
-def test_two_processes_at_one_address_are_in_the_audit(site: Site) -> None:
+def test_two_processes_at_one_address_are_refused_counted_and_in_the_audit(site: Site) -> None:
+    """Nobody can be asked here, so who was there first has it."""
     site.clock.move(61)  # what others were refused within a minute is bounded
     executor = Caller(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
-    for incarnation in ("true", "thief", "true"):
-        said = {"incarnation": incarnation, "workKey": new_work_key() if incarnation == "thief" else "0" * 64}
-        executor.post("/api/registry", beat(orth=said)).envelope()
-    (entry,) = site.admin().get("/api/v1/audit?action=executor.contested").json["items"]
-    assert (entry["object_id"], entry["actor_kind"]) == (f"demo {ADDRESS}", "executor")
+    true = beat(orth={"incarnation": "true", "workKey": "0" * 64})
+    executor.post("/api/registry", true).envelope()
+    before = without_audit(site)
+    for said in ({"incarnation": "thief", "workKey": new_work_key()}, {"incarnation": "true"}, None):
+        forged = beat() if said is None else beat(orth=said)
+        for path in ("/api/registry", "/api/registryRemove"):
+            assert "another work key" in executor.post(path, forged).envelope(409)["msg"]
+    assert without_audit(site) == before
+    entries = site.admin().get("/api/v1/audit?action=executor.contested").json["items"]
+    assert {(one["object_id"], one["actor_kind"]) for one in entries} == {(f"demo {ADDRESS}", "executor")}
+    claims = sorted((one["after"]["claim"], one["after"]["refused"]) for one in entries)
+    assert claims == [("beat", True), ("good-bye", True)], "once a minute each"
+    assert 'orth_registry_refusals_total{cause="contested"} 6.0' in site.admin().get("/metrics").body.decode()
+    executor.post("/api/registry", true).envelope()
+    executor.post("/api/registryRemove", true).envelope()
+    assert known(site) == []
 
 
 @pytest.mark.parametrize("path", ["//api/registry", "/xxl-job-admin//api/registry", "/orth-admin//api/registry"])

@@ -61,3 +61,18 @@ def test_filters(site: Site, query: str, found: list[str]) -> None:
 def test_what_nobody_can_mean_is_refused(admin: Caller) -> None:
     for query in ("only=broken", "limit=0", "cursor=!", "job_group=x"):
         admin.get(f"{BOARD}?{query}").problem(422)
+
+
+def test_by_author_and_tags_which_are_offered_to_choose_from(site: Site, admin: Caller) -> None:
+    group = site.group()
+    site.job(job_group=group, job_desc="one", author="data", tags=["Prices", "eu", "EU "])
+    site.job(job_group=group, job_desc="two", author="ops", tags=["eu"])
+
+    def found(query: str) -> list[str]:
+        return [row["job"]["job_desc"] for row in admin.get(f"{BOARD}?{query}").json["items"]]
+
+    assert found("tag=EU&tag=prices") == ["one"]
+    assert found("author=ops") == ["two"]
+    assert found("author=ops&tag=prices") == []
+    assert admin.get("/api/v1/jobs/in-use").json == {"authors": ["data", "ops"], "tags": ["eu", "prices"]}
+    assert admin.get(f"{BOARD}?tag=a,b").problem(422)["errors"][0]["field"] == "tag.0"

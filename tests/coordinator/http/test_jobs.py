@@ -51,6 +51,7 @@ def test_everything_unsaid_has_a_default(site: Site, admin: Caller) -> None:
         "version": 1,
         "job_desc": "nightly report",
         "author": "",
+        "tags": [],
         "schedule_type": "NONE",
         "schedule_conf": "",
         "timezone": "UTC",

@@ -178,7 +178,7 @@ def test_many_missed_events_come_in_their_order(live: LiveSite) -> None:
 
 def test_a_snapshot_on_request(live: LiveSite) -> None:
     agent = register(live)
-    live.service().post("/api/orchestrators/register", {"url": "http://10.0.0.9:1"})
+    live.admin().post("/api/orchestrators/register", {"url": "http://10.0.0.9:1"})
     with listening(live) as line:
         line.send('{"type":"snapshot"}')
         snapshot = heard(line)

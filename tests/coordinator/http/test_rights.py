@@ -29,6 +29,7 @@ VIEW                401    403  404    404    ok     ok       ok     ok    ok   
 OPERATE             401    403  403    404    403    ok       ok     ok    403      ok    ok
 OPERATE_MANY        401    403  403    ok     403    ok       ok     ok    403      ok    ok
 EDIT                401    403  403    404    403    403      ok     ok    403      ok    ok
+EDIT_MANY           401    403  403    ok     403    403      ok     ok    403      ok    ok
 VIEW_EVERYWHERE     401    403  403    403    403    403      403    403   ok       ok    ok
 EDIT_EVERYWHERE     401    403  403    403    403    403      403    403   403      ok    ok
 ADMINISTER          401    403  403    403    403    403      403    403   403      403   ok
@@ -134,6 +135,13 @@ RULES: dict[str, Rule] = {
     "POST /api/v1/jobs": Rule("EDIT", 201, _job),
     "GET /api/v1/jobs/{job_id}/history": Rule("VIEW"),
     "GET /api/v1/jobs/board": Rule("LIST"),
+    "GET /api/v1/jobs/in-use": Rule("LIST"),
+    "GET /api/v1/jobs/definitions": Rule("LIST"),
+    "POST /api/v1/jobs/definitions": Rule("EDIT_MANY", 200, lambda made: {"jobs": [_job(made)]}),
+    "POST /api/v1/jobs/bulk/start": Rule("OPERATE_MANY", query="?all=true"),
+    "POST /api/v1/jobs/bulk/stop": Rule("OPERATE_MANY", query="?all=true"),
+    "POST /api/v1/jobs/bulk/trigger": Rule("OPERATE_MANY", query="?all=true"),
+    "POST /api/v1/jobs/bulk/delete": Rule("EDIT_MANY", query="?all=true"),
     "GET /api/v1/schedules/upcoming": Rule("LIST"),
     "POST /api/v1/schedules/preview": Rule("LIST", 200, lambda _: {"schedule_type": "FIX_RATE", "schedule_conf": "30"}),
     "GET /api/v1/jobs/{job_id}": Rule("VIEW"),
@@ -219,6 +227,10 @@ RULES: dict[str, Rule] = {
     "GET /api/v1/cluster/waiting": Rule("VIEW_EVERYWHERE"),
     "POST /api/v1/cluster/nodes/{node_id}/drain": Rule("ADMINISTER", 404),
     "POST /api/v1/cluster/step-down": Rule("ADMINISTER", 409),
+    "GET /api/v1/processes": Rule("VIEW_EVERYWHERE"),
+    "POST /api/v1/processes/{name}/start": Rule("ADMINISTER", 409),
+    "POST /api/v1/processes/{name}/stop": Rule("ADMINISTER", 409),
+    "POST /api/v1/processes/{name}/restart": Rule("ADMINISTER", 409),
     "GET /ws": Rule("OPEN", 400),
     "WS /ws": Rule("LIVE", 101),  # who comes without a credential has to show one over the socket
     **{

@@ -1,25 +1,57 @@
 """The Registry API as services call it."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
 from orth.settings import Settings
 from orth.settings.sections import ConsoleSection, RegistrySection
 from orth.store.users import add_user
-from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
+from orth.wire.coordinator_keys import coordinator_key
+from orth.wire.signatures import Signer, key_of
+from tests.coordinator.http.live import ACCESS_TOKEN, Answer, Caller, Site
 
 ORCHESTRATORS, AGENTS = "/api/orchestrators", "/api/agents"
 KINDS = [(ORCHESTRATORS, "orchestrator", "Running"), (AGENTS, "agent", "Idle")]
 NOBODY = "0" * 32
 
 
+class Service(Caller):
+    """Speaks for agents with the token, and for orchestrators as a coordinator of the same database does."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
+        self._signer = Signer("a coordinator", site.clock)
+        self._key = coordinator_key(site.secret)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        raw: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        if method != "POST" or not path.startswith(ORCHESTRATORS):
+            return super().call(method, path, body, raw=raw, headers=headers)
+        data = b"" if body is None else json.dumps(body).encode()
+        for _again in range(2):  # the first request does not know yet which process it meets
+            proof = self._signer.header(self._key, self.url, method, unquote(path), data)
+            answer = super().call(method, path, body, headers={**(headers or {}), **proof})
+            if not self._signer.learns(self.url, proof, answer.status == 401, answer.headers):
+                break
+        return answer
+
+
 @pytest.fixture
 def service(site: Site) -> Caller:
-    return Caller(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
+    return Service(site)
 
 
 def register(caller: Caller, kind: str = AGENTS, url: str = "http://10.0.0.1:5090", **said: object) -> str:
@@ -171,6 +203,65 @@ def test_other_people_may_only_look(site: Site, service: Caller, kind: str) -> N
     assert [one["id"] for one in listed(reader, kind)] == [known]
 
 
+# --- who speaks for orchestrators
+
+
+def entries(site: Site, action: str) -> list[tuple[str, str, str]]:
+    found = site.admin().get(f"/api/v1/audit?action={action}").json["items"]
+    return [(one["actor_kind"], one["actor"], one["object_id"]) for one in found]
+
+
+@pytest.mark.parametrize("proved", [False, True], ids=["shown", "signed"])
+def test_the_access_token_enters_no_orchestrator(site: Site, service: Caller, proved: bool) -> None:
+    """Executors may have it; and they tell every orchestrator that is listed their tokens and work keys."""
+    site.clock.move(61)  # the same is told once a minute
+    true = register(service, ORCHESTRATORS)
+    thief = Caller(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
+    if proved:
+        thief = Service(site)
+        thief._key = key_of(ACCESS_TOKEN)
+    before = listed(service, ORCHESTRATORS)
+    refused = thief.post(f"{ORCHESTRATORS}/register", {"url": "http://10.6.6.6:5080"}).problem(403)
+    assert "registry.orchestrators_by_token" in refused["hint"]
+    for what in ("heartbeat", "unregister", "status?status=Stopped"):
+        thief.post(f"{ORCHESTRATORS}/{true}/{what}").problem(403)
+    assert listed(service, ORCHESTRATORS) == before
+    assert ("executor", "executors", f"POST {ORCHESTRATORS}/register") in entries(site, "api.refused")
+
+
+def test_a_key_of_another_database_enters_none(site: Site, service: Caller) -> None:
+    other = Service(site)
+    other._key = coordinator_key("what the coordinators of another database share")
+    other.post(f"{ORCHESTRATORS}/register", {"url": "http://10.6.6.6:5080"}).problem(401)
+    assert listed(service, ORCHESTRATORS) == []
+
+
+def test_what_coordinators_prove_opens_nothing_else(site: Site) -> None:
+    signer, key = Signer("a coordinator", site.clock), coordinator_key(site.secret)
+    for method, path in (("GET", ORCHESTRATORS), ("POST", f"{AGENTS}/register"), ("POST", "/api/registry")):
+        for _again in range(2):
+            proof = signer.header(key, site.url, method, path, b"")
+            answer = Caller(site.url, proof).call(method, path)
+            signer.learns(site.url, proof, True, answer.headers)
+        assert answer.status == 401, path
+
+
+def test_who_enters_an_orchestrator_is_in_the_audit(site: Site, service: Caller) -> None:
+    entered = register(service, ORCHESTRATORS)
+    service.post(f"{ORCHESTRATORS}/{entered}/heartbeat")
+    assert entries(site, "service.register") == [("node", "coordinators", entered)]
+
+
+def test_where_the_token_may_it_is_in_the_audit(prepared: Path, tmp_path: Path) -> None:
+    (tmp_path / "orth.db").write_bytes(prepared.read_bytes())
+    with Site(tmp_path / "orth.db", Settings(registry=RegistrySection(orchestrators_by_token=True))) as site:
+        service = Caller(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
+        entered = register(service, ORCHESTRATORS)
+        assert service.post(f"{ORCHESTRATORS}/{entered}/unregister").status == 200
+        for action in ("service.register", "service.unregister"):
+            assert entries(site, action) == [("executor", "executors", entered)]
+
+
 @pytest.mark.parametrize(
     "headers",
     [{}, {"ORTH-ACCESS-TOKEN": "wrong"}, {"ORTH-ACCESS-TOKEN": "wrong", "Authorization": f"Bearer {ACCESS_TOKEN}"}],
@@ -192,7 +283,7 @@ def narrow_site(prepared: Path, tmp_path: Path) -> Iterator[Site]:
 
 
 def test_there_is_room_for_so_many(narrow_site: Site) -> None:
-    service = Caller(narrow_site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
+    service = Service(narrow_site)
     first = register(service, url="http://10.0.0.1:1")
     register(service, ORCHESTRATORS, url="http://10.0.0.1:1")
     refused = service.post(f"{AGENTS}/register", {"url": "http://10.0.0.2:1"})

@@ -7,11 +7,19 @@ import { usePreference } from '@/app/preferences';
 import { BulkActions } from '@/pages/executions/BulkActions';
 import { useColumns } from '@/pages/executions/columns';
 import { FilterBar } from '@/pages/executions/FilterBar';
-import { asQuery, type ExecutionFilters, FILTERS, type FilterName } from '@/pages/executions/filters';
+import {
+  asQuery,
+  beyondBars,
+  type ExecutionFilters,
+  FILTERS,
+  type FilterName,
+  SORTS,
+} from '@/pages/executions/filters';
 import { executionsQuery, histogramQuery } from '@/pages/executions/queries';
 import { SelectedActions } from '@/pages/executions/SelectedActions';
 import { EmptyState } from '@/parts/EmptyState';
 import { Histogram } from '@/parts/histogram/Histogram';
+import { endingsOf } from '@/parts/histogram/layout';
 import { NotUnderstood } from '@/parts/NotUnderstood';
 import { Page } from '@/parts/Page';
 import { DataTable } from '@/parts/table/DataTable';
@@ -56,10 +64,13 @@ interface FoundProps {
 
 function Found({ filters, change }: FoundProps) {
   const { t } = useTranslation('executions');
-  const list = useInfiniteQuery(executionsQuery(filters));
+  const [{ sort }, order] = useUrlFilters(SORTS);
+  const longestFirst = sort === 'duration';
+  const list = useInfiniteQuery(executionsQuery(filters, longestFirst));
   const opened = useMemo(() => Date.now(), []);
   const bars = useQuery(histogramQuery(filters, opened));
-  const columns = useColumns();
+  const columns = useColumns(longestFirst);
+  const endings = useMemo(() => endingsOf(asQuery(filters).status), [filters]);
   const session = useSession();
   const operates = !!session && allowsSomewhere(session.rights, 'operate');
   const [chosen, setChosen] = useState<Key[]>([]);
@@ -74,20 +85,28 @@ function Found({ filters, change }: FoundProps) {
               shown={bars.data}
               label={t('chart.label')}
               height={72}
+              endings={endings}
               onChoose={(span) => change({ ...span })}
             />
           ) : (
             <div className="chart-place" />
           )}
+          {endings.length === 0 && <p className="chart-note muted">{t('chart.open')}</p>}
+          {endings.length > 0 && beyondBars(filters) && <p className="chart-note muted">{t('chart.others')}</p>}
         </div>
       </section>
       <FilterBar filters={filters} change={change} />
       <SelectedActions selected={shown.filter((one) => chosen.includes(one.id))} keep={setChosen} />
+      {longestFirst && lookedTo && <SortedNote at={lookedTo} count={shown.length} />}
       <DataTable<Execution>
         label={t('title')}
         list={list}
         columns={columns}
         rowKey="id"
+        onChange={(_pages, _filters, sorter) => {
+          const by = Array.isArray(sorter) ? sorter[0] : sorter;
+          order({ sort: by?.order ? 'duration' : undefined });
+        }}
         {...(operates && {
           rowSelection: {
             selectedRowKeys: chosen,
@@ -98,6 +117,18 @@ function Found({ filters, change }: FoundProps) {
         empty={<Empty filters={filters} lookedTo={list.hasNextPage ? lookedTo : null} />}
       />
     </>
+  );
+}
+
+/** How far back the longest were looked for: no index has all of history in this order. */
+function SortedNote({ at, count }: { at: string; count: number }) {
+  const { t } = useTranslation('executions');
+  const [language] = usePreference('language');
+  const zone = useDisplayZone();
+  return (
+    <p className="muted" role="note">
+      {t('sorted.some', { at: fullInstant(Date.parse(at), language, zone), count })}
+    </p>
   );
 }
 

@@ -15,8 +15,11 @@ import { StatusTag } from '@/status/StatusTag';
 /** So many rows, the newest, ask how far they are: each is a question to an executor. */
 const ASKING = 20;
 
-/** The columns people ask for: which job, how it ended, why it ran, when, how long, and where. */
-export function useColumns(): TableColumnsType<Execution> {
+/**
+ * The columns people ask for: which job, how it ended, why it ran, when, how long, and where. `longestFirst` says in which
+ * order the list is; without it, that cannot be chosen.
+ */
+export function useColumns(longestFirst?: boolean): TableColumnsType<Execution> {
   const { t } = useTranslation('executions');
   return useMemo(
     () => [
@@ -53,6 +56,11 @@ export function useColumns(): TableColumnsType<Execution> {
       {
         title: t('columns.duration'),
         key: 'duration',
+        ...(longestFirst !== undefined && {
+          sorter: true, // by the server: only it knows those that are not shown
+          sortDirections: ['descend' as const],
+          sortOrder: longestFirst ? ('descend' as const) : null,
+        }),
         align: 'right',
         className: 'nowrap',
         render: (_, one) => <Duration from={one.start_time} to={one.handle_time} />,
@@ -72,7 +80,7 @@ export function useColumns(): TableColumnsType<Execution> {
         render: (_, one) => <RowActions execution={one} />,
       },
     ],
-    [t],
+    [t, longestFirst],
   );
 }
 

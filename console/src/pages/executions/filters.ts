@@ -18,6 +18,14 @@ export const FILTERS = [
 export type FilterName = (typeof FILTERS)[number];
 export type ExecutionFilters = Filters<FilterName>;
 
+/** What the list begins with; in the address beside the filters, and no filter itself. */
+export const SORTS = ['sort'] as const;
+
+/** Whether there is a filter that the statistics know nothing of. */
+export function beyondBars({ cause, executor, batch_id, text }: ExecutionFilters): boolean {
+  return !!(cause || executor || batch_id || text);
+}
+
 export const CAUSES: Record<Cause, true> = {
   cron: true,
   fixed_rate: true,

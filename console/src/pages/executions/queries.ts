@@ -3,13 +3,14 @@ import { api, got } from '@/api/client';
 import type { ExecutionsPage, ManyDone } from '@/api/types';
 import { asQuery, bucketFor, type ExecutionFilters } from '@/pages/executions/filters';
 
-export function executionsQuery(filters: ExecutionFilters) {
+export function executionsQuery(filters: ExecutionFilters, longestFirst = false) {
+  const sorted = longestFirst ? { sort: 'duration' as const } : {};
   return infiniteQueryOptions({
-    queryKey: ['executions', 'list', filters],
+    queryKey: ['executions', 'list', filters, sorted],
     queryFn: ({ pageParam }): Promise<ExecutionsPage> =>
       got(
         api.GET('/api/v1/executions', {
-          params: { query: { ...asQuery(filters), limit: 50, ...(pageParam && { cursor: pageParam }) } },
+          params: { query: { ...asQuery(filters), ...sorted, limit: 50, ...(pageParam && { cursor: pageParam }) } },
         }),
       ),
     initialPageParam: null as string | null,

@@ -10,7 +10,7 @@ import { DIALECTS } from '@/pages/executors/groupForm';
 import { onlineIn } from '@/pages/executors/presence';
 import { allowScripts, handlersQuery } from '@/pages/executors/queries';
 import { EmptyState } from '@/parts/EmptyState';
-import { ProblemNotice } from '@/parts/ProblemNotice';
+import { ProblemNotice, useSaying } from '@/parts/ProblemNotice';
 import { SmallTable } from '@/parts/SmallTable';
 
 interface Props {
@@ -97,6 +97,7 @@ function Online({ group, executors }: { group: Group; executors: Executor[] }) {
 function Scripts({ group }: { group: Group }) {
   const { t } = useTranslation('executors');
   const { message } = App.useApp();
+  const say = useSaying();
   const queries = useQueryClient();
   const may = useMay();
   const [busy, setBusy] = useState(false);
@@ -108,7 +109,7 @@ function Scripts({ group }: { group: Group }) {
       await allowScripts(group, wanted);
       await queries.invalidateQueries({ queryKey: ['groups'] });
     } catch (error) {
-      message.error(error instanceof Problem ? error.message : t('groups.unchanged'));
+      message.error(error instanceof Problem ? say(error).title : t('groups.unchanged'));
     } finally {
       setBusy(false);
     }

@@ -7,6 +7,7 @@ import type { Executor } from '@/api/types';
 import { drain, ping, remove } from '@/pages/executors/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { PermissionGate } from '@/parts/PermissionGate';
+import { useSaying } from '@/parts/ProblemNotice';
 
 interface Props {
   executor: Executor;
@@ -73,6 +74,7 @@ function Drain({ executor, look }: { executor: Executor; look: () => Promise<voi
 function Ping({ executor, look }: { executor: Executor; look: () => Promise<void> }) {
   const { t } = useTranslation('executors');
   const { message } = App.useApp();
+  const say = useSaying();
   const [busy, setBusy] = useState(false);
   async function call() {
     setBusy(true);
@@ -82,7 +84,7 @@ function Ping({ executor, look }: { executor: Executor; look: () => Promise<void
       else message.error(t('ping.silent', { node, reason }));
       await look();
     } catch (error) {
-      message.error(error instanceof Problem ? error.message : t('ping.failed'));
+      message.error(error instanceof Problem ? say(error).title : t('ping.failed'));
     } finally {
       setBusy(false);
     }

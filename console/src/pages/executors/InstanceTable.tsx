@@ -88,7 +88,8 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
         ),
       },
       { title: t('instances.reach'), key: 'reach', render: (_, one) => <Reaches executor={one} /> },
-      { title: t('instances.load'), key: 'load', align: 'right', render: (_, one) => <Load executor={one} /> },
+      { title: t('instances.load'), key: 'load', className: 'nowrap', render: (_, one) => <Load executor={one} /> },
+      { title: t('instances.backlog'), key: 'backlog', render: (_, one) => <Backlog executor={one} /> },
       {
         title: t('instances.beat'),
         key: 'beat',
@@ -169,14 +170,45 @@ function ReachText({ reach, address }: { reach: Reach; address: string }) {
   );
 }
 
+/** What runs there, of how many slots where it has a number of them, and what waits. */
 function Load({ executor: one }: { executor: Executor }) {
   const { t } = useTranslation('executors');
   if (one.load === null) return <span className="muted">–</span>;
   const to = `/executions?${new URLSearchParams({ executor: one.address, status: 'pending' })}`;
+  const { running = one.load, queued = 0, threads = 0, slots = null } = one.vitals ?? {};
   return (
-    <Link to={to} aria-label={t('instances.loadOf', { count: one.load, address: one.address })}>
-      {one.load}
-    </Link>
+    <>
+      <Link to={to} aria-label={t('instances.loadOf', { count: one.load, address: one.address })}>
+        {slots === null ? running : t('instances.of', { running, slots })}
+      </Link>
+      <div className="cell-sub">
+        {[
+          queued > 0 && t('instances.waiting', { count: queued }),
+          threads > 0 && t('instances.threads', { count: threads }),
+        ]
+          .filter(Boolean)
+          .join(' · ')}
+      </div>
+    </>
+  );
+}
+
+/** Results it could not deliver, and handlers it could not end: both should be none. */
+function Backlog({ executor: { vitals } }: { executor: Executor }) {
+  const { t } = useTranslation('executors');
+  if (!vitals) return <span className="muted">–</span>;
+  const { unacknowledged, abandoned } = vitals;
+  return (
+    <>
+      <span className={unacknowledged > 0 ? 'backlog status-orange' : 'muted'} title={t('instances.backlogTitle')}>
+        {unacknowledged}
+      </span>
+      {abandoned > 0 && (
+        <div className="cell-sub backlog status-red" title={t('instances.abandonedTitle')}>
+          {t('instances.abandoned', { count: abandoned })}
+        </div>
+      )}
+    </>
   );
 }
 
@@ -186,6 +218,7 @@ function Version({ executor: one }: { executor: Executor }) {
   return (
     <>
       {one.version ?? <span className="muted">{t('instances.foreign')}</span>}
+      {one.vitals?.python && <div className="cell-sub">{t('instances.python', { version: one.vitals.python })}</div>}
       {labels.length > 0 && (
         <div>
           {labels.map((label) => (

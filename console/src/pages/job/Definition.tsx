@@ -12,6 +12,7 @@ const ELSEWHERE: readonly DraftField[] = [
   'job_group',
   'job_desc',
   'author',
+  'tags',
   'schedule_type',
   'schedule_conf',
   'timezone',

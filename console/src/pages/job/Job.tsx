@@ -13,6 +13,7 @@ import { NextFires } from '@/pages/job/NextFires';
 import { Recent } from '@/pages/job/Recent';
 import { Statistics } from '@/pages/job/Statistics';
 import { Badge } from '@/parts/Badge';
+import { JobTags } from '@/parts/job/JobTags';
 import { MissingJob } from '@/parts/job/MissingJob';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -49,7 +50,7 @@ function Shown({ job }: { job: JobShown }) {
               <span className="mono">{job.executor_handler}</span>
             </>
           )}
-          {job.author && ` · ${job.author}`}
+          {job.author && ` · ${job.author}`} <JobTags tags={job.tags} />
         </>
       }
       actions={<JobActions job={job} />}

@@ -3,7 +3,7 @@ import { AutoComplete, Checkbox, Form, Input, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { useGroups } from '@/api/groups';
-import { handlersQuery } from '@/api/jobs';
+import { handlersQuery, inUseQuery, NOTHING_IN_USE } from '@/api/jobs';
 import { useMay } from '@/api/session';
 import type { Handler } from '@/api/types';
 import { CODE, CODE_NAMES } from '@/pages/jobEditor/choices';
@@ -27,6 +27,7 @@ export function WhatSection({ id, anyHandler, setAnyHandler }: Props) {
   const kind = Form.useWatch('glue_type', form) ?? 'BEAN';
   const offered = useQuery({ ...handlersQuery(group ?? 0), enabled: !!group });
   const handlers = offered.data?.items ?? [];
+  const inUse = useQuery(inUseQuery).data ?? NOTHING_IN_USE;
   const editable = groups.all.filter((one) => may('edit', one.id));
   return (
     <Panel title={t('sections.what')}>
@@ -41,9 +42,21 @@ export function WhatSection({ id, anyHandler, setAnyHandler }: Props) {
           />
         </Form.Item>
         <Form.Item name="author" label={t('fields.author')}>
-          <Input maxLength={64} />
+          <AutoComplete
+            options={inUse.authors.map((value) => ({ value }))}
+            showSearch={{ filterOption: true }}
+            maxLength={64}
+          />
         </Form.Item>
       </div>
+      <Form.Item name="tags" label={t('fields.tags')} extra={t('help.tags')}>
+        <Select
+          mode="tags"
+          maxCount={10}
+          tokenSeparators={[',']}
+          options={inUse.tags.map((value) => ({ value, label: value }))}
+        />
+      </Form.Item>
       <KindField id={id} group={group} />
       {kind === 'BEAN' && (
         <HandlerField

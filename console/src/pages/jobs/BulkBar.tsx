@@ -1,15 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { App, Button } from 'antd';
-import { useState } from 'react';
+import { Button } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { deleteJob, readJob, startJob, stopJob, triggerJob } from '@/api/jobs';
-import { Problem } from '@/api/problem';
+import { deleteJob, startJob, stopJob, triggerJob } from '@/api/jobs';
 import { type Permission, useMay } from '@/api/session';
 import type { BoardRow } from '@/api/types';
-import { exported } from '@/pages/jobs/exporting';
+import { Export } from '@/pages/jobs/Export';
+import { definitionsOf } from '@/pages/jobs/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import type { Act } from '@/parts/many';
-import { saveText } from '@/parts/saveText';
 import { useMany } from '@/parts/useMany';
 
 type Deed = 'start' | 'stop' | 'run' | 'delete';
@@ -27,7 +25,7 @@ interface Props {
   /** Leaves only these selected. */
   keep: (ids: number[]) => void;
   /** Chooses all that match the filters; null where all are chosen, or not all that are shown. */
-  all: (() => Promise<void>) | null;
+  all: (() => void) | null;
 }
 
 /** What can be done to the chosen jobs. Each is named before, and each refusal afterwards. */
@@ -70,54 +68,15 @@ export function BulkBar({ chosen, keep, all }: Props) {
             </ul>
           </ConfirmAction>
         ))}
-      <Export chosen={chosen} />
-      {all && <ChooseAll all={all} />}
+      <Export definitions={() => definitionsOf(jobs.map(({ id }) => id))} />
+      {all && (
+        <Button size="small" type="link" onClick={all}>
+          {t('bulk.all')}
+        </Button>
+      )}
       <Button size="small" type="link" onClick={() => keep([])}>
         {t('bulk.clear')}
       </Button>
     </section>
   );
-}
-
-/** The definitions as a file, code included: to keep, to compare, or for the API of another place. */
-function Export({ chosen }: { chosen: readonly BoardRow[] }) {
-  const { t } = useTranslation('jobs');
-  const [busy, save] = useAsking(async () => {
-    const jobs = [];
-    for (const { job } of chosen) jobs.push((await readJob(job.id)).job);
-    saveText('orth-jobs.json', exported(jobs));
-  });
-  return (
-    <Button size="small" loading={busy} onClick={save}>
-      {t('bulk.export')}
-    </Button>
-  );
-}
-
-function ChooseAll({ all }: { all: () => Promise<void> }) {
-  const { t } = useTranslation('jobs');
-  const [busy, choose] = useAsking(all);
-  return (
-    <Button size="small" type="link" loading={busy} onClick={choose}>
-      {t('bulk.all')}
-    </Button>
-  );
-}
-
-/** Whether something that is asked for is under way, and what begins it; a refusal is told. */
-function useAsking(ask: () => Promise<void>): [boolean, () => Promise<void>] {
-  const { t } = useTranslation('jobs');
-  const { message } = App.useApp();
-  const [busy, setBusy] = useState(false);
-  async function begin() {
-    setBusy(true);
-    try {
-      await ask();
-    } catch (error) {
-      message.error(error instanceof Problem ? error.message : t('bulk.notCounted'));
-    } finally {
-      setBusy(false);
-    }
-  }
-  return [busy, begin];
 }

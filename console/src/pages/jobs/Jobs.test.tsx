@@ -16,16 +16,26 @@ const ALL = [1, 2, 3, 4].map((id) => ({
 /** A place with four jobs, which are listed two at a time; no text finds any. */
 function fourJobs(): void {
   vi.spyOn(api, 'GET').mockImplementation((async (path: string, asked?: { params: { query: Asked } }) => {
-    const { text, limit = 0 } = asked?.params.query ?? {};
-    const whole = { items: path.endsWith('/board') && !text ? ALL : [], next_cursor: null };
-    const data = whole.items.length > 0 && limit <= 50 ? { items: ALL.slice(0, 2), next_cursor: 'more' } : whole;
+    const found = path.endsWith('/board') && !asked?.params.query.text;
+    const list = found ? { items: ALL.slice(0, 2), next_cursor: 'more' } : { items: [], next_cursor: null };
+    const data = path.endsWith('/in-use') ? { authors: [], tags: [] } : list;
     return { data, response: Response.json(data) };
   }) as never);
 }
 
+/** What the server is asked to do to everything that matches. */
+function asked(): unknown[] {
+  const told: unknown[] = [];
+  vi.spyOn(api, 'POST').mockImplementation((async (path: string, { params }: { params: { query: object } }) => {
+    told.push([path, params.query]);
+    const data = { dry_run: false, done: 4, job_ids: [], refused: [], left: 0, next_cursor: null };
+    return { data, response: Response.json(data) };
+  }) as never);
+  return told;
+}
+
 interface Asked {
   text?: string;
-  limit?: number;
 }
 
 const bar = () => screen.queryByLabelText('bulk.label');
@@ -57,7 +67,12 @@ it('does nothing to jobs that were selected before and are not any more', async 
   await screen.findByText('job 2');
   fireEvent.click(document.querySelector('th input[type=checkbox]') as HTMLElement);
   press('bulk.all');
-  await vi.waitFor(async () => expect(await named()).toEqual(ALL.map(({ job }) => job.job_desc)));
+  await screen.findByText('bulk.everything');
+  const told = asked();
+  press('bulk.stop');
+  await screen.findByText('bulk.would');
+  expect(told).toEqual([['/api/v1/jobs/bulk/stop', expect.objectContaining({ all: true, dry_run: true })]]);
+  fireEvent.click(screen.getByText('cancel'));
   press('bulk.clear');
   expect(bar()).toBeNull();
   fireEvent.click(screen.getAllByLabelText('choose')[1] as HTMLElement);

@@ -7,9 +7,11 @@ import { allowsSomewhere, useSession } from '@/api/session';
 import type { BoardRow } from '@/api/types';
 import { BulkBar } from '@/pages/jobs/BulkBar';
 import { useColumns } from '@/pages/jobs/columns';
+import { EverythingBar } from '@/pages/jobs/EverythingBar';
 import { FilterBar } from '@/pages/jobs/FilterBar';
 import { asQuery, FILTERS, type JobFilters } from '@/pages/jobs/filters';
-import { allThatMatch, boardQuery } from '@/pages/jobs/queries';
+import { ImportDialog } from '@/pages/jobs/ImportDialog';
+import { boardQuery } from '@/pages/jobs/queries';
 import { useSelection } from '@/pages/jobs/selection';
 import { EmptyState } from '@/parts/EmptyState';
 import { NotUnderstood } from '@/parts/NotUnderstood';
@@ -32,7 +34,7 @@ export function Jobs() {
   });
   const columns = useColumns();
   const rows = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const { chosen, select, selectAll } = useSelection(filters, rows);
+  const { chosen, all, select, selectAll } = useSelection(filters, rows);
   const more = list.hasNextPage && chosen.length > 0 && chosen.length === rows.length;
   const may = (needs: 'operate' | 'edit') => !!session && allowsSomewhere(session.rights, needs);
   const create = (
@@ -47,14 +49,14 @@ export function Jobs() {
       actions={
         <>
           <SavedViews page="/jobs" />
+          {may('edit') && <ImportDialog />}
           {may('edit') && create}
         </>
       }
     >
       <FilterBar filters={filters} change={change} />
-      {chosen.length > 0 && (
-        <BulkBar chosen={chosen} keep={select} all={more ? async () => selectAll(await allThatMatch(filters)) : null} />
-      )}
+      {all && <EverythingBar filters={filters} clear={() => select([])} />}
+      {!all && chosen.length > 0 && <BulkBar chosen={chosen} keep={select} all={more ? selectAll : null} />}
       {strange.length > 0 ? (
         <NotUnderstood filters={filters} names={strange} change={change} />
       ) : (
@@ -66,7 +68,6 @@ export function Jobs() {
           {...(may('operate') && {
             rowSelection: {
               selectedRowKeys: chosen.map(({ job }) => job.id),
-              preserveSelectedRowKeys: true, // those that were found beyond what is shown
               onChange: (selected: unknown[]) => select(selected as number[]),
               getCheckboxProps: ({ job }: BoardRow) =>
                 ({ 'aria-label': t('choose', { job: job.job_desc }) }) as Record<string, string>,

@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Link, useNavigate } from 'react-router';
 import { type Groups, useGroups } from '@/api/groups';
 import type { BoardRow, Job } from '@/api/types';
+import { JobTags } from '@/parts/job/JobTags';
 import { NextFire } from '@/parts/job/NextFire';
 import { RunBars } from '@/parts/job/RunBars';
 import { RunOnce } from '@/parts/job/RunOnce';
@@ -65,7 +66,7 @@ export function useColumns(): TableColumnsType<BoardRow> {
 function NameCell({ row, groups }: { row: BoardRow; groups: Groups }) {
   const { t } = useTranslation('jobs');
   const { job } = row;
-  const { author } = readable(row) ?? { author: '' };
+  const { author, tags } = readable(row) ?? { author: '', tags: [] };
   return (
     <>
       <Link to={`/jobs/${job.id}`} className="cell-main cell-name" title={job.job_desc} data-open>
@@ -86,6 +87,7 @@ function NameCell({ row, groups }: { row: BoardRow; groups: Groups }) {
         )}
         {author && ` · ${author}`}
       </div>
+      <JobTags tags={tags} />
     </>
   );
 }

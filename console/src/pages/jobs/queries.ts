@@ -1,6 +1,7 @@
 import { infiniteQueryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
-import type { BoardRow } from '@/api/types';
+import type { ManyJobsDone, Taken } from '@/api/types';
+import type { Definition } from '@/pages/jobs/definitions';
 import { asQuery, type BoardQuery, type JobFilters } from '@/pages/jobs/filters';
 
 /** Jobs with their last executions, who could run them and their next fires. */
@@ -19,17 +20,62 @@ export function boardQuery(filters: JobFilters) {
   });
 }
 
-export const ALL_LIMIT = 2_000;
+export type BulkDeed = 'start' | 'stop' | 'trigger' | 'delete';
 
-/** Every job that matches, as far as anybody would act on so many at once. */
-export async function allThatMatch(filters: JobFilters): Promise<BoardRow[]> {
-  const rows: BoardRow[] = [];
+export interface BulkAsked {
+  cursor?: string | null;
+  dryRun?: boolean;
+  max?: number;
+  /** Under the same key nothing is run a second time. */
+  key?: string;
+}
+
+/** Do something to the jobs that match, as many as the server does at once; or only tell how many. */
+export function doToMatching(deed: BulkDeed, filters: JobFilters, asked: BulkAsked = {}): Promise<ManyJobsDone> {
+  const { cursor, dryRun, max, key } = asked;
+  const query = {
+    ...asQuery(filters),
+    all: true,
+    ...(cursor && { cursor }),
+    ...(dryRun && { dry_run: true }),
+    ...(max !== undefined && { max }),
+  };
+  const header = key === undefined ? {} : { 'idempotency-key': key };
+  return got(api.POST(`/api/v1/jobs/bulk/${deed}`, { params: { query, header } }));
+}
+
+const IDS_AT_ONCE = 200;
+
+/** The definitions of these jobs, or of all that match; code included. */
+export async function definitionsOf(which: readonly number[] | JobFilters): Promise<Definition[]> {
+  if (!Array.isArray(which)) return pagesOf(asQuery(which as JobFilters));
+  const found: Definition[] = [];
+  for (let start = 0; start < which.length; start += IDS_AT_ONCE) {
+    found.push(...(await pagesOf({ id: which.slice(start, start + IDS_AT_ONCE) })));
+  }
+  return found;
+}
+
+async function pagesOf(query: BoardQuery): Promise<Definition[]> {
+  const found: Definition[] = [];
   let cursor: string | null = null;
   do {
-    const query: BoardQuery = { ...asQuery(filters), limit: 200, ...(cursor && { cursor }) };
-    const page = await got(api.GET('/api/v1/jobs/board', { params: { query } }));
-    rows.push(...page.items);
+    const asked: BoardQuery = { ...query, limit: 200, ...(cursor && { cursor }) };
+    const page = await got(api.GET('/api/v1/jobs/definitions', { params: { query: asked } }));
+    found.push(...page.items);
     cursor = page.next_cursor;
-  } while (cursor && rows.length < ALL_LIMIT);
-  return rows.slice(0, ALL_LIMIT);
+  } while (cursor);
+  return found;
+}
+
+/** What would become of definitions. */
+export function previewOf(jobs: Definition[], anyHandler: boolean): Promise<Taken> {
+  const query = { dry_run: true, allow_unknown_handler: anyHandler };
+  return got(api.POST('/api/v1/jobs/definitions', { params: { query }, body: { jobs } }));
+}
+
+/** Take definitions in, if what becomes of them is still what `plan` stands for. */
+export function takeIn(jobs: Definition[], anyHandler: boolean, plan: string): Promise<Taken> {
+  const params = { query: { allow_unknown_handler: anyHandler }, header: { 'if-match': plan } };
+  return got(api.POST('/api/v1/jobs/definitions', { params, body: { jobs } }));
 }

@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { useLive } from '@/live/LiveProvider';
 import { EventFeed } from '@/pages/lifecycle/EventFeed';
+import { NotSupervised, Processes } from '@/pages/lifecycle/Processes';
 import { rowsOf } from '@/pages/lifecycle/registry';
 import { ServiceTable } from '@/pages/lifecycle/ServiceTable';
 import { useRegistry } from '@/pages/lifecycle/useRegistry';
@@ -25,10 +26,11 @@ export function Lifecycle() {
     );
   }
   return (
-    <Page title={t('title')} intro={t('intro')}>
+    <Page title={t('title')} intro={t('intro')} actions={<NotSupervised />}>
       {state.kind === 'waiting' && <Cut retryAt={state.retryAt} />}
       <div className="lifecycle">
         <div className="page-stack">
+          <Processes />
           <Panel title={t('orchestrators')} extra={<Count of={orchestrators.length} />} flush>
             <ServiceTable
               kind="orchestrator"

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { Execution } from '@/api/types';
 import type { Row, RowsBy } from '@/pages/timeline/model';
+import { useFirstScreen } from '@/parts/table/firstScreen';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { StatusTag } from '@/status/StatusTag';
@@ -21,6 +22,7 @@ interface Line {
 export function SameAsTable({ rows, by }: { rows: Row[]; by: RowsBy }) {
   const { t } = useTranslation('timeline');
   const lines = useMemo(() => linesOf(rows), [rows]);
+  const made = useFirstScreen(lines);
   const columns: TableColumnsType<Line> = [
     { title: t(`row.${by}`), key: 'row', render: (_, line) => <span className="cell-main">{line.name}</span> },
     {
@@ -49,7 +51,7 @@ export function SameAsTable({ rows, by }: { rows: Row[]; by: RowsBy }) {
         size="small"
         scroll={{ x: 'max-content' }}
         columns={columns}
-        dataSource={lines}
+        dataSource={made}
         pagination={{ pageSize: 50, hideOnSinglePage: true, showSizeChanger: false }}
       />
     </section>

@@ -6,8 +6,8 @@ import { groupsQuery } from '@/api/groups';
 import { usePreference } from '@/app/preferences';
 import { useLive, usePolling } from '@/live/LiveProvider';
 import { Chart } from '@/pages/timeline/Chart';
-import { HOURS, type Hours, layRows, MINUTE, ROWS_BY, type RowsBy, shownSpan, together } from '@/pages/timeline/model';
-import { allQuery, MOST, newestQuery, openQuery, upcomingQuery } from '@/pages/timeline/queries';
+import { HOURS, type Hours, layRows, ROWS_BY, type RowsBy, shownSpan, together } from '@/pages/timeline/model';
+import { allQuery, askedFor, MOST, newestQuery, openQuery, upcomingQuery } from '@/pages/timeline/queries';
 import { SameAsTable } from '@/pages/timeline/SameAsTable';
 import { Toolbar } from '@/pages/timeline/Toolbar';
 import { EmptyState } from '@/parts/EmptyState';
@@ -20,8 +20,6 @@ import { SavedViews } from '@/parts/views/SavedViews';
 import './timeline.css';
 
 const FILTERS = ['hours', 'rows', 'view', 'from', 'to', 'job_group'] as const;
-const EARLIER = 15;
-/** Minutes before a span: what was opened then may reach into it. */
 
 /** What ran in the last hours, side by side, and what comes next. */
 export function Timeline() {
@@ -104,9 +102,7 @@ function useSteadyNow(): number {
 
 /** Everything that may lie in the span. */
 function useShown(hours: Hours, zoom: { from: number; to: number } | null, job_group: number | undefined) {
-  const asked = zoom
-    ? { since: new Date(zoom.from - EARLIER * MINUTE).toISOString(), until: new Date(zoom.to).toISOString(), job_group }
-    : { since: `${Number(hours) * 60 + EARLIER}m`, job_group };
+  const asked = askedFor(hours, zoom, job_group);
   const newest = useQuery(newestQuery(asked));
   const open = useQuery(openQuery(job_group));
   const all = useQuery({ ...allQuery(asked), refetchInterval: usePolling(30_000) });

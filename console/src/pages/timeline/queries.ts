@@ -4,6 +4,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
 import type { Execution, ExecutionsPage } from '@/api/types';
+import { type Hours, MINUTE, type Span } from '@/pages/timeline/model';
 
 const PAGE = 200;
 const PAGES = 5;
@@ -14,6 +15,16 @@ export interface Asked {
   since: string;
   until?: string | undefined;
   job_group?: number | undefined;
+}
+
+/** Minutes before a span: what was opened then may reach into it. */
+const EARLIER = 15;
+
+/** What may lie in the last hours, or in the span that was zoomed to. */
+export function askedFor(hours: Hours, zoom: Span | null, job_group: number | undefined): Asked {
+  if (!zoom) return { since: `${Number(hours) * 60 + EARLIER}m`, job_group };
+  const [since, until] = [zoom.from - EARLIER * MINUTE, zoom.to].map((at) => new Date(at).toISOString());
+  return { since: since as string, until, job_group };
 }
 
 export function newestQuery(asked: Asked) {

@@ -5,7 +5,7 @@ import { type KeyboardEvent, type PointerEvent, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next';
 import type { Histogram as Shown } from '@/api/types';
 import { usePreference } from '@/app/preferences';
-import { ENDINGS, layBars, ticksAt } from '@/parts/histogram/layout';
+import { ENDINGS, type Ending, layBars, ticksAt } from '@/parts/histogram/layout';
 import { useDisplayZone } from '@/parts/time/Instant';
 import { LOOKS } from '@/status/statuses';
 import './histogram.css';
@@ -19,6 +19,8 @@ interface Props {
   shown: Shown;
   label: string;
   height?: number;
+  /** Only these are counted. */
+  endings?: readonly Ending[];
   /** Called with the span that was chosen; without it, bars are only looked at. */
   onChoose?: (span: Span) => void;
 }
@@ -26,9 +28,9 @@ interface Props {
 const MOST_TICKS = 8;
 const SIZE = { hour: 3_600_000, day: 86_400_000 };
 
-export function Histogram({ shown, label, height = 120, onChoose }: Props) {
+export function Histogram({ shown, label, height = 120, endings = ENDINGS, onChoose }: Props) {
   const { t } = useTranslation('status');
-  const { bars, top } = useMemo(() => layBars(shown.items), [shown.items]);
+  const { bars, top } = useMemo(() => layBars(shown.items, endings), [shown.items, endings]);
   const [held, setHeld] = useState<{ from: number; to: number } | null>(null);
   const [at, setAt] = useState<number | null>(null);
   const words = useWords(shown.bucket);
@@ -143,7 +145,7 @@ export function Histogram({ shown, label, height = 120, onChoose }: Props) {
             {pointed && counts ? (
               <>
                 <strong>{words.span(pointed.start)}</strong>
-                {ENDINGS.map((ending) => (
+                {endings.map((ending) => (
                   <Key
                     key={ending}
                     ending={ending}
@@ -152,7 +154,7 @@ export function Histogram({ shown, label, height = 120, onChoose }: Props) {
                 ))}
               </>
             ) : (
-              ENDINGS.map((ending) => <Key key={ending} ending={ending} name={t(`name.${ending}`)} />)
+              endings.map((ending) => <Key key={ending} ending={ending} name={t(`name.${ending}`)} />)
             )}
           </span>
         </div>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { layBars, roundedUp, ticksAt } from '@/parts/histogram/layout';
+import { ENDINGS, endingsOf, layBars, roundedUp, ticksAt } from '@/parts/histogram/layout';
 
 const NONE = { success: 0, failed: 0, timeout: 0, trigger_failed: 0 };
 
@@ -11,6 +11,14 @@ describe('the bars of a histogram', () => {
       { ending: 'success', from: 0, size: 0.6 },
       { ending: 'failed', from: 0.6, size: 0.4 },
     ]);
+  });
+
+  it('count what is asked for and nothing else', () => {
+    const part = { ...NONE, start: '2026-01-01T00:00:00Z', success: 60, failed: 4 };
+    const { bars, top } = layBars([part], endingsOf('failed'));
+    expect([top, bars[0]?.total, bars[0]?.segments.map(({ ending }) => ending)]).toEqual([5, 4, ['failed']]);
+    expect(endingsOf(undefined)).toBe(ENDINGS);
+    expect(endingsOf('pending')).toEqual([]);
   });
 
   it('show one failure among thousands', () => {

@@ -1,11 +1,16 @@
 // Where the bars of a histogram go. Pure numbers: the component only draws them.
 
-import type { HistogramPart } from '@/api/types';
+import type { HistogramPart, Status } from '@/api/types';
 
 export type Ending = 'success' | 'failed' | 'timeout' | 'trigger_failed';
 
 /** Bottom to top; what went wrong lies on what went well. */
 export const ENDINGS: readonly Ending[] = ['success', 'timeout', 'failed', 'trigger_failed'];
+
+/** The endings that a status stands for: none for what is open. */
+export function endingsOf(status: Status | undefined): readonly Ending[] {
+  return status === undefined ? ENDINGS : ENDINGS.filter((one) => one === status);
+}
 
 export interface Segment {
   ending: Ending;
@@ -52,13 +57,17 @@ export function ticksAt(
 /** A part that has any ending shows it: at least this share of the height, however many others there are. */
 const VISIBLE = 0.02;
 
-export function layBars(parts: readonly HistogramPart[]): { bars: Bar[]; top: number } {
-  const totals = parts.map((part) => ENDINGS.reduce((sum, ending) => sum + (part[ending] ?? 0), 0));
+/** The bars of these endings; others are not counted. */
+export function layBars(
+  parts: readonly HistogramPart[],
+  endings: readonly Ending[] = ENDINGS,
+): { bars: Bar[]; top: number } {
+  const totals = parts.map((part) => endings.reduce((sum, ending) => sum + (part[ending] ?? 0), 0));
   const top = roundedUp(Math.max(0, ...totals));
   const bars = parts.map((part, index) => {
     let from = 0;
     const segments: Segment[] = [];
-    for (const ending of ENDINGS) {
+    for (const ending of endings) {
       const count = part[ending] ?? 0;
       if (count === 0) continue;
       const size = Math.max(count / top, VISIBLE);

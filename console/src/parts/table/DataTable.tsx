@@ -6,6 +6,7 @@ import { type ReactNode, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import { ProblemNotice } from '@/parts/ProblemNotice';
+import { useFirstScreen } from '@/parts/table/firstScreen';
 import { useRowKeys } from '@/parts/table/rowKeys';
 import '@/parts/parts.css';
 import './table.css';
@@ -27,6 +28,7 @@ export function DataTable<Row extends object>({ list, empty, label, ...table }: 
   const { t } = useTranslation('common');
   const [density] = usePreference('density');
   const rows = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const made = useFirstScreen(rows);
   const box = useRef<HTMLElement>(null);
   useRowKeys(box);
   if (list.isError && !list.data) return <ProblemNotice error={list.error} retry={() => list.refetch()} />;
@@ -36,7 +38,7 @@ export function DataTable<Row extends object>({ list, empty, label, ...table }: 
         size={density}
         scroll={{ x: 'max-content' }}
         {...table}
-        dataSource={rows}
+        dataSource={made}
         loading={list.isPending}
         pagination={false}
         locale={{ emptyText: list.isPending ? ' ' : empty }}

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { duration, fullInstant, instant, relative } from '@/parts/time/format';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z');
@@ -38,4 +38,16 @@ describe('instants', () => {
   it('say the zone in full', () => {
     expect(fullInstant(NOON, 'en', 'UTC')).toContain('UTC');
   });
+});
+
+it('makes no format twice: a list would make hundreds every second', () => {
+  const texts = () => [
+    instant(NOON, NOON, 'en', 'UTC'),
+    fullInstant(NOON, 'en', 'UTC'),
+    relative(NOON, NOON + 5_000, 'en'),
+  ];
+  const first = texts();
+  const made = [vi.spyOn(Intl, 'DateTimeFormat'), vi.spyOn(Intl, 'RelativeTimeFormat')];
+  expect(texts()).toEqual(first);
+  for (const one of made) expect(one).not.toHaveBeenCalled();
 });

@@ -31,7 +31,9 @@ function two(number: number): string {
 export function relative(at: number, now: number, language: Language): string {
   // The narrowest French is a sign and a number, which nobody reads as an age.
   const style = language === 'fr' ? 'short' : 'narrow';
-  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style });
+  const format = made(ages, `${language} ${style}`, () => {
+    return new Intl.RelativeTimeFormat(language, { numeric: 'auto', style });
+  });
   const apart = at - now;
   const size = Math.abs(apart);
   if (size < MINUTE) return format.format(Math.round(apart / SECOND), 'second');
@@ -42,25 +44,43 @@ export function relative(at: number, now: number, language: Language): string {
 
 /** An instant to the second, with the day only when it is another one. */
 export function instant(at: number, now: number, language: Language, zone: string): string {
-  const day = new Intl.DateTimeFormat(language, { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' });
+  const day = dates('day', language, zone);
   const sameDay = day.format(at) === day.format(now);
-  const time: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' };
-  const date: Intl.DateTimeFormatOptions = sameDay ? {} : { month: 'short', day: 'numeric' };
-  return new Intl.DateTimeFormat(language, { timeZone: zone, ...date, ...time }).format(at);
+  return dates(sameDay ? 'time' : 'timeOfDay', language, zone).format(at);
 }
 
 /** The whole of an instant, with its zone: what a tooltip says. */
 export function fullInstant(at: number, language: Language, zone: string): string {
-  return new Intl.DateTimeFormat(language, {
-    timeZone: zone,
+  return dates('full', language, zone).format(at);
+}
+
+const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
+const SHAPES = {
+  day: { year: 'numeric', month: '2-digit', day: '2-digit' },
+  time: TIME,
+  timeOfDay: { month: 'short', day: 'numeric', ...TIME },
+  full: {
     year: 'numeric',
     month: 'short',
     day: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
+    ...TIME,
     fractionalSecondDigits: 3,
-    hourCycle: 'h23',
     timeZoneName: 'short',
-  }).format(at);
+  },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>;
+
+// Making a format takes a hundred times as long as using it, and a list uses the same few for every row, every second.
+const ages = new Map<string, Intl.RelativeTimeFormat>();
+const shapes = new Map<string, Intl.DateTimeFormat>();
+
+function made<Format>(known: Map<string, Format>, key: string, make: () => Format): Format {
+  const found = known.get(key) ?? make();
+  known.set(key, found);
+  return found;
+}
+
+function dates(shape: keyof typeof SHAPES, language: Language, zone: string): Intl.DateTimeFormat {
+  return made(shapes, `${shape} ${language} ${zone}`, () => {
+    return new Intl.DateTimeFormat(language, { timeZone: zone, ...SHAPES[shape] });
+  });
 }

@@ -35,6 +35,27 @@ def create_index(name: str, table: str, columns: list[str]) -> None:
     op.create_index(name, table, columns)
 
 
+def make_partial(
+    name: str, table: str, columns: list[str], where: str, *, on: tuple[str, ...] = ("postgresql", "sqlite")
+) -> None:
+    """Let an index hold only the rows for which ``where`` holds; MySQL and MariaDB have no such indexes."""
+    dialect = op.get_bind().dialect.name
+    if dialect not in on:
+        return
+    known = {index["name"]: index for index in sa.inspect(op.get_bind()).get_indexes(table)}
+    if name in known:
+        if known[name].get("dialect_options", {}).get(f"{dialect}_where") is not None:
+            return
+        op.drop_index(name, table)
+    op.create_index(name, table, columns, postgresql_where=sa.text(where), sqlite_where=sa.text(where))
+
+
+def leave_room(table: str, filled: int) -> None:
+    """Let PostgreSQL fill pages of a table up to so many percent with new rows."""
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute(f"ALTER TABLE {table} SET (fillfactor = {filled})")
+
+
 def add_column(table: str, column: sa.Column[Any]) -> None:
     if column.name in {known["name"] for known in sa.inspect(op.get_bind()).get_columns(table)}:
         return

@@ -1,0 +1,20 @@
+// What stories do beside the page, as the person who is signed in there.
+
+import type { Page } from '@playwright/test';
+import { expect, jobs } from './stage';
+
+/** Call the API as the person who is signed in on the page. */
+export async function call(page: Page, method: string, path: string, data?: object) {
+  const session = await (await page.request.get('/api/v1/auth/session')).json();
+  const headers = { 'X-CSRF-Token': session.csrf_token as string };
+  const answer = await page.request.fetch(`/api/v1${path}`, { method, headers, ...(data && { data }) });
+  expect(answer.ok(), `${method} ${path}: ${answer.status()}`).toBe(true);
+  return answer.status() === 204 ? null : await answer.json();
+}
+
+/** Make a job in the group of the stories; its id. */
+export async function made(page: Page, name: string, fields: object = {}, anyHandler = false): Promise<number> {
+  const { job_group } = await call(page, 'GET', `/jobs/${jobs['Greet the customers']}`);
+  const body = { job_group, job_desc: name, executor_handler: 'greet', ...fields };
+  return (await call(page, 'POST', `/jobs?allow_unknown_handler=${anyHandler}`, body)).id;
+}

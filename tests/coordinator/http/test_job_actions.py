@@ -1,0 +1,90 @@
+"""What is done to many jobs by filter: each by itself, with what is left, and only where one may."""
+
+from typing import Any
+
+import pytest
+
+from orth.coordinator.http import job_actions
+from tests.coordinator.http.live import Caller, Site
+from tests.coordinator.http.rights_site import RightsSite
+
+BULK = "/api/v1/jobs/bulk"
+CRON = {"schedule_type": "CRON", "schedule_conf": "0 0 3 1 1 ?"}
+
+
+def done(caller: Caller, path: str, **headers: str) -> dict[str, Any]:
+    answer = caller.call("POST", f"{BULK}/{path}", headers=headers)
+    assert answer.status == 200, answer.body
+    found: dict[str, Any] = answer.json
+    return found
+
+
+def started(admin: Caller) -> set[int]:
+    return {job["id"] for job in admin.get("/api/v1/jobs?limit=200").json["items"] if job["trigger_status"]}
+
+
+def test_all_that_match_are_started_and_stopped_and_what_is_refused_is_told(site: Site, admin: Caller) -> None:
+    group = site.group()
+    ids = [site.job(job_group=group, tags=["eu"], job_desc=f"job {number}", **CRON) for number in range(3)]
+    by_hand = site.job(job_group=group, tags=["eu"], job_desc="by hand")
+    other = site.job(job_group=group, **CRON)
+    answer = done(admin, "start?tag=eu")
+    assert (answer["done"], answer["left"], answer["next_cursor"]) == (3, 0, None)
+    assert [(one["id"], one["job_desc"]) for one in answer["refused"]] == [(by_hand, "by hand")]
+    assert "no schedule" in answer["refused"][0]["detail"]
+    assert started(admin) == set(ids)
+    assert done(admin, "start?all=true&only=paused")["job_ids"] == [other], "what is asked for may end by doing it"
+    assert done(admin, f"stop?id={ids[0]}&id={ids[2]}")["done"] == 2
+    assert started(admin) == {ids[1], other}
+
+
+def test_a_long_list_is_worked_through_in_parts(site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = site.group()
+    ids = [site.job(job_group=group, **CRON) for _ in range(5)]
+    preview = done(admin, "start?all=true&max=2&dry_run=true")
+    assert (preview["done"], preview["left"], started(admin)) == (2, 3, set())
+    first = done(admin, "start?all=true&max=2")
+    assert (first["job_ids"], first["left"]) == ([ids[4], ids[3]], 3)
+    monkeypatch.setattr(job_actions, "_LONGEST", -1.0)
+    second = done(admin, f"start?all=true&cursor={first['next_cursor']}")
+    assert (second["job_ids"], second["left"]) == ([ids[2]], 2), "one at least, however long it takes"
+    monkeypatch.undo()
+    last = done(admin, f"start?all=true&cursor={second['next_cursor']}")
+    assert (last["job_ids"], last["left"], last["next_cursor"]) == ([ids[1], ids[0]], 0, None)
+    assert started(admin) == set(ids)
+
+
+def test_the_same_key_runs_none_a_second_time(site: Site, admin: Caller) -> None:
+    group = site.group()
+    ids = {site.job(job_group=group) for _ in range(3)}
+    for _ in range(2):
+        assert done(admin, "trigger?all=true", **{"Idempotency-Key": "bulk-1"})["done"] == 3
+    opened = admin.get("/api/v1/executions").json["items"]
+    assert {one["job_id"] for one in opened} == ids
+    assert len(opened) == 3
+
+
+def test_what_is_needed_is_not_deleted_with_the_others(site: Site, admin: Caller) -> None:
+    group = site.group()
+    child = site.job(job_group=group, job_desc="child")
+    parent = site.job(job_group=group, job_desc="parent", child_jobid=[child])
+    busy = site.job(job_group=group, job_desc="busy")
+    site.execution(busy)
+    answer = done(admin, "delete?all=true")
+    assert answer["job_ids"] == [parent, child], "newest first: the parent is gone when its child is looked at"
+    assert [one["id"] for one in answer["refused"]] == [busy]
+
+
+def test_nobody_means_everything_by_saying_nothing(site: Site, admin: Caller) -> None:
+    site.job(**CRON)
+    for act in ("start", "stop", "trigger", "delete"):
+        assert admin.post(f"{BULK}/{act}").problem(422)["errors"][0]["field"] == "all"
+    assert started(admin) == set()
+
+
+def test_only_where_one_may(rights: RightsSite) -> None:
+    operator = rights.callers["operator"]
+    answer = done(operator, "start?all=true")
+    assert (answer["job_ids"], answer["refused"], answer["left"]) == ([rights.ours.job], [], 0)
+    assert done(operator, f"stop?id={rights.theirs.job}")["done"] == 0
+    assert started(rights.callers["administrator"]) == {rights.ours.job}
