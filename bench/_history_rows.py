@@ -7,6 +7,8 @@ newest tenth.
 
 from sqlalchemy import Engine, text
 
+from orth.store.tables import executions
+
 DAY = 86_400_000
 SPAN = 28 * DAY
 JOBS = 2_000
@@ -59,14 +61,18 @@ def write_history(engine: Engine, rows: int, now: int) -> None:
             connection.execute(text(f"SET {setting}"))
         connection.execute(text("SET work_mem = '256MB'"))
         indexes = connection.execute(text(_INDEXES)).all()
+        filled = executions.dialect_options["postgresql"]["with"]["fillfactor"]
         for index in indexes:
             connection.execute(text(f"DROP INDEX {index.indexname}"))
+        # The room that a page keeps for new executions is used up by the time they have ended.
+        connection.execute(text("ALTER TABLE orth_job_log SET (fillfactor = 100)"))
         for first in range(1, rows + 1, _CHUNK):
             last = min(rows, first + _CHUNK - 1)
             given = {"rows": rows, "first": first, "last": last, "start": now - SPAN}
             connection.execute(text(_ROWS), given)
         for index in indexes:
             connection.execute(text(index.indexdef))
+        connection.execute(text(f"ALTER TABLE orth_job_log SET (fillfactor = {filled})"))
         for key, group in (("job_id", "job_group"), ("0", "0"), ("-job_group", "job_group")):
             connection.execute(text(_COUNTS.format(key=key, group=group)))
         connection.execute(text("VACUUM ANALYZE"))

@@ -57,7 +57,7 @@ async def test_wishes_are_carried_out(tmp_path: Path) -> None:
 async def test_the_reason_is_told_when_a_wish_is_not_carried_out(tmp_path: Path) -> None:
     async with serving(tmp_path) as told:
         answer = await asyncio.to_thread(ask, told.place, do=Do.KILL, name="nobody")
-        assert answer == {"said": "There is no resource nobody."}
+        assert answer == {"said": "There is no resource nobody.", "refused": True}
 
 
 async def test_a_watcher_gets_every_line_once(tmp_path: Path) -> None:

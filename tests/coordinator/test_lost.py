@@ -16,6 +16,7 @@ from orth.executor.handlers import Handlers
 from orth.store.tables import executions
 from orth.testing.cluster import Cluster
 from orth.testing.network import Line
+from orth.wire.messages import Announcement, RegistryRequest
 
 
 @pytest.fixture
@@ -311,3 +312,40 @@ def _never_stored(connection: Connection, execution_id: int, incarnation: str) -
     """As if the database had been set back to before the result came."""
     taken_again = {"phase": Phase.DISPATCHED, "handle_code": 0, "outcome": 0, "incarnation": incarnation}
     connection.execute(update(executions).where(executions.c.id == execution_id).values(**taken_again))
+
+
+# --- what beats name
+
+
+async def test_a_beat_speaks_for_the_executions_of_its_own_app_alone(tmp_path: Path, held: threading.Event) -> None:
+    """Who has the token of one app may name any process; the executions of another are not asked for because of it."""
+    app = Handlers("tests")
+    app.job("hang")(lambda: held.wait(30) and None)
+    async with Cluster(tmp_path, app) as cluster:
+        job = await cluster.job(start=False, executor_handler="hang")
+        execution_id = await taken(cluster, job)
+        executor, coordinator = cluster.executors[0], cluster.coordinators[0]
+        await coordinator.care.lost.guarded_turn()
+        asked: list[str] = []
+        exchange = cluster.network.exchange
+
+        async def heard(address: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+            asked.append(path)
+            return await exchange(address, path, body, headers)
+
+        cluster.network.exchange = heard  # type: ignore[method-assign]  # it listens, and passes on
+
+        async def beaten(app_name: str, address: str) -> list[str]:
+            """What is asked after a beat of that process which names nothing."""
+            nothing = Announcement(incarnation=executor.incarnation)
+            said = RegistryRequest(registry_key=app_name, registry_value=address, orth=nothing)
+            await coordinator.presence.registrations.beat(said)
+            await coordinator.care.lost.guarded_turn()
+            found, asked[:] = list(asked), []
+            return found
+
+        assert await beaten("other", "http://10.6.6.6:9999") == []
+        assert await beaten("other", executor.address) == []
+        assert await beaten("tests", executor.address) == ["/runs"], "it is asked whether it has it"
+        assert (await cluster.execution(execution_id)).status is Status.PENDING
+        held.set()

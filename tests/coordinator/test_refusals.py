@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 from orth.coordinator.executor_keys import ExecutorKey
-from orth.coordinator.refusals import AT_ONCE, SAME_EVERY, SHARE, SHARE_SPAN, Bounds, LeftOut, Refusals
+from orth.coordinator.refusals import (
+    AT_ONCE,
+    CORRECTED_WITHIN,
+    SAME_EVERY,
+    SHARE,
+    SHARE_SPAN,
+    Bounds,
+    HeldBack,
+    LeftOut,
+    Refusals,
+)
 from orth.domain.audit import Actor, ActorKind, Deed
 from orth.events import Events
 from orth.store.audit import Wanted, entries_after
@@ -15,6 +25,7 @@ from orth.store.database import Database, open_database
 from orth.store.migrating import upgrade
 from orth.testing import ManualClock
 from orth.wire.messages import TurnedAwayCaller
+from orth.wire.signatures import BadSignature, Refused
 
 
 @pytest.fixture
@@ -124,3 +135,43 @@ def test_what_is_remembered_has_a_bound() -> None:
     assert len(bounds.left_out) <= 1_001
     assert bounds.left_out.total() == 3_000 - AT_ONCE
     assert take(bounds, "later", 0, 2 * SHARE_SPAN)
+
+
+# --- those who may have been mistaken
+
+
+@pytest.mark.parametrize("why", [Refused.OTHER_RECEIVER, Refused.STALE])
+async def test_who_comes_again_with_what_it_was_told_is_no_stranger(db: Database, why: Refused) -> None:
+    clock = ManualClock()
+    refusals = Refusals(db, clock)
+    loop = HeldBack(refusals, clock, Events())
+    await refusals.note_stranger("10.0.0.7", "/api/registry", BadSignature(why, "key"))
+    await refusals.note_stranger("10.0.0.7", "/api/callback", BadSignature(why, "key"))
+    refusals.proved("10.0.0.7", "key")
+    await refusals.note_stranger("10.0.0.8", "/api/registry", BadSignature(why, "key"))
+    await refusals.note_stranger("10.0.0.9", "/api/registry", BadSignature(why, "stolen"))
+    for address, key in (("10.0.0.7", "key"), ("10.0.0.8", "another"), ("10.0.0.9", "key")):
+        refusals.proved(address, key)
+    await loop.turn()
+    assert await told(db) == []
+    clock.move(CORRECTED_WITHIN)
+    await loop.turn()
+    await loop.turn()
+    named = {(address, action) for address, action, _path in await told(db)}
+    assert named == {(address, "executor.unauthenticated") for address in ("10.0.0.8", "10.0.0.9")}
+    assert len(await told(db)) == 2
+
+
+async def test_who_signs_with_nothing_good_is_told_of_at_once(db: Database) -> None:
+    refusals = Refusals(db, ManualClock())
+    for number, why in enumerate((Refused.WRONG, Refused.UNKNOWN_KEY, Refused.REPLAYED, Refused.OTHER_BODY)):
+        await refusals.note_stranger(f"10.0.0.{number}", "/api/registry", BadSignature(why))
+    await refusals.note_stranger("10.0.0.9", "/api/registry", BadSignature(Refused.UNADDRESSED))
+    assert len(await told(db)) == 4
+
+
+async def test_nothing_is_held_back_by_a_coordinator_that_leaves(db: Database) -> None:
+    refusals = Refusals(db, ManualClock())
+    await refusals.note_stranger("10.0.0.7", "/api/registry", BadSignature(Refused.OTHER_RECEIVER, "key"))
+    await refusals.tell_held_back(everything=True)
+    assert len(await told(db)) == 1

@@ -140,10 +140,12 @@ class Place:
         self.keys.follow(self.roster)
 
     async def registered(self, incarnation: str, work_key: str, *, heard: bool) -> None:
-        """A beat, taken by this coordinator or by another one."""
+        """A beat, taken by this coordinator or by another one; whoever was there before is gone, as far as it knew."""
         text = WorkKeys(self.sealing).sealed("demo", ADDRESS, incarnation, work_key, None)
         extensions, key_id = frozenset({Extension.SIGNED, Extension.WORK_KEY}), key_of(TOKEN).id
-        said = Beat("demo", ADDRESS, incarnation, extensions, key_id=key_id, work_key=text)
+        before = next(iter(await self.db.read(list_executors)), None)
+        instead_of = None if before is None else before.work_key
+        said = Beat("demo", ADDRESS, incarnation, extensions, key_id=key_id, work_key=text, instead_of=instead_of)
         await self.db.tx(record_beats, [said], self.clock.now())
         if heard:
             entry = ExecutorEntry("demo", ADDRESS, 0, incarnation, extensions, key_id=key_id, work_key=text)

@@ -6,7 +6,7 @@ import pytest
 
 from orth.errors import OrthError, Unauthenticated
 from orth.executor.callers import TOKEN_PATHS, Callers
-from orth.executor.turned_away import TokenAlone, Unsigned, reason_of
+from orth.executor.turned_away import NotRegistered, TokenAlone, Unsigned, reason_of
 from orth.testing import ManualClock
 from orth.wire.signatures import RECEIVER_HEADER, BadSignature, Key, Refused, Signer, Verifier
 from orth.wire.work_keys import new_work_key, work_key_of
@@ -39,8 +39,34 @@ def accepted(judge: Callers, path: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", WORK_PATHS)
-def test_a_token_is_enough_until_a_coordinator_has_the_work_key(path: str) -> None:
+def test_before_any_coordinator_knows_of_it_no_token_is_enough(path: str) -> None:
     judge = callers()
+    assert accepted(judge, path) == ["work key"]
+    for headers in (BARE, signed(TOKEN, path)):
+        with pytest.raises(NotRegistered) as refused:
+            judge.check("POST", path, headers)
+        assert reason_of(refused.value) == "early"
+        assert judge.correction(refused.value)[RECEIVER_HEADER] == "incarnation-a"
+    judge.acknowledge(KEY.id)
+    assert accepted(judge, path) == ["work key"]
+
+
+def test_the_token_may_be_enough_from_the_first_moment() -> None:
+    judge = callers(token_until_registered=True)
+    assert accepted(judge, "/run") == ["bare", "token", "work key"]
+    judge.acknowledge(KEY.id)
+    assert accepted(judge, "/run") == ["work key"]
+
+
+@pytest.mark.parametrize("path", sorted(TOKEN_PATHS))
+def test_what_asks_for_no_work_is_open_from_the_first_moment(path: str) -> None:
+    assert accepted(callers(), path) == ["bare", "token", "work key"]
+
+
+@pytest.mark.parametrize("path", WORK_PATHS)
+def test_a_token_is_enough_for_coordinators_that_know_no_work_keys_until_one_does(path: str) -> None:
+    judge = callers()
+    judge.acknowledge(None)
     assert accepted(judge, path) == ["bare", "token", "work key"]
     for other in (None, "", "0" * 16, work_key_of(TOKEN, new_work_key()).id):
         judge.acknowledge(other)

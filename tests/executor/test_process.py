@@ -334,7 +334,11 @@ def test_a_second_signal_ends_it_at_once(start: Start, coordinator: StandIn, tmp
 def test_a_silent_coordinator_does_not_hold_up_triggers(start: Start, free_port: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts in its backlog and never says a word
         silent_url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        start(ORTH_EXECUTOR__COORDINATORS=silent_url, ORTH_EXECUTOR__LISTEN=f"127.0.0.1:{free_port}")
+        start(
+            ORTH_EXECUTOR__COORDINATORS=silent_url,
+            ORTH_EXECUTOR__LISTEN=f"127.0.0.1:{free_port}",
+            ORTH_EXECUTOR__TOKEN_UNTIL_REGISTERED="true",
+        )
 
         def answers() -> bool:
             try:
@@ -347,6 +351,22 @@ def test_a_silent_coordinator_does_not_hold_up_triggers(start: Start, free_port:
         for log_id in range(2, 12):
             assert run(free_port, log_id, "hello")["code"] == 200
         assert time.monotonic() - begun < 2, "ten answers take less than one call to the silent coordinator"
+
+
+def test_nobody_gives_it_work_by_the_token_before_a_coordinator_knows_of_it(start: Start, free_port: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent_url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        start(ORTH_EXECUTOR__COORDINATORS=silent_url, ORTH_EXECUTOR__LISTEN=f"127.0.0.1:{free_port}")
+
+        def lives() -> bool:
+            try:
+                return bool(post(free_port, "/beat", {})["code"] == 200)
+            except urllib3.exceptions.HTTPError:
+                return False
+
+        eventually(lives, 20)
+        assert "first beat" in run(free_port, 1, "hello")["msg"]
+        assert "first beat" in post(free_port, "/kill", {"jobId": 1})["msg"]
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,7 @@ async def test_a_coordinator_with_the_key_of_the_process_before_tries_another(tm
     async with serving(tmp_path, work_key=work_key, must_sign=True) as (address, runtime, ran):
         signer = Signer("node-1", SystemClock(), required=True)
         async with ExecutorCalls(timeout=5, credentials=Known(stale), signer=signer) as link:
-            with pytest.raises(NotLetIn, match="does not accept the work key"):
+            with pytest.raises(NotLetIn, match="does not accept what was registered"):
                 await link.run(address, trigger(), token="")
         assert [one.reason for one in runtime.turned_away.report()] == ["receiver", "signature"]
         async with ExecutorCalls(timeout=5, credentials=Known(stale, good), signer=signer) as link:
@@ -240,5 +240,38 @@ async def test_who_shows_the_token_learns_that_the_work_key_is_needed(tmp_path: 
         await asyncio.to_thread(runtime.join_idle, 10)
         assert ran == ["note"]
         async with ExecutorCalls(timeout=5, credentials=Known(Credential(TOKEN)), signer=signer) as link:
-            reply = await link.run(address, trigger(2), token="", dialect=dialect)
-            assert "work key" in str(reply.msg)
+            with pytest.raises(NotLetIn, match="work key"):  # nothing was done: that is no failure of the trigger
+                await link.run(address, trigger(2), token="", dialect=dialect)
+
+
+@pytest.mark.parametrize("knows_work_keys", [False, True])
+async def test_who_asks_while_the_first_beat_is_answered_is_held_back_until_then(
+    tmp_path: Path, knows_work_keys: bool
+) -> None:
+    """A coordinator may send work the moment it has taken the beat."""
+    work_key = new_work_key()
+    async with serving(tmp_path, work_key=work_key) as (address, runtime, ran):
+        body = trigger().model_dump_json(by_alias=True).encode()
+        asking = asyncio.create_task(sent(address, {"ORTH-ACCESS-TOKEN": TOKEN}, body))
+        async with asyncio.timeout(10):
+            while not runtime.endpoints.callers._waiting:  # noqa: ASYNC110  # nobody tells when it waits
+                await asyncio.sleep(0.005)
+        assert not asking.done()
+        known = work_key_of(TOKEN, work_key).id if knows_work_keys else None
+        await asyncio.to_thread(runtime._beat_taken, runtime.announced(), known)
+        assert (await asking)[0] == (401 if knows_work_keys else 200)
+        await asyncio.to_thread(runtime.join_idle, 10)
+        assert ran == ([] if knows_work_keys else ["note"])
+
+
+async def test_who_asks_too_early_is_told_of_unless_it_proves_itself(tmp_path: Path) -> None:
+    work_key = new_work_key()
+    async with serving(tmp_path, work_key=work_key) as (address, runtime, ran):
+        assert (await sent(address, {"ORTH-ACCESS-TOKEN": TOKEN}, b"{}"))[0] == 401
+        assert [(one.path, one.reason) for one in runtime.turned_away.report()] == [("/run", "early")]
+        known = Known(Credential(TOKEN, True, "incarnation-a", work_key_of(TOKEN, work_key)))
+        async with ExecutorCalls(timeout=5, credentials=known, signer=Signer("node-1", SystemClock())) as link:
+            assert (await link.run(address, trigger(), token="")).ok
+        await asyncio.to_thread(runtime.join_idle, 10)
+        assert ran == ["note"]
+        assert runtime.turned_away.report() == ()

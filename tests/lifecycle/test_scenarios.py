@@ -157,8 +157,11 @@ def test_scenario_2_no_registry_at_the_start_and_the_services_work(site: Site) -
 def test_scenario_3_the_registry_goes_away_and_comes_back(site: Site) -> None:
     registry_url = f"http://127.0.0.1:{free_port()}"
     port = int(registry_url.rsplit(":", 1)[1])
-    own = str(site.folder / "registry")
-    registry = site.coordinator("registry", port=port, ORTH_COORDINATOR__DATA_DIR=own)
+    own = {
+        "ORTH_COORDINATOR__DATA_DIR": str(site.folder / "registry"),
+        "ORTH_REGISTRY__ORCHESTRATORS_BY_TOKEN": "true",  # it has a database of its own
+    }
+    registry = site.coordinator("registry", port=port, **own)
     site.settings["ORTH_REGISTRY__URL"] = registry_url
     coordinator, executor = site.coordinator(), site.executor(JOBS)
     first = {
@@ -179,7 +182,7 @@ def test_scenario_3_the_registry_goes_away_and_comes_back(site: Site) -> None:
         )
     execution = run_job(site)
     eventually(lambda: succeeded(site, execution), what="work without a registry")
-    site.coordinator("registry", port=port, ORTH_COORDINATOR__DATA_DIR=own, ORTH_REGISTRY__URL="")
+    site.coordinator("registry", port=port, **own, ORTH_REGISTRY__URL="")
     for process, title in ((coordinator, "Orchestrator"), (executor, "Agent")):
         *_before, again = in_order(
             process,

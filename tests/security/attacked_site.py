@@ -21,6 +21,7 @@ from websockets.sync.client import connect
 from orth.clock import SystemClock
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.work_keys import WorkKeys
+from orth.domain.nodes import ExecutorEntry
 from orth.store.database import open_database
 from orth.store.registry import list_executors
 from orth.testing.stores import prepare_store
@@ -209,10 +210,34 @@ class AttackedSite:
 
         eventually(all_told, within=15, what=f"{action} of {objects} in the audit")
 
-    def work_key(self) -> Key:
-        """What coordinators ask the executor for work with: in the database, under the master key."""
+    def _entry(self) -> ExecutorEntry:
         with open_database(self._settings["ORTH_STORE__URL"]) as db:
             (entry,) = asyncio.run(db.read(list_executors, "reports"))
+        return entry
+
+    def incarnation(self) -> str:
+        """Of the executor that is registered."""
+        found = self._entry().incarnation
+        assert found is not None
+        return found
+
+    def restart_executor(self) -> None:
+        """Kill it, and start another one at its address."""
+        self.executor.popen.kill()
+        self.executor.popen.wait(10)
+        self._start_executor(self._stack)
+
+    def restart_all(self) -> None:
+        """The same, and the second coordinator with it."""
+        self.second.popen.kill()
+        self.second.popen.wait(10)
+        self._coordinator(self._stack, 1)
+        self.restart_executor()
+        self._ready(f"{self.urls[1]}/health/ready", "the second coordinator")
+
+    def work_key(self) -> Key:
+        """What coordinators ask the executor for work with: in the database, under the master key."""
+        entry = self._entry()
         work_key = WorkKeys(Sealing(bytes.fromhex(MASTER_KEY))).opened(entry)
         assert work_key is not None
         return work_key_of(self.executor_token, work_key)
@@ -267,6 +292,12 @@ class AttackedSite:
         self.groups = {name: self._group(name) for name in ("reports", "ledger")}
         self.tokens = {name: self._token(name) for name in ("reports", "ledger")}
         self.executor_token = TOKEN if self.form is Form.PLAIN else self.tokens["reports"]
+        self._start_executor(stack)
+        self._define()
+        self._ready(f"{self.urls[1]}/health/ready", "the second coordinator")
+        eventually(lambda: self.desk.items("/api/v1/executors"), what="the executor is registered")
+
+    def _start_executor(self, stack: ExitStack) -> None:
         own = {
             "ORTH_SECURITY__ACCESS_TOKEN": self.executor_token,
             "ORTH_EXECUTOR__LISTEN": f"{self.worker.address}:9999",
@@ -276,9 +307,6 @@ class AttackedSite:
             "ORTH_EXECUTOR__SCRIPTS": "shell,python,glue",
         }
         self.executor = self._run(stack, "executor", ["executor", "jobs.py"], self.worker, own)
-        self._define()
-        self._ready(f"{self.urls[1]}/health/ready", "the second coordinator")
-        eventually(lambda: self.desk.items("/api/v1/executors"), what="the executor is registered")
 
     def _coordinator(self, stack: ExitStack, number: int) -> None:
         name = f"node-{number + 1}"
@@ -288,7 +316,7 @@ class AttackedSite:
             "ORTH_COORDINATOR__NODE_ID": name,
             "ORTH_COORDINATOR__DATA_DIR": str(self.folder / name),
         }
-        self._run(stack, name, ["server"], self.nodes[number], own)
+        self.second = self._run(stack, name, ["server"], self.nodes[number], own)
 
     def _run(self, stack: ExitStack, name: str, words: list[str], host: Host, own: dict[str, str]) -> Process:
         process = Process(name, words, self._settings | own, self.work, under=host.command())

@@ -9,6 +9,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -229,9 +231,8 @@ def test_a_captured_request_is_good_once_and_for_one_process(site: AttackedSite)
         return {one["after"]["reason"] for one in site.told(action)}
 
     eventually(lambda: reasons("executor.turned_away") >= {"replay", "body", "receiver"}, what="the executor tells")
-    assert {"The request was made before.", "The request was signed for another process."} <= reasons(
-        "executor.unauthenticated"
-    )
+    both = {"The request was made before.", "The request was signed for another process."}
+    eventually(lambda: reasons("executor.unauthenticated") >= both, what="the coordinators tell")
 
 
 def test_the_api_is_shut_for_strangers(site: AttackedSite) -> None:
@@ -402,19 +403,90 @@ def test_a_leaked_executor_token_gives_no_work_to_executors_of_its_own_app(
     eventually(lambda: reasons() >= expected, what="the executor tells why")
 
 
-def test_whoever_takes_over_an_address_gets_no_work_done_there(site: AttackedSite) -> None:
-    """The calls of coordinators are refused until the executor beats again, which it does; and it is in the audit."""
-    said = {**READS_SIGNATURES["orth"], "workKey": new_work_key()}
-    mine = {"registryGroup": "EXECUTOR", "registryKey": "reports", "registryValue": site.executor_url, "orth": said}
-    assert site.attacker.proved(site.executor_token, site.urls[0], "/api/registry", mine).status == 200
+def claims(site: AttackedSite) -> list[dict[str, Any]]:
+    """What a thief of the token may say of the executor's address: as one of another make, an older one, another
+    process, or the very same.
+    """
+    signed = {"extensions": ["signed"]}
+    said: list[dict[str, Any] | None] = [
+        {**signed, "incarnation": "thief", "workKey": new_work_key()},
+        {**signed, "incarnation": "thief"},
+        {**signed, "incarnation": site.incarnation(), "workKey": new_work_key()},
+        {**signed, "incarnation": site.incarnation()},
+        None,
+    ]
+    beat = {"registryGroup": "EXECUTOR", "registryKey": "reports", "registryValue": site.executor_url}
+    return [beat if one is None else {**beat, "orth": one} for one in said]
 
-    def contested() -> bool:
-        return any(
-            site.executor_url in one["object_id"] for one in site.told("executor.contested", site.worker.address)
-        )
 
-    eventually(contested, what="the true one has beaten again")
-    assert site.desk._caller.proved(site.work_key(), site.executor_url, "/idleBeat", {"jobId": 10**9}).status == 200
+def test_nobody_takes_the_address_of_an_executor_that_lives(site: AttackedSite) -> None:
+    """With a stolen token: neither by beats nor by good-byes, at neither coordinator; and it is in the audit."""
+    own_key, thief = site.work_key(), site.attacker
+    for url in site.urls:
+        for claim in claims(site):
+            for path in ("/api/registry", "/api/registryRemove"):
+                status = thief.proved(site.executor_token, url, path, claim).status
+                must_sign = site.form is not Form.PLAIN and "orth" not in claim and path == "/api/registry"
+                assert status == (403 if must_sign else 409), (path, claim)
+            assert site.work_key() == own_key
+    site.audited("executor.contested", f"reports {site.executor_url}")
+    told = {(one["after"]["claim"], one["after"]["refused"]) for one in site.told("executor.contested")}
+    assert told == {("beat", True), ("good-bye", True)}
+    assert not site.told("executor.contested", site.worker.address), "the true one is no thief"
+    assert site.desk._caller.proved(own_key, site.executor_url, "/idleBeat", {"jobId": 10**9}).status == 200
+
+
+def test_work_goes_on_while_a_thief_claims_the_address(running: AttackedSite) -> None:
+    finished = threading.Event()
+
+    def claim() -> None:
+        while not finished.is_set():
+            for one in claims(running):
+                running.attacker.proved(running.executor_token, running.urls[0], "/api/registry", one)
+                running.attacker.proved(running.executor_token, running.urls[1], "/api/registryRemove", one)
+
+    thief = threading.Thread(target=claim)
+    thief.start()
+    try:
+        for _again in range(5):
+            execution = running.execution("shell")
+            eventually(lambda one=execution: running.status(one) == "success", what="the script ran")  # type: ignore[misc]  # mypy knows no types of such an argument
+    finally:
+        finished.set()
+        thief.join()
+
+
+def test_an_executor_that_is_restarted_has_its_address_within_seconds(running: AttackedSite) -> None:
+    """Killed, so that it says no good-bye; with one of the coordinators started a moment ago, too."""
+    for restarts in (running.restart_executor, running.restart_all):
+        before = running.incarnation()
+        restarts()
+        began = time.monotonic()
+        eventually(lambda old=before: running.incarnation() != old, within=20, what="it is registered")  # type: ignore[misc]  # as above
+        execution = running.execution("shell")
+        eventually(lambda one=execution: running.status(one) == "success", what="the script ran")  # type: ignore[misc]  # as above
+        assert time.monotonic() - began < 30
+    honest = (running.worker.address, *(host.address for host in running.nodes))
+    time_to_tell = time.monotonic() + 8  # what is held back is told by then
+    eventually(lambda: time.monotonic() > time_to_tell, within=20, what="nothing is held back any more")
+    for action in ("executor.contested", "executor.unauthenticated", "api.unauthenticated"):
+        for address in honest:
+            assert running.told(action, address) == [], "an honest process is no stranger"
+
+
+def test_who_has_the_access_token_is_no_coordinator(site: AttackedSite) -> None:
+    """Executors that look for coordinators in the registry would tell him their work keys."""
+    mine = {"url": f"http://{site.thief.address}:5080", "name": "node-3"}
+    for url in site.urls:
+        refused = site.attacker.proved(TOKEN, url, "/api/orchestrators/register", mine)
+        assert (refused.status, "orchestrators_by_token" in refused.json["hint"]) == (403, True)
+        listed = site.desk.call("GET", "/api/orchestrators")
+        assert {one["url"] for one in listed} == set(site.urls)
+        for one in listed:
+            for deed in ("unregister", "heartbeat", "status"):
+                path = f"/api/orchestrators/{one['id']}/{deed}"
+                assert site.attacker.proved(TOKEN, url, path, {"status": "Failed"}).status == 403
+    site.audited("api.refused", "POST /api/orchestrators/register")
 
 
 @pytest.mark.parametrize("running", [Form.SIGNED, Form.MTLS], indirect=True)

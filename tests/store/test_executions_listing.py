@@ -12,7 +12,7 @@ from orth.domain.jobs import TriggerCause
 from orth.store.database import Database
 from orth.store.dispatching import Assignment, assign_executions, record_accepted, record_unknown, take_due
 from orth.store.execution_filters import Filter
-from orth.store.execution_lists import list_executions, look
+from orth.store.execution_lists import Longest, find_longest, list_executions, look
 from orth.store.executions import Ending, end_executions, open_executions
 from tests.store.builders import NOW, an_opening, assign, execution, open_some
 
@@ -195,3 +195,55 @@ async def test_clocks_of_coordinators_that_differ_a_little_hide_nothing(db: Data
     wanted = Filter(since=NOW, until=NOW + 50_001)
     found = await db.read(looked_through, wanted, 10, 10)
     assert [one.trigger_time - NOW for one in found] == [1000, 30_000, 0, 50_000]
+
+
+def _of_lengths(connection: Connection, *lengths: int | None, prefix: str = "long") -> list[int]:
+    """Executions that ran so many milliseconds, in this order; None: one that has not ended."""
+    ids = open_some(connection, len(lengths), prefix=prefix)
+    assign(connection, *ids)
+    record_accepted(connection, ids, NOW)
+    ran = [(one, length) for one, length in zip(ids, lengths, strict=True) if length is not None]
+    done = {"trigger_code": SUCCESS, "handle_code": SUCCESS}
+    end_executions(connection, [Ending(execution_id=one, start_time=NOW - took, **done) for one, took in ran], NOW)
+    return list(ids)
+
+
+async def _longest(db: Database, wanted: Filter, limit: int, window: int = 100) -> tuple[list[int], list[Longest]]:
+    stretch, pages = None, list[Longest]()
+    while True:
+        pages.append(await db.read(find_longest, wanted, stretch=stretch, limit=limit, window=window))
+        stretch = pages[-1].rest
+        if stretch is None:
+            return [one.id for page in pages for one in page.items], pages
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 50])
+async def test_the_longest_come_first_page_by_page(db: Database, limit: int) -> None:
+    lengths = (40, 7, None, 40, 0, 1_000, 7, None)
+    ids = await db.tx(_of_lengths, *lengths)
+    took = {one: -1 if length is None else length for one, length in zip(ids, lengths, strict=True)}
+    found, pages = await _longest(db, Filter(), limit)
+    assert found == sorted(ids, key=lambda one: (-took[one], -one))
+    assert all(page.whole for page in pages)
+
+
+async def test_pages_of_the_longest_stay_in_the_stretch_they_began_in(db: Database) -> None:
+    ids = await db.tx(_of_lengths, 5, 900, 30, 20, 10)
+    first = await db.read(find_longest, Filter(), stretch=None, limit=2, window=4)
+    assert ([one.id for one in first.items], first.whole) == ([ids[1], ids[2]], False)
+    assert first.since == NOW
+    await db.tx(_of_lengths, 25, prefix="new")
+    assert first.rest is not None
+    second = await db.read(find_longest, Filter(), stretch=first.rest, limit=2, window=4)
+    assert ([one.id for one in second.items], second.rest) == ([ids[3], ids[4]], None)
+    assert not second.whole
+
+
+async def test_the_longest_of_what_is_asked_for(db: Database) -> None:
+    everything = await db.tx(some_of_every_status)
+    for wanted in (Filter(job_id=2), Filter(status=Status.FAILED), Filter(job_id=1, cause=TriggerCause.CRON)):
+        found, _ = await _longest(db, wanted, 3)
+        meant = await db.read(list_executions, wanted, limit=100)
+        assert sorted(found) == sorted(one.id for one in meant)
+    assert (await _longest(db, Filter(groups=frozenset()), 3))[0] == []
+    assert everything

@@ -3,13 +3,26 @@
 import json
 from dataclasses import replace
 
+import pytest
 from sqlalchemy import Connection, update
 
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.domain.jobs import AddressType, GlueType, Group
+from orth.store import job_board
 from orth.store.database import Database
 from orth.store.groups import create_group
-from orth.store.job_board import Online, Only, Wanted, executors_online, last_runs, list_board
+from orth.store.job_board import (
+    InUse,
+    Named,
+    Online,
+    Only,
+    Wanted,
+    executors_online,
+    find_jobs,
+    in_use,
+    last_runs,
+    list_board,
+)
 from orth.store.jobs import create_job
 from orth.store.registry import Beat, record_beats
 from orth.store.tables import jobs
@@ -56,6 +69,35 @@ async def test_a_text_is_looked_for_in_name_handler_author_and_id(db: Database) 
     assert await listed(db, text="0_") == [], "signs that mean something to the database mean themselves"
     assert handled in await listed(db, text=str(handled))
     assert await listed(db, text="9" * 30) == []
+
+
+async def test_who_answers_for_a_job_and_its_tags_are_asked_for_exactly(db: Database) -> None:
+    first, second = await stored_group(db, "first"), await stored_group(db, "second")
+    both = await db.tx(create_job, a_job(first, author="data", tags=("prices", "eu")), NOW)
+    one = await db.tx(create_job, a_job(first, author="data team", tags=("prices_eu",)), NOW)
+    await db.tx(create_job, a_job(second, author="", tags=()), NOW)
+    other = await db.tx(create_job, a_job(second, author="ops", tags=("eu",)), NOW)
+    assert await listed(db, author="data") == [both]
+    assert await listed(db, tags=("eu",)) == [other, both]
+    assert await listed(db, tags=("eu", "prices")) == [both]
+    assert await listed(db, tags=("price",)) == [], "part of a tag is another one"
+    assert await listed(db, tags=("pri%s",)) == []
+    assert await listed(db, tags=("prices_eu",)) == [one], "signs that mean something to the database mean themselves"
+    assert await listed(db, text="eu") == [other, one, both]
+    assert await listed(db, ids=frozenset({one, other})) == [other, one]
+    assert await db.read(in_use, None, 10) == InUse(["data", "data team", "ops"], ["eu", "prices", "prices_eu"])
+    assert await db.read(in_use, {second}, 10) == InUse(["ops"], ["eu"])
+    assert await db.read(in_use, None, 1) == InUse(["data"], ["eu"])
+
+
+async def test_jobs_are_found_by_name_and_counted_up_to_a_bound(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = await stored_group(db, "first")
+    ids = [await db.tx(create_job, a_job(group, job_desc=f"job {number}"), NOW) for number in range(6)]
+    found, left = await db.read(find_jobs, Wanted(job_group=group), {}, before=ids[5], limit=2)
+    assert (found, left) == ([Named(ids[4], "job 4"), Named(ids[3], "job 3")], 3)
+    monkeypatch.setattr(job_board, "COUNTED", 2)
+    assert (await db.read(find_jobs, Wanted(), {}, before=None, limit=2))[1] == 2
+    assert (await db.read(find_jobs, Wanted(groups=frozenset()), {}, before=None, limit=2)) == ([], 0)
 
 
 async def test_what_fails_fails_until_its_last_end_is_a_success(db: Database) -> None:

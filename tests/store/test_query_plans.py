@@ -28,7 +28,7 @@ from orth.store.dispatching import (
     take_due,
 )
 from orth.store.execution_filters import Filter
-from orth.store.execution_lists import list_executions, look
+from orth.store.execution_lists import find_longest, list_executions, look
 from orth.store.executions import (
     end_executions,
     find_execution,
@@ -67,6 +67,9 @@ BY = {
     "look for a group's failures": "ix_log_outcome",
     "look for a time": "ix_log_trigger_time",
     "look for a text in a group": "ix_log_group",
+    "longest of a job": "ix_log_job",
+    "longest of a status": "ix_log_outcome",
+    "longest of a group": "ix_log_group",
     "open_counts": "ix_log_phase",
     "open_counts of a job": "ix_log_job_outcome|index_merge of orth_job_log by ix_log_outcome",
     "write_reports": "ix_log_phase",
@@ -140,6 +143,10 @@ def looking(wanted: Filter) -> Callable[[Connection], object]:
     return lambda c: look(c, wanted, before=None, limit=50, window=1000)
 
 
+def longest(wanted: Filter) -> Callable[[Connection], object]:
+    return lambda c: find_longest(c, wanted, stretch=None, limit=50, window=1000)
+
+
 def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], object]]:
     return {
         "take_due": lambda c: take_due(c, NOW, 5),
@@ -167,6 +174,7 @@ def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], obje
         "list_executions that wait": lambda c: list_executions(c, Filter(status=Status.INIT), limit=50),
         "list_executions that run": lambda c: list_executions(c, Filter(status=Status.PENDING), limit=50),
         **{f"look for {what}": looking(wanted) for what, wanted in filters(job).items()},
+        **{f"longest of {what}": longest(filters(job)[what]) for what in ("a job", "a status", "a group")},
         "open_counts": lambda c: open_counts(c),
         "open_counts of a job": lambda c: open_counts(c, job_id=job),
         "write_reports": lambda c: write_reports(c, NOW, 3),

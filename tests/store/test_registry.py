@@ -3,15 +3,17 @@
 import asyncio
 from dataclasses import replace
 
-from sqlalchemy import Connection
+import pytest
+from sqlalchemy import Connection, update
 
 from orth.domain.jobs import AddressType
-from orth.domain.nodes import ExecutorEntry
+from orth.domain.nodes import ExecutorEntry, Vitals
 from orth.store.database import Database
 from orth.store.groups import create_group, get_group
 from orth.store.registry import (
     Arrival,
     Beat,
+    Farewell,
     Goodbye,
     Unclaimed,
     announced_handlers,
@@ -23,6 +25,7 @@ from orth.store.registry import (
     remove_executors,
     remove_silent,
 )
+from orth.store.tables import registry
 from tests.store.builders import NOW, a_group, on_servers, stored_group, until_blocked, until_done_or_blocked
 
 A, B, C = "http://10.0.0.1:9999", "http://10.0.0.2:9999", "http://10.0.0.3:9999"
@@ -37,8 +40,8 @@ def record_beat(connection: Connection, beat: Beat, now: int) -> bool:
 def remove_executor(
     connection: Connection, app_name: str, address: str, now: int, incarnation: str | None = None
 ) -> bool:
-    [known] = remove_executors(connection, [Goodbye(app_name, address, incarnation)], now)
-    return known
+    [farewell] = remove_executors(connection, [Goodbye(app_name, address, incarnation)], now)
+    return farewell.left
 
 
 def remove_stale(connection: Connection, before: int, now: int) -> list[ExecutorEntry]:
@@ -225,6 +228,27 @@ async def test_a_process_is_known_since_its_first_beat_and_its_successor_since_i
         assert (entry.since, entry.last_beat) == (NOW if incarnation == "one" else NOW + 20, at)
 
 
+async def test_what_an_executor_says_of_itself_follows_its_beats(db: Database) -> None:
+    told = Beat("app", A, "one", vitals=Vitals(running=1, python="3.12.1"))
+    await db.tx(record_beats, [told], NOW)
+    busy = Vitals(running=2, queued=3, threads=4, abandoned=5, unacknowledged=6, slots=7, python="3.12.1")
+    for at, vitals in enumerate((busy, Vitals(), busy), 1):
+        [arrival] = await db.tx(record_beats, [replace(told, vitals=vitals, repeated=True)], NOW + at)
+        [entry] = await db.read(list_executors)
+        assert entry.vitals == vitals
+    await db.tx(record_beats, [replace(told, repeated=True, row=arrival.row)], NOW + 9)
+    [entry] = await db.read(list_executors)
+    assert entry.vitals == told.vitals
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"from the future": 1}', '{"running": "x"}', '{"python": 3}'])
+async def test_what_cannot_be_read_of_it_is_as_if_it_had_not_been_said(db: Database, text: str) -> None:
+    await db.tx(record_beats, [Beat("app", A, "one", vitals=Vitals(running=1))], NOW)
+    await db.tx(lambda connection: connection.execute(update(registry).values(vitals=text)))
+    [entry] = await db.read(list_executors)
+    assert (entry.vitals, entry.incarnation) == (None, "one")
+
+
 async def test_a_repeated_beat_writes_only_what_changes_from_beat_to_beat(db: Database) -> None:
     told = Beat("app", A, "one", frozenset({"resend"}), "1", '{"handlers": []}', '{"zone": "eu"}', 3, -20)
     await db.tx(record_beats, [told], NOW)
@@ -254,7 +278,7 @@ async def test_beats_whose_row_is_gone_are_stored_all_the_same(db: Database) -> 
     group = await stored_group(db, "app")
     arrivals = await db.tx(record_beats, [Beat("app", A, "one"), Beat("app", B, "one")], NOW)
     arrivals = await db.tx(record_beats, [Beat("app", a, "one", repeated=True) for a in (A, B)], NOW)
-    assert await db.tx(remove_executors, [Goodbye("app", A)], NOW) == [True]
+    assert await db.tx(remove_executors, [Goodbye("app", A)], NOW) == [Farewell(left=True)]
     beats = [
         Beat("app", a, "one", version="1", repeated=True, row=arrival.row)
         for a, arrival in zip((A, B), arrivals, strict=True)
@@ -269,7 +293,7 @@ async def test_many_good_byes_and_who_they_speak_for(db: Database) -> None:
     group = await stored_group(db, "app")
     await db.tx(record_beats, [Beat("app", A, "one"), Beat("app", B, "one"), Beat("app", C)], NOW)
     goodbyes = [Goodbye("app", A, "one"), Goodbye("app", B, "other"), Goodbye("app", C, "any"), Goodbye("no", A)]
-    assert await db.tx(remove_executors, goodbyes, NOW) == [True, False, True, False]
+    assert [one.left for one in await db.tx(remove_executors, goodbyes, NOW)] == [True, False, True, False]
     assert await addresses(db, group) == (B,)
 
 
@@ -278,7 +302,8 @@ async def test_a_thousand_leave_in_one_transaction(db: Database) -> None:
     many = [f"http://10.0.{number // 250}.{number % 250}:9999" for number in range(1200)]
     await db.tx(record_beats, [Beat("app", address, "one") for address in many], NOW)
     assert len(await addresses(db, group)) == 1200
-    assert all(await db.tx(remove_executors, [Goodbye("app", address) for address in many[:1000]], NOW))
+    left = await db.tx(remove_executors, [Goodbye("app", address) for address in many[:1000]], NOW)
+    assert all(one.left for one in left)
     assert await addresses(db, group) == tuple(sorted(many[1000:]))
     overdue = await db.read(list_overdue, NOW + 1)
     assert len(await db.tx(remove_silent, overdue, NOW)) == 200

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import urllib3
 
 from tests.cli.running import environment, orth
 from tests.servers.processes import alive
@@ -74,6 +76,42 @@ def test_its_life(detached: Path) -> None:
     assert orth("ps", cwd=detached).returncode == 3
     assert orth("down", cwd=detached).returncode == 3
     assert "all stopped" in orth("logs", "up", cwd=detached).stdout, "lines stay"
+
+
+def test_the_api_of_its_coordinators_stops_starts_and_restarts_its_processes(detached: Path) -> None:
+    password = (detached / ".orth" / "admin-password").read_text().strip()
+    api = Api(json.loads(orth("ps", "-o", "json", cwd=detached).stdout)[1]["address"], password)
+
+    def agent() -> dict[str, object]:
+        return next(one for one in api.call("GET", "/api/v1/processes")["items"] if one["name"] == "agent-1")
+
+    first = standing(detached)["pids"]
+    assert [one["here"] for one in api.call("GET", "/api/v1/processes")["items"]] == [False, True, False, False]
+    api.call("POST", "/api/v1/processes/agent-1/stop")
+    eventually(lambda: agent()["state"] == "Stopped", what="the stop")
+    api.call("POST", "/api/v1/processes/agent-1/start")
+    eventually(lambda: agent()["state"] in ("Idle", "Busy"), within=30, what="the start")
+    api.call("POST", "/api/v1/processes/agent-1/restart")
+    eventually(lambda: agent()["restarts"] == 2 and agent()["state"] in ("Idle", "Busy"), within=30, what="another")
+    after = standing(detached)["pids"]
+    assert isinstance(first, dict)
+    assert isinstance(after, dict)
+    assert {name for name in first if first[name] != after[name]} == {"agent-1"}
+
+
+class Api:
+    """The API of a coordinator, for its administrator."""
+
+    def __init__(self, address: str, password: str) -> None:
+        self._url = f"http://{address}"
+        self._headers: dict[str, str] = {}
+        signed_in = self.call("POST", "/api/v1/auth/login", {"username": "admin", "password": password})
+        self._headers["Authorization"] = f"Bearer {signed_in['access_token']}"
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        answer = urllib3.request(method, self._url + path, json=body, headers=self._headers, timeout=30, retries=False)
+        assert answer.status < 300, answer.data
+        return answer.json()
 
 
 def test_it_is_ended_at_once(detached: Path) -> None:

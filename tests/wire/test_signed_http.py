@@ -11,17 +11,21 @@ import pytest
 from orth.clock import SystemClock
 from orth.errors import Unavailable
 from orth.testing import ManualClock
+from orth.wire.bounded_http import Answer, BoundedHttp
 from orth.wire.coordinator_calls import CoordinatorCalls
+from orth.wire.coordinator_keys import coordinator_key
 from orth.wire.messages import RegistryRequest
 from orth.wire.signatures import (
     RECEIVER_HEADER,
     SIGNATURE_HEADER,
     BadSignature,
+    Key,
     Signer,
     Verifier,
     key_of,
     signature_from,
 )
+from orth.wire.signed_http import SignedHttp
 
 TOKEN = "token-of-the-cluster"
 BEAT = RegistryRequest(registry_key="demo", registry_value="http://10.0.0.1:9999")
@@ -30,7 +34,9 @@ BEAT = RegistryRequest(registry_key="demo", registry_value="http://10.0.0.1:9999
 class Peer:
     """A coordinator. ``asked`` is how each request proved itself."""
 
-    def __init__(self, *, signatures: bool, refusal: int = 401) -> None:
+    def __init__(self, *, signatures: bool, refusal: int = 401, knows: Key | None = None) -> None:
+        self.knows = knows
+        """A key that it accepts beside the token, and needs."""
         self.verifier = Verifier("process-a", SystemClock()) if signatures else None
         self.refusal = refusal
         self.asked: list[str] = []
@@ -63,13 +69,14 @@ class Peer:
             return 503, {}
         signed = signature_from(headers)
         if signed is not None and self.verifier is not None:
-            self.asked.append("signed")
+            with_token = signed.key_id == key_of(TOKEN).id
+            self.asked.append("signed" if with_token else "own key")
             try:
-                self.verifier.check(signed, key_of(TOKEN), "POST", path)
+                self.verifier.check(signed, key_of(TOKEN) if with_token else self.knows, "POST", path)
                 self.verifier.admit(signed, body)
             except BadSignature:
                 return 401, self.verifier.correction()
-            return 200, {RECEIVER_HEADER: self.verifier.receiver}
+            return 403 if with_token and self.knows else 200, {RECEIVER_HEADER: self.verifier.receiver}
         self.asked.append("token" if headers.get("ORTH-ACCESS-TOKEN") == TOKEN else "nothing")
         told = {} if self.verifier is None else {RECEIVER_HEADER: self.verifier.receiver}
         return (200, told) if self.asked[-1] == "token" else (self.refusal, {"refused": ""})
@@ -150,3 +157,51 @@ def test_without_a_signer_the_token_is_shown() -> None:
         CoordinatorCalls([peer.url], TOKEN, 5.0).register(BEAT)
         assert peer.asked == ["token"]
         assert SIGNATURE_HEADER not in peer.asked
+
+
+# --- those who have more than the token
+
+
+class Own:
+    """A process with a key of its own."""
+
+    key = coordinator_key("what the coordinators of a database share")
+
+    def __init__(self, peer: Peer) -> None:
+        http = BoundedHttp(SystemClock(), hosts=1, connections=1)
+        shown = {"ORTH-ACCESS-TOKEN": TOKEN}
+        self._peer = peer
+        self._http = SignedHttp(http, TOKEN, shown, Signer("node", SystemClock()), own_key=self.key)
+
+    def ask(self) -> int:
+        answer: Answer = self._http.ask("POST", self._peer.url, "/x", headers={}, timeout=5, body=b"{}")
+        return answer.status
+
+
+def test_a_better_key_is_proved_where_it_is_known() -> None:
+    with served(Peer(signatures=True, knows=Own.key)) as peer:
+        own = Own(peer)
+        assert [own.ask(), own.ask()] == [200, 200]
+        assert peer.asked == ["own key"] * 3
+
+
+def test_where_it_is_not_known_the_token_has_to_do_until_it_is() -> None:
+    with served(Peer(signatures=True)) as peer:
+        own = Own(peer)
+        assert [own.ask(), own.ask()] == [200, 200]
+        assert peer.asked[-2:] == ["signed", "signed"]
+        peer.knows = Own.key  # it was upgraded, and the token is not enough any more
+        assert [own.ask(), own.ask()] == [403, 200]
+        assert peer.asked[-1] == "own key"
+
+
+def test_one_that_knows_no_signatures_is_shown_the_token_as_ever() -> None:
+    with served(Peer(signatures=False)) as peer:
+        own = Own(peer)
+        assert [own.ask(), own.ask()] == [200, 200]
+        assert peer.asked == ["nothing", "token", "token"]
+
+
+def test_keys_of_two_databases_differ() -> None:
+    assert coordinator_key("one") != coordinator_key("two")
+    assert coordinator_key("one").id not in coordinator_key("one").secret.hex()

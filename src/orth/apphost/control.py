@@ -103,14 +103,14 @@ class Control:
                 self._served.down(bool(request.get("now")))
                 yield {"said": "stopping"}
             case _:
-                yield {"said": await self._carried_out(_wish(request))}
+                yield await self._carried_out(_wish(request))
 
-    async def _carried_out(self, wish: Wish) -> str:
+    async def _carried_out(self, wish: Wish) -> dict[str, Any]:
         """What was done, or why it was not."""
         try:
-            return await self._served.carry_out(wish)
+            return {"said": await self._served.carry_out(wish)}
         except OrthError as error:
-            return str(error)
+            return {"said": str(error), "refused": True}
 
     async def _watched(self, left: asyncio.Event) -> AsyncIterator[dict[str, Any]]:
         seen = max(0, self._served.lines.count - _FIRST_LINES)

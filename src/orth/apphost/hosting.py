@@ -355,7 +355,7 @@ def _carried_out(keeper: Keeper, do: Do) -> str:
     if do is Do.DRAIN:
         keeper.want_stop(drain=True)
         return f"drain {name}"
-    if keeper.state is State.STOPPED:
+    if do is Do.START or (do is Do.STOP_OR_START and keeper.state is State.STOPPED):
         keeper.want_start()
         return f"start {name}"
     keeper.want_stop()  # also one that is down and would be started by itself

@@ -207,6 +207,7 @@ class _Planning:
             "ORTH_COORDINATOR__ROLES": {Kind.COORDINATOR: "all"}.get(part.kind, part.kind.value),
             "ORTH_COORDINATOR__NODE_ID": name,
             "ORTH_SECURITY__ADMIN_PASSWORD": ground.admin_password,
+            "ORTH_APPHOST__KEPT_BY": str(ground.folder),
         }
 
     def _url(self, kind: Kind, number: int, port: int) -> str:

@@ -19,6 +19,8 @@ class Do(StrEnum):
 
     RESTART = "restart"
     STOP_OR_START = "stop-or-start"
+    START = "start"
+    STOP = "stop"
     DRAIN = "drain"
     KILL = "kill"
     TRIGGER = "trigger"

@@ -83,10 +83,7 @@ def start_job(connection: Connection, job_id: int, now: int) -> None:
     if stored.trigger_status:
         return
     if stored.schedule_type is ScheduleType.NONE:
-        raise Conflict(
-            f"Job {job_id} has no schedule (NONE), so there is nothing to start.",
-            hint="Give it one, or trigger it by hand.",
-        )
+        raise Conflict.of("no_schedule", job=job_id)
     decided = decided_after(connection, job_id, now)
     started = restarted(stored, schedule_asked(connection, stored, now), now, decided)
     replace_job(connection, started, now, standing=True)
@@ -205,8 +202,10 @@ def _check_handler(connection: Connection, job: Job) -> None:
         known = sorted(offered)
         near = get_close_matches(wanted, known, 1)
         hint = f"Did you mean {near[0]}? " if near else ""
-        raise Invalid(
-            f"No executor of {group.app_name} has a handler {wanted!r}.",
+        raise Invalid.of(
+            "unknown_handler",
+            group=group.app_name,
+            handler=wanted,
             hint=f"{hint}Known: {', '.join(known) or 'none'}. To save it anyway: ?allow_unknown_handler=true",
             field="executor_handler",
         )

@@ -3,6 +3,8 @@
 An executor proves its token by a signature (``orth.wire.signatures``) or, one of another make, by showing it. With the
 token of a group it may speak for the app names of that token alone; the token that all share speaks for all, unless it
 is switched off. What is refused goes to the audit (``refusals``).
+
+Coordinators prove to a registry what no executor has (``orth.wire.coordinator_keys``).
 """
 
 from collections.abc import Mapping
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from orth.coordinator.executor_keys import ExecutorKey, ExecutorKeys
 from orth.errors import Forbidden, Unauthenticated
 from orth.wire.dialects import token_from
-from orth.wire.signatures import BadSignature, Signed, Verifier, signature_from
+from orth.wire.signatures import BadSignature, Key, Signed, Verifier, signature_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,16 @@ class ExecutorAccess:
     """The door of one coordinator for executors. For one event loop."""
 
     def __init__(
-        self, keys: ExecutorKeys, verifier: Verifier, *, shared_is_good: bool = True, must_sign: bool = False
+        self,
+        keys: ExecutorKeys,
+        verifier: Verifier,
+        *,
+        shared_is_good: bool = True,
+        must_sign: bool = False,
+        coordinators: Key | None = None,
     ) -> None:
+        """``coordinators`` is the key that coordinators of this database have; without it none is known by it."""
+        self._coordinators = coordinators
         self.keys = keys
         self.verifier = verifier
         self._shared_is_good = shared_is_good
@@ -52,6 +62,21 @@ class ExecutorAccess:
             )
         await self.keys.note_use(key)
         return key
+
+    def coordinator(self, asked: Asked) -> Key | None:
+        """The key of coordinators, if one of this database has signed it; ``BadSignature`` if it was signed so for
+        another process, or at another time.
+        """
+        try:
+            signed = signature_from(asked.headers)
+            if signed is None or self._coordinators is None or signed.key_id != self._coordinators.id:
+                return None
+            self.verifier.check(signed, self._coordinators, asked.method, asked.path)
+            self.verifier.admit(signed, asked.body)
+        except BadSignature as bad:
+            bad.headers = self.verifier.correction()
+            raise
+        return self._coordinators
 
     async def _signed(self, asked: Asked, signed: Signed) -> ExecutorKey:
         key = await self.keys.named(signed.key_id)

@@ -237,6 +237,11 @@ class ExecutorKeys:
             _remember(self._met, who, found)
         return found
 
+    async def work_key(self, entry: ExecutorEntry) -> Key | None:
+        """What a registered process is asked with for work; None if it has told no work key, or has no good token."""
+        key, work_key = await self._key_of(entry), self._work_keys.opened(entry)
+        return None if key is None or work_key is None else work_key_of(key.token, work_key)
+
     def _met_at(self, entry: ExecutorEntry, receiver: str) -> Key | None:
         """What a process was first asked with that answers where an entry with the same token says another one is."""
         return self._met.get((entry.app_name, entry.address, receiver, entry.key_id))

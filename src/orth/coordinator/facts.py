@@ -327,6 +327,7 @@ class RefusalCause(StrEnum):
     MALFORMED = "malformed"
     STORE = "store"
     BUSY = "busy"
+    CONTESTED = "contested"  # the address has another process, with a work key
     OTHER = "other"
 
 
@@ -359,6 +360,17 @@ class AddressContested(Event):
     app_name: str
     address: str
     incarnation: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRefused(Event):
+    """Somebody with the token of the app, and without the work key of the executor at an address, spoke for it."""
+
+    level = logging.WARNING
+    sentence = "a {claim} for the executor {address} of {app_name} was refused: its process has another work key"
+    app_name: str
+    address: str
+    claim: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ def close(connection: Connection, execution_id: int, user: str, now: int) -> Clo
     if one.phase is Phase.ENDED:
         if one.reason_code == reasons.KILLED and peer is not None and _names_one(peer):
             return Closed(one, [], peer, on_its_way=False)
-        raise Conflict(f"Execution {one.id} has ended: {tag(one.trigger_code, one.handle_code)}.")
+        raise Conflict.of("execution_ended", execution=one.id, tag=tag(one.trigger_code, one.handle_code))
     together = [one] if peer is None or _names_one(peer) else [each for each in held.values() if _is_at(each, peer)]
     finished = finish(connection, [_ending(each, one, user) for each in together], now)
     (ended,) = (each.execution for each in finished if each.execution.id == one.id)

@@ -42,7 +42,7 @@ from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics, Sources
 from orth.coordinator.outgoing import Outgoing
 from orth.coordinator.queues import Queues
-from orth.coordinator.refusals import LeftOut, Refusals
+from orth.coordinator.refusals import HeldBack, LeftOut, Refusals
 from orth.coordinator.resealing import seal_the_open
 from orth.coordinator.rooms import Care, Presence, Records, Surroundings, Work
 from orth.coordinator.sealing import agree, sealing_of
@@ -63,6 +63,7 @@ from orth.store.database import Database, open_database
 from orth.store.engines import is_sqlite
 from orth.store.life_locks import LifeLock
 from orth.store.migrating import check_schema, upgrade
+from orth.wire.coordinator_keys import coordinator_key
 from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.health_calls import HealthCalls
 from orth.wire.signatures import Verifier
@@ -72,6 +73,9 @@ log = logging.getLogger("orth.coordinator")
 
 _KEEP_ALIVE = 75
 _SPARE_CONNECTIONS = 64
+_WHO_IS_THERE = 1.5
+"""Seconds in which a process has to say that it has its work key: less than an executor waits for the answer to its
+beat."""
 
 
 class Coordinator:
@@ -88,7 +92,10 @@ class Coordinator:
         self.queues = Queues(given, work, self.records, self.company.owning)
         self.services = ServiceRoom(given, work)
         self.refusals = Refusals(given.db, given.clock)
-        self._left_out = LeftOut(self.refusals, given.clock, given.events, node_id=given.node.id)
+        self._telling: tuple[Loop, ...] = (
+            LeftOut(self.refusals, given.clock, given.events, node_id=given.node.id),
+            HeldBack(self.refusals, given.clock, given.events),
+        )
         self.metrics = Metrics(
             Sources(
                 given.settings,
@@ -111,9 +118,9 @@ class Coordinator:
         """What turns: all of it in a coordinator, else what the roles of this process need."""
         if self.coordinates:
             rooms = (self.work, self.care, self.presence, self.records, self.company, self.queues, self.services)
-            return (*(loop for room in rooms for loop in room.loops), self._left_out)
+            return (*(loop for room in rooms for loop in room.loops), *self._telling)
         shown = (*self.presence.loops, self.company.onlooker) if self.is_console else ()
-        return (*self.services.loops, *shown, self._left_out)
+        return (*self.services.loops, *shown, *self._telling)
 
     @property
     def coordinates(self) -> bool:
@@ -165,6 +172,7 @@ class Coordinator:
                     Verifier(given.node.incarnation, given.clock),
                     shared_is_good=security.global_executor_token,
                     must_sign=security.require_signatures,
+                    coordinators=coordinator_key(given.signing_secret),
                 ),
                 refusals=self.refusals,
                 callers=Buckets(security.rate, security.rate_burst, given.clock),
@@ -182,6 +190,7 @@ class Coordinator:
         """
         self.records.live_logs.stop()
         await self.presence.probing.close()
+        await self.refusals.tell_held_back(everything=True)
         if not self.coordinates:
             return
         await self.work.dispatch.drain()
@@ -226,6 +235,7 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
             outgoing.calls(timeout=settings.registry.probe_timeout.total_seconds()) as probe_link,
             _log_calls(settings, outgoing) as log_link,
             _health_calls(settings, outgoing) as health_link,
+            outgoing.key_calls(timeout=_WHO_IS_THERE) as key_link,
             _channels(settings, db, clock, events) as channels,
             _lease_hint(settings, node, clock, events) as hint,
         ):
@@ -233,7 +243,9 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
             given = Surroundings(settings, node, db, link, clock, events, token, secret, locks)
             watch_limit = affordable(settings.registry.watch_limit)
             given = replace(given, probe_link=probe_link, log_link=log_link, watch_limit=watch_limit)
-            given = replace(given, lease_hint=hint, health_link=health_link, sealing=sealing, outgoing=outgoing)
+            given = replace(
+                given, lease_hint=hint, health_link=health_link, key_link=key_link, sealing=sealing, outgoing=outgoing
+            )
             given = replace(given, channels=channels, names=Names(settings.channels.prefix))
             life = LifeLock(db.url, node.incarnation) if coordinates and not is_sqlite(db.url) else None
             coordinator = Coordinator(replace(given, url=_url(settings, listening), life=life))
@@ -317,6 +329,7 @@ def _attendance(given: Surroundings, listening: socket.socket) -> Attendance:
         given.clock,
         given.events,
         own_registry=(here,) if serves else (),
+        own_key=coordinator_key(given.signing_secret),
     )
 
 

@@ -12,6 +12,7 @@ from orth.settings.sections import SecuritySection
 from orth.store.database import Database
 from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.health_calls import HealthCalls
+from orth.wire.key_calls import KeyCalls
 from orth.wire.outbound import Outbound
 from orth.wire.peer_tls import peer_tls
 from orth.wire.signatures import Signer
@@ -57,6 +58,9 @@ class Outgoing:
 
     def health_calls(self, *, timeout: float, connections: int) -> HealthCalls:
         return HealthCalls(timeout=timeout, connections=connections, outbound=self.outbound, tls=self.tls)
+
+    def key_calls(self, *, timeout: float) -> KeyCalls:
+        return KeyCalls(self.signer, timeout=timeout, outbound=self.outbound, tls=self.tls)
 
     @property
     def lines(self) -> LineSecurity:

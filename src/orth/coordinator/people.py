@@ -57,7 +57,7 @@ def add_person(
 ) -> int:
     """Store somebody new; their id."""
     if not add_user(connection, username, password_hash, standing.role or "", now):
-        raise Conflict(f"There is a user {username!r} already.", hint="Change that one, or choose another name.")
+        raise Conflict.of("user_exists", name=username)
     user = find_user(connection, username)
     assert user is not None, "it was just added"
     _write_grants(connection, user.id, standing.grants or {})
@@ -137,6 +137,4 @@ def _write_grants(connection: Connection, user_id: int, grants: Mapping[int, Rol
 
 def _keep_an_admin(connection: Connection, user: User) -> None:
     if hold_admins(connection) == {user.id}:
-        raise Conflict(
-            f"{user.username} is the last administrator.", hint="Let somebody else be one first, then change this one."
-        )
+        raise Conflict.of("last_administrator", name=user.username)

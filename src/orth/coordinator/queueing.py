@@ -35,6 +35,7 @@ from orth.coordinator.offering import InQueues, Offering, Place, by_queue
 from orth.coordinator.workers import Fate, Process, Workers, queues_of
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS
+from orth.domain.nodes import Vitals
 from orth.errors import OrthError, TermEnded
 from orth.events import Events
 from orth.loop import Loop
@@ -446,12 +447,21 @@ def _stored(process: Process) -> QueueBeat:
         address_of(beat),
         beat.incarnation,
         queues_of(beat),
-        min(beat.active_jobs, 2**31 - 1),
+        min(beat.active_jobs, _LARGEST),
         beat.version,
         json.dumps(beat.labels, sort_keys=True) if beat.labels else None,
         beat.model_dump_json(include={"handlers"}),
         process.since,
+        Vitals(
+            running=min(beat.active_jobs, _LARGEST),
+            unacknowledged=min(beat.unacknowledged_results, _LARGEST),
+            slots=min(beat.max_concurrent_jobs, _LARGEST) or None,
+            python=beat.python,
+        ),
     )
+
+
+_LARGEST = 2**31 - 1
 
 
 def _lost(execution_id: int, why: str) -> Ending:

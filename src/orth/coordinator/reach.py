@@ -94,16 +94,17 @@ class Reach:
         if was is not None and was.state in _AVOIDED:
             self._events.emit(ExecutorReachable(address))
 
-    def heard(self, address: str) -> None:
-        """A beat came from there.
+    def heard(self, address: str, *, alone: bool = True) -> None:
+        """A beat came from there; ``alone``, of the only app that has a process there.
 
         That clears a mere suspicion of silence. Where a probe found nothing, or nobody, only a probe clears it, and is
-        made at once: an executor that can reach us is not always one that we can reach.
+        made at once: an executor that can reach us is not always one that we can reach. So it is where several apps
+        say that they have the address: who has the token of one must not speak for the executors of another.
         """
         sight = self.sight(address)
         if sight is None or sight.state not in _AVOIDED:
             return
-        if sight.state is Reachability.SUSPECT and not sight.refused:
+        if alone and sight.state is Reachability.SUSPECT and not sight.refused:
             self.answered(address)
         else:
             self._ask_about(normal_address(address))

@@ -43,16 +43,14 @@ def check_references(connection: Connection, job: Job, before: Job | None = None
 
 def check_not_referred(connection: Connection, job: Job) -> None:
     """Refuse to remove a job that others need. The caller holds it."""
-    for others, need in (
-        (sub_tasks_of(connection, job.id), "runs its handler"),
-        (parents_of(connection, job.id), "is followed by it"),
+    for others, code in (
+        (sub_tasks_of(connection, job.id), "job_handler_used"),
+        (parents_of(connection, job.id), "job_followed_by"),
     ):
         if others:
-            raise Conflict(f"Job {job.id} cannot be deleted: job {_named(others)} {need}.", hint="Change that first.")
+            raise Conflict.of(code, job=job.id, others=_named(others))
     if has_running_batch(connection, job.id):
-        raise Conflict(
-            f"Job {job.id} has a batch that is not over.", hint="Wait for it or cancel it, then delete the job."
-        )
+        raise Conflict.of("job_has_batch", job=job.id)
 
 
 def check_addresses(connection: Connection, job: Job, addresses: tuple[str, ...]) -> None:

@@ -5,6 +5,11 @@ The same thing is told once a minute. Each source has a share of entries in ten 
 stranger calls from, or the name of whoever is known. Of those whom executors turned away it is both: a loud one hides
 no other, but a thief who has a token can invent some. Strangers together and all who are known together have a bound a
 minute as well. What the bounds left out is counted, and an entry of this node says every ten minutes how much it was.
+
+An executor that knew this coordinator before its restart, or whose clock is wrong, signs once what is good for nobody,
+is told better and comes again at once. So does nobody who has captured a request and no token. What was signed with a
+good key for another process, or at another time, is therefore held back for some seconds, and forgotten when the same
+key is proved from the same address meanwhile.
 """
 
 from collections import Counter, deque
@@ -13,7 +18,7 @@ from orth.clock import Clock
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.domain.audit import Actor, ActorKind, Deed
 from orth.domain.networks import network_of
-from orth.errors import StoreUnavailable, Unauthenticated
+from orth.errors import OrthError, StoreUnavailable, Unauthenticated
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.audit import record
@@ -28,6 +33,10 @@ coordinators together do not reach what the audit takes of all strangers."""
 SHARE_SPAN = 600.0
 AT_ONCE = 60
 """Entries of all strangers in ``SAME_EVERY``, and as many of those who are known."""
+CORRECTED_WITHIN = 5.0
+"""Seconds in which an honest caller comes again with what it was told."""
+_CORRECTED = frozenset({Refused.OTHER_RECEIVER, Refused.STALE})
+_HELD_BACK = 1_000
 _SOURCES = 1_000
 _OTHERS = "others"
 
@@ -81,6 +90,35 @@ class Refusals:
         self._db = db
         self._clock = clock
         self._bounds = Bounds()
+        self._held_back: dict[tuple[str, str], dict[Thing, tuple[Actor, Deed, float]]] = {}
+        """What may have been a mistake: by address and key, with what it was and when."""
+
+    def proved(self, address: str, key_id: str) -> None:
+        """Somebody at an address has proved a key: what it signed wrongly a moment ago was a mistake."""
+        self._held_back.pop((address, key_id), None)
+
+    async def note_caller(self, actor: Actor, deed: Deed, error: OrthError, reason: str = "") -> None:
+        """Tell of somebody who was turned away. An executor's first request, which is good for no process, is not told
+        of; one that its caller may yet set right is held back.
+        """
+        why, key_id = (error.why, error.key_id) if isinstance(error, BadSignature) else (None, "")
+        if why in _CORRECTED and key_id and len(self._held_back) < _HELD_BACK:
+            held = self._held_back.setdefault((actor.address, key_id), {})
+            held.setdefault((deed.action, deed.object_id, reason), (actor, deed, self._clock.monotonic()))
+        elif why is not Refused.UNADDRESSED:
+            await self.note(actor, deed, reason)
+
+    async def tell_held_back(self, *, everything: bool = False) -> None:
+        """Tell of those who were not heard again."""
+        now = float("inf") if everything else self._clock.monotonic()
+        for caller, held in list(self._held_back.items()):
+            due = {thing: one for thing, one in held.items() if now - one[2] >= CORRECTED_WITHIN}
+            for thing in due:
+                del held[thing]
+            if not held:
+                self._held_back.pop(caller, None)
+            for (_action, _object, reason), (actor, deed, _at) in due.items():
+                await self.note(actor, deed, reason)
 
     async def note(self, actor: Actor, deed: Deed, reason: str = "", *, source: str | None = None) -> None:
         """Tell of it, unless the same was told within a minute; another ``reason`` makes it another thing. ``source``
@@ -98,11 +136,9 @@ class Refusals:
             return  # it was refused all the same
 
     async def note_stranger(self, address: str, path: str, error: Unauthenticated) -> None:
-        """Somebody without a good token. An executor's first request, which is good for no process, is not told of."""
-        if isinstance(error, BadSignature) and error.why is Refused.UNADDRESSED:
-            return
+        """Somebody without a good token."""
         deed = Deed("executor.unauthenticated", "route", path, after={"reason": error.message})
-        await self.note(Actor(ActorKind.STRANGER, "", address), deed, error.message)
+        await self.note_caller(Actor(ActorKind.STRANGER, "", address), deed, error, error.message)
 
     async def note_turned_away(self, key: ExecutorKey, executor: str, caller: TurnedAwayCaller) -> None:
         """Somebody without a good token at an executor's own door, as that executor says."""
@@ -115,8 +151,8 @@ class Refusals:
         """An executor that wanted what is not its own."""
         await self.note_executor(key, address, Deed("executor.refused", "route", path, after={"reason": reason}))
 
-    async def note_executor(self, key: ExecutorKey, address: str, deed: Deed) -> None:
-        await self.note(Actor(ActorKind.EXECUTOR, key.name, address), deed)
+    async def note_executor(self, key: ExecutorKey, address: str, deed: Deed, reason: str = "") -> None:
+        await self.note(Actor(ActorKind.EXECUTOR, key.name, address), deed, reason)
 
     async def tell_left_out(self, node_id: str) -> None:
         """Say how many refusals have no entry, and who caused most of them."""
@@ -130,6 +166,18 @@ class Refusals:
         except StoreUnavailable:
             self._bounds.left_out.update(left_out)
             raise
+
+
+class HeldBack(Loop):
+    """Tells of those who were held back for so long that they were no mistake."""
+
+    def __init__(self, refusals: Refusals, clock: Clock, events: Events) -> None:
+        super().__init__(clock, events)
+        self._refusals = refusals
+
+    async def turn(self) -> float:
+        await self._refusals.tell_held_back()
+        return CORRECTED_WITHIN / 2
 
 
 class LeftOut(Loop):

@@ -2,7 +2,8 @@
 
 A beat is stored before it is answered: if the database cannot take it, the executor learns so and tries another
 coordinator. Beats that come together share a transaction. Whether or not it can be stored, a beat was heard: the
-roster and the opinion about its address (``reach``) follow it.
+roster and the opinion about its address (``reach``) follow it. A beat for an address whose process has told another
+work key is another matter: until that process is known to be gone (``contests``), it is neither stored nor heard.
 
 Who is silent is removed by the leader, but never for a silence that may be ours. Beats that could not be stored look
 like silence, and so does a clock that was set. Therefore the leader goes by two signs: the stored time of the last beat
@@ -19,9 +20,11 @@ from itertools import groupby
 from orth.clock import Clock
 from orth.cluster.election import Election, Term
 from orth.cluster.leading import LeaderLoop
+from orth.coordinator.contests import AddressHeld, Claim, Contests
 from orth.coordinator.facts import (
     AddressContested,
     AppNameUnusable,
+    ClaimRefused,
     ExecutorJoined,
     ExecutorLeft,
     ExecutorRestarted,
@@ -30,7 +33,7 @@ from orth.coordinator.reach import Reach
 from orth.coordinator.roster import SLACK, Roster
 from orth.coordinator.work_keys import WorkKeys
 from orth.domain.app_names import trouble_with
-from orth.domain.nodes import ExecutorEntry
+from orth.domain.nodes import ExecutorEntry, Vitals
 from orth.errors import StoreUnavailable
 from orth.events import Events
 from orth.store.database import Connection, Database
@@ -40,17 +43,21 @@ from orth.store.reachability import drop_old_doubts
 from orth.store.registry import (
     Arrival,
     Beat,
+    Farewell,
     Goodbye,
     list_overdue,
     record_beats,
     remove_executors,
     remove_silent,
 )
-from orth.wire.messages import Extension, RegistryRequest
+from orth.wire.messages import Announcement, Extension, Load, RegistryRequest
+from orth.wire.work_keys import is_same_key
 
 BEATS_WAITING = 20_000
 DOUBTS_KEPT = timedelta(minutes=30)
 _NAMES_TOLD = 1000
+_TURNS = 3
+"""How often a beat is written whose address changes hands meanwhile."""
 
 ClockOffset = Callable[[str], int | None]
 Named = Callable[[str, str, Sequence[int]], None]
@@ -72,16 +79,20 @@ class Registrations:
         clock_offset: ClockOffset = lambda _address: None,
         named: Named = lambda _app_name, _incarnation, _ids: None,
         work_keys: WorkKeys | None = None,
+        contests: Contests | None = None,
     ) -> None:
-        """Without ``work_keys`` none are kept."""
+        """Without ``work_keys`` none are kept; without ``contests`` nobody is asked whether it is still there."""
         self._work_keys = work_keys
+        self._contests = contests
         self._clock = clock
         self._events = events
         self._roster = roster
         self._reach = reach
         self._clock_offset = clock_offset
         self._named = named
-        self._gathering: Gathering[Beat | Goodbye, Arrival | bool] = Gathering(db, self._record, waiting=BEATS_WAITING)
+        self._gathering: Gathering[Beat | Goodbye, Arrival | Farewell] = Gathering(
+            db, self._record, waiting=BEATS_WAITING
+        )
         self.failed_at = float("-inf")
         """When a beat last could not be stored, on the monotonic clock."""
         self._unusable: set[str] = set()
@@ -90,22 +101,24 @@ class Registrations:
         """Beats stored."""
 
     async def beat(self, request: RegistryRequest, key_id: str | None = None) -> bool:
-        """Take a beat; ``key_id`` names the key it was proved with. Whether another process claims its address, too."""
+        """Take a beat; ``key_id`` names the key it was proved with. Whether another process claims its address, too.
+        ``AddressHeld`` if that one has it.
+        """
         beat = replace(_beat(request, self._clock_offset(request.registry_value)), key_id=key_id)
         work_key = request.orth.work_key if request.orth else None
         digest = _digest(beat, work_key)
-        self._roster.heard(beat.app_name, beat.address)
-        self._reach.heard(beat.address)
-        if request.orth is not None:
-            held = (*request.orth.running, *request.orth.unacknowledged)
-            self._named(beat.app_name, request.orth.incarnation, held)
+        known = self._roster.last_known(beat.app_name, beat.address)
+        is_expected = known is None or self._is_of(known, beat.incarnation, work_key)
+        if is_expected:
+            self._hear(request)
         beat = _beside(beat, self._roster.last_stored(beat.app_name, beat.address, digest))
         contested = not beat.repeated and self._is_contested(beat, work_key)
         beat = replace(beat, work_key=self._sealed(beat, work_key))
-        arrival = await self._put(beat)
-        assert isinstance(arrival, Arrival)
+        arrival = await self._store(beat, work_key)
+        if not is_expected:
+            self._hear(request)
         self.beats += 1
-        self._roster.stored(_entry(beat, arrival.at), digest, arrival.row)
+        self._roster.stored(_entry(beat, arrival.at), digest, arrival.row, earlier=arrival.earlier)
         if not beat.repeated:
             self._tell_unusable(beat)
         if arrival.joined:
@@ -116,6 +129,40 @@ class Registrations:
         if contested:
             self._events.emit(AddressContested(beat.app_name, beat.address, beat.incarnation or ""))
         return contested
+
+    def _hear(self, request: RegistryRequest) -> None:
+        """A process is where it says it is, as far as this coordinator knows."""
+        app_name, address = request.registry_key, request.registry_value
+        self._roster.heard(app_name, address)
+        self._reach.heard(address, alone=self._roster.has_alone(app_name, address))
+        if request.orth is not None:
+            held = (*request.orth.running, *request.orth.unacknowledged)
+            self._named(app_name, request.orth.incarnation, held)
+
+    async def _store(self, beat: Beat, work_key: str | None) -> Arrival:
+        """Write a beat; instead of the process that has its address, if that is there no more."""
+        for _turn in range(_TURNS):
+            arrival = await self._put(beat)
+            assert isinstance(arrival, Arrival)
+            holder = arrival.held_by
+            if holder is None:
+                return arrival
+            if not self._is_of(holder, beat.incarnation, work_key) and not await self._has_left(holder):
+                break
+            beat = replace(beat, instead_of=holder.work_key)
+        raise self._refused(beat.app_name, beat.address, "beat")
+
+    def _is_of(self, entry: ExecutorEntry, incarnation: str | None, work_key: str | None) -> bool:
+        """Whether an entry is of the process that says so, or of one that has told no work key: it may be anybody."""
+        known = None if self._work_keys is None else self._work_keys.opened(entry)
+        return known is None or (entry.incarnation == incarnation and is_same_key(known, work_key))
+
+    async def _has_left(self, holder: ExecutorEntry) -> bool:
+        return self._contests is None or await self._contests.has_left(holder)
+
+    def _refused(self, app_name: str, address: str, claim: Claim) -> AddressHeld:
+        self._events.emit(ClaimRefused(app_name, address, claim))
+        return AddressHeld(app_name, address, claim)
 
     def _sealed(self, beat: Beat, work_key: str | None) -> str | None:
         if work_key is None or beat.incarnation is None or self._work_keys is None:
@@ -141,23 +188,37 @@ class Registrations:
             self._events.emit(AppNameUnusable(beat.app_name, beat.address, trouble))
 
     async def leave(self, request: RegistryRequest) -> None:
+        """Take a good-bye; ``AddressHeld`` if it is for a process whose work key it does not tell. Of one that has a
+        successor nothing is left to take.
+        """
         app_name, address = request.registry_key, request.registry_value
-        incarnation = request.orth.incarnation if request.orth else None
-        if await self._put(Goodbye(app_name, address, incarnation)):
+        incarnation, work_key = (request.orth.incarnation, request.orth.work_key) if request.orth else (None, None)
+        farewell = await self._take_out(Goodbye(app_name, address, incarnation), work_key)
+        if farewell.left:
             self._roster.left(app_name, address)
             self._events.emit(ExecutorLeft(app_name, address, "it said good-bye"))
+        elif farewell.held_by is not None and not self._roster.was_before(app_name, address, incarnation):
+            raise self._refused(app_name, address, "good-bye")
 
-    async def _put(self, item: Beat | Goodbye) -> Arrival | bool:
+    async def _take_out(self, goodbye: Goodbye, work_key: str | None) -> Farewell:
+        farewell = await self._put(goodbye)
+        assert isinstance(farewell, Farewell)
+        holder = farewell.held_by
+        if holder is None or not self._is_of(holder, goodbye.incarnation, work_key) or goodbye.proved is not None:
+            return farewell
+        return await self._take_out(replace(goodbye, proved=holder.work_key), work_key)
+
+    async def _put(self, item: Beat | Goodbye) -> Arrival | Farewell:
         try:
             return await self._gathering.put(item)
         except StoreUnavailable:
             self.failed_at = self._clock.monotonic()
             raise
 
-    def _record(self, connection: Connection, items: Sequence[Beat | Goodbye]) -> list[Arrival | bool]:
+    def _record(self, connection: Connection, items: Sequence[Beat | Goodbye]) -> list[Arrival | Farewell]:
         """In their order: who comes back after a good-bye is there, and who leaves after a beat is not."""
         now = self._clock.now()
-        results: list[Arrival | bool] = []
+        results: list[Arrival | Farewell] = []
         for kind, some in groupby(items, type):
             if kind is Beat:
                 results += record_beats(connection, [one for one in some if isinstance(one, Beat)], now)
@@ -180,7 +241,14 @@ def _beat(request: RegistryRequest, clock_offset: int | None) -> Beat:
         labels=json.dumps(said.labels, sort_keys=True) if said.labels else None,
         load=min(said.load.running + said.load.queued, _LARGEST_LOAD) if said.load else None,
         clock_offset=clock_offset,
+        vitals=_vitals(said),
     )
+
+
+def _vitals(said: Announcement) -> Vitals:
+    load = Load() if said.load is None else said.load
+    counts = {name: min(count, _LARGEST_LOAD) for name, count in load.model_dump().items()}
+    return Vitals(**counts, python=said.python)
 
 
 _LARGEST_LOAD = 2**31 - 1
@@ -195,7 +263,7 @@ def _beside(beat: Beat, last: tuple[ExecutorEntry, int | None] | None) -> Beat:
     offset, was = beat.clock_offset, entry.clock_offset
     if offset is not None and was is not None and abs(offset - was) < _OFFSET_MOVED:
         offset = was
-    moved = (beat.load, offset) != (entry.load, was)
+    moved = (beat.load, offset, beat.vitals) != (entry.load, was, entry.vitals)
     return replace(beat, repeated=True, row=row, moved=moved, clock_offset=offset)
 
 
@@ -218,6 +286,7 @@ def _entry(beat: Beat, now: int) -> ExecutorEntry:
         clock_offset=beat.clock_offset,
         key_id=beat.key_id,
         work_key=beat.work_key,
+        vitals=beat.vitals,
     )
 
 

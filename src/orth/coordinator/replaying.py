@@ -89,10 +89,7 @@ def do_again(
         found = find_execution(connection, execution_id)
         if found is None:
             raise NotFound("execution", execution_id)
-        raise Conflict(
-            f"Execution {execution_id} has not ended: {tag(found.trigger_code, found.handle_code)}.",
-            hint="Wait for its end, or kill it.",
-        )
+        raise Conflict.of("execution_open", execution=execution_id, tag=tag(found.trigger_code, found.handle_code))
     if held[0].is_test:
         raise Conflict(
             f"Execution {execution_id} tried code that is not its job's.",

@@ -22,6 +22,7 @@ from orth.coordinator.alarming.senders import Senders
 from orth.coordinator.archiving import ArchiveFolder, Archiving, Plan
 from orth.coordinator.batches import Batches
 from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.contests import Contests
 from orth.coordinator.dispatch import Dispatch
 from orth.coordinator.due import DueJobs
 from orth.coordinator.executor_keys import ExecutorKeys
@@ -55,6 +56,7 @@ from orth.store.leases import Lease
 from orth.store.life_locks import LifeLock
 from orth.wire.executor_calls import ExecutorLink
 from orth.wire.health_calls import HealthLink
+from orth.wire.key_calls import KeyLink
 
 _OFFERED = 20_000
 """Executions that wait in one place, at most: what is lost with a queue has to be offered again."""
@@ -91,6 +93,8 @@ class Surroundings:
     """What is asked about the lease beside the database."""
     health_link: HealthLink | None = None
     """How services are asked for their health; without it they are not."""
+    key_link: KeyLink | None = None
+    """How an address is asked which process is there; without it no answer ever comes."""
     sealing: Sealing = field(default_factory=Sealing.fresh)
     """What seals secrets for the database. The default serves a node whose database nobody else uses, nor later."""
 
@@ -125,7 +129,8 @@ class Presence:
     def __init__(self, given: Surroundings, named: Named) -> None:
         db, clock, events = given.db, given.clock, given.events
         self.reach = Reach(clock, events)
-        self.roster = Roster(clock, dead_after=given.settings.registry.dead_after.total_seconds())
+        dead_after = given.settings.registry.dead_after.total_seconds()
+        self.roster = Roster(clock, dead_after=dead_after)
         self.probing = Probing(
             db,
             given.node.id,
@@ -148,6 +153,7 @@ class Presence:
             clock_offset=self.probing.clock_offset,
             named=named,
             work_keys=WorkKeys(given.sealing),
+            contests=Contests(given.keys, given.key_link, clock, dead_after=dead_after),
         )
 
     @property

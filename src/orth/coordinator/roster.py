@@ -65,14 +65,18 @@ class Roster:
         if place is not None:
             place.heard = self._clock.monotonic()
 
-    def stored(self, entry: ExecutorEntry, announced: int, row: int | None = None) -> None:
-        """A beat was stored, in ``row``; ``announced`` is a digest of what came with it."""
+    def stored(
+        self, entry: ExecutorEntry, announced: int, row: int | None = None, *, earlier: str | None = None
+    ) -> None:
+        """A beat was stored, in ``row``; ``announced`` is a digest of what came with it, and ``earlier`` the process
+        that the database knew there.
+        """
         key = (entry.app_name, entry.address)
         before = self._places.get(key)
         self._touched.add(key)
         if before is not None:  # a beat does not say whether somebody drained it
             entry = replace(entry, drained_since=before.entry.drained_since)
-        replaced = None if before is None else before.followed_by(entry.incarnation)
+        replaced = earlier if before is None else before.followed_by(entry.incarnation)
         self._places[key] = _Place(entry, self._clock.monotonic(), announced, row, replaced)
         self._keys_at.setdefault(normal_address(entry.address), set()).add(key)
         self._removed.pop(key, None)
@@ -97,10 +101,18 @@ class Roster:
 
     def comes_back(self, app_name: str, address: str, incarnation: str | None) -> bool:
         """Whether a process beats whose address another one had taken over: both of them are alive."""
+        known = self.last_known(app_name, address)
+        is_here = known is not None and known.incarnation == incarnation
+        return not is_here and self.was_before(app_name, address, incarnation)
+
+    def was_before(self, app_name: str, address: str, incarnation: str | None) -> bool:
+        """Whether this process was known there before the one that is."""
         place = self._places.get((app_name, address))
-        if place is None or incarnation is None:
-            return False
-        return place.replaced == incarnation != place.entry.incarnation
+        return place is not None and incarnation is not None and place.replaced == incarnation
+
+    def has_alone(self, app_name: str, address: str) -> bool:
+        """Whether no other app has a process there."""
+        return all(entry.app_name == app_name for entry in self.all_at(normal_address(address)))
 
     def begin_look(self) -> None:
         """The database is about to be read: what changes from here on is newer than what will be found."""

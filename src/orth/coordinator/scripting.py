@@ -205,10 +205,7 @@ def _check_writer(group_id: int, writer: Writer) -> None:
 def _check_group(connection: Connection, group_id: int) -> None:
     group = get_group(connection, group_id)
     if not group.scripts_allowed:
-        raise Forbidden(
-            f'The group "{group.app_name}" does not allow scripts.',
-            hint=f"An administrator can: orth script allow {group.id}, or scripts_allowed of the group.",
-        )
+        raise Forbidden.of("scripts_not_allowed", group=group.app_name, id=group.id)
 
 
 def _what_runs(job: Job) -> tuple[object, ...]:

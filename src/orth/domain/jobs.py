@@ -132,6 +132,11 @@ HIGHEST_PRIORITY = 3
 PARAM_LIMIT = 65_535
 """Characters of a parameter."""
 
+TAGS_LIMIT = 10
+"""Tags that one job may have."""
+TAG_LONGEST = 32
+"""Characters of a tag."""
+
 PLANNED_AHEAD = frozenset({ScheduleType.CRON, ScheduleType.FIX_RATE})
 """Schedules whose fires may be decided before they are due. A FIX_DELAY is known only when an execution has ended, and
 an AT job must not be over before its instant.
@@ -179,7 +184,8 @@ class Job:
     job_group: int
     job_desc: str
     version: int = 1
-    author: str = ""
+    author: str = ""  # who answers for it, a person or a team
+    tags: tuple[str, ...] = ()  # what people look for it by, each as ``tag_of`` has it
     schedule_type: ScheduleType = ScheduleType.NONE
     schedule_conf: str = ""
     timezone: str = "UTC"
@@ -219,6 +225,18 @@ class Job:
     def super_id(self) -> int | None:
         """The job whose handler and source this one runs; None when it runs its own."""
         return None if self.super_task_id in (0, self.id) else self.super_task_id
+
+
+def tag_of(text: str) -> str:
+    """A tag as it is stored and compared: whoever looks for it need not know how it was written. ``ValueError`` for
+    what cannot be one.
+    """
+    tag = text.strip().lower()
+    if not tag or "," in tag or not tag.isprintable():
+        raise ValueError("a tag is one line without commas")
+    if len(tag) > TAG_LONGEST:
+        raise ValueError(f"a tag may have {TAG_LONGEST} characters")
+    return tag
 
 
 def longest_silence(job: Job, lost_after: float) -> float:

@@ -34,6 +34,23 @@ class Reachability(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Vitals:
+    """What an executor says of itself with its beats, besides that it is there."""
+
+    running: int = 0
+    queued: int = 0
+    threads: int = 0
+    abandoned: int = 0
+    """Handlers past their time limit that could not be ended."""
+    unacknowledged: int = 0
+    """Results that no coordinator has answered for: its backlog."""
+    slots: int | None = None
+    """How many it takes at once; None: as many as jobs ask for."""
+    python: str = ""
+    """Of its interpreter; empty: it does not say."""
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutorEntry:
     """One executor process as the registry knows it."""
 
@@ -61,6 +78,8 @@ class ExecutorEntry:
     """Since when nothing new is sent to it because somebody said so."""
     work_key: str | None = field(default=None, repr=False)
     """What it is asked for work with, sealed; None: it has told nothing of the kind."""
+    vitals: Vitals | None = None
+    """What its last beat said of it; None: nothing."""
 
     @property
     def known_labels(self) -> Mapping[str, str] | None:

@@ -1,19 +1,23 @@
 """Whom this executor listens to: whoever proves its token, and for work whoever proves its work key as well.
 
-Until a coordinator has said that it knows the work key of this process (``orth.wire.work_keys``), a token is enough for
-everything, as it always was: coordinators of another make know nothing else. From then on it is enough only for what
-asks for no work and shows nothing of it. That stays so until the process ends, whoever comes: a thief of the token must
-not be able to pass for a coordinator that has forgotten.
+Until a coordinator has taken a beat of this process nobody knows that it is there, so nobody has work for it: a token
+is enough only for what asks for no work and shows nothing of it. If that coordinator says that it knows the work key
+(``orth.wire.work_keys``), this stays so until the process ends, whoever comes: a thief of the token must not be able to
+pass for a coordinator that has forgotten. If it says nothing of the kind, it is of another make, or older, and knows
+nothing but the token: then that is enough for everything, until one does.
 
 Executors that take nothing but signatures take nothing but the work key from their first moment, and so do those that
 have their work from queues, which nobody asks over HTTP.
 """
 
+import asyncio
 import hmac
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from orth.errors import OrthError, Unauthenticated
-from orth.executor.turned_away import TokenAlone, Unsigned
+from orth.executor.turned_away import NotRegistered, TokenAlone, Unsigned
 from orth.wire.dialects import token_from
 from orth.wire.signatures import BadSignature, Key, Refused, Signed, Verifier, key_of, signature_from
 from orth.wire.work_keys import work_key_of
@@ -33,9 +37,11 @@ class Callers:
         work_key: str | None = None,
         must_sign: bool = False,
         work_key_alone: bool = False,
+        token_until_registered: bool = False,
     ) -> None:
         """With ``must_sign`` no bare token is accepted anywhere; with ``work_key_alone`` no work is taken but with the
-        work key, from the beginning.
+        work key, from the beginning. With ``token_until_registered`` a token is enough before anybody knows of this
+        process.
         """
         self._token = token.encode()
         self._key = key_of(token)
@@ -44,11 +50,33 @@ class Callers:
         self._work = work_key_of(token, work_key) if verifier is not None and work_key is not None else None
         self.work_key_alone = self._work is not None and work_key_alone
         """Whether a token is not enough to ask for work."""
+        self._is_known = self._work is None or token_until_registered
+        self._lock = threading.Lock()
+        self._waiting: list[Callable[[], object]] = []
+        """Those who wait to be known, by what wakes them."""
 
     def acknowledge(self, key_id: str | None) -> None:
-        """A coordinator says that it has the key of this name."""
+        """A coordinator has taken a beat, and says that it has the key of this name. From any thread."""
         if self._work is not None and key_id == self._work.id:
             self.work_key_alone = True
+
+        with self._lock:
+            self._is_known = True
+            waiting, self._waiting = self._waiting, []
+        for wake in waiting:
+            with suppress(RuntimeError):  # its loop has ended
+                wake()
+
+    async def known(self, within: float) -> None:
+        """Return when a coordinator has taken a beat, or after ``within`` seconds."""
+        loop, told = asyncio.get_running_loop(), asyncio.Event()
+        with self._lock:
+            if self._is_known:
+                return
+            self._waiting.append(lambda: loop.call_soon_threadsafe(told.set))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await told.wait()
 
     def check(self, method: str, path: str, headers: Mapping[str, str]) -> None:
         """``Unauthenticated`` unless the caller proves what is needed for ``path``."""
@@ -59,8 +87,12 @@ class Callers:
         else:
             self._check_token(token_from(headers))
             with_token = True
-        if with_token and self.work_key_alone and path not in TOKEN_PATHS:
+        if not with_token or path in TOKEN_PATHS:
+            return
+        if self.work_key_alone:
             raise TokenAlone
+        if not self._is_known:
+            raise NotRegistered
 
     def admit(self, headers: Mapping[str, str], body: bytes) -> None:
         """``BadSignature`` if a signed request has another body, or came before; once for each request."""
@@ -70,7 +102,7 @@ class Callers:
 
     def correction(self, error: OrthError) -> Mapping[str, str]:
         """What a caller that is refused is told so that it can do better."""
-        worth = self._verifier is not None and isinstance(error, BadSignature | TokenAlone)
+        worth = self._verifier is not None and isinstance(error, BadSignature | TokenAlone | NotRegistered)
         return self._verifier.correction() if worth and self._verifier is not None else {}
 
     def _signed_with(self, signed: Signed) -> Key | None:

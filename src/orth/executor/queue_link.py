@@ -131,6 +131,7 @@ class QueueLink:
             unacknowledged_results=load.unacknowledged if load else len(said.unacknowledged),
             address=request.registry_value,
             version=said.version,
+            python=said.python,
             extensions=said.extensions,
             handlers=said.handlers,
             labels=said.labels,

@@ -5,6 +5,7 @@ requests, turns ``loops`` by hand or runs them, and waits with ``join_idle``.
 """
 
 import asyncio
+import platform
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
@@ -110,6 +111,7 @@ class Runtime:
                 work_key=work_key,
                 must_sign=settings.require_signatures,
                 work_key_alone=settings.require_signatures or queue is not None,
+                token_until_registered=settings.token_until_registered,
             ),
             events=events,
             metrics=self.metrics_text if settings.metrics else None,
@@ -122,6 +124,7 @@ class Runtime:
             orth=Announcement(
                 incarnation=incarnation,
                 version=__version__,
+                python=platform.python_version(),
                 extensions=EXTENSIONS if work_key is None else (*EXTENSIONS, Extension.WORK_KEY),
                 handlers=self.sources.infos(),
                 labels=dict(settings.labels),

@@ -27,7 +27,7 @@ from orth.executor.compiling import PREPARING_LIMIT
 from orth.executor.facts import RequestFailed
 from orth.executor.metrics import CONTENT_TYPE as METRICS_CONTENT_TYPE
 from orth.executor.run_logs import RunLogs
-from orth.executor.turned_away import TurnedAway, reason_of
+from orth.executor.turned_away import EARLY, TurnedAway, reason_of
 from orth.wire.dialects import (
     is_foreign,
     log_payload,
@@ -53,6 +53,9 @@ BODY_DEADLINE = 10.0
 """Seconds within which the whole body of a request has to arrive."""
 REQUESTS_AT_ONCE = 256
 """Requests being read or answered; a body of each may be in memory."""
+EARLY_PATIENCE = 1.0
+"""Seconds for which a request is held back that may be of a coordinator whose answer to the first beat is under way."""
+EARLY_AT_ONCE = 64
 WAITS_AT_ONCE = 64
 """Requests that wait for a log to grow; each looks at its file once a second."""
 _TAKES_LONG = ("/log", "/runs")
@@ -192,13 +195,6 @@ class Endpoints:
         told = self.callers.correction(error)
         return replace(_failure(error.status, error.message), told=told, turned_away=reason_of(error))
 
-    def _is_ours(self, headers: Mapping[str, str]) -> bool:
-        try:
-            self.callers.check("GET", OPEN_PATH, headers)
-        except OrthError:
-            return False
-        return True
-
     def _run(self, body: bytes, wait: bool) -> Reply | None:
         request = read_run(body)
         return self._admission.run(request) if wait or self._admission.is_prepared([request]) else None
@@ -231,10 +227,16 @@ class Endpoints:
         return Reply.success(log_payload(page))
 
     def _answer_health(self, headers: Mapping[str, str]) -> Answer:
-        """Anybody may learn whether this process works; how much it has to do, only those with the token."""
-        health = self._health()
-        shown = health if self._is_ours(headers) else {"status": health["status"]}
-        return Answer(200 if health["status"] == "ok" else 503, json.dumps(shown).encode())
+        """Anybody may learn whether this process works; how much it has to do, only those with the token. Who signs
+        what is not accepted learns why, as everywhere.
+        """
+        shown, told = self._health(), {}
+        status = 200 if shown["status"] == "ok" else 503
+        try:
+            self.callers.check("GET", OPEN_PATH, headers)
+        except OrthError as error:
+            shown, told = {"status": shown["status"]}, dict(self.callers.correction(error))
+        return Answer(status, json.dumps(shown).encode(), told=told)
 
 
 def _failure(status: int, message: str, *, allow: str | None = None, unread: bool = False) -> Answer:
@@ -288,6 +290,9 @@ class HttpDoor:
         if headers.get("upgrade", "").lower() == "websocket":
             return _failure(400, "This executor speaks plain HTTP, no WebSocket.", unread=True)
         refused = self._endpoints.refusal(method, path, headers)
+        if refused is not None and refused.turned_away == EARLY and self._inside <= EARLY_AT_ONCE:
+            await self._endpoints.callers.known(EARLY_PATIENCE)
+            refused = self._endpoints.refusal(method, path, headers)
         if refused is not None:
             return refused
         if path != OPEN_PATH:

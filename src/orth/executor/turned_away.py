@@ -18,10 +18,11 @@ from orth.executor.facts import CallerTurnedAway
 from orth.wire.messages import TURNED_AWAY_LIMIT, TurnedAwayCaller
 from orth.wire.signatures import BadSignature, Refused
 
-REASONS = ("token", "unsigned", "work_key", "signature", "receiver", "time", "body", "replay")
-"""Why: no good token; a good one where requests must be signed, or where the work key is needed as well; and what is
-wrong with a signature."""
-CORRECTED = frozenset({"receiver", "time"})
+EARLY = "early"
+REASONS = ("token", "unsigned", "work_key", EARLY, "signature", "receiver", "time", "body", "replay")
+"""Why: no good token; a good one where requests must be signed, or where the work key is needed as well, or before any
+coordinator knew of this process; and what is wrong with a signature."""
+CORRECTED = frozenset({"receiver", "time", EARLY})
 """What happens to honest callers too, once."""
 _WORDS = {
     Refused.OTHER_RECEIVER: "receiver",
@@ -48,13 +49,28 @@ class TokenAlone(Unauthenticated):
         )
 
 
+class NotRegistered(Unauthenticated):
+    """A good token, shown or proved, before any coordinator could know that the process is there."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The token alone is not enough to ask this executor for work before a coordinator has taken its first beat."
+        )
+
+
+_KINDS: dict[type[OrthError], str] = {
+    Unsigned: "unsigned",
+    TokenAlone: "work_key",
+    NotRegistered: EARLY,
+    Unauthenticated: "token",
+}
+
+
 def reason_of(error: OrthError) -> str:
     """The word under which it is counted that a caller was turned away; none for any other failure."""
     if isinstance(error, BadSignature):
         return _WORDS.get(error.why, "signature")
-    if isinstance(error, Unsigned | TokenAlone):
-        return "unsigned" if isinstance(error, Unsigned) else "work_key"
-    return "token" if isinstance(error, Unauthenticated) else ""
+    return next((word for kind, word in _KINDS.items() if isinstance(error, kind)), "")
 
 
 class TurnedAway:

@@ -14,7 +14,7 @@ from orth.lifecycle.settings import LifecycleSettings, chosen_coordinators
 from orth.loop import Loop
 from orth.settings import Settings
 from orth.wire.peer_tls import peer_tls
-from orth.wire.signatures import Signer
+from orth.wire.signatures import Key, Signer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,19 @@ class Attendance:
         events: Events,
         *,
         own_registry: Sequence[str] = (),
+        own_key: Key | None = None,
         agent: AgentSide | None = None,
     ) -> None:
-        """``own_registry`` is where a coordinator registers when no registry is set: with itself."""
+        """``own_registry`` is where a coordinator registers when no registry is set: with itself. ``own_key`` is what
+        it proves there that it is one.
+        """
         self._own_registry = None if agent else tuple(own_registry)
         rules = self._rules(settings)
         signer = Signer(me.incarnation, clock, required=settings.security.require_signatures)
         tls = peer_tls(settings.security)
-        self._api = RegistryApi(rules.registry, token, timeout=rules.timeout, clock=clock, signer=signer, tls=tls)
+        self._api = RegistryApi(
+            rules.registry, token, timeout=rules.timeout, clock=clock, signer=signer, tls=tls, own_key=own_key
+        )
         line = RegistryLine(self._api, rules, clock, events)
         self.discovery = None
         if agent is None:

@@ -24,7 +24,7 @@ from orth.settings.values import hide_passwords
 from orth.wire.bounded_http import BoundedHttp, Overdue
 from orth.wire.dialects import Dialect, auth_headers
 from orth.wire.messages import BODY_LIMIT
-from orth.wire.signatures import Signer
+from orth.wire.signatures import Key, Signer
 from orth.wire.signed_http import SignedHttp
 from orth.wire.strict_json import read_json
 
@@ -86,7 +86,9 @@ class RegistryApi:
         clock: Clock,
         signer: Signer | None = None,
         tls: SSLContext | None = None,
+        own_key: Key | None = None,
     ) -> None:
+        """``own_key`` is what a coordinator has beside the token."""
         self.timeout = timeout
         self._addresses: tuple[str, ...] = ()
         self._last_good = ""
@@ -99,7 +101,7 @@ class RegistryApi:
         except Invalid as flaw:  # a coordinator works with such a token; no executor and no registry would
             self._token_flaw = str(flaw)
         http = BoundedHttp(clock, hosts=_HOSTS, connections=_CONNECTIONS, tls=tls)
-        self._http = SignedHttp(http, token, shown, signer)
+        self._http = SignedHttp(http, token, shown, signer, own_key=own_key)
         self.use(addresses)
 
     @property

@@ -188,6 +188,11 @@ class RegistrySection(Section):
     forget_after: Duration = _setting(
         timedelta(hours=1), "How long a service that missed three beats is listed as Failed before it is removed."
     )
+    orchestrators_by_token: Switch = _setting(
+        False,
+        "Whether who has the access token may enter orchestrators in the registry. Coordinators of its own database "
+        "may always; those of another one, of another make or of an earlier version need this.",
+    )
     services_limit: Count = _setting(10_000, "Services (orchestrators and agents) that may be registered, at most.")
     events_kept: Count = _setting(
         10_000, "Events about services that are kept, for those who were away; who missed more gets a snapshot."
@@ -230,7 +235,7 @@ class CoordinatorSection(Section):
     catch_up_limit: Count = _setting(100, "Missed fires of one job that are made up for at once, at most.")
     catch_up_age: Duration = _setting(timedelta(days=1), "Fires missed longer ago than this are never made up for.")
     plan_ahead: Moment = _setting(
-        _seconds(3), "How long before it is due a fire is decided and sent to executors that can wait; 0s: not before."
+        _seconds(7), "How long before it is due a fire is decided and sent to executors that can wait; 0s: not before."
     )
     connections: Count = _setting(
         10_000,
@@ -322,6 +327,11 @@ class ExecutorSection(Section):
     )
     drain_timeout: Duration = _setting(_seconds(60), "How long running executions may take to end when it stops.")
     call_timeout: Duration = _setting(_seconds(3), "How long a coordinator may take to answer.")
+    token_until_registered: Switch = _setting(
+        False,
+        "Whether the token alone is enough to ask it for work before a coordinator has taken its first beat: for one "
+        "of another make that has its address by hand while those it registers with are away.",
+    )
     queue_limit: Count = _setting(1000, "Triggers waiting per job, at most; more are refused.")
     connections: Count = _setting(
         1000, "Connections it holds at once, at most; never more than half of its descriptors. Idle strangers go first."
@@ -577,6 +587,9 @@ class ApphostSection(Section):
         False, "Whether all of it speaks TLS, with certificates of an authority made for this folder.", option="--tls"
     )
     ready_within: Duration = _setting(_seconds(30), "How long each may take to answer after its start.")
+    kept_by: OptionalFolder = _setting(
+        None, "Folder of the `orth up` that keeps this process, which says so itself. Unset: none does."
+    )
 
 
 class Sections(Section):

@@ -18,7 +18,7 @@ from orth.store.alarm_order import HAS_EARLIER, UNSETTLED, hold_back, let_follow
 from orth.store.engines import among, insert_new, locked, upsert
 from orth.store.group_scopes import of_jobs_in_groups
 from orth.store.record_tables import alarm_standings, alarms
-from orth.store.tables import executions, jobs
+from orth.store.tables import executions, has_outcome, jobs
 
 _NO_CHANNEL = ""
 _ERROR_LIMIT = 500
@@ -96,7 +96,7 @@ def unbroken_broadcasts(connection: Connection, shards: Iterable[tuple[int, int 
         broken = exists().where(
             executions.c.job_id == job_id,
             executions.c.broadcast_id == broadcast_id,
-            executions.c.outcome != OUTCOMES[Status.SUCCESS],
+            ~has_outcome(OUTCOMES[Status.SUCCESS]),
             ~tried_again,
         )
         if broadcast_id is not None and not connection.execute(select(broken)).scalar():

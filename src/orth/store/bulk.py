@@ -13,7 +13,7 @@ from orth.store.execution_filters import Filter, conditions
 from orth.store.executions import READABLE, execution_of, opened_keys
 from orth.store.notes import Note, add_notes, last_noted
 from orth.store.record_tables import dead_letters
-from orth.store.tables import executions
+from orth.store.tables import executions, has_outcome
 
 _IDS_PER_STATEMENT = 500
 _LOOKED_AT = 50_000
@@ -38,7 +38,7 @@ def find_failed(connection: Connection, wanted: Filter, limit: int, after: int =
     """The oldest executions after one that are as ``wanted``, failed, and were neither tried nor done again since; at
     most ``limit``. Of a long history one part is looked at, ``_LOOKED_AT``.
     """
-    asked = [*conditions(wanted), executions.c.outcome.in_(_FAILED), ~_BY_HAND, ~_TEST]
+    asked = [*conditions(wanted), has_outcome(*_FAILED), ~_BY_HAND, ~_TEST]
     page = (
         select(executions.c.id, executions.c.job_id).where(*asked).order_by(executions.c.id).limit(_IDS_PER_STATEMENT)
     )

@@ -12,7 +12,7 @@ so the ids are taken from a little further out, and the times are compared too.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, Subquery, func, select, union_all
+from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, func, or_, select, union_all
 
 from orth.domain.executions import Execution, Status
 from orth.store.execution_filters import Filter, conditions
@@ -20,6 +20,8 @@ from orth.store.executions import UnreadableExecution, listed_execution, with_ow
 from orth.store.tables import executions
 
 _CLOCKS_DIFFER = 60_000
+_FAR_APART = 1_000
+"""Rows looked at together where an index leads to them: each may have to be read from the disk."""
 _GROUPS_EACH = 100
 """Groups that are looked at one by one; of more, most executions are worth a look."""
 
@@ -45,21 +47,100 @@ def list_executions(
 
 
 def look(connection: Connection, wanted: Filter, *, before: int | None, limit: int, window: int) -> Found:
-    """What ``wanted`` means among the next rows below ``before``: as many as an index gives, or as a window has."""
+    """What ``wanted`` means among the next rows below ``before``: as many as an index gives, or as a window has, at
+    most.
+    """
     span = [*_below(before), *_ids_of_times(connection, wanted)]
     driving = _driving(wanted)
     if replace(driving, since=wanted.since) == wanted:
         rows = _list(connection, [], limit + 1, _next(wanted, span, limit + 1))
         return _cut(rows, limit) if len(rows) > limit else Found(rows)
+    if driving != Filter():
+        window = min(window, _FAR_APART)
     inside = _next(driving, span, window)
     seen = connection.execute(select(func.count().label("n"), func.min(inside.c.id).label("last"))).one()
-    rows = _list(connection, conditions(wanted), limit + 1, inside) if seen.n else []
+    if not seen.n:
+        return Found([])
+    # The ids again: or PostgreSQL may find what is asked for in the whole history first, and then the window in that.
+    rows = _list(connection, [*conditions(wanted), *span, executions.c.id >= seen.last], limit + 1, inside)
     if len(rows) > limit:
         return _cut(rows, limit)
     if seen.n < window:
         return Found(rows)
     opened = select(executions.c.trigger_time).where(executions.c.id == seen.last)
     return Found(rows, seen.last, connection.execute(opened).scalar())
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of the history, by the ids at both ends, and how far a list of its longest has been read: down to the
+    execution ``at``, which took ``took``; None of both: not begun.
+    """
+
+    top: int
+    bottom: int
+    took: int | None = None
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Longest:
+    """Part of a list by duration. ``whole`` is false where the history goes on below the stretch, which begins at
+    ``since``; ``rest`` is what is left of it, None: nothing.
+    """
+
+    items: list[Listed]
+    whole: bool
+    since: int | None
+    rest: Stretch | None
+
+
+def find_longest(
+    connection: Connection, wanted: Filter, *, stretch: Stretch | None, limit: int, window: int
+) -> Longest:
+    """What ``wanted`` means among the newest ``window`` rows, or those of ``stretch``, the longest first; what has not
+    ended, or never ran, is last. Lists of all history by duration would need an index for each question.
+    """
+    span = _ids_of_times(connection, wanted)
+    if stretch is not None:
+        span += [executions.c.id <= stretch.top, executions.c.id >= stretch.bottom]
+    inside = _next(_driving(wanted), span, window)
+    counts = (func.count().label("n"), func.max(inside.c.id).label("top"), func.min(inside.c.id).label("bottom"))
+    seen = connection.execute(select(*counts)).one()
+    if not seen.n:
+        return Longest([], True, None, None)
+    chosen = select(executions.c.id, _TOOK.label("took")).join(inside, inside.c.id == executions.c.id)
+    chosen = chosen.where(*conditions(wanted), *_shorter(stretch)).order_by(_TOOK.desc(), executions.c.id.desc())
+    rows = connection.execute(chosen.limit(limit + 1)).all()
+    last = rows[limit - 1] if len(rows) > limit else None
+    top, bottom = (seen.top, seen.bottom) if stretch is None else (stretch.top, stretch.bottom)
+    opened = connection.execute(select(executions.c.trigger_time).where(executions.c.id == bottom)).scalar()
+    return Longest(
+        _in_order(connection, [row.id for row in rows[:limit]]),
+        seen.n < window,
+        opened,
+        None if last is None else Stretch(top, bottom, last.took, last.id),
+    )
+
+
+_TOOK = case(
+    (executions.c.handle_time >= executions.c.start_time, executions.c.handle_time - executions.c.start_time), else_=-1
+)
+"""Milliseconds it ran, by the clock of its executor; -1 where that is not known."""
+
+
+def _shorter(stretch: Stretch | None) -> list[ColumnElement[bool]]:
+    """What comes after the execution that was read last."""
+    if stretch is None or stretch.took is None or stretch.at is None:
+        return []
+    took = _TOOK
+    return [or_(took < stretch.took, and_(took == stretch.took, executions.c.id < stretch.at))]
+
+
+def _in_order(connection: Connection, ids: Sequence[int]) -> list[Listed]:
+    found = connection.execute(with_owner().where(executions.c.id.in_(ids)))
+    rows = {row.id: listed_execution(row) for row in found}
+    return [rows[one] for one in ids if one in rows]
 
 
 def _next(wanted: Filter, span: Sequence[ColumnElement[bool]], count: int) -> Subquery:
@@ -91,17 +172,18 @@ def _driving(wanted: Filter) -> Filter:
     """The part of ``wanted`` that one index answers, and finds in order; the narrowest there is."""
     if wanted.batch_id is not None:
         return replace(wanted, since=None)  # a batch has few enough to look at them all
+    rare = None if wanted.status is Status.SUCCESS else wanted.status  # few are open, and few fail
     if wanted.job_id is not None:
-        return Filter(job_id=wanted.job_id, status=wanted.status)
-    if wanted.status not in (None, Status.SUCCESS):  # few are open, and few fail
-        return Filter(status=wanted.status)
+        return Filter(job_id=wanted.job_id, status=rare)
+    if rare is not None:
+        return Filter(status=rare)
     if wanted.executor is not None:
         return Filter(executor=wanted.executor)
     if wanted.job_group is not None:
         return Filter(job_group=wanted.job_group)
     if wanted.groups is not None:
         return Filter(groups=wanted.groups)
-    return Filter(status=wanted.status)
+    return Filter()
 
 
 def _list(

@@ -35,9 +35,7 @@ def create_group(connection: Connection, group: Group, now: int) -> int:
         with connection.begin_nested():
             return insert_returning_id(connection, groups, row)
     except IntegrityError:
-        raise Conflict(
-            f"There is a group with app name {group.app_name!r} already.", hint="Use that one, or choose another name."
-        ) from None
+        raise Conflict.of("group_exists", group=group.app_name) from None
 
 
 def get_group(connection: Connection, group_id: int) -> Group:
@@ -89,7 +87,7 @@ def delete_group(connection: Connection, group_id: int) -> None:
     """Remove a group that has no jobs and no open executions."""
     connection.execute(locked(select(groups.c.id).where(groups.c.id == group_id), connection))
     if connection.execute(select(exists().where(jobs.c.job_group == group_id))).scalar():
-        raise Conflict(f"Group {group_id} still has jobs.", hint="Delete or move them first.")
+        raise Conflict.of("group_has_jobs", group=group_id)
     open_one = exists().where(executions.c.phase.in_(OPEN_PHASES), executions.c.job_group == group_id)
     if connection.execute(select(open_one)).scalar():
         raise Conflict(f"Group {group_id} has an execution that has not ended.", hint="Wait for it, then delete it.")

@@ -5,14 +5,16 @@ from end to end. ``groups`` are those the caller may see; None stands for all.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, exists, false, func, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, exists, false, func, literal, or_, select, union_all
 
+from orth.domain.access import narrowed
 from orth.domain.executions import OUTCOMES, Status
 from orth.domain.jobs import AddressType, GlueType, Job, ScheduleType
+from orth.store.dead_letters import COUNTED
 from orth.store.engines import among
 from orth.store.group_scopes import in_groups
 from orth.store.jobs import STOPPED, UnreadableJob, list_newest
@@ -36,12 +38,20 @@ class Only(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which jobs. ``text`` is looked for in name, handler and author, and is an id if it is a number."""
+    """Which jobs. ``text`` is looked for in name, handler, author and tags, and is an id if it is a number."""
 
     job_group: int | None = None
     groups: Collection[int] | None = None
     text: str | None = None
     only: Only | None = None
+    author: str | None = None
+    tags: tuple[str, ...] = ()  # it has all of them
+    ids: frozenset[int] = frozenset()  # it is one of them; empty = any
+
+    def within(self, allowed: frozenset[int] | None) -> "Wanted":
+        """What of this is in the groups that are allowed; None: all."""
+        group, groups = narrowed(self.job_group, allowed)
+        return replace(self, job_group=group, groups=groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,30 @@ def list_board(
     connection: Connection, wanted: Wanted, online: dict[int, Online], *, before: int | None, limit: int
 ) -> list[Job | UnreadableJob]:
     """The jobs that are meant, newest first, those with an id below ``before``. ``online``: of ``executors_online``."""
+    return list_newest(connection, limit, *_conditions(connection, wanted, online, before))
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A job, readable or not, and what people call it."""
+
+    id: int
+    job_desc: str
+
+
+def find_jobs(
+    connection: Connection, wanted: Wanted, online: dict[int, Online], *, before: int | None, limit: int
+) -> tuple[list[Named], int]:
+    """The jobs that are meant, as ``list_board`` lists them, and how many more there are, counted so far."""
+    asked = _conditions(connection, wanted, online, before)
+    found = select(jobs.c.id, jobs.c.job_desc).where(*asked).order_by(jobs.c.id.desc()).limit(limit + COUNTED)
+    rows = [Named(*row) for row in connection.execute(found)]
+    return rows[:limit], max(0, len(rows) - limit)
+
+
+def _conditions(
+    connection: Connection, wanted: Wanted, online: dict[int, Online], before: int | None
+) -> list[ColumnElement[bool]]:
     asked = in_groups(jobs.c.job_group, wanted.groups)
     if before is not None:
         asked.append(jobs.c.id < before)
@@ -76,9 +110,14 @@ def list_board(
         asked.append(jobs.c.job_group == wanted.job_group)
     if wanted.text:
         asked.append(_has_text(wanted.text))
+    if wanted.author is not None:
+        asked.append(jobs.c.author == wanted.author)
+    if wanted.ids:
+        asked.append(among(connection, jobs.c.id, wanted.ids))
+    asked += [_has_tag(tag) for tag in wanted.tags]
     if wanted.only is not None:
         asked.append(_is(connection, wanted.only, wanted.groups, online))
-    return list_newest(connection, limit, *asked)
+    return asked
 
 
 def executors_online(connection: Connection, heard_since: int, groups: Collection[int] | None) -> dict[int, Online]:
@@ -111,6 +150,23 @@ def last_runs(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """Who answers for jobs and what tags they have, in order; the first so many of each."""
+
+    authors: list[str]
+    tags: list[str]
+
+
+def in_use(connection: Connection, groups: Collection[int] | None, limit: int) -> InUse:
+    """What can be asked for by ``author`` and ``tags``."""
+    own = in_groups(jobs.c.job_group, groups)
+    authors = select(jobs.c.author).where(*own, jobs.c.author != "").distinct().order_by(jobs.c.author).limit(limit)
+    lists = connection.scalars(select(jobs.c.tags).where(*own, jobs.c.tags.is_not(None)).distinct())
+    tags = sorted({tag for one in lists for tag in one.split(",")})
+    return InUse(list(connection.scalars(authors)), tags[:limit])
+
+
 def _online(group: Row[Any], heard: dict[str, Online]) -> Online:
     found = heard.get(group.app_name, Online(0, 0))
     if group.address_type != AddressType.MANUAL:
@@ -120,11 +176,15 @@ def _online(group: Row[Any], heard: dict[str, Online]) -> Online:
 
 
 def _has_text(text: str) -> ColumnElement[bool]:
-    places = (jobs.c.job_desc, jobs.c.executor_handler, jobs.c.author)
+    places = (jobs.c.job_desc, jobs.c.executor_handler, jobs.c.author, jobs.c.tags)
     found = [place.icontains(text, autoescape=True) for place in places]
     if text.isascii() and text.isdigit() and int(text) <= _LARGEST_ID:
         found.append(jobs.c.id == int(text))
     return or_(*found)
+
+
+def _has_tag(tag: str) -> ColumnElement[bool]:
+    return (literal(",") + jobs.c.tags + ",").contains(f",{tag},", autoescape=True)
 
 
 def _lacks_handler(connection: Connection) -> ColumnElement[bool]:

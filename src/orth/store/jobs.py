@@ -169,9 +169,7 @@ def delete_job(connection: Connection, job_id: int) -> None:
     connection.execute(locked(select(jobs.c.id).where(jobs.c.id == job_id), connection))
     open_one = exists().where(executions.c.job_id == job_id, executions.c.phase != "ended")
     if connection.execute(select(open_one)).scalar():
-        raise Conflict(
-            f"Job {job_id} has an execution that has not ended.", hint="Stop the job and wait, then delete it."
-        )
+        raise Conflict.of("job_is_open", job=job_id)
     if connection.execute(delete(jobs).where(jobs.c.id == job_id)).rowcount == 0:
         raise NotFound("job", job_id)
     forget_routes(connection, job_id)
@@ -278,6 +276,7 @@ def _values(job: Job) -> dict[str, Any]:
         "child_per_shard": int(job.child_per_shard),
         "label_selector": job.label_selector or None,
         "secrets": ",".join(job.secrets) or None,
+        "tags": ",".join(job.tags) or None,
         "retry_policy": text_of(job.retry_policy) if job.retry_policy else None,
     }
 
@@ -313,6 +312,7 @@ def _parsed(row: Row[Any]) -> Job:
     values["child_per_shard"] = bool(values["child_per_shard"])
     values["label_selector"] = values["label_selector"] or ""
     values["secrets"] = tuple(values["secrets"].split(",")) if values["secrets"] else ()
+    values["tags"] = tuple(values["tags"].split(",")) if values["tags"] else ()
     if values["retry_policy"] is not None:
         values["retry_policy"] = read_policy(values["retry_policy"])
     values["trigger_status"] = values["trigger_status"] == RUNNING

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Select, case, func, select, un
 from orth.domain.executions import OUTCOMES, Status
 from orth.store.engines import among
 from orth.store.record_tables import statistics, statistics_deltas
-from orth.store.tables import executions, groups, jobs, registry
+from orth.store.tables import executions, groups, has_outcome, jobs, registry
 
 Groups = Collection[int] | None
 
@@ -153,25 +153,30 @@ def names_of(connection: Connection, ids: Collection[int]) -> Mapping[int, tuple
 def _failing(connection: Connection, job_id: int, job_group: int, job_desc: str) -> Failing | None:
     """The job as failing, if its last end is a failure."""
     own = executions.c.job_id == job_id
-    succeeded = select(executions.c.id).where(own, executions.c.outcome == _SUCCESS)
-    last_success = connection.execute(succeeded.order_by(executions.c.id.desc()).limit(1)).scalar() or 0
-    failures = [
+    found = [
         row
         for outcome in _FAILURES  # one by one: each is a short walk along the index
         for row in connection.execute(
             select(executions.c.id, executions.c.trigger_code, executions.c.handle_code, executions.c.handle_time)
             .add_columns(executions.c.phase_time)
-            .where(own, executions.c.outcome == outcome, executions.c.id > last_success)
+            .where(own, has_outcome(outcome))
             .order_by(executions.c.id.desc())
             .limit(STREAK_LIMIT)
         )
     ]
+    newest = sorted(found, key=lambda row: int(row.id), reverse=True)[:STREAK_LIMIT]
+    if not newest:
+        return None
+    # From the newest on, and not beyond these failures: a job that only fails is not read to its beginning.
+    succeeded = select(executions.c.id).where(own, executions.c.outcome == _SUCCESS, executions.c.id > newest[-1].id)
+    last_success = connection.execute(succeeded.order_by(executions.c.id.desc()).limit(1)).scalar() or 0
+    failures = [row for row in newest if row.id > last_success]
     if not failures:
         return None
-    last = max(failures, key=lambda row: int(row.id))
+    last = failures[0]
     ended_at = last.handle_time or last.phase_time
     codes = (last.trigger_code, last.handle_code)
-    return Failing(job_id, job_group, job_desc, last.id, *codes, ended_at, min(len(failures), STREAK_LIMIT))
+    return Failing(job_id, job_group, job_desc, last.id, *codes, ended_at, len(failures))
 
 
 def _counted(since: int, seen: Groups, outcomes: Collection[int]) -> Any:

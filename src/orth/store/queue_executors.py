@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select
 
+from orth.domain.nodes import Vitals
 from orth.store.engines import among, upsert
-from orth.store.registry import QUEUE, list_executors
+from orth.store.registry import QUEUE, list_executors, vitals_text
 from orth.store.tables import registry
 
 _KEYS = ("registry_group", "registry_key", "registry_value")
@@ -29,6 +30,7 @@ class QueueBeat:
     labels: str | None
     handlers: str | None
     since: int
+    vitals: Vitals | None = None
 
 
 def record_queue_beats(connection: Connection, beats: Sequence[QueueBeat], now: int) -> None:
@@ -46,6 +48,7 @@ def record_queue_beats(connection: Connection, beats: Sequence[QueueBeat], now: 
             "load": beat.load,
             "labels": beat.labels,
             "queues": json.dumps(beat.queues),
+            "vitals": vitals_text(beat.vitals),
         }
         for beat in beats
     ]

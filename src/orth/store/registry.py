@@ -4,20 +4,23 @@ One row per ``(registry_group, registry_key, registry_value)``: the app name and
 an upsert; a group's address list is refreshed in the same transaction whenever the set of addresses changes, so
 routing never waits for a monitor.
 
+An address whose process has told a work key is its own: a beat of another one is stored only instead of that very key,
+once somebody has found out that its process is there no more, and a good-bye only with that key.
+
 Thousands of executors beat at once, so the verbs take many at a time and touch as little as they can: what a process
 announced when it started is written once, and after that a beat writes its time.
 """
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, func, or_, select, update
 
-from orth.domain.nodes import ExecutorEntry
+from orth.domain.nodes import ExecutorEntry, Vitals
 from orth.store.engines import among, locked, update_many, upsert
 from orth.store.groups import (
     automatic_addresses,
@@ -53,12 +56,15 @@ class Beat:
     key_id: str | None = None
     work_key: str | None = None
     """Sealed."""
+    vitals: Vitals | None = None
     repeated: bool = False
     """Whether this process has announced the same before: then only what changes from beat to beat is written."""
     row: int | None = None
     """The row of a repeated beat, when it is known: then it need not be looked for."""
     moved: bool = True
-    """Whether load or clock offset differ from what is in that row."""
+    """Whether load, clock offset or vitals differ from what is in that row."""
+    instead_of: str | None = None
+    """The sealed work key of the process that was there, and is known to be there no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,8 @@ class Goodbye:
     app_name: str
     address: str
     incarnation: str | None = None
+    proved: str | None = None
+    """The sealed work key that it has shown to have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,18 @@ class Arrival:
     """Where it is stored, if that was seen."""
     earlier: str | None = None
     """The incarnation that was known there and is another one."""
+    held_by: ExecutorEntry | None = None
+    """The process that has the address, as far as anybody knows: then nothing was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Farewell:
+    """What a good-bye was to the registry."""
+
+    left: bool
+    """It was known, and is no more."""
+    held_by: ExecutorEntry | None = None
+    """The process with a work key that has the address, and stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,42 +117,85 @@ class Unclaimed:
 
 
 def record_beats(connection: Connection, beats: Sequence[Beat], now: int) -> list[Arrival]:
-    """Store beats, the last of an address being the one that counts; what each was, in their order."""
-    by_key = {(beat.app_name, beat.address): beat for beat in beats}
-    found = {key: beat for key, beat in by_key.items() if beat.row is not None}
+    """Store beats, the last of an address that may have it being the one that counts; what each was, in their order."""
+    found = {beat.row: beat for beat in beats if beat.row is not None}
     if not _write_found(connection, list(found.values()), now):
         found = {}
-    sought = {key: beat for key, beat in by_key.items() if key not in found}
-    known = {(row.registry_key, row.registry_value): row for row in _held(connection, sought)}
-    whole = [beat for key, beat in sought.items() if not _is_repetition(beat, known.get(key))]
-    again = [(known[key], beat) for key, beat in sought.items() if _is_repetition(beat, known.get(key))]
-    _write_whole(connection, whole, known, now)
+    sought = [beat for beat in beats if beat.row not in found]
+    rows = {_key(row): row for row in _held(connection, {(beat.app_name, beat.address) for beat in sought})}
+    taken, arrivals = _settled(sought, rows, now)
+    whole = [beat for key, beat in taken.items() if not _is_repetition(beat, rows.get(key))]
+    again = [(rows[key], beat) for key, beat in taken.items() if _is_repetition(beat, rows.get(key))]
+    _write_whole(connection, whole, rows, now)
     _write_again(connection, again, now)
-    for app_name, addresses in _by_app(key for key in sought if key not in known):
+    for app_name, addresses in _by_app(key for key in taken if key not in rows):
         edit_automatic_addresses(connection, app_name, now, added=addresses)
-    return [
-        Arrival(now, joined=False, row=beat.row) if key in found else _arrival(beat, known.get(key), now)
-        for key, beat in (((beat.app_name, beat.address), beat) for beat in beats)
-    ]
+    of_sought = iter(arrivals)
+    return [Arrival(now, joined=False, row=beat.row) if beat.row in found else next(of_sought) for beat in beats]
 
 
-def remove_executors(connection: Connection, goodbyes: Sequence[Goodbye], now: int) -> list[bool]:
-    """Forget executors that said good-bye; whether each was known."""
+def _settled(
+    beats: Sequence[Beat], rows: Mapping[tuple[str, str], Row[Any]], now: int
+) -> tuple[dict[tuple[str, str], Beat], list[Arrival]]:
+    """The beat that is stored for each address, and what each beat was: they are taken one after the other."""
+    holders = {key: _holder(row) for key, row in rows.items()}
+    taken: dict[tuple[str, str], Beat] = {}
+    arrivals = []
+    for beat in beats:
+        key = (beat.app_name, beat.address)
+        holder, row = holders.get(key), rows.get(key)
+        if holder is not None and not _is_repetition(beat, row) and not _may_have(beat, holder):
+            arrivals.append(Arrival(now, joined=False, held_by=holder))
+            continue
+        arrivals.append(_arrival(beat, row, now))
+        taken[key] = beat
+        holders[key] = ExecutorEntry(*key, now, beat.incarnation, key_id=beat.key_id, work_key=beat.work_key)
+    return taken, arrivals
+
+
+def _may_have(beat: Beat, holder: ExecutorEntry) -> bool:
+    if holder.work_key is None or beat.instead_of == holder.work_key:
+        return True
+    return (beat.incarnation, beat.work_key) == (holder.incarnation, holder.work_key)
+
+
+def _holder(row: Row[Any]) -> ExecutorEntry:
+    return ExecutorEntry(*_key(row), row.update_time, row.incarnation, key_id=row.key_id, work_key=row.work_key)
+
+
+def _key(row: Row[Any]) -> tuple[str, str]:
+    return row.registry_key, row.registry_value
+
+
+def remove_executors(connection: Connection, goodbyes: Sequence[Goodbye], now: int) -> list[Farewell]:
+    """Forget executors that said good-bye; what became of each, in their order."""
     by_key = {(goodbye.app_name, goodbye.address): goodbye for goodbye in goodbyes}
-    gone = {
-        (row.registry_key, row.registry_value): row.id
-        for row in _held(connection, by_key)
-        if _speaks_for(by_key[row.registry_key, row.registry_value], row.incarnation)
-    }
+    rows = {_key(row): row for row in _held(connection, by_key)}
+    holders = {key: _holder(row) for key, row in rows.items()}
+    gone = {key: row.id for key, row in rows.items() if _speaks_for(by_key[key], holders[key])}
     _delete(connection, gone.values())
     for app_name, addresses in _by_app(gone):
         edit_automatic_addresses(connection, app_name, now, removed=addresses)
-    return [(goodbye.app_name, goodbye.address) in gone for goodbye in goodbyes]
+    return [
+        Farewell(left=key in gone, held_by=None if key in gone or holder is None or not holder.work_key else holder)
+        for key, holder in (((one.app_name, one.address), holders.get((one.app_name, one.address))) for one in goodbyes)
+    ]
 
 
 def _held(connection: Connection, keys: Iterable[tuple[str, str]]) -> Iterator[Row[Any]]:
     """The rows of ``keys`` that exist, locked in an order that is the same for everybody."""
-    columns = ("id", "registry_key", "registry_value", "update_time", "incarnation", "since", "load", "clock_offset")
+    columns = (
+        "id",
+        *_KEYS[1:],
+        "update_time",
+        "incarnation",
+        "since",
+        "load",
+        "clock_offset",
+        "key_id",
+        "work_key",
+        "vitals",
+    )
     for app_name, addresses in _by_app(keys):
         for chunk in _chunks(addresses):
             rows = select(*(registry.c[name] for name in columns)).where(
@@ -154,8 +217,9 @@ def _is_repetition(beat: Beat, row: Row[Any] | None) -> bool:
     return beat.repeated and row is not None and row.incarnation == beat.incarnation
 
 
-def _speaks_for(goodbye: Goodbye, incarnation: str | None) -> bool:
-    return goodbye.incarnation is None or incarnation in (None, goodbye.incarnation)
+def _speaks_for(goodbye: Goodbye, holder: ExecutorEntry) -> bool:
+    itself = goodbye.incarnation is None or holder.incarnation in (None, goodbye.incarnation)
+    return itself and holder.work_key in (None, goodbye.proved)
 
 
 def _arrival(beat: Beat, row: Row[Any] | None, now: int) -> Arrival:
@@ -188,6 +252,7 @@ def _write_whole(
                 "clock_offset": beat.clock_offset,
                 "key_id": beat.key_id,
                 "work_key": beat.work_key,
+                "vitals": vitals_text(beat.vitals),
             }
         )
     upsert(connection, registry, rows, _KEYS)
@@ -203,8 +268,12 @@ def _write_found(connection: Connection, beats: Sequence[Beat], now: int) -> boo
 
 def _write_again(connection: Connection, again: Sequence[tuple[Row[Any], Beat]], now: int) -> None:
     _write_times(connection, [row.id for row, _beat in again], now)
-    stored = [(row, (row.load, row.clock_offset), beat) for row, beat in again]
-    _write_signs(connection, [(row.id, beat) for row, was, beat in stored if was != (beat.load, beat.clock_offset)])
+    moved = [
+        (row.id, beat)
+        for row, beat in again
+        if (row.load, row.clock_offset, row.vitals) != (beat.load, beat.clock_offset, vitals_text(beat.vitals))
+    ]
+    _write_signs(connection, moved)
 
 
 def _write_times(connection: Connection, rows: Sequence[int], now: int) -> bool:
@@ -217,7 +286,15 @@ def _write_times(connection: Connection, rows: Sequence[int], now: int) -> bool:
 
 
 def _write_signs(connection: Connection, beats: Sequence[tuple[int | None, Beat]]) -> None:
-    rows = [{"id": row, "load": beat.load, "clock_offset": beat.clock_offset} for row, beat in beats]
+    rows = [
+        {
+            "id": row,
+            "load": beat.load,
+            "clock_offset": beat.clock_offset,
+            "vitals": vitals_text(beat.vitals),
+        }
+        for row, beat in beats
+    ]
     update_many(connection, registry, ("id",), rows)
 
 
@@ -325,6 +402,7 @@ def _entries(
             registry.c.key_id,
             executor_drains.c.since.label("drained_since"),
             registry.c.work_key,
+            registry.c.vitals,
         )
         .outerjoin_from(registry, executor_drains, _DRAINED)
         .where(registry.c.registry_group.in_(groups), *conditions)
@@ -333,6 +411,7 @@ def _entries(
     )
     entries = []
     for name, address, at, who, extensions, version, since, load, text, offset, queues, *rest in rows:
+        rest[-1] = _vitals(rest[-1])
         labels, unreadable = _labels(text)
         known, taken = _extensions(extensions), _queues(queues) if queues else ()
         told = (name, address, at, who, known, version, since, load, labels, offset, unreadable, taken)
@@ -352,6 +431,28 @@ def _queues(text: str) -> tuple[str, ...]:
     except ValueError:
         return ()
     return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def vitals_text(vitals: Vitals | None) -> str | None:
+    """As it is stored; what is as it always is, is left out."""
+    if vitals is None:
+        return None
+    said = {name: value for name, value in asdict(vitals).items() if value != _UNSAID[name]}
+    return json.dumps(said, sort_keys=True, separators=(",", ":"))
+
+
+_UNSAID = asdict(Vitals())
+
+
+@lru_cache(maxsize=1024)
+def _vitals(text: str | None) -> Vitals | None:
+    """What was stored; None where this version cannot read it: it is only for people to look at."""
+    try:
+        said = Vitals(**json.loads(text or ""))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    counts = (said.running, said.queued, said.threads, said.abandoned, said.unacknowledged, said.slots or 0)
+    return said if set(map(type, counts)) == {int} and isinstance(said.python, str) else None
 
 
 @lru_cache(maxsize=1024)

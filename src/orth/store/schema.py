@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 from sqlalchemy.dialects.mysql import LONGBLOB, MEDIUMTEXT
 from sqlalchemy.schema import SchemaItem
 
@@ -27,9 +27,14 @@ _OPTIONS = {
 }
 
 
-def table(name: str, *parts: SchemaItem) -> Table:
-    options: dict[str, Any] = dict(_OPTIONS)
+def table(name: str, *parts: SchemaItem, **more: Any) -> Table:
+    options: dict[str, Any] = {**_OPTIONS, **more}
     keys = [part for part in parts if isinstance(part, Column) and part.primary_key]
     if not any(key.type is BigId for key in keys):
         del options["sqlite_autoincrement"]
     return Table(name, metadata, *parts, **options)
+
+
+def partial_index(name: str, *columns: str, where: str) -> Index:
+    """An index of only those rows for which ``where`` holds; on MariaDB and MySQL, which have no such thing, of all."""
+    return Index(name, *columns, postgresql_where=text(where), sqlite_where=text(where))

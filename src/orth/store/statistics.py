@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, CompoundSelect, Connection, Row, delete, func, literal, select, union_all
+from sqlalchemy import ColumnElement, CompoundSelect, Connection, delete, func, literal, select, union_all
 
 from orth.domain.access import narrowed
 from orth.domain.executions import OPEN_PHASES, OUTCOMES, Execution, Phase, Status
 from orth.store.engines import among, insert_new, upsert
 from orth.store.group_scopes import in_groups
 from orth.store.record_tables import statistics, statistics_deltas
-from orth.store.tables import executions
+from orth.store.tables import executions, has_outcome
 
 HOUR = 3_600_000
 ALL_JOBS = 0
@@ -165,8 +165,8 @@ def counts_by_time(connection: Connection, span: Span, bucket: int) -> dict[int,
     start = (counted.c.hour - counted.c.hour % literal(bucket)).label("start")
     sums = select(start, counted.c.outcome, *_sums(counted.c)).group_by(start, counted.c.outcome)
     found: dict[int, dict[Status, Count]] = {}
-    for row in connection.execute(sums):
-        found.setdefault(int(row.start), {})[_STATUSES[row.outcome]] = _count(row)
+    for start_of, outcome, *count in connection.execute(sums).all():  # all at once: a month of hours has thousands
+        found.setdefault(int(start_of), {})[_STATUSES[outcome]] = Count(*map(int, count))
     return found
 
 
@@ -174,7 +174,7 @@ def counts_by_status(connection: Connection, span: Span) -> dict[Status, Count]:
     """Counts of the whole span, for each status that has any."""
     counted = _counted(span).subquery()
     sums = select(counted.c.outcome, *_sums(counted.c)).group_by(counted.c.outcome)
-    return {_STATUSES[row.outcome]: _count(row) for row in connection.execute(sums)}
+    return {_STATUSES[outcome]: Count(*map(int, count)) for outcome, *count in connection.execute(sums)}
 
 
 def open_counts(
@@ -188,7 +188,7 @@ def open_counts(
     phase = executions.c.phase
     counted = select(phase, func.count().label("n")).where(phase.in_(OPEN_PHASES)).group_by(phase)
     if job_id is not None:
-        counted = counted.where(executions.c.job_id == job_id, executions.c.outcome == 0)
+        counted = counted.where(executions.c.job_id == job_id, has_outcome(0))
     if job_group is not None:
         counted = counted.where(executions.c.job_group == job_group)
     counted = counted.where(*in_groups(executions.c.job_group, groups))
@@ -218,7 +218,3 @@ def _sums(columns: Any) -> list[ColumnElement[Any]]:
         func.sum(columns.total_ms).label("total_ms"),
         func.max(columns.longest_ms).label("longest_ms"),
     ]
-
-
-def _count(row: Row[Any]) -> Count:
-    return Count(int(row.executions), int(row.total_ms), int(row.longest_ms))

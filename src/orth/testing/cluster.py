@@ -107,11 +107,13 @@ class Cluster:
         db = open_database(self.store_url, size=4)
         self._databases.append(db)
         node = Node(f"node-{self._started}", secrets.token_hex(8))
+        end = ExecutorEnd(self.network)
         given = Surroundings(
             settings=self.settings,
             node=node,
             db=db,
-            link=ExecutorEnd(self.network),
+            link=end,
+            key_link=end,
             clock=self.clock,
             events=self.events,
             access_token=TOKEN,
@@ -125,7 +127,12 @@ class Cluster:
         return coordinator
 
     def add_executor(
-        self, *, at: Runtime | None = None, labels: Mapping[str, str] | None = None, scripts: Sequence[str] = ()
+        self,
+        *,
+        at: Runtime | None = None,
+        labels: Mapping[str, str] | None = None,
+        scripts: Sequence[str] = (),
+        work_key: str | None = None,
     ) -> Runtime:
         """A new executor process; ``at`` another one's address and folder, it is that one's successor."""
         self._started += 1
@@ -147,6 +154,7 @@ class Cluster:
             incarnation=secrets.token_hex(8),
             clock=self.clock,
             events=self.events,
+            work_key=work_key,
         )
         runtime.start()
         self.executors.append(runtime)

@@ -20,6 +20,7 @@ from orth.wire.dialects import (
     runs_body,
 )
 from orth.wire.executor_calls import AnswerUnknown, NotSent, read_batch, read_state
+from orth.wire.key_calls import PATH, Holding, judged
 from orth.wire.messages import (
     CallbackItem,
     CallbackVerdict,
@@ -30,6 +31,7 @@ from orth.wire.messages import (
     RunAnswer,
     RunRequest,
 )
+from orth.wire.signatures import Key, Signer, receiver_name
 
 T = TypeVar("T")
 
@@ -141,6 +143,17 @@ class ExecutorEnd:
         body = log_body(request, extensions)
         reply = await self._network.deliver(address, "/log", body, auth_headers(token, dialect, app_name))
         return read_log_page(reply.payload, request.from_line_num)
+
+    async def holding(self, address: str, key: Key, incarnation: str) -> Holding:
+        """Whether the executor there has a work key (``KeyLink``)."""
+        runtime, line = self._network.executors.get(address), self._network.lines.get(address, Line.UP)
+        if line is Line.REFUSED or runtime is None:
+            return Holding.NO
+        if line is not Line.UP:
+            return Holding.UNKNOWN
+        signer = Signer("a coordinator", runtime.tools.clock)
+        header = signer.header(key, address, "GET", PATH, b"", receiver=receiver_name(incarnation))
+        return judged(*runtime.handle(PATH, b"", header, method="GET"), {}, incarnation)
 
 
 class CoordinatorLine:

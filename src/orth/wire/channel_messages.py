@@ -19,6 +19,7 @@ from orth.wire.messages import (
     HandlerInfo,
     Identity,
     Int32,
+    Interpreter,
     JobId,
     Labels,
     LogId,
@@ -162,6 +163,7 @@ class WorkerBeat(Message):
     address: str = ""
     """Where it listens, if anybody can reach it there."""
     version: str = ""
+    python: Interpreter = ""
     extensions: tuple[Identity, ...] = ()
     handlers: tuple[HandlerInfo, ...] = ()
     labels: Labels = Field(default_factory=dict)

@@ -78,12 +78,12 @@ class NotSent(Unavailable):
 
 
 class NotLetIn(NotSent):
-    """The executor is there and accepts none of the keys that are known for it: it was restarted a moment ago, or
+    """An executor of ours is there and accepts nothing of what is known for it: it was restarted a moment ago, or
     somebody else has registered its address. It has done nothing, and its next beat sets it right.
     """
 
     def __init__(self, address: str, said: str | None) -> None:
-        super().__init__(f"{address}: it does not accept the work key that was registered for it: {said or 'no word'}")
+        super().__init__(f"{address}: it does not accept what was registered for it: {said or 'no word'}")
 
 
 class AnswerUnknown(Unavailable):
@@ -317,9 +317,7 @@ class ExecutorCalls:
         """Ask, and ask again when the refusal tells what could not be known before."""
         address = checked_address(address)
         proofs, proof = self._proofs, await self._credential(address, shown)
-        keyed = False
         for _again in range(TRIES):
-            keyed |= proof.work_key is not None
             if proofs is not None and proof.signed:
                 headers = proofs.header(proof, address, "POST", path, body)
             else:
@@ -334,9 +332,7 @@ class ExecutorCalls:
             if better is None:
                 break
             proof = better
-        if keyed:
-            raise NotLetIn(address, reply.msg)
-        return status, answer
+        raise NotLetIn(address, reply.msg)
 
     async def _credential(self, address: str, shown: "_Shown") -> Credential:
         if self._proofs is not None:

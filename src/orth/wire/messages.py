@@ -137,6 +137,8 @@ LogId = Annotated[int, Field(ge=0, le=INT64_MAX), BeforeValidator(whole_number)]
 Millis = Annotated[int, Field(ge=0, le=INT64_MAX), BeforeValidator(whole_number)]
 ResultCode = Annotated[int, Field(ge=1, le=INT32_MAX), BeforeValidator(whole_number)]
 HandlerName = Annotated[str, Field(max_length=HANDLER_NAME_LIMIT), AfterValidator(_visible)]
+Interpreter = Annotated[str, Field(pattern=r"^[0-9A-Za-z.+ -]{0,32}$")]
+"""Which Python an executor runs on."""
 Identity = Annotated[str, Field(min_length=1, max_length=IDENTITY_LIMIT), AfterValidator(_visible)]
 AppName = Annotated[str, AfterValidator(_app_name), Field(min_length=1, max_length=APP_NAME_LONGEST)]
 Params = Annotated[str, BeforeValidator(as_text), Field(max_length=PARAMS_LIMIT)]
@@ -422,6 +424,7 @@ class Announcement(Message):
 
     incarnation: Identity
     version: Annotated[str, Field(max_length=IDENTITY_LIMIT), AfterValidator(_visible)] = ""
+    python: Interpreter = ""
     extensions: Annotated[tuple[Identity, ...], Field(max_length=EXTENSIONS_LIMIT)] = ()
     handlers: Annotated[tuple[HandlerInfo, ...], Field(max_length=HANDLERS_LIMIT)] = ()
     running: LogIds = ()

@@ -92,9 +92,11 @@ _SENTENCES = {
 class BadSignature(Unauthenticated):
     """A signature that proves nothing here. Why a wrong one is wrong is not told."""
 
-    def __init__(self, why: Refused) -> None:
+    def __init__(self, why: Refused, key_id: str = "") -> None:
+        """``key_id`` names the key that has signed, where that is certain."""
         super().__init__(_SENTENCES.get(why, "The signature of the request is not valid."))
         self.why = why
+        self.key_id = key_id
         self.headers: dict[str, str] = {}
         """What goes with the answer (``Verifier.correction``)."""
 
@@ -161,15 +163,18 @@ class Signer:
         peer = self._peers.get(address)
         return peer is not None and peer.plain and not self._required
 
-    def header(self, proof: str | Key, address: str, method: str, path: str, body: bytes) -> dict[str, str]:
-        """The header that proves a token, or a key made from one, to whoever is at ``address``; ``path`` comes after
-        that address.
+    def header(
+        self, proof: str | Key, address: str, method: str, path: str, body: bytes, *, receiver: str | None = None
+    ) -> dict[str, str]:
+        """The header that proves a token, or a key made from one, to whoever is at ``address``, or to no other process
+        there than ``receiver``; ``path`` comes after that address.
         """
         key = proof if isinstance(proof, Key) else key_of(proof)
         peer = self._peer(address)
+        named = peer.receiver if receiver is None else receiver
         time = self._clock.now() + peer.ahead
         nonce, digest = secrets.token_urlsafe(15), sha256(body).hexdigest()
-        told = f"{_VERSION};{key.id};{time};{nonce};{self._sender};{peer.receiver};{digest}"
+        told = f"{_VERSION};{key.id};{time};{nonce};{self._sender};{named};{digest}"
         return {SIGNATURE_HEADER: f"{told};{_mac(key.secret, method, path, told)}"}
 
     def expect(self, address: str, incarnation: str) -> str:
@@ -259,9 +264,9 @@ class Verifier:
         if not hmac.compare_digest(mac, signed.mac) or key is None:
             raise BadSignature(Refused.UNKNOWN_KEY if key is None else Refused.WRONG)
         if signed.receiver != self.receiver:
-            raise BadSignature(Refused.OTHER_RECEIVER if signed.receiver else Refused.UNADDRESSED)
+            raise BadSignature(Refused.OTHER_RECEIVER if signed.receiver else Refused.UNADDRESSED, signed.key_id)
         if abs(signed.time - self._clock.now()) > WINDOW:
-            raise BadSignature(Refused.STALE)
+            raise BadSignature(Refused.STALE, signed.key_id)
 
     def admit(self, signed: Signed, body: bytes) -> None:
         """Take a request that was checked, once."""

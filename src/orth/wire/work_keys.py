@@ -32,6 +32,11 @@ def work_key_of(token: str, work_key: str) -> Key:
     return Key(sha256(b"orth work key id:" + secret).hexdigest()[:16], secret)
 
 
+def is_same_key(known: str, told: str | None) -> bool:
+    """Whether somebody has told the work key that is known. How long it takes tells nothing."""
+    return hmac.compare_digest(known.encode(), (told or "").encode())
+
+
 def acknowledgement(key: Key) -> dict[str, str]:
     """The payload of an answer that says that whoever gives it has the work key."""
     return {_MEMBER: key.id}

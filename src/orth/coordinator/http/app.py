@@ -26,7 +26,9 @@ from orth.coordinator.http import (
     executor_actions,
     executors,
     groups,
+    job_actions,
     job_board,
+    job_definitions,
     job_history,
     jobs,
     live_socket,
@@ -35,6 +37,7 @@ from orth.coordinator.http import (
     metrics,
     oidc,
     overview,
+    processes,
     schedules,
     scripts,
     secrets,
@@ -65,6 +68,8 @@ health = APIRouter(prefix="/health", tags=["health"])
 
 _RESOURCES = (
     groups,
+    job_actions,
+    job_definitions,
     job_board,  # before the jobs, which would take "board" for an id
     jobs,
     job_history,
@@ -88,6 +93,7 @@ _RESOURCES = (
     alarm_rules,
     cluster,
     cluster_history,
+    processes,
     secrets,
     audit,
     users,

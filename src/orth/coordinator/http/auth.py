@@ -240,7 +240,7 @@ async def _known_by_password(tools: Tools, body: Login, request: Request) -> tup
     fits = await _compared(tools, attempt, body.password, user)
     if user is None or not fits or user.disabled_at is not None:
         await tools.db.tx(record_refusal, attempt, user is not None, tools.clock.now())
-        raise Unauthenticated("The user name or the password is wrong.")
+        raise Unauthenticated.of("wrong_password")
     return user, attempt
 
 

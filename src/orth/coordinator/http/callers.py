@@ -56,10 +56,7 @@ class Caller:
             return
         if group_id is not None and not self.rights.allows(Permission.VIEW, group_id):
             raise NotFound(what, key)
-        raise Forbidden(
-            f"{self.name} may not do this: it needs the permission {permission.value!r}.",
-            hint="Ask an administrator for a role that has it.",
-        )
+        raise Forbidden.of("needs_permission", name=self.name, permission=permission.value)
 
 
 CallerOf = Callable[[Tools, HTTPConnection], Awaitable[Caller]]

@@ -138,9 +138,9 @@ async def step_down(tools: ToolsHere, caller: CallerHere) -> Asked:
     lease, rows, _counts = await tools.db.read(_all)
     leader = next((one for one in rows if lease and one.said.incarnation == lease.incarnation), None)
     if lease is None or leader is None:
-        raise Conflict("Nobody leads at the moment.")
+        raise Conflict.of("nobody_leads")
     if not any(_would_lead(tools, row) for row in rows if row is not leader):
-        raise Conflict(f"There is nobody else to lead but {leader.said.node_id}.")
+        raise Conflict.of("no_other_leader", node=leader.said.node_id)
     await _ask(tools, caller, leader, Wish.STEP_DOWN)
     return Asked(node=leader.said.node_id, asked_to=Wish.STEP_DOWN, term=lease.epoch)
 

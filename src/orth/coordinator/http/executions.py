@@ -1,9 +1,10 @@
 """Executions: what ran and how it ended. What they wrote is in ``logs``."""
 
 from dataclasses import fields, replace
+from enum import StrEnum
 from typing import Annotated, Any
 
-from fastapi import APIRouter, BackgroundTasks, Path
+from fastapi import APIRouter, BackgroundTasks, Path, Query
 from pydantic import BaseModel, Field
 
 from orth.coordinator.http.callers import Caller, CallerHere, needs
@@ -11,7 +12,7 @@ from orth.coordinator.http.execution_filter import FilterAsked
 from orth.coordinator.http.instants import shown_instant
 from orth.coordinator.http.job_names import named
 from orth.coordinator.http.object_checks import check_execution
-from orth.coordinator.http.paging import Cursor, Limit, Page, cursor_at, position
+from orth.coordinator.http.paging import Limit, LongCursor, Page, cursor_at, cursor_of, numbers, position
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.killing import Killing, may_start_yet
 from orth.coordinator.why import Fact, NextCode, Patience, Record, Step, explain
@@ -20,7 +21,7 @@ from orth.domain.executions import TEST_KEY, Execution, Phase, Status, status_of
 from orth.errors import NotFound
 from orth.store.database import Connection
 from orth.store.execution_filters import Filter
-from orth.store.execution_lists import Found, Listed, look
+from orth.store.execution_lists import Found, Listed, Stretch, find_longest, look
 from orth.store.executions import UnreadableExecution, find_execution, ids_of_trigger, look_up
 from orth.store.fires import fire_of
 from orth.store.group_scopes import groups_of_jobs, job_of_batch
@@ -37,6 +38,17 @@ _LOOK_FOR = 0.08
 """Seconds after which a page is answered with what was found by then."""
 _FIRST_WINDOW, _LARGEST_WINDOW = 250, 4_000
 """Rows looked at between two glances at the clock. Those of one job lie far apart in the database: each is slow."""
+
+
+_SORTED = 5_000
+"""Rows that a list by duration looks at."""
+
+
+class Sort(StrEnum):
+    """What is first in a list of executions."""
+
+    OPENED = "opened"
+    DURATION = "duration"
 
 
 class ExecutionShown(BaseModel):
@@ -101,7 +113,7 @@ class ExecutionDetail(ExecutionShown):
 
 
 class ExecutionsPage(Page[ExecutionShown]):
-    """Executions, newest first. ``looked_to`` is when the last one was opened that was looked at; null at the end."""
+    """Executions. ``looked_to`` is when the last one was opened that was looked at; null at the end of the history."""
 
     looked_to: str | None
 
@@ -150,12 +162,25 @@ class KilledShown(BaseModel):
 
 @router.get("", dependencies=[needs(Permission.VIEW)])
 async def executions(
-    tools: ToolsHere, caller: CallerHere, wanted: FilterAsked, limit: Limit = 50, cursor: Cursor = None
+    tools: ToolsHere,
+    caller: CallerHere,
+    wanted: FilterAsked,
+    limit: Limit = 50,
+    cursor: LongCursor = None,
+    sort: Annotated[
+        Sort,
+        Query(
+            description=f"opened: newest first; duration: the longest first, of the newest {_SORTED:,} that an index "
+            "finds, which begin at looked_to."
+        ),
+    ] = Sort.OPENED,
 ) -> ExecutionsPage:
     """Executions, newest first. A page is answered in bounded time: what is rare in a long history may take several
     pages, some of them empty. Go on while there is a ``next_cursor``.
     """
     seen = await tools.db.read(_seen, caller, wanted)
+    if sort is Sort.DURATION:
+        return await _longest(tools, seen, cursor, limit)
     found = await _look(tools, seen, position(cursor), limit)
     return ExecutionsPage(
         items=[ExecutionShown(**one) for one in await named(tools, [_shown(one) for one in found.items])],
@@ -237,7 +262,9 @@ def _record(connection: Connection, caller: Caller, execution_id: int) -> Record
 
 
 async def _look(tools: Tools, wanted: Filter, before: int | None, limit: int) -> Found:
-    """As many as a page has room for, or as can be found in time."""
+    """As many as a page has room for, or as can be found in time; the next look is expected to take as long as its
+    window is large.
+    """
     items: list[Listed] = []
     window = _FIRST_WINDOW
     began = now = tools.clock.monotonic()
@@ -246,9 +273,21 @@ async def _look(tools: Tools, wanted: Filter, before: int | None, limit: int) ->
         items += part.items
         before = part.reached
         took, now = tools.clock.monotonic() - now, tools.clock.monotonic()
-        if before is None or len(items) >= limit or now - began >= _LOOK_FOR:
+        following = min(2 * window, _LARGEST_WINDOW) if took < _LOOK_FOR / 8 else window
+        if before is None or len(items) >= limit or now - began + took * following / window >= _LOOK_FOR:
             return replace(part, items=items)
-        window = min(2 * window, _LARGEST_WINDOW) if took < _LOOK_FOR / 8 else window
+        window = following
+
+
+async def _longest(tools: Tools, wanted: Filter, cursor: str | None, limit: int) -> ExecutionsPage:
+    stretch = None if cursor is None else Stretch(*numbers(cursor, len(fields(Stretch))))
+    found = await tools.db.read(find_longest, wanted, stretch=stretch, limit=limit, window=_SORTED)
+    rest = found.rest
+    return ExecutionsPage(
+        items=[ExecutionShown(**one) for one in await named(tools, [_shown(one) for one in found.items])],
+        next_cursor=None if rest is None else cursor_of(*(str(getattr(rest, one.name)) for one in fields(rest))),
+        looked_to=None if found.whole else shown_instant(found.since),
+    )
 
 
 def _seen(connection: Connection, caller: Caller, wanted: Filter) -> Filter:

@@ -6,7 +6,7 @@ who administers gives them a group.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -22,7 +22,7 @@ from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission
 from orth.domain.app_names import LONGEST, RENAME, trouble_with
 from orth.domain.jobs import AddressType, Group
-from orth.domain.nodes import ExecutorEntry, Liveness, Reachability, liveness, normal_address
+from orth.domain.nodes import ExecutorEntry, Liveness, Reachability, Vitals, liveness, normal_address
 from orth.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from orth.store.database import Connection
 from orth.store.group_scopes import app_names
@@ -48,6 +48,18 @@ class ReachShown(BaseModel):
     reason: str = ""
 
 
+class VitalsShown(BaseModel):
+    """What an executor says of itself."""
+
+    running: int
+    queued: int = Field(description="What waits there for a thread of its job.")
+    threads: int
+    abandoned: int = Field(description="Handlers past their time limit that could not be ended.")
+    unacknowledged: int = Field(description="Results that no coordinator has answered for: its backlog.")
+    slots: int | None = Field(description="How many it takes at once; null: as many as jobs ask for.")
+    python: str | None = Field(description="Of its interpreter; null: it does not say.")
+
+
 class ExecutorShown(BaseModel):
     app_name: str
     address: str
@@ -63,6 +75,7 @@ class ExecutorShown(BaseModel):
         None, description="What of it cannot be read. No job that asks for labels is sent to it."
     )
     load: int | None = Field(description="What runs and waits there, as it said with its last beat.")
+    vitals: VitalsShown | None = Field(description="What its last beat said besides; null: nothing.")
     clock_offset: int | None = Field(description="Milliseconds its clock is ahead of its coordinator's.")
     queues: list[str] = Field(description="What it takes from; empty for one that is sent to.")
     drained_since: str | None = Field(description="Since when nothing new is sent to it because somebody said so.")
@@ -237,11 +250,16 @@ def _shown(tools: Tools, row: ExecutorEntry, others: _Others, removed: bool) -> 
         labels=dict(row.labels),
         unreadable=row.unreadable or None,
         load=row.load,
+        vitals=None if row.vitals is None else _vitals(row.vitals),
         clock_offset=row.clock_offset,
         queues=list(row.queues),
         drained_since=None if row.drained_since is None else iso(row.drained_since),
         reachability=[] if removed or row.queues else [_seen_from_here(tools, row.address), *others.see(row.address)],
     )
+
+
+def _vitals(said: Vitals) -> VitalsShown:
+    return VitalsShown(**{**asdict(said), "python": said.python or None})
 
 
 def _seen_from_here(tools: Tools, address: str) -> ReachShown:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from orth.connections import known_caller
+from orth.coordinator.contests import AddressHeld, Claim
 from orth.coordinator.executor_access import Asked, not_its_app
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.facts import RefusalCause, RegistrationRefused
@@ -57,8 +58,7 @@ async def _registry(tools: Tools, call: Call) -> object:
             hint="Use an executor of this version, or switch security.require_signatures off.",
         )
     if await tools.registrations.beat(request, call.key.key.id):
-        deed = Deed("executor.contested", "executor", f"{request.registry_key} {request.registry_value}")
-        await tools.refusals.note_executor(call.key, call.address, deed)
+        await _note_contested(tools, call, request.registry_key, request.registry_value, "beat", refused=False)
     for caller in request.orth.turned_away if request.orth else ():
         await tools.refusals.note_turned_away(call.key, request.registry_value, caller)
     work_key = request.orth.work_key if request.orth else None
@@ -68,6 +68,13 @@ async def _registry(tools: Tools, call: Call) -> object:
 async def _registry_remove(tools: Tools, call: Call) -> object:
     await tools.registrations.leave(_read_beat(tools, call))
     return None
+
+
+async def _note_contested(
+    tools: Tools, call: Call, app_name: str, address: str, claim: Claim, *, refused: bool
+) -> None:
+    deed = Deed("executor.contested", "executor", f"{app_name} {address}", after={"claim": claim, "refused": refused})
+    await tools.refusals.note_executor(call.key, call.address, deed, claim)
 
 
 def _reads_signatures(request: RegistryRequest) -> bool:
@@ -117,6 +124,7 @@ _CAUSES: tuple[tuple[tuple[type[OrthError], ...], RefusalCause], ...] = (
     ((Invalid, TooLarge), RefusalCause.MALFORMED),
     ((StoreUnavailable,), RefusalCause.STORE),
     ((TooBusy,), RefusalCause.BUSY),
+    ((AddressHeld,), RefusalCause.CONTESTED),
 )
 
 
@@ -169,6 +177,7 @@ async def _admitted(tools: Tools, request: Request) -> Call:
     body, address = await request.body(), client_address(request, tools.settings)
     key = await tools.access.admit(Asked(request.method, signed_path(request.scope), request.headers, body))
     known_caller(request.scope)
+    tools.refusals.proved(address, key.key.id)
     return Call(key, request.headers, body, address)
 
 
@@ -180,6 +189,8 @@ async def _tell(tools: Tools, request: Request, call: Call | None, error: OrthEr
         await tools.refusals.note_stranger(client_address(request, tools.settings), path, error)
     elif isinstance(error, Forbidden) and call is not None:
         await tools.refusals.note_forbidden(call.key, call.address, path, error.message)
+    elif isinstance(error, AddressHeld) and call is not None:
+        await _note_contested(tools, call, error.app_name, error.address, error.claim, refused=True)
 
 
 def envelope(reply: Reply, status: int = 200) -> Response:

@@ -1,29 +1,30 @@
 """Jobs as the console lists them: each with its last executions and how many executors could run it."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from orth.clock import iso
 from orth.coordinator.http.callers import CallerHere, needs
 from orth.coordinator.http.instants import shown_instant
 from orth.coordinator.http.job_body import JobShown, UnreadableShown, listed, unreadable_shown
+from orth.coordinator.http.job_filter import JobsAsked
 from orth.coordinator.http.overview import ExecutorsCounted
 from orth.coordinator.http.paging import Cursor, Limit, Page, cursor_at, position
-from orth.coordinator.http.texts import Line
-from orth.coordinator.http.tools import ToolsHere
-from orth.domain.access import Permission, narrowed
+from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.domain.access import Permission
 from orth.domain.executions import Status, status_of
 from orth.domain.jobs import Job
 from orth.store.database import Connection
-from orth.store.job_board import Online, Only, Run, Wanted, executors_online, last_runs, list_board
+from orth.store.job_board import Online, Run, Wanted, executors_online, in_use, last_runs, list_board
 from orth.store.jobs import UnreadableJob
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
 _RUNS = 12
+_CHOICES = 500
+"""Authors and tags that are offered to choose from."""
 
 
 class RunShown(BaseModel):
@@ -44,6 +45,11 @@ class BoardRow(BaseModel):
     executors: ExecutorsCounted
 
 
+class InUseShown(BaseModel):
+    authors: list[str]
+    tags: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     wanted: Wanted
@@ -56,24 +62,27 @@ class _Asked:
 async def board(
     tools: ToolsHere,
     caller: CallerHere,
+    wanted: JobsAsked,
     limit: Limit = 50,
     cursor: Cursor = None,
-    job_group: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    text: Annotated[Line | None, Query(max_length=200, description="In name, handler or author; or an id.")] = None,
-    only: Annotated[
-        Only | None,
-        Query(
-            description="failing: the last end was no success; paused: not started; never_ran; no_executor; "
-            "no_handler: its executors say what they offer, and its handler is not among it."
-        ),
-    ] = None,
 ) -> Page[BoardRow]:
     """Jobs, newest first, with their last executions and the executors of their group."""
-    group, groups = narrowed(job_group, caller.rights.groups(Permission.VIEW))
-    beat = int(tools.settings.registry.heartbeat.total_seconds() * 1000)
-    wanted = Wanted(job_group=group, groups=groups, text=text, only=only)
-    asked = _Asked(wanted, position(cursor), limit, tools.clock.now() - beat - beat // 10)
+    meant = wanted.within(caller.rights.groups(Permission.VIEW))
+    asked = _Asked(meant, position(cursor), limit, heard_since(tools))
     return await tools.db.read(_board, asked)
+
+
+@router.get("/in-use", dependencies=[needs(Permission.VIEW)])
+async def in_use_now(tools: ToolsHere, caller: CallerHere) -> InUseShown:
+    """Who answers for jobs and what tags they have: what ``author`` and ``tag`` can be asked for."""
+    found = await tools.db.read(in_use, caller.rights.groups(Permission.VIEW), _CHOICES)
+    return InUseShown(authors=found.authors, tags=found.tags)
+
+
+def heard_since(tools: Tools) -> int:
+    """Who has beaten since then is online; one beat may be a little late."""
+    beat = int(tools.settings.registry.heartbeat.total_seconds() * 1000)
+    return tools.clock.now() - beat - beat // 10
 
 
 def _board(connection: Connection, asked: _Asked) -> Page[BoardRow]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -26,6 +27,7 @@ from orth.domain.jobs import (
     PARAM_LIMIT,
     PRIORITY_NAME,
     QUEUE_NAME,
+    TAGS_LIMIT,
     BlockStrategy,
     ChildParam,
     DstPolicy,
@@ -34,6 +36,7 @@ from orth.domain.jobs import (
     MisfireStrategy,
     RouteStrategy,
     ScheduleType,
+    tag_of,
 )
 from orth.domain.retries import CODES_LIMIT, LARGEST_CODE, LARGEST_MULTIPLIER, LONGEST_PAUSE, policy_of, values_of
 from orth.domain.selectors import SELECTOR_LIMIT, parse_selector
@@ -64,6 +67,7 @@ Misfire = Annotated[MisfireStrategy, BeforeValidator(_by_alias)]
 Route = Annotated[RouteStrategy, BeforeValidator(_by_alias)]
 Block = Annotated[BlockStrategy, BeforeValidator(_by_alias)]
 Glue = Annotated[GlueType, BeforeValidator(_by_alias)]
+Tag = Annotated[Line, AfterValidator(tag_of)]
 SecretName = Annotated[str, Field(pattern=f"^{SECRET_NAME}$")]
 
 
@@ -93,7 +97,10 @@ class JobBody(BaseModel):
 
     job_group: StrictInt = Field(ge=1, le=2**31 - 1, description="Id of the group whose executors run it.")
     job_desc: Line = Field(min_length=1, max_length=255, description="What people call it.")
-    author: Line = Field("", max_length=64)
+    author: Line = Field("", max_length=64, description="Who answers for it, a person or a team.")
+    tags: list[Tag] = Field(
+        default_factory=list, max_length=TAGS_LIMIT, description="What people look for it by; in small letters."
+    )
     schedule_type: Schedule = ScheduleType.NONE
     schedule_conf: Line = Field("", max_length=255, description="Cron expression, rate, delay or instant.")
     timezone: str | None = Field(None, max_length=64, description="Zone of the schedule; unset: the server's default.")
@@ -158,6 +165,11 @@ class JobBody(BaseModel):
     alarm_policy: dict[str, Any] | None = Field(
         None, description="each (also failures that are tried again), repeat (seconds), resolved, channels (names)."
     )
+
+    @field_validator("tags")
+    @classmethod
+    def _each_tag_once(cls, value: list[str]) -> list[str]:
+        return list(dict.fromkeys(value))
 
     @field_validator("label_selector")
     @classmethod
@@ -240,7 +252,7 @@ class JobBody(BaseModel):
         values["alarm_policy"] = None if self.alarm_policy is None else json.dumps(self.alarm_policy)
         values["retry_policy"] = None if self.retry_policy is None else policy_of(values["retry_policy"])
         values |= {"glue_source": self.glue_source or "", "glue_remark": self.glue_remark or ""}
-        values["secrets"] = tuple(self.secrets)
+        values |= {"secrets": tuple(self.secrets), "tags": tuple(self.tags)}
         return Job(id=0, child_job_ids=tuple(values.pop("child_jobid")), **values)
 
     def edited(self, job: Job) -> Job:
@@ -271,6 +283,7 @@ class JobShown(BaseModel):
     job_group: int
     job_desc: str
     author: str
+    tags: list[str]
     schedule_type: ScheduleType
     schedule_conf: str
     timezone: str

@@ -1,8 +1,6 @@
 """Jobs: define, edit, start, stop, trigger, and ask when they fire next."""
 
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -11,8 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from orth.clock import iso
-from orth.coordinator.broadcasts import Avoid
-from orth.coordinator.defining import remove_job, start_job, stop_job, trigger_once, with_schedule
+from orth.coordinator.defining import with_schedule
 from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.coming_fires import ComingFire, coming_fires
@@ -25,24 +22,28 @@ from orth.coordinator.http.job_body import (
     shown,
     unreadable_shown,
 )
-from orth.coordinator.http.object_checks import check_held_job, check_job, check_mentions
+from orth.coordinator.http.job_deeds import (
+    create_job,
+    delete_job,
+    edit_job,
+    etag_of,
+    start_one,
+    stop_one,
+    trigger_one,
+)
+from orth.coordinator.http.object_checks import check_job
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import Tools, ToolsHere
-from orth.coordinator.http.versions import IfMatch, check_match
-from orth.coordinator.http.writers import writer_of
-from orth.coordinator.scripting import check_param, define_with_code, edit_with_code
+from orth.coordinator.http.versions import IfMatch
 from orth.coordinator.triggering import Request as TriggerRequest
 from orth.domain.access import Permission, narrowed
-from orth.domain.audit import Deed
 from orth.domain.jobs import Job, TriggerCause
 from orth.domain.nodes import normal_address
 from orth.domain.schedules import Schedule
-from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.fires import list_fires
-from orth.store.jobs import UnreadableJob, get_job, hold_job, list_jobs
-from orth.store.quotas import check_room_for_job
+from orth.store.jobs import UnreadableJob, get_job, list_jobs
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
 
@@ -120,7 +121,7 @@ async def create(
     allow_unknown_handler: AllowUnknown = False,
 ) -> JobShown:
     job = body.job(tools.settings.coordinator.default_timezone)
-    job_id = await tools.db.tx(_create, tools, caller, job, allow_unknown_handler)
+    job_id = await tools.db.tx(create_job, tools, caller, job, allow_unknown_handler)
     response.headers["Location"] = f"/api/v1/jobs/{job_id}"
     return await _show(tools, caller, job_id, response)
 
@@ -140,7 +141,7 @@ async def put(
     if_match: IfMatch = None,
     allow_unknown_handler: AllowUnknown = False,
 ) -> JobShown:
-    await tools.db.tx(_edit, tools, caller, job_id, body.edited, if_match, allow_unknown_handler)
+    await tools.db.tx(edit_job, tools, caller, job_id, body.edited, if_match, allow_unknown_handler)
     _wake(tools)
     return await _show(tools, caller, job_id, response)
 
@@ -157,20 +158,20 @@ async def patch(
 ) -> JobShown:
     """Change the fields that are named and leave the others."""
     patched = partial(_patched, changes=changes)
-    await tools.db.tx(_edit, tools, caller, job_id, patched, if_match, allow_unknown_handler)
+    await tools.db.tx(edit_job, tools, caller, job_id, patched, if_match, allow_unknown_handler)
     _wake(tools)
     return await _show(tools, caller, job_id, response)
 
 
 @router.delete("/{job_id}", status_code=204, dependencies=[needs(Permission.EDIT)])
 async def delete(job_id: JobId, tools: ToolsHere, caller: CallerHere, if_match: IfMatch = None) -> None:
-    await tools.db.tx(_delete, caller, job_id, if_match, tools.clock.now())
+    await tools.db.tx(delete_job, caller, job_id, if_match, tools.clock.now())
 
 
 @router.post("/{job_id}/start", dependencies=[needs(Permission.OPERATE)])
 async def start(job_id: JobId, tools: ToolsHere, caller: CallerHere, response: Response) -> JobShown:
     """Let the job fire by its schedule. Starting a started job changes nothing."""
-    await tools.db.tx(_start, caller, job_id, tools.clock.now())
+    await tools.db.tx(start_one, caller, job_id, tools.clock.now())
     _wake(tools)
     return await _show(tools, caller, job_id, response)
 
@@ -178,7 +179,7 @@ async def start(job_id: JobId, tools: ToolsHere, caller: CallerHere, response: R
 @router.post("/{job_id}/stop", dependencies=[needs(Permission.OPERATE)])
 async def stop(job_id: JobId, tools: ToolsHere, caller: CallerHere, response: Response) -> JobShown:
     """Plan no further fires and take back what is not due yet. What has begun goes on."""
-    await tools.db.tx(_stop, caller, job_id, tools.clock.now())
+    await tools.db.tx(stop_one, caller, job_id, tools.clock.now())
     _wake(tools)
     return await _show(tools, caller, job_id, response)
 
@@ -202,7 +203,7 @@ async def trigger(
         body.executor_param,
         tuple(body.address_list),
     )
-    ids, new = await tools.db.tx(_trigger, caller, job_id, asked, tools.clock.now(), tools.reach.avoid)
+    ids, new = await tools.db.tx(trigger_one, caller, job_id, asked, tools.clock.now(), tools.reach.avoid)
     if new:
         tools.events.emit(ExecutionsOpened(asked.cause, len(ids)))
     for loop in tools.dispatching:
@@ -254,17 +255,13 @@ def _listed(job: Job | UnreadableJob) -> dict[str, Any]:
 
 async def _show(tools: Tools, caller: Caller, job_id: int, response: Response) -> JobShown:
     stored = await tools.db.read(_get, caller, job_id)
-    response.headers["ETag"] = _etag(stored)
+    response.headers["ETag"] = etag_of(stored)
     return JobShown(**shown(stored))
 
 
 def _wake(tools: Tools) -> None:
     for loop in tools.planning:
         loop.wake()
-
-
-def _etag(job: Job) -> str:
-    return f'"{job.version}"'
 
 
 def _patched(job: Job, changes: dict[str, Any]) -> Job:
@@ -282,83 +279,3 @@ def _get(connection: Connection, caller: Caller, job_id: int) -> Job:
 def _with_schedule(connection: Connection, caller: Caller, job_id: int) -> tuple[Job, Schedule]:
     check_job(connection, caller, Permission.VIEW, job_id)
     return with_schedule(connection, job_id)
-
-
-def _create(connection: Connection, tools: Tools, caller: Caller, job: Job, allow_unknown_handler: bool) -> int:
-    caller.check(Permission.EDIT, job.job_group, "group", job.job_group)
-    check_room_for_job(connection, job.job_group, tools.settings.security.jobs_per_group)
-    check_mentions(connection, caller, job)
-    now = tools.clock.now()
-    job_id = define_with_code(connection, job, writer_of(caller, tools), now, allow_unknown_handler)
-    _tell(connection, caller, "job.create", replace(job, id=job_id), now, after=body_of(job))
-    return job_id
-
-
-def _edit(
-    connection: Connection,
-    tools: Tools,
-    caller: Caller,
-    job_id: int,
-    edited: Callable[[Job], Job],
-    if_match: str | None,
-    allow_unknown_handler: bool,
-) -> None:
-    """Read, change and write in one transaction: nobody's edit in between is lost."""
-    check_held_job(connection, caller, Permission.EDIT, job_id)
-    stored = hold_job(connection, job_id)
-    check_match(if_match, _etag(stored), f"Job {job_id}")
-    written = edited(stored)
-    caller.check(Permission.EDIT, written.job_group, "group", written.job_group)  # it may be moved there
-    if written.job_group != stored.job_group:
-        check_room_for_job(connection, written.job_group, tools.settings.security.jobs_per_group)
-    check_mentions(connection, caller, written, stored)
-    writer, now = writer_of(caller, tools), tools.clock.now()
-    edit_with_code(connection, stored, written, writer, now, allow_unknown_handler=allow_unknown_handler)
-    _tell(connection, caller, "job.update", written, now, before=body_of(stored), after=body_of(written))
-
-
-def _delete(connection: Connection, caller: Caller, job_id: int, if_match: str | None, now: int) -> None:
-    check_held_job(connection, caller, Permission.EDIT, job_id)
-    stored = hold_job(connection, job_id)
-    check_match(if_match, _etag(stored), f"Job {job_id}")
-    remove_job(connection, job_id, now)
-    _tell(connection, caller, "job.delete", stored, now, before=body_of(stored))
-
-
-def _start(connection: Connection, caller: Caller, job_id: int, now: int) -> None:
-    check_held_job(connection, caller, Permission.OPERATE, job_id)
-    stored = hold_job(connection, job_id)
-    start_job(connection, job_id, now)
-    if not stored.trigger_status:
-        _tell(connection, caller, "job.start", stored, now)
-
-
-def _stop(connection: Connection, caller: Caller, job_id: int, now: int) -> None:
-    check_held_job(connection, caller, Permission.OPERATE, job_id)
-    stored = hold_job(connection, job_id)
-    stop_job(connection, job_id, now)
-    if stored.trigger_status:
-        _tell(connection, caller, "job.stop", stored, now)
-
-
-def _trigger(
-    connection: Connection, caller: Caller, job_id: int, asked: TriggerRequest, now: int, avoid: Avoid
-) -> tuple[list[int], bool]:
-    check_job(connection, caller, Permission.OPERATE, job_id)
-    check_param(connection, get_job(connection, job_id), asked.param, caller.actor, caller.rights)
-    ids, new = trigger_once(connection, job_id, asked, now, avoid)
-    if new:
-        after: dict[str, object] = {"executions": ids}
-        if asked.param is not None:
-            after["executor_param"] = asked.param
-        if asked.addresses:
-            after["address_list"] = list(asked.addresses)
-        _tell(connection, caller, "job.trigger", get_job(connection, job_id), now, after=after)
-    return ids, new
-
-
-def _tell(
-    connection: Connection, caller: Caller, action: str, job: Job, now: int, **told: Mapping[str, object]
-) -> None:
-    """Tell the audit. Code has entries of its own, with the difference."""
-    record(connection, caller.actor, Deed(action, "job", str(job.id), job.job_group, **told), now)

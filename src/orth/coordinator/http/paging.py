@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -18,6 +19,7 @@ Limit = Annotated[int, Query(ge=1, le=200, description="How many items at most."
 Cursor = Annotated[str | None, Query(max_length=100, description="next_cursor of the page before.")]
 LongCursor = Annotated[str | None, Query(max_length=1000, description="next_cursor of the page before.")]
 
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
 _LARGEST_KEY = 2**63 - 1  # what a database can compare with
 
 
@@ -63,6 +65,14 @@ def after_text(cursor: str | None, count: int) -> list[str] | None:
     if not storable or len(texts) != count:
         _refuse()
     return list(texts)
+
+
+def numbers(cursor: str, count: int) -> list[int]:
+    """The numbers that a cursor stands for, whose texts they were; there must be ``count`` of them."""
+    texts = after_text(cursor, count) or []
+    if not all(_NUMBER.fullmatch(text) and abs(int(text)) <= _LARGEST_KEY for text in texts):
+        _refuse()
+    return [int(text) for text in texts]
 
 
 def page(rows: Sequence[T], limit: int, key: Callable[[T], int], shown: Callable[[T], Any]) -> dict[str, Any]:

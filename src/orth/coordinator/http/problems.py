@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from orth.errors import InvalidSchedule, OrthError, StoreUnavailable, TooBusy, Unauthenticated, Unavailable
+from orth.errors import SAYINGS, InvalidSchedule, OrthError, StoreUnavailable, TooBusy, Unauthenticated, Unavailable
 from orth.wire.signatures import BadSignature
 
 log = logging.getLogger("orth.http")
@@ -33,13 +33,17 @@ class Trouble(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why a request was not carried out (RFC 9457). ``hint`` says what to do next."""
+    """Why a request was not carried out (RFC 9457). ``hint`` says what to do next. What people meet often has a
+    ``code``, with the facts of the sentence beside it.
+    """
 
     type: str
     title: str
     status: int
     detail: str
     hint: str | None = None
+    code: str | None = None
+    facts: dict[str, str | int] | None = None
     errors: list[Trouble] | None = None
 
 
@@ -54,12 +58,19 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
 
 
 def problem(
-    status: int, kind: str, detail: str, *, hint: str | None = None, errors: list[dict[str, Any]] | None = None
+    status: int,
+    kind: str,
+    detail: str,
+    *,
+    hint: str | None = None,
+    errors: list[dict[str, Any]] | None = None,
+    **more: object,
 ) -> JSONResponse:
     body: dict[str, Any] = {"type": f"urn:orth:problem:{kind}", "title": kind.replace("-", " ").capitalize()}
     body |= {"status": status, "detail": detail}
     if hint:
         body["hint"] = hint
+    body |= more
     if errors:
         body["errors"] = errors
     return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE)
@@ -70,7 +81,7 @@ def problem_of(error: OrthError) -> JSONResponse:
     errors: list[dict[str, Any]] | None = [{"field": error.field, "message": error.message}] if error.field else None
     if isinstance(error, InvalidSchedule) and error.text and errors:
         errors[0] |= {"position": error.position, "length": error.length, "text": error.text}
-    answer = problem(error.status, error.kind, told(error), hint=error.hint, errors=errors)
+    answer = problem(error.status, error.kind, told(error), hint=error.hint, errors=errors, **coded(error))
     if isinstance(error, Unauthenticated):
         answer.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, BadSignature):
@@ -80,11 +91,18 @@ def problem_of(error: OrthError) -> JSONResponse:
     return answer
 
 
+def coded(error: OrthError) -> dict[str, Any]:
+    """The code of ``error`` and its facts, if it has one."""
+    if isinstance(error, StoreUnavailable):
+        return {"code": "store_unavailable", "facts": {}}
+    return {} if error.code is None else {"code": error.code, "facts": dict(error.facts)}
+
+
 def told(error: OrthError) -> str:
     """What a caller may read of ``error``. A driver's words name hosts, users and tables: those stay in our log."""
     if isinstance(error, StoreUnavailable):
         log.warning("%s", error)
-        return "The database does not answer."
+        return SAYINGS["store_unavailable"][0]
     return error.message
 
 

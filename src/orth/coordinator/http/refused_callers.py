@@ -17,7 +17,6 @@ from orth.coordinator.http.problems import problem_of
 from orth.coordinator.http.tools import Tools
 from orth.domain.audit import Actor, ActorKind, Deed
 from orth.errors import Forbidden, OrthError, Unauthenticated
-from orth.wire.signatures import BadSignature, Refused
 
 _API, _SIGNING_IN = ("/api/", "/ws"), "/api/v1/auth/"
 _SAFE = ("GET", "HEAD")
@@ -44,15 +43,13 @@ async def tell_refused(tools: Tools, connection: HTTPConnection, error: OrthErro
     method = connection.scope.get("method", "WS")
     action = "api.unauthenticated" if isinstance(error, Unauthenticated) else "api.refused"
     told = {"path": connection.scope["path"], "reason": error.message}
-    await tools.refusals.note(actor, Deed(action, "route", f"{method} {_route(connection)}", after=told))
+    await tools.refusals.note_caller(actor, Deed(action, "route", f"{method} {_route(connection)}", after=told), error)
 
 
 def _matters(tools: Tools, connection: HTTPConnection, error: OrthError) -> bool:
     path = connection.scope["path"]
     if not path.startswith(_API) or path.startswith(_SIGNING_IN):
         return False
-    if isinstance(error, BadSignature) and error.why is Refused.UNADDRESSED:
-        return False  # a first request, good for nobody
     reads = connection.scope["type"] == "websocket" or connection.scope["method"] in _SAFE
     ended = reads and session_cookie(connection, tools.settings) is not None
     return not (ended and isinstance(error, Unauthenticated))

@@ -3,10 +3,14 @@
 Any coordinator answers for all of them. Members are in camel case and statuses are words, as services of other makes
 expect them. Who is not known is answered 404, so that it registers again at once.
 
-Services prove the cluster's access token, people show their session; without either nothing is told. Executors with the
-token of their group see the coordinators and speak for themselves. Services belong to no
-group, so people must be allowed to see everything. Of people only an administrator may speak for a service: executors
-send the access token to every orchestrator that is listed. What they change is audited.
+Agents prove the cluster's access token, people show their session; without either nothing is told. Executors with the
+token of their group see the coordinators and speak for themselves. Services belong to no group, so people must be
+allowed to see everything. Of people only an administrator may speak for a service.
+
+Executors tell every orchestrator that is listed their tokens and work keys. So for orchestrators nobody speaks but
+coordinators of this database, which prove what no executor has, and administrators; who has the access token does only
+where ``registry.orchestrators_by_token`` says so. Who enters an orchestrator, and what others than services change, is
+audited.
 """
 
 import hmac
@@ -42,17 +46,22 @@ from orth.wire.strict_json import read_json
 BODY_LIMIT = 16 * 1024
 SEQ_HEADER = "ORTH-SEQ"
 _AGENTS = "/api/agents"
+_ORCHESTRATORS = "/api/orchestrators"
 _ID = re.compile(r"[0-9a-f]{32}")
 EXECUTORS = "executors"
 """Whoever shows the access token that all of them share."""
+COORDINATORS = "coordinators"
+"""Whoever proves what the coordinators of this database share."""
 
 
 async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> Actor | None:
-    """The person or program who calls, None for a service; or 401. A credential that was shown has to be good."""
+    """Who is told of in the audit, None for a service that speaks for itself; or 401. A credential that was shown has
+    to be good.
+    """
     if await _is_machine(tools, request):
-        await _machine(tools, request)
+        known = await _machine(tools, request)
         known_caller(request.scope)
-        return None
+        return known
     caller = await signed_in(tools, request, shown)
     if request.method == "GET":
         caller.check(Permission.VIEW, None, "", "")
@@ -65,7 +74,7 @@ async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> A
 
 
 ByHere = Annotated[Actor | None, Depends(credential)]
-"""Who speaks in the place of a service, for the audit; None: it speaks for itself."""
+"""Who is told of in the audit; None: a service speaks for itself."""
 
 
 async def _is_machine(tools: Tools, request: Request) -> bool:
@@ -76,15 +85,26 @@ async def _is_machine(tools: Tools, request: Request) -> bool:
     return token is not None and await tools.access.keys.shown(token) is not None
 
 
-async def _machine(tools: Tools, request: Request) -> ExecutorKey:
+async def _machine(tools: Tools, request: Request) -> Actor | None:
     asked = Asked(request.method, signed_path(request.scope), request.headers, await request.body())
-    speaks_for_agent = request.method == "POST" and _route(request).startswith(_AGENTS)
-    key = await tools.access.admit(asked, for_executor=speaks_for_agent)
-    request.state.actor = Actor(ActorKind.EXECUTOR, key.name, client_address(request, tools.settings))
+    address, speaks = client_address(request, tools.settings), request.method == "POST"
+    for_orchestrator = speaks and _route(request).startswith(_ORCHESTRATORS)
+    if for_orchestrator and (own := tools.access.coordinator(asked)) is not None:
+        tools.refusals.proved(address, own.id)
+        return Actor(ActorKind.NODE, COORDINATORS, address) if _route(request).endswith("/register") else None
+    key = await tools.access.admit(asked, for_executor=speaks and _route(request).startswith(_AGENTS))
+    tools.refusals.proved(address, key.key.id)
+    actor = request.state.actor = Actor(ActorKind.EXECUTOR, key.name, address)
     request.state.app_names = key.app_names
     if key.app_names is not None and not await _is_own(tools, key, request):
         raise Forbidden(f"The token {key.name!r} may not do this: it is of one group's executors.")
-    return key
+    if for_orchestrator and not tools.settings.registry.orchestrators_by_token:
+        raise Forbidden(
+            "The access token alone speaks for no orchestrator: executors may have it, too.",
+            hint="Coordinators of this database prove more by themselves. For others, and while versions differ, set "
+            "registry.orchestrators_by_token on this process, or speak for them as an administrator.",
+        )
+    return actor if for_orchestrator else None
 
 
 async def _is_own(tools: Tools, key: ExecutorKey, request: Request) -> bool:

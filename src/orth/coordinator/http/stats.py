@@ -172,13 +172,13 @@ def _open(counts: Mapping[Phase, int]) -> OpenShown:
     return OpenShown(init=init, pending=sum(counts.values()) - init, phases=phases)
 
 
-def _ended(counts: Mapping[Status, Count]) -> EndedShown:
-    return EndedShown(**{status.value: count.executions for status, count in counts.items()})
+def _ended(counts: Mapping[Status, Count]) -> dict[str, int]:
+    return {status.value: count.executions for status, count in counts.items()}
 
 
 def _buckets(found: Mapping[int, Mapping[Status, Count]], span: Span, size: int) -> list[BucketShown]:
     starts = range(span.since - span.since % size, span.until, size)
-    return [BucketShown(start=iso(at), **_ended(found.get(at, {})).model_dump()) for at in starts]
+    return [BucketShown(start=iso(at), **_ended(found.get(at, {}))) for at in starts]
 
 
 def _start(since: str, now: int, size: int) -> int:

@@ -22,6 +22,4 @@ def check_match(if_match: str | None, current: str, what: str) -> None:
         return
     named = {tag.strip() for tag in if_match.split(",")}
     if not named & {"*", current}:
-        raise ChangedMeanwhile(
-            f"{what} is now at ETag {current}; the change was made to another.", hint="Read it and try again."
-        )
+        raise ChangedMeanwhile.of("changed_meanwhile", thing=what, etag=current)
