@@ -235,7 +235,7 @@ class CoordinatorSection(Section):
     catch_up_limit: Count = _setting(100, "Missed fires of one job that are made up for at once, at most.")
     catch_up_age: Duration = _setting(timedelta(days=1), "Fires missed longer ago than this are never made up for.")
     plan_ahead: Moment = _setting(
-        _seconds(7), "How long before it is due a fire is decided and sent to executors that can wait; 0s: not before."
+        _seconds(5), "How long before it is due a fire is decided and sent to executors that can wait; 0s: not before."
     )
     connections: Count = _setting(
         10_000,
