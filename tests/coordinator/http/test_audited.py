@@ -182,12 +182,28 @@ def test_services_that_a_person_speaks_for(site: Site, admin: Caller, executor: 
     assert told.news() == [], "it changed nothing"
     entry = told.one(admin.post(f"{path}/{service}/unregister"))
     assert (entry["action"], entry["before"]["url"], entry["after"]) == ("service.unregister", body["url"], None)
+
+
+def test_an_agent_speaks_for_itself(site: Site, executor: Caller, told: Told) -> None:
+    path, body = "/api/agents", {"url": "http://10.6.6.6:5080", "name": "new", "incarnation": "one"}
+    service = "none yet"
     for call in ("register", "{}/heartbeat", "{}/status", "{}/unregister"):
-        said = body if call == "register" else {"status": "Running" if kind == "orchestrator" else "Idle"}
-        answer = executor.post(f"{path}/{call.format(service)}", said)
+        answer = executor.post(f"{path}/{call.format(service)}", body if call == "register" else {"status": "Idle"})
         assert answer.status == 200, answer.body
         service = answer.json["id"]
-    assert told.news() == [], "a service speaks for itself"
+    assert told.news() == []
+
+
+def test_the_access_token_speaks_for_no_orchestrator(site: Site, admin: Caller, executor: Caller, told: Told) -> None:
+    path, body = "/api/orchestrators", {"url": "http://10.6.6.6:5080", "name": "new", "incarnation": "one"}
+    service = admin.post(f"{path}/register", body).json["id"]
+    before = admin.get("/api/orchestrators").json
+    told.news()
+    for call in ("register", f"{service}/heartbeat", f"{service}/status", f"{service}/unregister"):
+        answer = executor.post(f"{path}/{call}", body if call == "register" else {"status": "Failed"})
+        assert (answer.status, answer.json["type"]) == (403, "urn:orth:problem:forbidden")
+    assert told.news()
+    assert admin.get("/api/orchestrators").json == before
 
 
 def test_alarms_without_their_secrets(site: Site, admin: Caller, told: Told) -> None:
