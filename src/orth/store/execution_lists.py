@@ -110,7 +110,9 @@ def find_longest(
     if not seen.n:
         return Longest([], True, None, None)
     chosen = select(executions.c.id, _TOOK.label("took")).join(inside, inside.c.id == executions.c.id)
-    chosen = chosen.where(*conditions(wanted), *_shorter(stretch)).order_by(_TOOK.desc(), executions.c.id.desc())
+    within = (executions.c.id <= seen.top, executions.c.id >= seen.bottom)  # as for a look: nothing else is read
+    chosen = chosen.where(*conditions(wanted), *within, *_shorter(stretch))
+    chosen = chosen.order_by(_TOOK.desc(), executions.c.id.desc())
     rows = connection.execute(chosen.limit(limit + 1)).all()
     last = rows[limit - 1] if len(rows) > limit else None
     top, bottom = (seen.top, seen.bottom) if stretch is None else (stretch.top, stretch.bottom)
