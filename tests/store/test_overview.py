@@ -2,13 +2,17 @@
 
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, update
 
 from orth.coordinator.finishing import finish
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
+from orth.domain.fires import FireDecision
+from orth.domain.reasons import EXECUTOR_GONE, JOB_CHANGED, JOB_STOPPED
 from orth.store.database import Database
 from orth.store.dispatching import record_accepted
 from orth.store.executions import Ending
+from orth.store.fires import record_fires
+from orth.store.job_board import Only, Wanted, executors_online, list_board
 from orth.store.jobs import create_job
 from orth.store.overview import (
     STREAK_LIMIT,
@@ -23,6 +27,7 @@ from orth.store.overview import (
 )
 from orth.store.registry import Beat, record_beats
 from orth.store.statistics import HOUR, fold
+from orth.store.tables import executions
 from tests.store.builders import NOW, a_due_job, a_job, assign, open_some, stored_group
 
 DAY_AGO = NOW - 24 * HOUR
@@ -68,10 +73,44 @@ async def test_the_soonest_fires_come_first_and_each_job_once(db: Database) -> N
     late = await db.tx(create_job, a_due_job(first, NOW + 9_000), NOW)
     soon = await db.tx(create_job, a_due_job(second, NOW + 1_000, job_desc="soon"), NOW)
     await db.tx(create_job, a_job(first), NOW)
-    assert [one.job_id for one in await db.read(list_upcoming, 10, None)] == [soon, late]
-    (only,) = await db.read(list_upcoming, 1, None)
+    assert [one.job_id for one in await db.read(list_upcoming, 10, None, NOW)] == [soon, late]
+    (only,) = await db.read(list_upcoming, 1, None, NOW)
     assert (only.job_desc, only.due_time, only.schedule_conf) == ("soon", NOW + 1_000, "30")
-    assert [one.job_id for one in await db.read(list_upcoming, 10, {first})] == [late]
+    assert [one.job_id for one in await db.read(list_upcoming, 10, {first}, NOW)] == [late]
+
+
+async def test_a_fire_that_is_planned_already_is_still_to_come(db: Database) -> None:
+    first, _second = await two_groups(db)
+    job = await db.tx(create_job, a_due_job(first, NOW + 30_000), NOW)
+    other = await db.tx(create_job, a_due_job(first, NOW + 9_000), NOW)
+    planned = [
+        FireDecision(job, NOW + after, NOW + after, 1, decision, "", 1)
+        for after, decision in ((-1, "run"), (2_000, "skipped"), (4_000, "run"), (14_000, "run"))
+    ]
+    await db.tx(record_fires, planned, 1, NOW)
+
+    async def coming(now: int) -> list[tuple[int, int]]:
+        return [(one.job_id, one.due_time - NOW) for one in await db.read(list_upcoming, 10, None, now)]
+
+    assert await coming(NOW) == [(job, 4_000), (other, 9_000)]
+    assert await coming(NOW + 5_000) == [(other, 9_000), (job, 14_000)]
+    assert await coming(NOW + 20_000) == [(other, 9_000), (job, 30_000)]
+
+
+async def test_what_was_taken_back_before_it_began_is_no_failure_of_its_job(db: Database) -> None:
+    first, _second = await two_groups(db)
+    job = await db.tx(create_job, a_job(first), NOW)
+    (taken_back,) = await ended(db, job, first, FAILURE)
+
+    def write(connection: Connection, reason: str) -> None:
+        connection.execute(update(executions).where(executions.c.id == taken_back).values(reason_code=reason))
+
+    for reason, failing in ((JOB_STOPPED, []), (JOB_CHANGED, []), (EXECUTOR_GONE, [job])):
+        await db.tx(write, reason)
+        assert [one.job_id for one in await db.read(list_failing, DAY_AGO, 10, None)] == failing
+        online = await db.read(executors_online, NOW, None)
+        listed = await db.read(list_board, Wanted(only=Only.FAILING), online, before=None, limit=10)
+        assert [one.id for one in listed] == failing
 
 
 async def test_a_job_fails_until_it_succeeds(db: Database) -> None:

@@ -236,6 +236,8 @@ _MENDING = {
     Status.TRIGGER_FAILED: (NextCode.MEND_TRIGGER, "Do it again when what stopped it is mended"),
     Status.TIMEOUT: (NextCode.MEND_TIME, "See in its log where the time went, or give the job more; then do it again"),
 }
+_NEVER_BEGUN = (reasons.JOB_STOPPED, reasons.JOB_CHANGED)
+"""Why it ended that was taken back before it could begin: nothing is to be mended."""
 _MEND_JOB = (NextCode.MEND_JOB, "See in its log what went wrong, mend it, and do it again")
 
 
@@ -243,7 +245,7 @@ def _after_the_end(record: Record) -> Following:
     one, again = record.execution, record.next_attempt
     if again is not None:
         return Following(NextCode.TRIED_AGAIN, f"Execution {again} tries again.", {"execution": again})
-    if one.status is Status.SUCCESS:
+    if one.status is Status.SUCCESS or (one.reason_code in _NEVER_BEGUN and one.start_time is None):
         return Following(NextCode.NOTHING, "Nothing: it has ended.")
     code, advice = _MENDING.get(one.status, _MEND_JOB)
     told = f"Nothing by itself: it is not retried. {advice} (orth exec retry {one.id})."

@@ -1,6 +1,6 @@
 """The fire ledger: what was decided about every due fire, so that silence is never an answer."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
@@ -47,6 +47,19 @@ def list_fires(connection: Connection, job_id: int, limit: int, before: int | No
         statement = statement.where(fires.c.fire_time < before)
     rows = connection.execute(statement.order_by(fires.c.fire_time.desc()).limit(limit))
     return [_decision(row) for row in rows]
+
+
+def planned_after(connection: Connection, job_ids: Collection[int], now: int) -> dict[int, list[int]]:
+    """The fires of these jobs that lie ahead and are to run, each job's in order. What was planned ahead is still to
+    come, though the job waits for a later one by then.
+    """
+    ahead = select(fires.c.job_id, fires.c.fire_time).where(
+        fires.c.job_id.in_(sorted(job_ids)), fires.c.fire_time > now, fires.c.decision == "run"
+    )
+    found: dict[int, list[int]] = {}
+    for job_id, fire in connection.execute(ahead.order_by(fires.c.job_id, fires.c.fire_time)):
+        found.setdefault(job_id, []).append(fire)
+    return found
 
 
 def _decision(row: Row[Any]) -> FireDecision:

@@ -12,7 +12,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select, union_all
 
 from orth.domain.executions import OUTCOMES, Status
+from orth.store.ahead import NOT_RECALLED
 from orth.store.engines import among
+from orth.store.fires import planned_after
 from orth.store.record_tables import statistics, statistics_deltas
 from orth.store.tables import executions, groups, has_outcome, jobs, registry
 
@@ -85,7 +87,7 @@ def count_executors(connection: Connection, heard_since: int, seen: Groups) -> t
     return int(alive), int(total)
 
 
-def list_upcoming(connection: Connection, limit: int, seen: Groups) -> list[Upcoming]:
+def list_upcoming(connection: Connection, limit: int, seen: Groups, now: int) -> list[Upcoming]:
     """Started jobs by their next fire, the soonest first. Each is there once, however often it fires."""
     columns = (
         jobs.c.id,
@@ -94,10 +96,17 @@ def list_upcoming(connection: Connection, limit: int, seen: Groups) -> list[Upco
         jobs.c.schedule_type,
         jobs.c.schedule_conf,
         jobs.c.due_time,
+        jobs.c.jitter,
     )
     soonest = select(*columns).where(jobs.c.trigger_status == 1, jobs.c.due_time > 0)
     soonest = soonest.order_by(jobs.c.due_time, jobs.c.id).limit(limit)
-    return [Upcoming(*row) for row in connection.execute(_within(soonest, jobs.c.job_group, seen))]
+    found = connection.execute(_within(soonest, jobs.c.job_group, seen)).all()
+    planned = planned_after(connection, [row.id for row in found if not row.jitter], now)
+    coming = [
+        Upcoming(id_, group, desc, type_, conf, min([due, *planned.get(id_, ())]))
+        for id_, group, desc, type_, conf, due, _jitter in found
+    ]
+    return sorted(coming, key=lambda one: one.due_time)
 
 
 def list_failing(connection: Connection, since: int, limit: int, seen: Groups) -> list[Failing]:
@@ -159,7 +168,7 @@ def _failing(connection: Connection, job_id: int, job_group: int, job_desc: str)
         for row in connection.execute(
             select(executions.c.id, executions.c.trigger_code, executions.c.handle_code, executions.c.handle_time)
             .add_columns(executions.c.phase_time)
-            .where(own, has_outcome(outcome))
+            .where(own, has_outcome(outcome), NOT_RECALLED)
             .order_by(executions.c.id.desc())
             .limit(STREAK_LIMIT)
         )

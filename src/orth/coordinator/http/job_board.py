@@ -1,6 +1,6 @@
 """Jobs as the console lists them: each with its last executions and how many executors could run it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
@@ -17,6 +17,7 @@ from orth.domain.access import Permission
 from orth.domain.executions import Status, status_of
 from orth.domain.jobs import Job
 from orth.store.database import Connection
+from orth.store.fires import planned_after
 from orth.store.job_board import Online, Run, Wanted, executors_online, in_use, last_runs, list_board
 from orth.store.jobs import UnreadableJob
 
@@ -56,6 +57,7 @@ class _Asked:
     before: int | None
     limit: int
     heard_since: int
+    now: int
 
 
 @router.get("/board", dependencies=[needs(Permission.VIEW)])
@@ -68,7 +70,7 @@ async def board(
 ) -> Page[BoardRow]:
     """Jobs, newest first, with their last executions and the executors of their group."""
     meant = wanted.within(caller.rights.groups(Permission.VIEW))
-    asked = _Asked(meant, position(cursor), limit, heard_since(tools))
+    asked = _Asked(meant, position(cursor), limit, heard_since(tools), tools.clock.now())
     return await tools.db.read(_board, asked)
 
 
@@ -90,8 +92,16 @@ def _board(connection: Connection, asked: _Asked) -> Page[BoardRow]:
     found = list_board(connection, asked.wanted, online, before=asked.before, limit=asked.limit + 1)
     kept = found[: asked.limit]
     runs = last_runs(connection, [job.id for job in kept], _RUNS, asked.wanted.groups)
+    planned = planned_after(connection, [job.id for job in kept], asked.now)
+    kept = [_next_of(job, planned.get(job.id, [])) for job in kept]
     items = [_row(job, runs.get(job.id, []), online.get(job.job_group, Online(0, 0))) for job in kept]
     return Page[BoardRow](items=items, next_cursor=cursor_at(kept[-1].id) if len(found) > asked.limit else None)
+
+
+def _next_of(job: Job | UnreadableJob, planned: list[int]) -> Job | UnreadableJob:
+    """The job with the fire that comes next, which may be planned already while it waits for a later one."""
+    coming = [fire for fire in (job.trigger_next_time, *planned) if fire]
+    return replace(job, trigger_next_time=min(coming)) if job.trigger_status and coming else job
 
 
 def _row(job: Job | UnreadableJob, runs: list[Run], online: Online) -> BoardRow:

@@ -123,7 +123,7 @@ def _overview(
         at=iso(now),
         jobs=JobsCounted(started=started, stopped=stopped),
         executors=ExecutorsCounted(alive=alive, total=total),
-        upcoming=[_upcoming(one) for one in list_upcoming(connection, coming, seen)],
+        upcoming=[_upcoming(one) for one in list_upcoming(connection, coming, seen, now)],
         failing=[_failing(one) for one in list_failing(connection, since, top, seen)],
         slowest=[_slow(one) for one in list_slowest(connection, since, top, seen)],
         late=summed_up(list_lateness(connection, since, seen)),

@@ -16,6 +16,7 @@ from orth.domain.schedules import Schedule
 from orth.errors import OrthError
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
+from orth.store.fires import planned_after
 from orth.store.jobs import jobs_by_id
 from orth.store.overview import Groups, list_upcoming
 
@@ -55,9 +56,10 @@ async def upcoming_fires(
 
 
 def _upcoming(connection: Connection, now: int, until: int, seen: Groups) -> UpcomingFires:
-    soon = [one for one in list_upcoming(connection, JOBS_LIMIT + 1, seen) if one.due_time <= until]
+    soon = [one for one in list_upcoming(connection, JOBS_LIMIT + 1, seen, now) if one.due_time <= until]
     jobs = jobs_by_id(connection, (one.job_id for one in soon[:JOBS_LIMIT]))
     calendars = calendars_by_id(connection, {job.calendar_id for job in jobs.values() if job.calendar_id is not None})
+    planned = planned_after(connection, jobs, now)
     items = []
     for one in soon[:JOBS_LIMIT]:
         if (job := jobs.get(one.job_id)) is None:
@@ -67,14 +69,17 @@ def _upcoming(connection: Connection, now: int, until: int, seen: Groups) -> Upc
         except (KeyError, OrthError):  # its next fire is known all the same
             due = [one.due_time]
         else:
-            due = _due_times(job, schedule, now, until)
+            due = _due_times(job, schedule, planned.get(job.id, []), until)
+            due = [one for one in due if now <= one <= until]
         if due:
             items.append(_shown(job, due))
     return UpcomingFires(at=iso(now), until=iso(until), items=items, more=len(soon) > JOBS_LIMIT)
 
 
-def _due_times(job: Job, schedule: Schedule, now: int, until: int) -> list[int]:
-    """When the job is due, one more than are told: first the fire it waits for, which a delay may have put off."""
+def _due_times(job: Job, schedule: Schedule, planned: list[int], until: int) -> list[int]:
+    """When the job is due, one more than are told: first what is planned already, then the fire it waits for, which a
+    delay may have put off.
+    """
     fires = [job.trigger_next_time]
     while schedule.repeats_by_clock and len(fires) <= FIRES_LIMIT:
         following = schedule.next_after(fires[-1])
@@ -83,7 +88,7 @@ def _due_times(job: Job, schedule: Schedule, now: int, until: int) -> list[int]:
         fires.append(following)
     later = (schedule.due_at(fire) for fire in fires[1:] if schedule.skip_reason(fire) is None)
     first = (job.due_time,) if schedule.skip_reason(fires[0]) is None else ()
-    return [due for due in chain(first, later) if now <= due <= until]
+    return [*map(schedule.due_at, planned), *chain(first, later)][: FIRES_LIMIT + 1]
 
 
 def _shown(job: Job, due_times: list[int]) -> UpcomingJob:
