@@ -73,6 +73,15 @@ def test_notes_stand_between_the_route_and_the_end() -> None:
     assert told(ended, next_attempt=12).next == "Execution 12 tries again."
 
 
+def test_nothing_is_to_be_mended_about_what_was_taken_back_before_it_began() -> None:
+    ended = replace(SENT, phase=Phase.ENDED, trigger_code=200, handle_code=500, start_time=None)
+    for reason in (reasons.JOB_STOPPED, reasons.JOB_CHANGED):
+        story = told(replace(ended, reason_code=reason))
+        assert (story.following.code, story.next) == (NextCode.NOTHING, "Nothing: it has ended.")
+    begun = told(replace(ended, reason_code=reasons.JOB_STOPPED, start_time=ended.trigger_time + 1))
+    assert begun.following.code is NextCode.MEND_JOB
+
+
 def test_what_was_reported_too_late_is_told_after_the_end() -> None:
     ended = replace(
         SENT,

@@ -2,7 +2,10 @@
 
 import pytest
 
+from orth.clock import iso
 from orth.domain.executions import FAILURE
+from orth.domain.fires import FireDecision
+from orth.store.fires import record_fires
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.test_stats import ended
 
@@ -23,6 +26,23 @@ def test_a_job_comes_with_its_last_executions_and_its_executors(site: Site, exec
     newest = row["runs"][0]
     assert (newest["trigger_code"], newest["handle_code"]) == (200, 500)
     assert newest["handle_time"] == "2026-01-30T10:00:03.000Z"
+
+
+def test_the_next_fire_is_the_one_that_comes_next_though_it_is_planned_already(site: Site, admin: Caller) -> None:
+    job_id = site.job(schedule_type="CRON", schedule_conf="0 0 * * * ?")
+    admin.post(f"/api/v1/jobs/{job_id}/start")
+
+    def coming() -> str:
+        (row,) = admin.get(BOARD).json["items"]
+        return str(row["job"]["trigger_next_time"])
+
+    before, now = coming(), site.clock.now()
+    site.tx(record_fires, [FireDecision(job_id, now + 4_000, now + 4_000, 1, "run", "", 1)], 1, now)
+    assert coming() == iso(now + 4_000)
+    (upcoming,) = admin.get("/api/v1/schedules/upcoming?minutes=60").json["items"]
+    assert upcoming["due_times"] == [iso(now + 4_000), before]
+    site.clock.jump(5)
+    assert coming() == before
 
 
 def test_never_more_than_a_dozen_executions(site: Site, admin: Caller) -> None:
