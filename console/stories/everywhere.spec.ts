@@ -20,6 +20,10 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'];
 /** What another theme can change: it exchanges colours, and the elements stay the same. */
 const RULES_OF_COLOUR = ['color-contrast', 'link-in-text-block'];
 
+const DESK = { width: 1440, height: 900 };
+/** Or a page enlarged to 400 %: there tables scroll, tabs do not fit, and other elements are shown. */
+const TELEPHONE = { width: 320, height: 800 };
+
 async function seriousFaults(axe: AxeBuilder): Promise<string[]> {
   const { violations } = await axe.analyze();
   const serious = violations.filter((one) => one.impact === 'serious' || one.impact === 'critical');
@@ -27,10 +31,10 @@ async function seriousFaults(axe: AxeBuilder): Promise<string[]> {
 }
 
 for (const [about, paths] of Object.entries(PAGES)) {
-  test(`no page about ${about} has a serious fault of accessibility, in light and in dark`, async ({
+  test(`no page about ${about} has a serious fault of accessibility, in light, in dark and on a telephone`, async ({
     signedIn: page,
   }) => {
-    test.setTimeout(paths.length * 45_000);
+    test.setTimeout(paths.length * 60_000);
     for (const path of paths) {
       await page.emulateMedia({ colorScheme: 'light' });
       await page.goto(path);
@@ -43,6 +47,9 @@ for (const [about, paths] of Object.entries(PAGES)) {
       expect
         .soft(await seriousFaults(new AxeBuilder({ page }).withRules(RULES_OF_COLOUR)), `${path}, dark`)
         .toEqual([]);
+      await page.setViewportSize(TELEPHONE);
+      expect.soft(await seriousFaults(new AxeBuilder({ page }).withTags(RULES)), `${path}, narrow`).toEqual([]);
+      await page.setViewportSize(DESK);
     }
   });
 }

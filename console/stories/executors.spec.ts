@@ -20,6 +20,13 @@ test('an executor is called from the page, and one sees who reaches it', async (
   await expect(row).toContainText('from node-1');
   await expect(row).toContainText(/Python 3\.\d+\.\d+/);
   await expect(row.locator('[title="Results that no coordinator has answered for"]')).toHaveText(/^\d+$/);
+  await expect(page.getByRole('columnheader', { name: 'Running and waiting' })).toContainText('as of the last beat');
+  const load = row.getByRole('link', { name: /runs? or waits? on http/ });
+  await expect(load).toHaveAccessibleName(new RegExp(`^${await load.textContent()}`));
+  const [version, actions] = await Promise.all([-2, -1].map((at) => row.getByRole('cell').nth(at).boundingBox()));
+  expect((version?.x ?? 0) + (version?.width ?? 0), 'nothing lies behind the actions').toBeLessThanOrEqual(
+    (actions?.x ?? 0) + 1,
+  );
   await row.getByRole('button', { name: 'Ping' }).click();
   await expect(page.getByText(/It answered node-1 within \d+ ms/)).toBeVisible();
   await expect(row).toContainText('reached');

@@ -11,6 +11,7 @@ test('who comes, changes and goes is seen as it happens', async ({ signedIn: pag
   await page.goto('/lifecycle');
   const agents = page.getByRole('region', { name: 'Agents (executors)' });
   await expect(agents.getByRole('row').filter({ hasText: 'stories' })).toContainText(/Idle|Busy/);
+  await expect(agents.getByRole('button', { name: 'Copy the ID of stories' })).toBeVisible();
   const table = page.getByRole('region', { name: ORCHESTRATORS });
   await expect(table.getByRole('row').filter({ hasText: 'node-1' })).toContainText('Running');
 

@@ -80,6 +80,10 @@ test('all jobs that match are done with by the server, also those not shown', as
   await expect(dialog.getByRole('progressbar')).toHaveAttribute('aria-valuenow', '100');
   expect(asked, 'requests for 261 jobs').toBeLessThan(30);
   await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await bar.getByRole('button', { name: 'Start' }).click();
+  await expect(dialog).toContainText('They are 261 jobs.');
+  await expect(dialog.getByRole('progressbar')).toHaveCount(0);
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
   expect(await started(page, 'crowd'), 'of the newest 200, one of which has no schedule').toBe(199);
   await call(page, 'DELETE', `/jobs/${byHand}`);
   await bar.getByRole('button', { name: 'Delete' }).click();

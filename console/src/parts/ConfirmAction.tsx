@@ -11,12 +11,16 @@ interface Props {
   confirm: string;
   danger?: boolean;
   button?: ButtonProps;
+  /** Told each time the dialog opens. */
+  opened?: () => void;
+  /** Not yet, while what will happen is still being asked for. */
+  ready?: boolean;
   /** Does it; the text that says what came of it. */
   act: () => Promise<string>;
 }
 
 /** A button whose action is named and confirmed first. A refusal stays in the dialog, with its reason. */
-export function ConfirmAction({ label, title, children, confirm, danger, button, act }: Props) {
+export function ConfirmAction({ label, title, children, confirm, danger, button, opened, ready = true, act }: Props) {
   const { t } = useTranslation('common');
   const { message } = App.useApp();
   const [open, setOpen] = useState(false);
@@ -44,6 +48,7 @@ export function ConfirmAction({ label, title, children, confirm, danger, button,
         danger={danger}
         onClick={() => {
           setError(null);
+          opened?.();
           setAsked(true);
           setOpen(true);
         }}
@@ -56,7 +61,7 @@ export function ConfirmAction({ label, title, children, confirm, danger, button,
           title={title}
           okText={confirm}
           cancelText={t('cancel')}
-          okButtonProps={{ danger: !!danger, loading: busy }}
+          okButtonProps={{ danger: !!danger, loading: busy, disabled: !ready }}
           onOk={go}
           onCancel={() => setOpen(false)}
           destroyOnHidden

@@ -3,6 +3,7 @@
 import { Table, type TableProps } from 'antd';
 import type { ReactNode } from 'react';
 import { usePreference } from '@/app/preferences';
+import { useSideways } from '@/parts/table/sideways';
 import './parts.css';
 
 interface Props<Row> extends Omit<TableProps<Row>, 'dataSource' | 'pagination' | 'loading'> {
@@ -14,8 +15,9 @@ interface Props<Row> extends Omit<TableProps<Row>, 'dataSource' | 'pagination' |
 
 export function SmallTable<Row extends object>({ rows, label, empty, ...table }: Props<Row>) {
   const [density] = usePreference('density');
+  const sideways = useSideways(label);
   return (
-    <section className="small-table" aria-label={label} aria-busy={rows === undefined}>
+    <section ref={sideways} className="small-table" aria-label={label} aria-busy={rows === undefined}>
       <Table<Row>
         size={density}
         scroll={{ x: 'max-content' }}

@@ -5,12 +5,15 @@ import { Link } from 'react-router';
 import type { Cause, Execution } from '@/api/types';
 import { AlarmMark } from '@/pages/executions/AlarmMark';
 import { CAUSES } from '@/pages/executions/filters';
+import { lastsSince } from '@/pages/executions/lasting';
 import { RowActions } from '@/pages/executions/RowActions';
 import { RowProgress } from '@/pages/executions/RowProgress';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
+import { useNow } from '@/parts/time/useNow';
 import { PhaseText } from '@/status/PhaseText';
 import { StatusTag } from '@/status/StatusTag';
+import { TERMINAL } from '@/status/statuses';
 
 /** So many rows, the newest, ask how far they are: each is a question to an executor. */
 const ASKING = 20;
@@ -63,7 +66,8 @@ export function useColumns(longestFirst?: boolean): TableColumnsType<Execution> 
         }),
         align: 'right',
         className: 'nowrap',
-        render: (_, one) => <Duration from={one.start_time} to={one.handle_time} />,
+        render: (_, one) =>
+          TERMINAL[one.status] ? <Duration from={one.start_time} to={one.handle_time} /> : <Lasting execution={one} />,
       },
       { title: t('columns.executor'), key: 'executor', render: (_, one) => <ExecutorCell execution={one} /> },
       {
@@ -82,6 +86,11 @@ export function useColumns(longestFirst?: boolean): TableColumnsType<Execution> 
     ],
     [t, longestFirst],
   );
+}
+
+/** How long an open one has been going on; apart from those that have ended, which need no clock. */
+function Lasting({ execution: one }: { execution: Execution }) {
+  return <Duration from={lastsSince(one, useNow())} to={one.handle_time} />;
 }
 
 function JobCell({ execution: one }: { execution: Execution }) {

@@ -50,6 +50,7 @@ export function InstanceTable({ executors, removed, groups, answeredAt }: Props)
   const rows = executors && [...executors, ...gone(removed, executors)];
   return (
     <SmallTable<Executor>
+      className="instances"
       label={t('instances.title')}
       rows={rows}
       rowKey={(one) => `${one.app_name} ${one.address} ${one.state === 'removed'}`}
@@ -88,18 +89,31 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
         ),
       },
       { title: t('instances.reach'), key: 'reach', render: (_, one) => <Reaches executor={one} /> },
-      { title: t('instances.load'), key: 'load', className: 'nowrap', render: (_, one) => <Load executor={one} /> },
-      { title: t('instances.backlog'), key: 'backlog', render: (_, one) => <Backlog executor={one} /> },
+      {
+        title: <LoadHeading />,
+        key: 'load',
+        className: 'nowrap',
+        render: (_, one) => <Load executor={one} />,
+      },
+      {
+        title: <span title={t('instances.asOfBeat')}>{t('instances.backlog')}</span>,
+        key: 'backlog',
+        render: (_, one) => <Backlog executor={one} />,
+      },
       {
         title: t('instances.beat'),
         key: 'beat',
-        render: (_, one) => <BeatAge at={beatOn(answeredAt, one.beat_age)} gone={one.state === 'removed'} />,
-      },
-      {
-        title: t('instances.since'),
-        key: 'since',
         className: 'nowrap',
-        render: (_, one) => <Instant at={one.since} />,
+        render: (_, one) => (
+          <>
+            <BeatAge at={beatOn(answeredAt, one.beat_age)} gone={one.state === 'removed'} />
+            {one.since && (
+              <div className="cell-sub">
+                {t('instances.since')} <Instant at={one.since} />
+              </div>
+            )}
+          </>
+        ),
       },
       { title: t('instances.version'), key: 'version', render: (_, one) => <Version executor={one} /> },
       {
@@ -114,6 +128,17 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
       },
     ],
     [t, groups, answeredAt],
+  );
+}
+
+/** Figures that an executor says with its beats are as old as the last one. */
+function LoadHeading() {
+  const { t } = useTranslation('executors');
+  return (
+    <>
+      {t('instances.load')}
+      <div className="cell-sub">{t('instances.asOfBeat')}</div>
+    </>
   );
 }
 
@@ -176,10 +201,11 @@ function Load({ executor: one }: { executor: Executor }) {
   if (one.load === null) return <span className="muted">–</span>;
   const to = `/executions?${new URLSearchParams({ executor: one.address, status: 'pending' })}`;
   const { running = one.load, queued = 0, threads = 0, slots = null } = one.vitals ?? {};
+  const shown = slots === null ? String(running) : t('instances.of', { running, slots });
   return (
     <>
-      <Link to={to} aria-label={t('instances.loadOf', { count: one.load, address: one.address })}>
-        {slots === null ? running : t('instances.of', { running, slots })}
+      <Link to={to} aria-label={t('instances.loadOf', { shown, count: one.load, address: one.address })}>
+        {shown}
       </Link>
       <div className="cell-sub">
         {[

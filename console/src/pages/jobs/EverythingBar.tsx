@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Button, Progress } from 'antd';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Problem } from '@/api/problem';
 import { allowsSomewhere, type Permission, useSession } from '@/api/session';
@@ -46,6 +46,8 @@ function EverythingAction({ deed, filters, done }: { deed: BulkDeed; filters: Jo
   const queries = useQueryClient();
   const known = useKnownProblems();
   const [sum, setSum] = useState<Sum | null>(null);
+  const [opening, setOpening] = useState(0);
+  const [counted, setCounted] = useState(0); // at which opening: what was counted before may be wrong by now
   const key = useRef<string | null>(null); // kept until all of it has an answer: what ran before does not run again
 
   async function go(): Promise<string> {
@@ -85,25 +87,41 @@ function EverythingAction({ deed, filters, done }: { deed: BulkDeed; filters: Jo
       confirm={t(`bulk.${TEXT[deed]}`)}
       danger={deed === 'delete'}
       button={{ size: 'small' }}
+      opened={() => {
+        setSum(null);
+        setOpening(opening + 1);
+      }}
+      ready={counted === opening}
       act={go}
     >
       {sum ? (
         <Progress percent={percent(sum)} aria-label={t('bulk.progress')} />
       ) : (
-        <Counted deed={deed} filters={filters} />
+        <Counted deed={deed} filters={filters} opening={opening} done={setCounted} />
       )}
     </ConfirmAction>
   );
 }
 
+interface CountedProps {
+  deed: BulkDeed;
+  filters: JobFilters;
+  opening: number;
+  /** Told of the opening it was counted at. */
+  done: (opening: number) => void;
+}
+
 /** How many it would be, counted by the server where one may do it. */
-function Counted({ deed, filters }: { deed: BulkDeed; filters: JobFilters }) {
+function Counted({ deed, filters, opening, done }: CountedProps) {
   const { t } = useTranslation('jobs');
   const would = useQuery({
-    queryKey: ['executions', 'everything', deed, filters],
+    queryKey: ['executions', 'everything', deed, filters, opening],
     queryFn: () => doToMatching(deed, filters, { dryRun: true, max: 1 }),
     gcTime: 0,
   });
+  useEffect(() => {
+    if (would.isSuccess) done(opening);
+  }, [would.isSuccess, opening, done]);
   if (would.isPending) return <p className="muted">{t('bulk.counting')}</p>;
   if (would.isError) return <ProblemNotice error={would.error} />;
   return <p>{t('bulk.would', { count: would.data.done + would.data.left })}</p>;

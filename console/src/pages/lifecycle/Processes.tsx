@@ -1,12 +1,12 @@
 import { InfoCircleOutlined } from '@ant-design/icons';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Button, type TableColumnsType, Tooltip } from 'antd';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMay } from '@/api/session';
 import type { KeptProcess } from '@/api/types';
 import { lookOf, type ProcessDeed, stateOf, wishesFor } from '@/pages/lifecycle/processes';
-import { askProcess, processesQuery } from '@/pages/lifecycle/queries';
+import { askProcess, processesQuery, useProcesses } from '@/pages/lifecycle/queries';
 import { Badge } from '@/parts/Badge';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { Panel } from '@/parts/Page';
@@ -16,7 +16,7 @@ import { SmallTable } from '@/parts/SmallTable';
 export function Processes() {
   const { t } = useTranslation('lifecycle');
   const columns = useColumns();
-  const kept = useQuery(processesQuery).data;
+  const kept = useProcesses().data;
   if (!kept?.supervised) return null;
   return (
     <Panel title={t('processes.title')} extra={<span className="muted">{kept.items.length}</span>} flush>
@@ -34,7 +34,7 @@ export function Processes() {
 /** Says why nothing can be started here, where that is so. */
 export function NotSupervised() {
   const { t } = useTranslation('lifecycle');
-  const kept = useQuery(processesQuery).data;
+  const kept = useProcesses().data;
   if (!kept || kept.supervised) return null;
   return (
     <Tooltip title={t('processes.none')} trigger={['hover', 'click']}>

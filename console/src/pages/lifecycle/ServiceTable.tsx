@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Kind, Service } from '@/pages/lifecycle/registry';
 import { SERVICE_LOOKS } from '@/pages/lifecycle/statuses';
 import { Badge } from '@/parts/Badge';
+import { CopyButton } from '@/parts/CopyButton';
 import { EmptyState } from '@/parts/EmptyState';
 import { SmallTable } from '@/parts/SmallTable';
 import { BeatAge } from '@/parts/time/BeatAge';
@@ -67,12 +68,19 @@ function useColumns(kind: Kind, names: Record<string, string>): TableColumnsType
   }, [t, kind, names]);
 }
 
+/** With its id: two services may have the same name. */
 function Name({ service: one }: { service: Service }) {
+  const { t } = useTranslation('lifecycle');
+  const short = one.id.slice(0, 8);
   return (
     <>
-      <span className="cell-main">{one.name ?? one.id.slice(0, 8)}</span>
-      <div className="cell-sub mono" title={one.id}>
-        {one.url}
+      <span className="cell-main">{one.name ?? short}</span>
+      <div className="cell-sub mono">{one.url}</div>
+      <div className="cell-sub nowrap">
+        <span className="mono" title={one.id}>
+          {short}
+        </span>
+        <CopyButton text={one.id} label={t('idOf', { name: one.name ?? short })} />
       </div>
     </>
   );

@@ -46,7 +46,7 @@ function nonce(): string {
 export function reading(label: string): Extension[] {
   return [
     EditorView.cspNonce.of(nonce()),
-    EditorView.contentAttributes.of({ 'aria-label': label }),
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }), // code that is only read is scrolled too
     lineNumbers(),
     look,
     syntaxHighlighting(colours),

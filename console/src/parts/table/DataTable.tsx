@@ -8,6 +8,7 @@ import { usePreference } from '@/app/preferences';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { useFirstScreen } from '@/parts/table/firstScreen';
 import { useRowKeys } from '@/parts/table/rowKeys';
+import { useSideways } from '@/parts/table/sideways';
 import '@/parts/parts.css';
 import './table.css';
 
@@ -31,18 +32,21 @@ export function DataTable<Row extends object>({ list, empty, label, ...table }: 
   const made = useFirstScreen(rows);
   const box = useRef<HTMLElement>(null);
   useRowKeys(box);
+  const sideways = useSideways(label);
   if (list.isError && !list.data) return <ProblemNotice error={list.error} retry={() => list.refetch()} />;
   return (
     <section ref={box} className="data-table" aria-label={label} aria-busy={list.isPending}>
-      <Table<Row>
-        size={density}
-        scroll={{ x: 'max-content' }}
-        {...table}
-        dataSource={made}
-        loading={list.isPending}
-        pagination={false}
-        locale={{ emptyText: list.isPending ? ' ' : empty }}
-      />
+      <div ref={sideways}>
+        <Table<Row>
+          size={density}
+          scroll={{ x: 'max-content' }}
+          {...table}
+          dataSource={made}
+          loading={list.isPending}
+          pagination={false}
+          locale={{ emptyText: list.isPending ? ' ' : empty }}
+        />
+      </div>
       <footer className="table-foot muted">
         <span aria-live="polite">
           {t(list.hasNextPage ? 'table.shownMore' : 'table.shown', { count: rows.length })}

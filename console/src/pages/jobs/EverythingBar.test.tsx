@@ -1,0 +1,57 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { afterEach, expect, it, vi } from 'vitest';
+import { api } from '@/api/client';
+import { type Session, sessionQuery } from '@/api/session';
+import { EverythingBar } from '@/pages/jobs/EverythingBar';
+
+const ADMIN: Session = { name: 'ann', rights: { everywhere: 'admin', inGroups: {} } };
+
+/** A server that answers each question when it is told to; what was asked, and whether only to count. */
+function slowServer() {
+  const waiting: (() => void)[] = [];
+  const dry: boolean[] = [];
+  vi.spyOn(api, 'POST').mockImplementation(((_: string, { params }: { params: { query: { dry_run?: boolean } } }) => {
+    dry.push(params.query.dry_run === true);
+    const data = { dry_run: false, done: 4, job_ids: [], refused: [], left: 0, next_cursor: null };
+    return new Promise((answer) => waiting.push(() => answer({ data, response: Response.json(data) })));
+  }) as never);
+  return {
+    dry,
+    answer: () => {
+      for (const one of waiting.splice(0)) one();
+    },
+  };
+}
+
+afterEach(cleanup);
+
+it('counts anew each time it is opened, and does nothing before it has', async () => {
+  const server = slowServer();
+  const queries = new QueryClient();
+  queries.setQueryData(sessionQuery.queryKey, ADMIN);
+  render(
+    <QueryClientProvider client={queries}>
+      <EverythingBar filters={{}} clear={() => undefined} />
+    </QueryClientProvider>,
+  );
+  const open = () => fireEvent.click(within(screen.getByLabelText('bulk.label')).getByText('bulk.stop'));
+  const confirm = () =>
+    within(screen.getByRole('dialog')).getByText('bulk.stop').closest('button') as HTMLButtonElement;
+
+  for (const times of [1, 2]) {
+    const before = server.dry.length;
+    open();
+    await screen.findByText('bulk.counting');
+    expect(confirm().disabled).toBe(true);
+    expect(screen.queryByRole('progressbar')).toBeNull();
+    await waitFor(() => expect(server.dry.slice(before)).toContain(true));
+    server.answer();
+    await screen.findByText('bulk.would');
+    await waitFor(() => expect(confirm().disabled).toBe(false));
+    fireEvent.click(confirm());
+    await waitFor(() => expect(server.dry.filter((one) => !one)).toHaveLength(times));
+    server.answer();
+    await waitFor(() => expect(screen.queryByText('bulk.would')).toBeNull());
+  }
+}, 20_000); // dialogs and all their styles
