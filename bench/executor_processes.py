@@ -3,7 +3,9 @@
 Handlers with ``isolation="process"`` are triggered in batches and run in worker processes that are kept ready. Shell
 scripts are triggered for one job, whose scripts run one after the other, and for four jobs side by side; the bare calls
 run one after the other. The bar is on one job, which is like for like; four jobs show what an executor carries. The
-clock runs from the first request to the last delivered result. Exits with 1 when a bar is missed::
+clock runs from the first request to the last delivered result. Every execution makes a log file, and ext4 without a
+journal, as some virtual machines have it, makes files slowly for five minutes after many were deleted: a second run
+right after the first is slower there. Exits with 1 when a bar is missed::
 
     python bench/executor_processes.py            # the bars as stated
     python bench/executor_processes.py --quick    # few executions, bars lowered to 30 %, for a busy machine
