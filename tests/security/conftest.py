@@ -50,8 +50,12 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Door]]
     port = free_port()
     with Site(folder) as site:
         coordinator = site.coordinator()
-        # No coordinator knows its work key, so the token opens what these attacks are about: how it reads.
-        alone = {"ORTH_EXECUTOR__APP_NAME": "collector", "ORTH_EXECUTOR__COORDINATORS": "http://127.0.0.1:1"}
+        # No coordinator knows it or ever will, and the token opens what these attacks are about: how it reads.
+        alone = {
+            "ORTH_EXECUTOR__APP_NAME": "collector",
+            "ORTH_EXECUTOR__COORDINATORS": "http://127.0.0.1:1",
+            "ORTH_EXECUTOR__TOKEN_UNTIL_REGISTERED": "true",
+        }
         executor = site.executor(folder / "jobs.py", port=port, **alone)
         beat = b'{"registryKey":"other","registryValue":"http://127.0.0.1:1/"}'
         yield {

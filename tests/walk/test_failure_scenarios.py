@@ -97,7 +97,7 @@ def test_a_job_never_runs_in_another_application_that_has_taken_over_the_address
         site.executor(JOBS, "executor-2", port=port, ORTH_EXECUTOR__APP_NAME="other-app")
         one = ended(api, trigger(api, job_id))
         assert (one["status"], one["reason_code"]) == ("trigger_failed", "not_sent")
-        assert "does not accept the work key" in one["trigger_msg"]
+        assert "does not accept what was registered for it" in one["trigger_msg"]
         assert len(notes.read_text().splitlines()) == 1, "nothing ran in the other application"
         other = site.executor(JOBS, "executor-3")
         eventually(lambda: len(api.call("GET", "/api/v1/executors")["items"]) == 3, what="a second executor of the app")
