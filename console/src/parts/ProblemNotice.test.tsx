@@ -1,6 +1,6 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import { createInstance } from 'i18next';
-import { I18nextProvider, initReactI18next } from 'react-i18next';
+import { I18nextProvider } from 'react-i18next';
 import { afterEach, expect, it } from 'vitest';
 import { Problem } from '@/api/problem';
 import en from '@/i18n/locales/en/common.json';
@@ -11,7 +11,7 @@ const BODY = { type: 'urn:orth:problem:conflict', title: 'Conflict', status: 409
 
 async function shown(language: string, said: object): Promise<string> {
   const i18n = createInstance();
-  await i18n.use(initReactI18next).init({
+  await i18n.init({
     lng: language,
     resources: { en: { common: en }, fr: { common: fr } },
     defaultNS: 'common',
