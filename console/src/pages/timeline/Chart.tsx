@@ -144,6 +144,7 @@ function Axis({ span, width }: { span: Span; width: number }) {
   const short = (found[1] ?? span.to) - (found[0] ?? span.from) < 60_000;
   const time: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
   if (short) time.second = '2-digit';
+  const half = short ? 28 : 20; // of a label, in pixels
   const clock = new Intl.DateTimeFormat(language, { timeZone, ...time });
   const day = new Intl.DateTimeFormat(language, { timeZone, day: 'numeric', month: 'short' });
   return (
@@ -152,7 +153,7 @@ function Axis({ span, width }: { span: Span; width: number }) {
       <div className="timeline-ticks">
         {found.map((tick) => {
           const share = (tick - span.from) / (span.to - span.from);
-          if (share < 0.015 || share > 0.985) return null;
+          if (Math.min(share, 1 - share) * width < half) return null; // it would stick out
           const newDay = day.format(tick) !== day.format(tick - 1);
           return (
             <span key={tick} style={{ left: `${share * 100}%` }}>
