@@ -43,6 +43,37 @@ if __name__ == "__main__":
 """
 
 
+DEAF = """
+import asyncio, gc
+from orth import Executor
+
+app = Executor("process-app")
+
+async def swallow() -> None:
+    while True:
+        try:
+            await asyncio.sleep(0.05)
+        except:
+            pass
+
+@app.job
+async def deaf() -> None:
+    await swallow()
+
+@app.job
+async def deaf_children() -> None:
+    await asyncio.gather(swallow(), swallow())
+
+@app.job
+def collect() -> str:
+    gc.collect()
+    return "collected"
+
+if __name__ == "__main__":
+    app.main()
+"""
+
+
 FORKING = """
 import asyncio, multiprocessing, os, threading, time
 from concurrent.futures import ThreadPoolExecutor
@@ -204,9 +235,9 @@ def post(port: int | None, path: str, body: dict[str, Any]) -> dict[str, Any]:
     return read
 
 
-def run(port: int | None, log_id: int, handler: str, params: str = "") -> dict[str, Any]:
+def run(port: int | None, log_id: int, handler: str, params: str = "", **more: object) -> dict[str, Any]:
     body = {"jobId": 1, "logId": log_id, "executorHandler": handler, "executorParams": params, "logDateTime": NOON}
-    return post(port, "/run", body)
+    return post(port, "/run", {**body, **more})
 
 
 def registered(coordinator: StandIn, count: int = 1) -> int:
@@ -320,6 +351,25 @@ def test_what_does_not_end_in_time_is_cut_short(start: Start, coordinator: Stand
     [result] = coordinator.results
     assert result["handleCode"] == 500
     assert result["handleMsg"].startswith("Cut short")
+
+
+@pytest.mark.parametrize("handler", ["deaf", "deaf_children"])
+def test_a_coroutine_that_swallows_its_end_costs_nobody_else_anything(
+    start: Start, coordinator: StandIn, tmp_path: Path, handler: str
+) -> None:
+    """Collected, it would be closed in whichever thread that happens, and swallow that as well, for ever."""
+    (tmp_path / "deaf.py").write_text(DEAF)
+    executor = start("deaf.py", ORTH_EXECUTOR__KILL_GRACE="500ms", ORTH_EXECUTOR__DRAIN_TIMEOUT="2s")
+    port = registered(coordinator)
+    assert run(port, 1, handler, executorTimeout=1)["code"] == 200
+    eventually(lambda: [result["handleCode"] for result in coordinator.results] == [502])
+    page = {"logId": 1, "logDateTim": NOON, "fromLineNum": 1}
+    eventually(lambda: "ends: 502" in post(port, "/log", page)["data"]["logContent"])  # its thread is out of it
+    assert run(port, 2, "collect", jobId=2)["code"] == 200
+    eventually(lambda: len(coordinator.results) == 2)
+    assert coordinator.results[-1]["handleMsg"] == "collected"
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.ended(10) == 0
 
 
 def test_a_second_signal_ends_it_at_once(start: Start, coordinator: StandIn, tmp_path: Path) -> None:

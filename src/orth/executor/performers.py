@@ -7,9 +7,14 @@ are called once.
 Async code never runs on the loop that serves requests, heartbeats and callbacks. A function gets a fresh loop per
 execution, in the thread that performs. An object that is async has one loop for its whole life, in a thread of its own,
 because what ``init`` opened (a connection pool, say) is bound to it and all executions share it.
+
+A coroutine that swallows its cancellation is left where it stands when its loop is ended by force. Python would close
+it when it is collected, in whichever thread that happens, and one that swallows this too would never let that thread
+go on. So it is kept for good: what was left behind takes memory, and nothing else.
 """
 
 import asyncio
+import ctypes
 import inspect
 import threading
 from collections.abc import Callable, Coroutine
@@ -55,7 +60,7 @@ class FunctionPerformer:
 
     def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:
         made = self._function(**arguments)
-        return asyncio.run(self._tasks.followed(made, context)) if inspect.iscoroutine(made) else made
+        return _run(self._tasks.followed(made, context)) if inspect.iscoroutine(made) else made
 
     def end(self, context: JobContext, grace: float) -> bool:  # noqa: ARG002  # cancelling takes no time
         self._tasks.cancel(context)
@@ -66,6 +71,30 @@ class FunctionPerformer:
 
     def close(self) -> None:
         return
+
+
+def _run(made: Coroutine[Any, Any, Any]) -> Any:
+    """As ``asyncio.run``; what does not end with its loop is never collected."""
+    _keep(made)  # first of all: an exception from outside may strike on any line below
+    loop: asyncio.AbstractEventLoop | None = None
+    try:
+        with asyncio.Runner() as runner:
+            loop = runner.get_loop()
+            return runner.run(made)
+    finally:
+        if inspect.getcoroutinestate(made) == inspect.CORO_CLOSED:
+            _let_go(made)
+        for task in asyncio.all_tasks(loop) if loop is not None else ():
+            _keep(task)
+
+
+def _keep(what: object) -> None:
+    """Count a reference that nobody has: not even the end of the interpreter takes it away."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(what))
+
+
+def _let_go(what: object) -> None:
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(what))
 
 
 class ObjectPerformer:
