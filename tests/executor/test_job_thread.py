@@ -282,6 +282,7 @@ def test_a_result_that_came_first_is_not_changed_by_a_kill(rig: MakeRig, gates: 
 
 async def test_a_time_limit_ends_the_handler_after_its_result(rig: MakeRig, gates: Gates, clock: HandClock) -> None:
     ran = rig(clock=clock)
+    began = clock.now()
     ran.run(1, "patient", executor_timeout=5)
     gates.wait_for(1)
     clock.advance(4.9)
@@ -290,6 +291,7 @@ async def test_a_time_limit_ends_the_handler_after_its_result(rig: MakeRig, gate
     clock.advance(0.1)
     await ran.runtime.limits.turn()
     assert ended(ran) == {1: (502, "The execution took longer than its limit of 5 s.")}
+    assert ran.waiting()[1].start_time == began
     eventually(lambda: gates.left == [1])
     eventually(lambda: is_idle(ran))
     assert "--- execution ends: 502" in ran.text(1)

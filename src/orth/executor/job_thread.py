@@ -314,7 +314,7 @@ class JobThread:
             accepted.stay.leave()
             told = "".join(traceback.format_exception(bug))
             outcome = Outcome(FAILURE, f"The executor failed to carry it out: {bug!r}\n{told}")
-            return conclude(accepted.request, accepted.ending or outcome, None, tools.incarnation)
+            return conclude(accepted.request, accepted.ending or outcome, accepted.started, tools.incarnation)
         finally:
             self._pass(accepted)
 
@@ -427,4 +427,5 @@ class JobThread:
                 self._call_up()
 
     def _settle(self, accepted: Accepted, outcome: Outcome) -> bool:
-        return self._house.settle(accepted, conclude(accepted.request, outcome, None, self._house.tools.incarnation))
+        item = conclude(accepted.request, outcome, accepted.started, self._house.tools.incarnation)
+        return self._house.settle(accepted, item)

@@ -97,6 +97,8 @@ class Accepted:
     """What carries it out, once it runs."""
     ending: Outcome | None = None
     """Why it is being ended from outside. Then this is how it ends, whatever the handler has to say."""
+    started: int | None = None
+    """When it began, in epoch milliseconds."""
     place: int | None = None
     """In the turnstile, while its thread is on the way from sleep to the handler."""
     _claim: list[None] = field(default_factory=lambda: [None], repr=False)
@@ -122,7 +124,7 @@ def carry_out(
     called just before the handler.
     """
     request = accepted.request
-    started = tools.clock.now()
+    started = accepted.started = tools.clock.now()
     context = begin(request, accepted.handler, tools)
     try:
         for other in beside:
