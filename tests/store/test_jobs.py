@@ -237,8 +237,9 @@ async def test_a_move_advances_the_schedule(db: Database) -> None:
         Move(ending, 1, last_fire=NOW, next_fire=0, due_time=0, running=False),
     ]
     await db.tx(move_jobs, moves)
-    jobs = await db.read(jobs_by_id, [going_on, ending])
-    standing = [(j.trigger_last_time, j.trigger_next_time, j.due_time, j.trigger_status) for j in jobs.values()]
+    found = await db.read(jobs_by_id, [going_on, ending])
+    jobs = [found[going_on], found[ending]]
+    standing = [(j.trigger_last_time, j.trigger_next_time, j.due_time, j.trigger_status) for j in jobs]
     assert standing == [(NOW, NOW + 30_000, NOW + 30_500, True), (NOW, 0, 0, False)]
     await db.tx(move_jobs, [])
 
