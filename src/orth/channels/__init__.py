@@ -14,6 +14,6 @@ Three kinds, because the messages have three needs:
 
 ``names`` has the public names, ``interface`` the contract, ``limits`` how much fits. ``memory`` serves one process,
 ``database`` goes through the store, ``redis`` through Redis Streams, and ``remote`` through a coordinator for executors
-that have neither; ``opening`` knows which. ``tests/channels`` holds them all to the same. What is in the messages is in
-``orth.wire.channel_messages``.
+that have neither; ``local_first`` goes over from the first of them to the second. ``opening`` knows which.
+``tests/channels`` holds them all to the same. What is in the messages is in ``orth.wire.channel_messages``.
 """

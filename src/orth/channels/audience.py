@@ -27,6 +27,7 @@ class Ear(Listening):
         self._boxes: dict[str, None] = {}
         self._woken = asyncio.Event()
         self.missed = 0
+        self.hears = True
 
     def hear(self, heard: Heard) -> None:
         if len(self._heard) >= self._capacity:
@@ -42,9 +43,15 @@ class Ear(Listening):
             self.missed += 1
         self._woken.set()
 
+    def lose(self) -> None:
+        """Nothing that is said comes here, until ``doubt``."""
+        self.hears = False
+        self._woken.set()
+
     def doubt(self) -> None:
-        """Something may have been said that did not come here."""
+        """Something may have been said that did not come here; what is said from now on does."""
         self.missed += 1
+        self.hears = True
         self._woken.set()
 
     async def next(self, wait: float) -> Sequence[Heard]:
@@ -125,10 +132,18 @@ class Audience:
             for waiter, _ in zip(sleeping, range(messages), strict=False):
                 waiter.woken.set()
 
+    def lose(self) -> None:
+        """Nothing that others say comes here, until ``doubt``."""
+        for ear in self._all_ears():
+            ear.lose()
+
     def doubt(self) -> None:
         """Nobody knows what happened: let everybody look everywhere."""
-        for ear in {id(ear): ear for ears in self._ears.values() for ear in ears}.values():
+        for ear in self._all_ears():
             ear.doubt()
         for waiters in self._waiters.values():
             for waiter in waiters:
                 waiter.woken.set()
+
+    def _all_ears(self) -> Iterable[Ear]:
+        return {id(ear): ear for ears in self._ears.values() for ear in ears}.values()

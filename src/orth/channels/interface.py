@@ -61,20 +61,20 @@ class Listening(ABC):
 
     missed: int = 0
     """How many were dropped, or may have been while the backend was away; its owner then looks everywhere."""
+    hears: bool = True
+    """Whether what is said now comes here: False from when the backend was found to be away until it is heard again."""
 
     @abstractmethod
     async def next(self, wait: float) -> Sequence[Heard]:
-        """What has come, at least one; empty when nothing came within ``wait`` seconds."""
+        """What has come, at least one; empty when nothing came within ``wait`` seconds, or something went wrong."""
 
 
-class Channels(ABC):
-    """A backend. Every method may raise ``ChannelsUnavailable``; a later call tries anew."""
+class ExecutorChannels(ABC):
+    """What an executor does with a backend: it takes, returns, reports and listens. Every method may raise
+    ``ChannelsUnavailable``; a later call tries anew.
+    """
 
     # --- queues
-
-    @abstractmethod
-    async def send(self, queue: str, messages: Sequence[Message]) -> None:
-        """Append to a queue, all or none. ``ChannelsUnavailable`` when it is full."""
 
     @abstractmethod
     async def take(self, queues: Sequence[str], consumer: str, *, limit: int, wait: float) -> dict[str, list[Delivery]]:
@@ -93,27 +93,10 @@ class Channels(ABC):
         """
 
     @abstractmethod
-    async def consumers(self, queue: str) -> Mapping[str, int]:
-        """Who has messages of a queue that are not done, and how many."""
-
-    @abstractmethod
-    async def waiting(self, queue: str) -> int:
-        """How many messages of a queue were not taken yet."""
-
-    @abstractmethod
     async def bury(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
         """Those of these messages, by their ids, that are the consumer's go to the queue's dead letters: nobody is to
         act upon them.
         """
-
-    @property
-    def buried(self) -> int:
-        """How many messages went to dead letters by this process's hand."""
-        return 0
-
-    @abstractmethod
-    async def dead_letters(self, queue: str, limit: int) -> Sequence[Message]:
-        """The newest messages that were given up, newest first."""
 
     # --- topics
 
@@ -139,9 +122,11 @@ class Channels(ABC):
         ``InvalidMessage`` when one of them is no position of this backend, whether or not there is such a box.
         """
 
-    @abstractmethod
-    def news(self) -> AbstractAsyncContextManager[Listening]:
-        """Hear the names of boxes that grow, from now on."""
+    async def read_said(self, boxes: Mapping[str, str | None], *, limit: int) -> dict[str, list[Entry]]:
+        """What is in the status boxes of executions, each box with the report key of its execution: through a
+        coordinator only those who were given an execution read what is said of it.
+        """
+        return await self.read(dict.fromkeys(boxes, START), limit=limit)
 
     @abstractmethod
     async def remove(self, boxes: Sequence[str]) -> None:
@@ -150,17 +135,52 @@ class Channels(ABC):
     # --- the rest
 
     @abstractmethod
-    async def clean(self, older_than: float) -> int:
-        """Forget what nobody has fetched for so many seconds: boxes, dead letters, old announcements; how many."""
-
-    @abstractmethod
     async def check(self) -> None:
         """Show that the backend answers."""
-
-    async def complaint(self) -> str | None:
-        """What is wrong with how the backend is set up, if anything; it works all the same."""
-        return None
 
     @abstractmethod
     async def close(self) -> None:
         """Let go of connections and threads."""
+
+
+class Channels(ExecutorChannels):
+    """A whole backend, as coordinators have it."""
+
+    # --- queues
+
+    @abstractmethod
+    async def send(self, queue: str, messages: Sequence[Message]) -> None:
+        """Append to a queue, all or none. ``ChannelsUnavailable`` when it is full."""
+
+    @abstractmethod
+    async def consumers(self, queue: str) -> Mapping[str, int]:
+        """Who has messages of a queue that are not done, and how many."""
+
+    @abstractmethod
+    async def waiting(self, queue: str) -> int:
+        """How many messages of a queue were not taken yet."""
+
+    @property
+    def buried(self) -> int:
+        """How many messages went to dead letters by this process's hand."""
+        return 0
+
+    @abstractmethod
+    async def dead_letters(self, queue: str, limit: int) -> Sequence[Message]:
+        """The newest messages that were given up, newest first."""
+
+    # --- boxes
+
+    @abstractmethod
+    def news(self) -> AbstractAsyncContextManager[Listening]:
+        """Hear the names of boxes that grow, from now on."""
+
+    # --- the rest
+
+    @abstractmethod
+    async def clean(self, older_than: float) -> int:
+        """Forget what nobody has fetched for so many seconds: boxes, dead letters, old announcements; how many."""
+
+    async def complaint(self) -> str | None:
+        """What is wrong with how the backend is set up, if anything; it works all the same."""
+        return None

@@ -54,6 +54,10 @@ class MemoryChannels(Channels):
         self._last_id = 0
         self._buried = 0
 
+    def wake_all(self) -> None:
+        """Whoever listens or waits has to look what has become of these channels."""
+        self._audience.doubt()
+
     # --- queues
 
     async def send(self, queue: str, messages: Sequence[Message]) -> None:

@@ -30,6 +30,11 @@ class Names:
         return f"{self.prefix}.job.cancel"
 
     @property
+    def logs_wanted(self) -> str:
+        """Topic: logs of which something did not arrive; the executor that has one sends it again."""
+        return f"{self.prefix}.job.logs.wanted"
+
+    @property
     def assigned(self) -> str:
         """Queue: dispatched executions that want an owner."""
         return f"{self.prefix}.job.assigned"

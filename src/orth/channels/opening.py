@@ -3,6 +3,7 @@
 from orth.channels.database import DatabaseChannels
 from orth.channels.interface import Channels
 from orth.channels.limits import Limits
+from orth.channels.local_first import LocalFirst
 from orth.channels.memory import MemoryChannels
 from orth.clock import Clock
 from orth.errors import CannotStart
@@ -23,6 +24,11 @@ def open_channels(
     if scheme in ("redis", "rediss"):
         return _open_redis(url, clock, prefix, bounds)
     raise CannotStart(f"channels.url names {scheme!r}, which is not supported.", hint="Use memory, database or redis.")
+
+
+def open_local_first(db: Database, clock: Clock, events: Events, limits: Limits) -> LocalFirst:
+    """Channels of this process that can be shared through ``db`` later."""
+    return LocalFirst(MemoryChannels(clock, limits), lambda: DatabaseChannels(db, clock, events, limits))
 
 
 def _open_redis(url: str, clock: Clock, prefix: str, limits: Limits) -> Channels:

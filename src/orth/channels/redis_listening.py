@@ -63,6 +63,7 @@ class Line:
             except BaseException:
                 await _hang_up(subscription)
                 raise
+            self._ear.lose()
             subscription = await self._subscribe_again()
             self._ear.doubt()
 

@@ -1,8 +1,5 @@
 """The channels through any coordinator over HTTP, for executors that have neither Redis nor the database.
 
-Only what an executor does is offered: it takes, returns, reports, listens. Putting something into a queue, questions
-about queues as a whole, news of all boxes and cleaning are the coordinators' own and are refused here.
-
 Calls are synchronous underneath. Those that a coordinator may hold back run in threads of their own that nobody waits
 for at the end of the process; the others borrow one.
 """
@@ -13,23 +10,30 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
-from orth.channels.interface import BoxFull, Channels, ChannelsUnavailable, Delivery, Entry, Heard, Listening, Message
+from orth.channels.interface import (
+    START,
+    BoxFull,
+    ChannelsUnavailable,
+    Delivery,
+    Entry,
+    ExecutorChannels,
+    Heard,
+    Listening,
+    Message,
+)
 from orth.errors import Unavailable
-from orth.wire.channel_calls import WAIT_LIMIT, ChannelCalls
+from orth.wire.channel_calls import WAIT_LIMIT, BoxEntry, ChannelCalls
 
 T = TypeVar("T")
 
 
-class RemoteChannels(Channels):
+class RemoteChannels(ExecutorChannels):
     """An executor's share of the channels."""
 
     def __init__(self, calls: ChannelCalls) -> None:
         self._calls = calls
-
-    async def send(self, queue: str, messages: Sequence[Message]) -> NoReturn:  # noqa: ARG002  # the form of all backends
-        raise _not_here(f"a place in {queue}")
 
     async def take(self, queues: Sequence[str], consumer: str, *, limit: int, wait: float) -> dict[str, list[Delivery]]:
         ask = partial(self._calls.take, queues, consumer, limit, min(wait, WAIT_LIMIT))
@@ -49,15 +53,6 @@ class RemoteChannels(Channels):
     async def bury(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
         await _borrowed(partial(self._calls.bury, queue, consumer, deliveries))
 
-    async def consumers(self, queue: str) -> NoReturn:
-        raise _not_here(f"the consumers of {queue}")
-
-    async def waiting(self, queue: str) -> NoReturn:
-        raise _not_here(f"what waits in {queue}")
-
-    async def dead_letters(self, queue: str, limit: int) -> NoReturn:  # noqa: ARG002  # as above
-        raise _not_here(f"the dead letters of {queue}")
-
     async def announce(self, topic: str, message: Message) -> None:
         await _borrowed(partial(self._calls.announce, topic, message))
 
@@ -69,23 +64,23 @@ class RemoteChannels(Channels):
             raise BoxFull(full)
 
     async def read(self, after: Mapping[str, str], *, limit: int) -> dict[str, list[Entry]]:
-        entries = await _borrowed(partial(self._calls.read, after, limit))
-        return {box: [Entry(entry.position, entry.message) for entry in found] for box, found in entries.items()}
+        return _entries(await _borrowed(partial(self._calls.read, after, limit)))
 
-    def news(self) -> AbstractAsyncContextManager[Listening]:
-        raise _not_here("news of every box")
+    async def read_said(self, boxes: Mapping[str, str | None], *, limit: int) -> dict[str, list[Entry]]:
+        return _entries(await _borrowed(partial(self._calls.read, dict.fromkeys(boxes, START), limit, boxes)))
 
     async def remove(self, boxes: Sequence[str]) -> None:
         await _borrowed(partial(self._calls.remove, boxes))
-
-    async def clean(self, older_than: float) -> NoReturn:  # noqa: ARG002  # as above
-        raise _not_here("cleaning")
 
     async def check(self) -> None:
         await _borrowed(partial(self._calls.post, {}))
 
     async def close(self) -> None:
         """Nothing is held; the connections are the caller's."""
+
+
+def _entries(found: Mapping[str, Sequence[BoxEntry]]) -> dict[str, list[Entry]]:
+    return {box: [Entry(one.position, one.message) for one in some] for box, some in found.items()}
 
 
 class _Ear(Listening):
@@ -144,7 +139,3 @@ async def _apart(call: Callable[[], T]) -> T:
 
     threading.Thread(target=run, name="orth-channels", daemon=True).start()
     return await answered
-
-
-def _not_here(what: str) -> NotImplementedError:
-    return NotImplementedError(f"An executor does not ask for {what}.")

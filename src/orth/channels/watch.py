@@ -98,6 +98,7 @@ class Watch(Loop):
             self._touched.clear()
             self._gave_up.set()
             self._audience.doubt()
+            self._audience.lose()
             raise
         for one in heard:
             if one.origin != self._origin:

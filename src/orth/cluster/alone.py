@@ -6,6 +6,7 @@ process with the same node id is refused, and the lease of a dead one need not b
 """
 
 import fcntl
+import glob
 import os
 from pathlib import Path
 
@@ -35,11 +36,13 @@ class AliveLocks:
             return False
         if self._mine is not None and self._mine[0] == node_id:
             return True
-        handle = _locked(self._file(node_id))
-        if handle is None:
-            return False
-        os.close(handle)
-        return True
+        return _is_free(self._file(node_id))
+
+    def others_live(self) -> bool:
+        """Whether another coordinator lives on this database."""
+        mine = None if self._mine is None else self._file(self._mine[0])
+        held = self._database.parent.glob(f"{glob.escape(self._database.name)}.*.alive")
+        return any(not _is_free(file) for file in held if file != mine)
 
     def release(self) -> None:
         if self._mine is not None:
@@ -49,6 +52,14 @@ class AliveLocks:
     def _file(self, node_id: str) -> Path:
         safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in node_id)
         return self._database.with_name(f"{self._database.name}.{safe}.alive")
+
+
+def _is_free(file: Path) -> bool:
+    handle = _locked(file)
+    if handle is None:
+        return False
+    os.close(handle)
+    return True
 
 
 def _locked(file: Path) -> int | None:

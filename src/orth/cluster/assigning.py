@@ -1,9 +1,9 @@
 """The leader says which executions want an owner: ``job.assigned``.
 
 What waits in a queue is assigned at once, for its executor will speak on channels that somebody must follow. What was
-pushed is assigned a moment later and only if it is still open: most executions are over by then, and have cost nobody
-a message or a row. A coordinator that is alone has nobody to tell; it follows what is queued itself, and the orphan
-check finds what is pushed and long.
+pushed is assigned a moment later (``cluster.own_after``) and only if it is still open: most executions are over by
+then, and have cost nobody a message or a row. A coordinator that is alone has nobody to tell; it follows what is queued
+itself, and the orphan check finds what is pushed and long.
 """
 
 from collections import deque
@@ -16,8 +16,6 @@ from orth.cluster.station import Station
 from orth.loop import Loop
 from orth.store.ownership import open_among
 
-PUSHED_AFTER = 2.0
-"""Seconds after which a pushed execution is assigned, if it is still open."""
 _BATCH = 500
 _LIMIT = 50_000
 _PAUSE = 0.5
@@ -53,6 +51,8 @@ class Assigning(Loop):
         """An executor has taken this one."""
         if self._at.channels is not None and self._at.peers.others():
             self._pushed.append(_Pushed(self.clock.monotonic(), Assignment(execution_id, job_id)))
+            if not self._at.own_after:
+                self.wake()
 
     def ended(self, execution_id: int) -> None:
         """This one needs no owner any more."""
@@ -79,7 +79,7 @@ class Assigning(Loop):
 
     async def _assign_pushed(self) -> bool:
         """True when there is more to assign at once."""
-        due = self.clock.monotonic() - PUSHED_AFTER
+        due = self.clock.monotonic() - self._at.own_after
         some: list[Assignment] = []
         while self._pushed and self._pushed[0].at <= due and len(some) < _BATCH:
             one = self._pushed.popleft().assignment

@@ -14,7 +14,7 @@ from orth.loop import Loop
 from orth.store import life_locks
 from orth.store.cluster_history import note_term
 from orth.store.database import Connection, Database
-from orth.store.leases import Lease, find_lease, read_lease, renew_lease, resign_lease, take_lease
+from orth.store.leases import Lease, Term, find_lease, read_lease, renew_lease, resign_lease, take_lease
 
 # Part of the lease kept as a reserve between "I no longer trust it" and "others may take it".
 _MARGIN = 0.1
@@ -32,13 +32,6 @@ class Node:
 
     id: str
     incarnation: str
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A leadership of this process; ``epoch`` is its number."""
-
-    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +164,17 @@ class Election(Loop):
         now = self.clock.monotonic()
         waited = self.saw(lease)
         gone = self._vanished(lease, lives, now) >= _GONE_FOR <= waited or self._surely_dead(lease)
-        free = lease.node_id is None or gone or waited >= self._lease
+        ours = lease.incarnation == self._node.incarnation  # which was not renewed in time, and which nobody else took
+        free = lease.node_id is None or ours or gone or waited >= self._lease
         if not free and not await self._hint.overdue(waited):
             return min(LOOK, self._renew, self._lease - waited)
         if now < self._abstains_until or not await self._hint.may_compete():
             return LOOK
-        epoch = await self._db.tx(_take, lease, self._node, self.clock.now())
-        if epoch is None:
+        term = await self._db.tx(_take, lease, self._node, self.clock.now())
+        if term is None:
             return 0.0  # somebody was first: look who
-        self._begin(Term(epoch), now)
-        await self._hint.held(epoch)
+        self._begin(term, now)
+        await self._hint.held(term.epoch)
         return self._renew
 
     def _vanished(self, lease: Lease, lives: bool | None, now: float) -> float:
@@ -202,7 +196,7 @@ class Election(Loop):
             self._step_down("no planning pass was completed for a whole lease")
             await self._give_up(term)
             return self._lease
-        renewed = await self._db.tx(renew_lease, term.epoch, self._node.incarnation)
+        renewed = await self._db.tx(renew_lease, term)
         if self._term is not term:
             return 0.0  # it ended meanwhile: somebody resigned, or met a newer one
         if renewed:
@@ -213,7 +207,7 @@ class Election(Loop):
         return 0.0
 
     async def _give_up(self, term: Term) -> None:
-        await self._db.tx(resign_lease, term.epoch, self._node.incarnation)
+        await self._db.tx(resign_lease, term)
         await self._hint.given_up(term.epoch)
 
     def _begin(self, term: Term, asked: float) -> None:
@@ -239,12 +233,12 @@ class Election(Loop):
         self._trusted_until = 0.0
 
 
-def _take(connection: Connection, seen: Lease, node: Node, now: int) -> int | None:
-    """Begin a term, and let it be remembered; its number, or None when somebody was first."""
-    epoch = take_lease(connection, seen, node.id, node.incarnation)
-    if epoch is not None:
-        note_term(connection, epoch, node.id, node.incarnation, now)
-    return epoch
+def _take(connection: Connection, seen: Lease, node: Node, now: int) -> Term | None:
+    """Begin a term, and let it be remembered; None when somebody was first."""
+    term = take_lease(connection, seen, node.id, node.incarnation)
+    if term is not None:
+        note_term(connection, term.epoch, node.id, node.incarnation, now)
+    return term
 
 
 def _look(connection: Connection, lives: Callable[[Connection, str], bool | None]) -> tuple[Lease | None, bool | None]:

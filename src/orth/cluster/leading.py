@@ -4,10 +4,11 @@ import random
 from abc import abstractmethod
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.errors import TermEnded
 from orth.events import Events
 from orth.loop import Loop
+from orth.store.leases import Term
 
 _FOLLOWER_PAUSE = 5.0  # only a fallback: the election wakes these loops when a term begins
 

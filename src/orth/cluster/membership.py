@@ -21,7 +21,7 @@ from typing import Any
 from orth.channels.interface import Channels, ChannelsUnavailable, Heard
 from orth.channels.names import Names
 from orth.clock import Clock, iso
-from orth.cluster.election import Election, Node, Term
+from orth.cluster.election import Election, Node
 from orth.cluster.facts import NodeAsked, NodeReplaced
 from orth.cluster.fellows import Fellows
 from orth.cluster.hearing import Hearing
@@ -29,6 +29,7 @@ from orth.errors import TermEnded
 from orth.events import Event, Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
+from orth.store.leases import Term
 from orth.store.nodes import (
     Beat,
     Load,
@@ -215,7 +216,7 @@ class Membership(Loop):
         if not silent and not old:
             return
         try:
-            await self._db.leader_tx(term.epoch, _bury_all, silent, forgotten)
+            await self._db.leader_tx(term, _bury_all, silent, forgotten)
         except TermEnded:
             self._election.fenced(term)
 

@@ -8,13 +8,13 @@ dies in the middle leaves nothing that the next one does not find, and a pass th
 
 from orth.channels.interface import ChannelsUnavailable
 from orth.clock import Clock
-from orth.cluster.assigning import PUSHED_AFTER
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.cluster.notices import handoff
 from orth.cluster.ownership_facts import OrphansFound, OrphansOffered
 from orth.cluster.station import Station
 from orth.domain.handoffs import Reason
+from orth.store.leases import Term
 from orth.store.ownership import (
     Adoptable,
     Holding,
@@ -41,7 +41,7 @@ class Orphans(LeaderLoop):
         self._at = station
         self._every = every
         # What was pushed is assigned only after a while.
-        self._assignment_timeout = assignment_timeout + PUSHED_AFTER
+        self._assignment_timeout = assignment_timeout + station.own_after
         self._unowned = Sightings(station.clock, self._assignment_timeout)
 
     async def lead(self, term: Term) -> float:
@@ -49,7 +49,7 @@ class Orphans(LeaderLoop):
         await self._orphan_unowned(term)
         await self._give_back()
         await self._offer()
-        while await self._at.db.leader_tx(term.epoch, release_orphans, _BATCH) == _BATCH:
+        while await self._at.db.leader_tx(term, release_orphans, _BATCH) == _BATCH:
             pass
         # What was seen without an owner for the first time is due before the next pass.
         return min(self._every, self._assignment_timeout) if self._unowned else self._every
@@ -63,7 +63,7 @@ class Orphans(LeaderLoop):
         for gone in sorted(await self._at.peers.gone(named), key=lambda owner: owner.node_id):
             count = 0
             while True:
-                some = await self._at.db.leader_tx(term.epoch, orphan, gone, self.clock.now(), _BATCH)
+                some = await self._at.db.leader_tx(term, orphan, gone, self.clock.now(), _BATCH)
                 count += some
                 if some < _BATCH:
                     break
@@ -80,7 +80,7 @@ class Orphans(LeaderLoop):
         due = self._unowned.see(found)
         for start in range(0, len(due), _BATCH):
             some = due[start : start + _BATCH]
-            await self._at.db.leader_tx(term.epoch, orphan_unowned, some, self.clock.now())
+            await self._at.db.leader_tx(term, orphan_unowned, some, self.clock.now())
         if due:
             self.events.emit(OrphansFound("nobody", "it was never taken", len(due)))
 

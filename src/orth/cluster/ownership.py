@@ -16,8 +16,6 @@ from orth.cluster.station import Station
 from orth.loop import Loop
 from orth.store.ownership import Adoptable, Holding, Owned, adopt, adoptable, claim, owned_by, release
 
-CLAIM_AFTER = 2.0
-"""Seconds for which an execution is followed before that is written down: most have ended by then."""
 _BATCH = 500
 _PART = 25
 _LONGEST_PAUSE = 5.0
@@ -43,7 +41,7 @@ class Competing(Loop):
     async def turn(self) -> float:
         if not self._at.peers.joined():
             return _UNTIL_JOINED
-        await self.write_down(self.clock.monotonic() - CLAIM_AFTER)
+        await self.write_down(self.clock.monotonic() - self._at.own_after)
         if self._at.channels is None:
             return self._wait
         queues = self._queues()

@@ -18,10 +18,12 @@ class ExecutionsAdopted(Event):
 
 @dataclass(frozen=True, slots=True)
 class OwnershipLost(Event):
-    """Rows that were ours have gone to others, while we were thought dead or did not look."""
+    """Rows that were ours are so no longer: we were thought dead, so that others have them or may take them, or
+    somebody else has seen that they had ended.
+    """
 
     level = logging.WARNING
-    sentence = "{node} no longer owns {count} executions: others have adopted them"
+    sentence = "{node} no longer owns {count} executions: they have ended, or are for others to adopt"
     node: str
     count: int
 

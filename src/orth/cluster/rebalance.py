@@ -6,7 +6,7 @@ a beat, and a burst is spread within one: so who thinks that it owns too much co
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from orth.cluster.handoff import HandingOver, Rules
@@ -17,20 +17,26 @@ from orth.domain.handoffs import Reason
 from orth.loop import Loop
 from orth.store.ownership import Holding, keep, owners
 
-_WORTH_IT = 10
-"""A difference below this is chance, not load."""
 _BEATS_TO_WAIT = 3
 
 
-def surplus(mine: int, me: str, others: Sequence[Peer], factor: float) -> int:
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """From when on it is worth the effort: ``factor`` times as much, and so many more. Fewer are chance, not load."""
+
+    factor: float
+    difference: int
+
+
+def surplus(mine: int, me: str, others: Sequence[Peer], threshold: Threshold) -> int:
     """How many executions this node should hand over: half of what separates it from the one that owns least, if it
-    owns most and ``factor`` times as much.
+    owns most, and too much.
     """
     if not others:
         return 0
     least = min(other.job_count for other in others)
     most = max((other.job_count, other.node_id) for other in others)
-    if (mine, me) < most or mine < factor * least or mine - least < _WORTH_IT:
+    if (mine, me) < most or mine < threshold.factor * least or mine - least < threshold.difference:
         return 0
     return (mine - least) // 2
 
@@ -38,13 +44,15 @@ def surplus(mine: int, me: str, others: Sequence[Peer], factor: float) -> int:
 class Rebalancing(Loop):
     """Hands over what is too much, now and then."""
 
-    def __init__(self, station: Station, competing: Competing, rules: Rules, *, factor: float, beat: float) -> None:
+    def __init__(
+        self, station: Station, competing: Competing, rules: Rules, threshold: Threshold, *, beat: float
+    ) -> None:
         super().__init__(station.clock, station.events)
         self._at = station
         self._competing = competing
         self._rules = rules
         self._handing = HandingOver(station, rules)
-        self._factor = factor
+        self._threshold = threshold
         self._beat = beat
 
     async def turn(self) -> float:
@@ -68,4 +76,4 @@ class Rebalancing(Loop):
         return self._beat * _BEATS_TO_WAIT
 
     def _surplus(self, others: Sequence[Peer]) -> int:
-        return surplus(len(self._at.holdings.written()), self._at.owner.node_id, others, self._factor)
+        return surplus(len(self._at.holdings.written()), self._at.owner.node_id, others, self._threshold)

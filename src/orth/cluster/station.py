@@ -11,6 +11,8 @@ from orth.events import Events
 from orth.store.database import Database
 from orth.store.ownership import Owner
 
+OWN_AFTER = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class Station:
@@ -25,6 +27,10 @@ class Station:
     """None: the sweeps over the database have to do."""
     names: Names = field(default_factory=Names)
     holdings: Holdings = field(default_factory=Holdings)
+    own_after: float = OWN_AFTER
+    """Seconds for which an execution is open before that somebody owns it is told and written: most have ended by
+    then.
+    """
 
     @property
     def consumer(self) -> str:

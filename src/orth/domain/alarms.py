@@ -9,8 +9,9 @@ gathered for a moment and judged together, so that a hundred failures are one me
 * ``resolved``: an execution has succeeded. Told only to those who were told that it failed.
 
 Only the net effect of what was gathered counts: a job that stands as failing, succeeds and fails again within one
-gathering still fails. Under a silence failures are counted and nothing is told; the first failure after it is told as
-``first``.
+gathering still fails. Under a silence failures are counted and not told; of a job nobody was told about, the first
+failure after it is ``first``. That a job has recovered is told under a silence too, to those who were told that it
+failed: whatever they have opened about it would stay open for ever.
 """
 
 import json
@@ -19,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 
-from orth.errors import Invalid
+from orth.errors import InvalidValue, quotable
 
 MAIL_CHANNEL = "mail"
 """The name of the channel that the settings define: mail to the addresses a job names."""
@@ -84,15 +85,15 @@ class AlarmPolicy:
 
     @classmethod
     def parse(cls, given: object) -> "AlarmPolicy":
-        """The policy of a JSON object; ``Invalid`` says what is wrong with it."""
+        """The policy of a JSON object; ``InvalidValue`` says what is wrong with it."""
         if not isinstance(given, dict):
-            raise _bad("must be an object")
+            raise _bad("alarm_policy_object")
         unknown = given.keys() - _POLICY_FIELDS
         if unknown:
-            raise _bad(f"has no {sorted(map(str, unknown))[0][:40]!r}; it has each, repeat, resolved and channels")
+            raise _bad("alarm_policy_member", name=quotable(sorted(map(str, unknown))[0], 40))
         for name in ("each", "resolved"):
             if not isinstance(given.get(name, True), bool):
-                raise _bad(f"{name} must be true or false")
+                raise _bad("alarm_policy_flag", name=name)
         policy = cls(
             each=given.get("each", False),
             repeat=_seconds(given.get("repeat")),
@@ -100,7 +101,7 @@ class AlarmPolicy:
             channels=_names(given.get("channels")),
         )
         if len(json.dumps(policy.to_dict())) > _POLICY_LIMIT:
-            raise _bad(f"is longer than {_POLICY_LIMIT:,} characters")
+            raise _bad("alarm_policy_too_long", limit=_POLICY_LIMIT)
         return policy
 
     @classmethod
@@ -110,7 +111,7 @@ class AlarmPolicy:
             return cls()
         try:
             return cls.parse(json.loads(stored))
-        except (ValueError, Invalid, RecursionError):
+        except (ValueError, RecursionError):
             return cls()
 
     def to_dict(self) -> dict[str, object]:
@@ -219,7 +220,7 @@ def decide(
             tell.append(Telling(kind, about, standing.since, standing.failures))
             standing = replace(standing, told_at=now)
     if recovery is not None and standing is not None:
-        if standing.told_at and policy.resolved and not silenced:
+        if standing.told_at and policy.resolved:
             tell.append(Telling(AlarmKind.RESOLVED, recovery.execution_id, standing.since, standing.failures))
         standing = None
     return Verdict(tell=tuple(tell), standing=standing)
@@ -230,7 +231,7 @@ def mail_addresses(text: str) -> tuple[str, ...]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     for part in parts:
         if not _MAIL_ADDRESS.fullmatch(part):
-            raise Invalid(f"{part[:100]!r} is not an e-mail address.", field="alarm_email")
+            raise InvalidValue.of("not_an_email", address=quotable(part, 100), field="alarm_email")
     return tuple(dict.fromkeys(parts))
 
 
@@ -269,7 +270,7 @@ def _seconds(value: object) -> int | None:
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LONGEST_REPEAT:
-        raise _bad(f"repeat must be whole seconds, 0 to {_LONGEST_REPEAT:,}")
+        raise _bad("alarm_policy_repeat", limit=_LONGEST_REPEAT)
     return value
 
 
@@ -277,11 +278,11 @@ def _names(value: object) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or len(value) > _CHANNELS_LIMIT:
-        raise _bad(f"channels must be a list of names, {_CHANNELS_LIMIT} at most")
+        raise _bad("alarm_policy_channels", limit=_CHANNELS_LIMIT)
     if not all(isinstance(name, str) and 0 < len(name) <= _NAME_LIMIT and name.isprintable() for name in value):
-        raise _bad(f"channels must be names of 1 to {_NAME_LIMIT} characters")
+        raise _bad("alarm_policy_names", limit=_NAME_LIMIT)
     return tuple(dict.fromkeys(value))
 
 
-def _bad(what: str) -> Invalid:
-    return Invalid(f"The alarm policy {what}.", field="alarm_policy")
+def _bad(code: str, **facts: str | int) -> InvalidValue:
+    return InvalidValue.of(code, **facts, field="alarm_policy")

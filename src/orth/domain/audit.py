@@ -17,6 +17,11 @@ HIDDEN = "***"
 _CREDENTIALS = ("password", "secret", "token", "authorization", "private_key", "master_key")
 
 
+AT_DOOR, TURNED_AWAY = "executor.unauthenticated", "executor.turned_away"
+"""What strangers do at the doors that coordinators have for executors, and at those of executors: it is kept room for,
+whatever else strangers do."""
+
+
 class ActorKind(StrEnum):
     USER = "user"
     TOKEN = "token"  # noqa: S105  # a program with an API token

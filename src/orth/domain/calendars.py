@@ -11,7 +11,7 @@ from datetime import date
 
 from orth.domain.cron.days import FIRST_YEAR, LAST_YEAR, date_of
 from orth.domain.cron.zones import DAY, zone_named
-from orth.errors import Invalid, InvalidSchedule
+from orth.errors import Invalid, InvalidSchedule, quotable
 
 EVERY_WEEKDAY = frozenset(range(1, 8))
 DATES_LIMIT = 5000
@@ -36,15 +36,14 @@ class Calendar:
     def __post_init__(self) -> None:
         if not self.weekdays <= EVERY_WEEKDAY:
             wrong = sorted(self.weekdays - EVERY_WEEKDAY)[0]
-            raise Invalid(f"There is no weekday {wrong}.", hint="Write 1 (Monday) to 7 (Sunday).", field="weekdays")
+            raise Invalid.of("weekday_unknown", number=wrong, field="weekdays")
         if not self.weekdays and not self.dates_in:
-            hint = "Name at least one weekday, or one date in dates_in."
-            raise Invalid("This calendar admits no day at all.", hint=hint, field="weekdays")
+            raise Invalid.of("calendar_empty", field="weekdays")
         if self.zone is not None:
             try:
                 zone_named(self.zone)
             except InvalidSchedule as error:
-                raise Invalid(error.message, hint=error.hint, field="zone") from None
+                raise Invalid.like(error, field="zone") from None
 
     def admits(self, instant: int, zone: str = "UTC") -> bool:
         """Whether ``instant`` (UTC epoch milliseconds) falls on an admitted day; ``zone`` is the job's."""
@@ -65,14 +64,14 @@ class Calendar:
     def parse(raw: Mapping[str, object]) -> "Calendar":
         """A calendar from its JSON form, as ``to_dict`` makes it. Members may be left out."""
         if not isinstance(raw, Mapping):
-            raise Invalid("A calendar is an object.", hint=f"Its members are {', '.join(_MEMBERS)}.")
+            raise Invalid.of("calendar_not_object", names=", ".join(_MEMBERS))
         for member in raw:
             if member not in _MEMBERS:
-                hint = f"The members are {', '.join(_MEMBERS)}."
-                raise Invalid(f"A calendar has no member {str(member)[:40]!r}.", hint=hint, field=str(member)[:40])
+                told = quotable(member, 40)
+                raise Invalid.of("calendar_member", name=told, names=", ".join(_MEMBERS), field=str(member)[:40])
         zone = raw.get("zone")
         if zone is not None and not isinstance(zone, str):
-            raise Invalid("The zone is not a text.", hint="Write a zone name, or leave it out.", field="zone")
+            raise Invalid.of("calendar_zone", field="zone")
         return Calendar(_weekdays(raw.get("weekdays")), _dates(raw, "dates_in"), _dates(raw, "dates_out"), zone)
 
     def to_dict(self) -> dict[str, object]:
@@ -90,25 +89,21 @@ def _weekdays(raw: object) -> frozenset[int]:
         return EVERY_WEEKDAY
     # JSON's true is Python's True, which is also an int.
     if not isinstance(raw, list) or any(type(member) is not int for member in raw):
-        hint = "Write a list of numbers from 1 (Monday) to 7 (Sunday)."
-        raise Invalid("The weekdays are not a list of numbers.", hint=hint, field="weekdays")
+        raise Invalid.of("weekdays_not_numbers", field="weekdays")
     return frozenset(raw)
 
 
 def _dates(raw: Mapping[str, object], member: str) -> frozenset[date]:
     listed = raw.get(member) or []
-    hint = 'Write a list of dates such as ["2027-12-25"].'
     if not isinstance(listed, list):
-        raise Invalid(f"The member {member} is not a list.", hint=hint, field=member)
+        raise Invalid.of("dates_not_list", name=member, field=member)
     if len(listed) > DATES_LIMIT:
-        raise Invalid(
-            f"The member {member} has more than {DATES_LIMIT} dates.", hint="Leave out past ones.", field=member
-        )
+        raise Invalid.of("dates_too_many", name=member, limit=DATES_LIMIT, field=member)
     days = set()
     for text in listed:
         day = _date(text)
         if day is None:
-            raise Invalid(f"{str(text)[:40]!r} in {member} is not a date.", hint=hint, field=member)
+            raise Invalid.of("not_a_date", said=quotable(text, 40), name=member, field=member)
         days.add(day)
     return frozenset(days)
 

@@ -5,6 +5,7 @@ The truth is a pair of codes, ``trigger_code`` (did the executor take it?) and `
 what the hot indexes are built on; once it is terminal its phase is ``ENDED`` and nothing moves it again.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -92,6 +93,15 @@ _LABELS = {
 }
 
 
+class LogLevel(StrEnum):
+    """From where on an execution's log has what is logged."""
+
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
 @lru_cache(maxsize=1024)  # asked several times for every execution, nearly always about the same few pairs
 def status_of(trigger_code: int, handle_code: int) -> Status:
     """The status a pair of codes stands for.
@@ -113,6 +123,9 @@ def tag(trigger_code: int, handle_code: int) -> str:
     return f"{_LABELS[status_of(trigger_code, handle_code)]} {trigger_code}/{handle_code}"
 
 
+_LEFT_OUT = re.compile(r"\n… \d+ characters left out; the log has them all …\n")
+
+
 def cut(message: str, limit: int) -> str:
     """``message`` within ``limit`` characters, keeping head and tail: the end of a traceback is the useful part."""
     if len(message) <= limit:
@@ -121,6 +134,13 @@ def cut(message: str, limit: int) -> str:
     keep = max(0, limit - len(note))
     tail = keep * 2 // 3
     return message[: keep - tail] + note[: limit - keep] + message[len(message) - tail :]
+
+
+def came_cut(message: str) -> bool:
+    """Whether an executor may have left something out of ``message``: all of them cut at the same length, and ours
+    also where there was no room for it.
+    """
+    return len(message) >= EXECUTOR_MESSAGE_LIMIT or _LEFT_OUT.search(message) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +167,7 @@ class Execution:
     shard_total: int = 1
     retries_left: int = 0
     attempt: int = 1
+    root_id: int | None = None  # the first attempt at what this one does; None: it is the first
     trigger_msg: str | None = None
     handle_msg: str | None = None
     owner_node: str | None = None
@@ -161,10 +182,21 @@ class Execution:
     dispatch_time: int | None = None  # when its executor said that it has it; unknown if its result was faster
     late_code: int | None = None  # of the first result that came after it had ended otherwise
     alarm_status: int = 0  # how far its alarm is
+    log_level: str | None = None  # asked for with the trigger, as it is stored; None: as its job has it
 
     @property
     def status(self) -> Status:
         return status_of(self.trigger_code, self.handle_code)
+
+    @property
+    def root(self) -> int:
+        """The first attempt at what this one does."""
+        return self.id if self.root_id is None else self.root_id
+
+    @property
+    def run_key(self) -> str:
+        """The same for every attempt at one fire and shard, and for nothing else."""
+        return f"orth-{self.job_id}-run-{self.root}"
 
     @property
     def is_test(self) -> bool:

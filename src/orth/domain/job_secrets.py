@@ -4,7 +4,7 @@ import re
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from orth.errors import Invalid
+from orth.errors import Invalid, quotable
 
 SECRET_NAME = "[A-Z][A-Z0-9_]{0,63}"  # noqa: S105  # what names look like
 SECRET_SHORTEST = 4
@@ -23,28 +23,20 @@ _TAKEN = frozenset({"PATH", "HOME", "USER", "SHELL", "IFS", "ENV", "BASH_ENV", "
 def check_name(name: str) -> None:
     """``Invalid`` for what cannot be the name of a secret: scripts get it as a variable of that name."""
     if not _NAME.fullmatch(name):
-        raise Invalid(
-            f"{name[:80]!r} is not the name of a secret.",
-            hint="It has up to 64 capital letters, digits and underscores, and begins with a letter.",
-            field="name",
-        )
+        raise Invalid.of("secret_name", name=quotable(name, 80), field="name")
     if name.startswith(_TAKEN_PREFIXES) or name in _TAKEN:
-        raise Invalid(f"{name} means something to programs; no secret may be called so.", field="name")
+        raise Invalid.of("secret_name_taken", name=name, field="name")
 
 
 def check_value(value: str) -> None:
     if not SECRET_SHORTEST <= len(value) <= SECRET_LONGEST:
-        raise Invalid(
-            f"The value of a secret has {SECRET_SHORTEST} to {SECRET_LONGEST} characters.",
-            hint="A shorter one could not be hidden where a job prints it.",
-            field="value",
-        )
+        raise Invalid.of("secret_length", shortest=SECRET_SHORTEST, longest=SECRET_LONGEST, field="value")
     if "\x00" in value:
-        raise Invalid("The value of a secret has no NUL: no variable could hold it.", field="value")
+        raise Invalid.of("secret_with_nul", field="value")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise Invalid("The value of a secret has half of a surrogate pair.", field="value") from None
+        raise Invalid.of("secret_with_half_pair", field="value") from None
 
 
 def travels_safely(address: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from orth.domain.retries import RetryPolicy
+from orth.errors import InvalidValue
 
 
 class ScheduleType(StrEnum):
@@ -51,6 +52,10 @@ class BlockStrategy(StrEnum):
     DISCARD_LATER = "DISCARD_LATER"  # refuse it
     COVER_EARLY = "COVER_EARLY"  # end what runs, start this one
     CONCURRENT = "CONCURRENT"  # run beside it, up to executor_concurrency
+
+
+CONCURRENCY_LIMIT = 64
+"""Executions of one job at the same time on one executor, at most."""
 
 
 class GlueType(StrEnum):
@@ -228,14 +233,14 @@ class Job:
 
 
 def tag_of(text: str) -> str:
-    """A tag as it is stored and compared: whoever looks for it need not know how it was written. ``ValueError`` for
+    """A tag as it is stored and compared: whoever looks for it need not know how it was written. ``InvalidValue`` for
     what cannot be one.
     """
     tag = text.strip().lower()
     if not tag or "," in tag or not tag.isprintable():
-        raise ValueError("a tag is one line without commas")
+        raise InvalidValue.of("tag_form")
     if len(tag) > TAG_LONGEST:
-        raise ValueError(f"a tag may have {TAG_LONGEST} characters")
+        raise InvalidValue.of("tag_too_long", limit=TAG_LONGEST)
     return tag
 
 

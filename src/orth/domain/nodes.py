@@ -48,6 +48,16 @@ class Vitals:
     """How many it takes at once; None: as many as jobs ask for."""
     python: str = ""
     """Of its interpreter; empty: it does not say."""
+    left_behind: tuple[tuple[int, int], ...] = ()
+    """Executions whose handlers could not be ended and still work there, each with the instant since when."""
+
+
+@dataclass(frozen=True, slots=True)
+class StillWorking:
+    """Where the handler of an execution that has ended still works, because nobody could end it."""
+
+    address: str
+    since: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ LATE_RESULT = "late_result"
 DONE_AGAIN = "done_again"
 CHILD_MISSING = "child_missing"
 CHILDREN_NOT_STARTED = "children_not_started"
+RESULT_TOO_LONG = "result_too_long"
 
 REASONS: Mapping[str, str] = {
     NO_EXECUTOR: "No executor is registered for the group, and it has no addresses of its own.",
@@ -107,5 +108,6 @@ REASONS: Mapping[str, str] = {
     DONE_AGAIN: "Somebody had it done again, as another execution.",
     CHILD_MISSING: "It succeeded, but a job that should follow it does not exist.",
     CHILDREN_NOT_STARTED: "The broadcast is over, but not every shard succeeded, so its children were not started.",
+    RESULT_TOO_LONG: "It succeeded, but what it returned came cut, so the jobs that should get it were not started.",
 }
 """Every code with what it says to people; ``docs/routing.md`` shows this table, and a test compares."""

@@ -36,15 +36,11 @@ CONF_LIMIT = 64  # of everything but cron expressions, which have their own
 
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY * 1000}
 _DURATION = re.compile(r"([0-9]+)(?:\.([0-9]+))?(ms|s|m|h|d)?")
-_DURATION_HINT = "Write whole seconds (30) or a number with a unit: 500ms, 1.5s, 5m, 2h, 1d."
 _INSTANT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?)?"
     r"(Z|([+-])([0-9]{2}):?([0-9]{2}))?",
     re.IGNORECASE | re.ASCII,
-)
-_INSTANT_HINT = (
-    "Write 2027-05-01T08:00:00Z, 2027-05-01T08:00+02:00, a local time without offset, or epoch milliseconds."
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -161,13 +157,9 @@ class Schedule:
         if not self.repeats_by_clock or self.next_after(now) is not None:
             return
         last = self.previous_before(now + 1)
-        past = "" if last is None else f": its last fire was {_EPOCH + timedelta(milliseconds=last):%Y-%m-%d %H:%M} UTC"
-        raise InvalidSchedule(
-            f"This schedule has no fire left{past}.",
-            text=self.conf,
-            length=len(self.conf),
-            hint="Choose a time in the future, or the type NONE for a job that is only triggered by hand.",
-        )
+        told = {} if last is None else {"at": f"{_EPOCH + timedelta(milliseconds=last):%Y-%m-%d %H:%M}"}
+        code = "no_fire_left" if last is None else "no_fire_left_since"
+        raise InvalidSchedule.at(code, told, text=self.conf, length=len(self.conf))
 
 
 def parse_schedule(
@@ -187,8 +179,7 @@ def parse_schedule(
     fixed rate, which otherwise are the multiples of its period since 1970: it is any of the fires.
     """
     if not 0 <= jitter <= LONGEST_JITTER:
-        hint = f"Write 0 to {LONGEST_JITTER} milliseconds."
-        raise Invalid(f"A jitter of {jitter} ms is not possible.", hint=hint, field="jitter")
+        raise Invalid.of("jitter_outside", jitter=str(jitter), limit=LONGEST_JITTER, field="jitter")
     # One way to name it, so that the same fires are remembered once.
     anchor = anchor % parse_duration(conf) if anchor and schedule_type is ScheduleType.FIX_RATE else 0
     fires = _fires(schedule_type, conf, timezone, dst, anchor)
@@ -216,15 +207,14 @@ def parse_duration(text: str) -> int:
     whole = _short(text)
     found = _DURATION.fullmatch(whole.text.lower())
     if not found or (found[2] and not found[3]):
-        raise whole.refused(f"'{text}' is not a duration.", _DURATION_HINT)
+        raise whole.refused("not_a_duration", said=text)
     digits, decimals = found[1], found[2] or ""
     scale: int = 10 ** len(decimals)
     period, remainder = divmod(int(digits + decimals) * _UNITS[found[3] or "s"], scale)
     if remainder:
-        raise whole.refused(f"'{text}' is not a whole number of milliseconds.", _DURATION_HINT)
+        raise whole.refused("not_whole_ms", said=text)
     if not SHORTEST_PERIOD <= period <= LONGEST_PERIOD:
-        side = "shorter than 10 ms" if period < SHORTEST_PERIOD else "longer than 366 days"
-        raise whole.refused(f"A period of {text} is {side}.", _DURATION_HINT)
+        raise whole.refused("period_too_short" if period < SHORTEST_PERIOD else "period_too_long", said=text)
     return period
 
 
@@ -240,10 +230,10 @@ def parse_instant(text: str, zone: Zone) -> int:
     else:
         found = _INSTANT.fullmatch(whole.whole, whole.start, whole.end)
         if not found:
-            raise whole.refused(f"'{text}' is not a point in time.", _INSTANT_HINT)
+            raise whole.refused("not_a_point_in_time", said=text)
         instant = _instant_of(found, zone)
     if not 0 <= instant <= LAST_INSTANT:
-        raise whole.refused(f"'{text}' lies outside the years {FIRST_YEAR} to {LAST_YEAR}.", _INSTANT_HINT)
+        raise whole.refused("outside_the_years", said=text, first=FIRST_YEAR, last=LAST_YEAR)
     return instant
 
 
@@ -271,15 +261,15 @@ def _number(found: re.Match[str], group: int, name: str, low: int, high: int) ->
     number = int(found[group])
     if not low <= number <= high:
         fragment = Fragment(found.string, *found.span(group))
-        raise fragment.refused(f"There is no {name} {number} here.", f"Write {low} to {high}.")
+        raise fragment.refused("no_such_time", part=name, number=number, low=low, high=high)
     return number
 
 
 def _short(text: str) -> Fragment:
     """``text`` without the blanks around it; refused when it is longer than any duration or instant can be."""
     if len(text) > CONF_LIMIT:
-        message = f"The text has {len(text)} characters; the limit is {CONF_LIMIT}."
-        raise Fragment(text[:40] + "…", 40, 41).refused(message, "Durations and instants are much shorter.")
+        shown = Fragment(text[:40] + "…", 40, 41)
+        raise shown.refused("schedule_too_long", characters=len(text), limit=CONF_LIMIT)
     stripped = text.strip()
     start = text.index(stripped)
     return Fragment(text, start, start + len(stripped))

@@ -39,34 +39,24 @@ def digest_of(source: str) -> str:
 def check_code(glue_type: GlueType, source: str, remark: str, limit: int) -> None:
     """Refuse code that could not be kept or sent as it was written, and a version nobody says anything about."""
     if glue_type is GlueType.BEAN:
-        raise Invalid(
-            "BEAN is a handler in the executor and has no code.", hint="Choose a kind of script.", field="glue_type"
-        )
+        raise Invalid.of("bean_has_no_code", field="glue_type")
     check_source(source, limit)
     if not REMARK_SHORTEST <= len(remark) <= REMARK_LONGEST:
-        raise Invalid(
-            f"A version of code needs a remark of {REMARK_SHORTEST} to {REMARK_LONGEST} characters.",
-            hint="Say what was changed.",
-            field="glue_remark",
-        )
+        raise Invalid.of("remark_length", shortest=REMARK_SHORTEST, longest=REMARK_LONGEST, field="glue_remark")
 
 
 def check_source(source: str, limit: int) -> None:
     """Refuse a source that is empty, longer than ``limit`` bytes, or no text."""
     if not source.strip():
-        raise Invalid("There is no code.", hint="Send it as glue_source.", field="glue_source")
+        raise Invalid.of("no_code", field="glue_source")
     if "\x00" in source:
-        raise Invalid("Code must not contain NUL.", field="glue_source")
+        raise Invalid.of("code_with_nul", field="glue_source")
     try:
         size = len(source.encode())
     except UnicodeEncodeError:
-        raise Invalid("Code must not contain half of a surrogate pair.", field="glue_source") from None
+        raise Invalid.of("code_with_half_pair", field="glue_source") from None
     if size > limit:
-        raise Invalid(
-            f"The code has {size:,} bytes; {limit:,} are allowed.",
-            hint="The setting coordinator.script_size says how many.",
-            field="glue_source",
-        )
+        raise Invalid.of("code_too_large", size=size, limit=limit, field="glue_source")
 
 
 def difference(before: str, after: str, before_name: str, after_name: str) -> str:

@@ -14,13 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from orth.errors import Invalid
+from orth.errors import InvalidValue, quotable
 
 SELECTOR_LIMIT = 255
 _KEY = r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?"
 _VALUE = r"[A-Za-z0-9._/:+-]{0,63}"
 _CONDITION = re.compile(rf"({_KEY})\s*(?:(=|!=)\s*({_VALUE}))?")
-_HINT = "Write zone=eu,tier!=spot,gpu: conditions with commas between them, all of which must hold."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +48,9 @@ class Selector:
 
 @lru_cache(maxsize=4096)  # every execution of a job asks for the same one
 def parse_selector(text: str) -> Selector:
-    """The selector a job wrote; ``Invalid`` says which part cannot be read."""
+    """The selector a job wrote; ``InvalidValue`` says which part cannot be read."""
     if len(text) > SELECTOR_LIMIT:
-        raise _invalid(f"The selector is longer than {SELECTOR_LIMIT} characters.")
+        raise InvalidValue.of("selector_too_long", limit=SELECTOR_LIMIT, field="label_selector")
     if not text.strip():
         return Selector()
     return Selector(tuple(_condition(part.strip()) for part in text.split(",")))
@@ -60,10 +59,8 @@ def parse_selector(text: str) -> Selector:
 def _condition(part: str) -> Condition:
     match = _CONDITION.fullmatch(part)
     if match is None:
-        raise _invalid("A condition is missing between two commas." if not part else f"{part!r} is not a condition.")
+        if not part:
+            raise InvalidValue.of("selector_gap", field="label_selector")
+        raise InvalidValue.of("selector_condition", said=quotable(part, SELECTOR_LIMIT), field="label_selector")
     key, operator, value = match.groups()
     return Condition(key, value, operator != "!=")
-
-
-def _invalid(message: str) -> Invalid:
-    return Invalid(message, hint=_HINT, field="label_selector")

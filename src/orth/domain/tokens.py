@@ -63,16 +63,18 @@ def shown_of(text: str) -> str:
     return text[: len(API_PREFIX) + _SHOWN]
 
 
-def excess(wanted: Rights, own: Rights) -> str | None:
-    """What ``wanted`` allows and ``own`` does not, in words; None when there is nothing of the kind."""
+def excess(wanted: Rights, own: Rights) -> tuple[Permission, int | None] | None:
+    """What ``wanted`` allows and ``own`` does not, and in which group (None: in every one); None when there is nothing
+    of the kind.
+    """
     if wanted.everywhere is not None:
         missing = _missing(wanted.everywhere, own, None)
         if missing:
-            return f"{missing[0].value!r} in every group"
+            return missing[0], None
     for group_id, role in sorted(wanted.in_groups.items()):
         missing = _missing(role, own, group_id)
         if missing:
-            return f"{missing[0].value!r} in group {group_id}"
+            return missing[0], group_id
     return None
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from orth.errors import Unavailable
+
 T = TypeVar("T")
 
 
@@ -24,7 +26,7 @@ class Aside:
         self._pending: set[asyncio.Future[Any]] = set()
 
     async def call(self, work: Callable[[], T]) -> T:
-        """What ``work`` returns or raises, done in another thread."""
+        """What ``work`` returns or raises, done in another thread; ``Unavailable`` when there is none for it."""
         home = asyncio.get_running_loop()
         answer: asyncio.Future[T] = home.create_future()
 
@@ -47,7 +49,7 @@ class Aside:
 
         self._pending.add(answer)
         try:
-            threading.Thread(target=run, name="orth-registry-call", daemon=True).start()
+            _start(run)
             return await answer
         finally:
             self._pending.discard(answer)
@@ -57,3 +59,10 @@ class Aside:
         for answer in list(self._pending):
             if not answer.done():
                 answer.set_exception(Abandoned())
+
+
+def _start(run: Callable[[], None]) -> None:
+    try:
+        threading.Thread(target=run, name="orth-registry-call", daemon=True).start()
+    except RuntimeError as error:
+        raise Unavailable(f"No thread can be started to call the registry: {error}.") from None

@@ -98,4 +98,4 @@ class Attendance:
 
     def _rules(self, settings: Settings) -> LifecycleSettings:
         otherwise = chosen_coordinators(settings) if self._own_registry is None else self._own_registry
-        return LifecycleSettings.of(settings, otherwise)
+        return LifecycleSettings.of(settings, otherwise, optional=self._own_registry is None)

@@ -23,7 +23,7 @@ from orth.lifecycle.facts import Cause
 from orth.settings.values import hide_passwords
 from orth.wire.bounded_http import BoundedHttp, Overdue
 from orth.wire.dialects import Dialect, auth_headers
-from orth.wire.messages import BODY_LIMIT
+from orth.wire.fields import BODY_LIMIT
 from orth.wire.signatures import Key, Signer
 from orth.wire.signed_http import SignedHttp
 from orth.wire.strict_json import read_json
@@ -49,9 +49,17 @@ class RegistryTrouble(OrthError):
     status = 503
     kind = "registry-trouble"
 
-    def __init__(self, cause: Cause, reason: str) -> None:
+    def __init__(self, cause: Cause, reason: str, *, answered: int | None = None) -> None:
         super().__init__(hide_passwords(reason))
         self.cause = cause
+        self._answered = answered
+
+    @property
+    def is_no_registry(self) -> bool:
+        """Whether it is the answer of somebody who has no Registry API."""
+        redirected = self._answered is not None and 300 <= self._answered < 400
+        known = self.cause in (Cause.NOT_FOUND, Cause.MALFORMED)
+        return known or redirected or self._answered == HTTPStatus.METHOD_NOT_ALLOWED
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +187,7 @@ class RegistryApi:
             overdue = self._clock.monotonic() - began >= timeout
             raise _no_answer(url, error, timeout, overdue=overdue) from None
         if status >= HTTPStatus.MULTIPLE_CHOICES:
-            raise RegistryTrouble(_cause_of(status), f"{url} answered {status}{_problem(answer)}")
+            raise RegistryTrouble(_cause_of(status), f"{url} answered {status}{_problem(answer)}", answered=status)
         if not answer.strip():
             return None
         try:

@@ -21,7 +21,7 @@ from orth.lifecycle.line import RegistryLine
 from orth.lifecycle.settings import LifecycleSettings
 from orth.loop import Loop
 from orth.settings import Address
-from orth.wire.messages import checked_address
+from orth.wire.addresses import checked_address
 
 LEARNT = 32
 """Coordinators that are kept in mind, at most."""
@@ -76,6 +76,8 @@ class Discovery(Loop):
         except Abandoned:
             return _SOON
         except RegistryTrouble as trouble:
+            if self._rules.optional and trouble.is_no_registry:
+                return max(_RARELY, self._rules.discover)
             if not self._failing:
                 self._failing = True
                 self.events.emit(DiscoveryFailed(str(trouble)))

@@ -142,6 +142,14 @@ class BackgroundAttemptFailed(AttemptFailed):
 
 
 @dataclass(frozen=True, slots=True)
+class RegistryNotOffered(Event):
+    """The coordinators of an executor are of another make: it is looked for again now and then, without a word."""
+
+    sentence = "No Registry API here, and nothing depends on it: {reason}"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class RetryPlanned(Event):
     level = logging.WARNING
     sentence = "Registration attempt {attempt} failed. Retrying in {pause:g} seconds..."

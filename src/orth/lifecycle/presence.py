@@ -57,7 +57,7 @@ class Presence(Loop):
         self._belongs_to = belongs_to
         self._title = me.kind.title()
         self._speaking = asyncio.Lock()
-        self._closing = self._left = self._told_missing = False
+        self._closing = self._left = self._told_missing = self._not_offered = False
         self._settled = self._next_attempt = clock.monotonic() + rules.settle
         self._next_beat = self._settled + rules.heartbeat
         self._next_status = self._settled
@@ -102,7 +102,7 @@ class Presence(Loop):
         self._rules = rules
         self._line.use(rules)
         if moved:
-            self._told_missing = False
+            self._told_missing = self._not_offered = False
             self._start_over()
             self._next_attempt = self.clock.monotonic()
         self.wake()
@@ -201,16 +201,32 @@ class Presence(Loop):
         attempted = facts.RegistrationAttempted(self._attempt, ladder.attempts)
         self.events.emit(attempted if in_ladder else facts.RegistrationTriedAgain(self._attempt))
         try:
-            me, given = await self._line.call(self._introduce, may_open=self._attempt >= ladder.attempts)
+            introduced = await self._line.call(self._introduce, may_open=self._attempt >= ladder.attempts)
         except RegistryTrouble as trouble:
             self._plan_next(trouble)
-        else:
-            self._me, self.id = me, given
-            self._note_registered(given)
+            return
+        if isinstance(introduced, RegistryTrouble):
+            self._note_not_offered(introduced)
+            return
+        self._me, self.id = introduced
+        self._note_registered(self.id)
 
-    def _introduce(self, api: RegistryApi) -> tuple[Registration, str]:
-        me = self._me if self._belongs_to is None else replace(self._me, orchestrator_id=self._belongs_to(api))
-        return me, api.register(me)
+    def _introduce(self, api: RegistryApi) -> tuple[Registration, str] | RegistryTrouble:
+        """Who we are now, and our id; trouble that is as good as an answer is returned."""
+        try:
+            me = self._me if self._belongs_to is None else replace(self._me, orchestrator_id=self._belongs_to(api))
+            return me, api.register(me)
+        except RegistryTrouble as trouble:
+            if self._rules.optional and trouble.is_no_registry:
+                return trouble
+            raise
+
+    def _note_not_offered(self, trouble: RegistryTrouble) -> None:
+        if not self._not_offered:
+            self.events.emit(facts.RegistryNotOffered(str(trouble)))
+        self._not_offered = True
+        self._attempt = max(self._attempt, self._rules.ladder.attempts)
+        self._next_attempt = self.clock.monotonic() + self._rules.ladder.again
 
     def _note_registered(self, given: str) -> None:
         now = self.clock.monotonic()
@@ -220,6 +236,7 @@ class Presence(Loop):
             self.events.emit(facts.OrchestratorRegistered(given))
         self.events.emit(facts.RegistrationSucceeded(self._attempt))
         self._attempt = self._failed_beats = 0
+        self._not_offered = False
         self._said, self._status_held = None, False
         self._next_status, self._next_beat = now, now + self._rules.heartbeat
 
@@ -228,6 +245,8 @@ class Presence(Loop):
         self._next_attempt = max(now + ladder.pause_before(attempt + 1), self._line.passes_at)
         pause = self._next_attempt - now
         if attempt > ladder.attempts:
+            if self._not_offered:
+                return
             self.events.emit(facts.BackgroundAttemptFailed(trouble.cause, str(trouble), pause))
             return
         self.events.emit(_told(trouble, attempt, ladder.attempts))

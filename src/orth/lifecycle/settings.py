@@ -19,6 +19,8 @@ class LifecycleSettings:
     """Addresses of the registry, equal to each other; none: registration is not configured."""
     missing: str = f"{REGISTRY} is not set"
     """Why there is none."""
+    optional: bool = False
+    """Whether it is an executor's coordinators, of which those of another make have no Registry API."""
     ladder: Ladder = _LADDER
     settle: float = 2.0
     timeout: float = 10.0
@@ -30,12 +32,13 @@ class LifecycleSettings:
     """Whether an executor goes by the registry's list of coordinators."""
 
     @classmethod
-    def of(cls, settings: Settings, otherwise: Sequence[str]) -> "LifecycleSettings":
-        """``otherwise`` is whom to ask where nobody has said which registry."""
+    def of(cls, settings: Settings, otherwise: Sequence[str], *, optional: bool = False) -> "LifecycleSettings":
+        """``otherwise`` is whom to ask where nobody has said which registry; ``optional`` is said of those."""
         own = settings.registry
         emptied = own.url is None and settings.origin(REGISTRY) != "default"
         return cls(
             registry=(own.url,) if own.url else () if emptied else tuple(otherwise),
+            optional=optional and own.url is None and not emptied,
             missing=f"{REGISTRY} is {f'empty ({settings.origin(REGISTRY)})' if emptied else 'not set'}",
             ladder=Ladder(
                 tuple(pause.total_seconds() for pause in own.register_pauses), own.register_again.total_seconds()

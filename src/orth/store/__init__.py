@@ -5,7 +5,7 @@
 never builds a statement; a verb never opens a transaction. The caller decides what belongs together::
 
     await db.tx(plan_and_open, now, limit)          # one transaction, in a worker thread
-    await db.leader_tx(epoch, plan_and_open, …)     # the same, refused when the term is over
+    await db.leader_tx(term, plan_and_open, …)     # the same, refused when the term is over
 
 **One transaction, one unit.** A unit may be repeated: on a deadlock or a serialization failure ``tx`` rolls back and
 runs the function again with the same arguments. So a unit has no effect outside its connection.

@@ -30,7 +30,7 @@ def create_channel(connection: Connection, channel: Channel, now: int) -> int:
     """Store a channel and give its id."""
     count = connection.execute(select(func.count()).select_from(alarm_channels)).scalar_one()
     if count >= CHANNELS_LIMIT:
-        raise Conflict(f"There are {CHANNELS_LIMIT} channels already.", hint="Delete one that is not used.")
+        raise Conflict.of("channels_full", limit=CHANNELS_LIMIT)
     try:
         with connection.begin_nested():
             return insert_returning_id(connection, alarm_channels, {**_values(channel, now), "version": 1})
@@ -88,7 +88,7 @@ def _one(rows: Any, channel_id: int) -> Channel:
 
 
 def _taken(name: str) -> Conflict:
-    return Conflict(f"There is an alarm channel named {name!r} already.")
+    return Conflict.of("channel_exists", name=name)
 
 
 def _values(channel: Channel, now: int) -> dict[str, Any]:

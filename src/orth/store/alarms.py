@@ -131,11 +131,17 @@ def standings_of(connection: Connection, ids: Collection[int]) -> dict[int, Stan
 
 
 def list_standings(
-    connection: Connection, after: int, limit: int, groups: Collection[int] | None = None
+    connection: Connection,
+    after: int,
+    limit: int,
+    groups: Collection[int] | None = None,
+    only: int | None = None,
 ) -> list[Standing]:
-    """Jobs that stand as failing, in order of id, those after ``after``; only of these groups."""
+    """Jobs that stand as failing, in order of id, those after ``after``; only of these groups, and only this job."""
     job_id = alarm_standings.c.job_id
     found = select(alarm_standings).where(job_id > after, *of_jobs_in_groups(job_id, groups)).order_by(job_id)
+    if only is not None:
+        found = found.where(job_id == only)
     return [_standing(row) for row in connection.execute(found.limit(limit))]
 
 

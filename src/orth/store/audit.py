@@ -16,13 +16,15 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
-from orth.domain.audit import Actor, ActorKind, Deed, told
+from orth.domain.audit import AT_DOOR, TURNED_AWAY, Actor, ActorKind, Deed, told
 from orth.domain.audit_chain import FIRST, PURGE, Chain, Entry, Fault, Head, digest_of
 from orth.errors import Unreadable
 from orth.store.audit_tables import audit, audit_head
 from orth.store.engines import insert_new, locked
 
 STRANGERS_LIMIT = 100
+DOORS_LIMIT = 200
+_LIMITS = {"strangers": STRANGERS_LIMIT, "doors": DOORS_LIMIT}
 STRANGERS_WINDOW_MS = 600_000
 _PAGE = 1000
 _THE_HEAD = 1
@@ -44,19 +46,25 @@ class Wanted:
 
 def record(connection: Connection, actor: Actor, deed: Deed, now: int) -> bool:
     """Add an entry, in the transaction of the change it tells of; whether it was, which only strangers' may not be."""
-    is_stranger = actor.kind is ActorKind.STRANGER
-    if is_stranger and _is_quiet(connection, now):
+    if actor.kind is ActorKind.STRANGER:
+        return _record_stranger(connection, actor, deed, now)
+    row = _hold(connection)
+    _append(connection, Head(row.seq, row.digest), actor, deed, now, {})
+    return True
+
+
+def _record_stranger(connection: Connection, actor: Actor, deed: Deed, now: int) -> bool:
+    kind = "doors" if deed.action in (AT_DOOR, TURNED_AWAY) else "strangers"
+    if _is_quiet(connection, now, kind):
         return False
     row = _hold(connection)
-    counted: dict[str, int] = {}
-    if is_stranger:
-        if _is_full(row, now):
-            return False
-        since, count = _counted(row, now)
-        counted = {"strangers_since": since, "strangers": count + 1}
-        if count == STRANGERS_LIMIT:
-            deed = Deed("audit.quiet", "audit", "", after={"until": since + STRANGERS_WINDOW_MS})
-    _append(connection, Head(row.seq, row.digest), actor, deed, now, counted)
+    counted = _counted(row, now)
+    if counted[kind] > _LIMITS[kind]:
+        return False
+    if counted[kind] == _LIMITS[kind]:
+        until = {"until": counted["strangers_since"] + STRANGERS_WINDOW_MS, "of": kind}
+        deed = Deed("audit.quiet", "audit", "", after=until)
+    _append(connection, Head(row.seq, row.digest), actor, deed, now, counted | {kind: counted[kind] + 1})
     return True
 
 
@@ -151,30 +159,26 @@ def _hold(connection: Connection) -> Row[Any]:
     row = connection.execute(wanted).one_or_none()
     if row is not None:
         return row
-    new = {"id": _THE_HEAD, "seq": 0, "digest": FIRST, "strangers_since": 0, "strangers": 0}
+    new = {"id": _THE_HEAD, "seq": 0, "digest": FIRST, "strangers_since": 0, "strangers": 0, "doors": 0}
     insert_new(connection, audit_head, [new])  # waits for others who write the first entry as well
     row = connection.execute(wanted).one()
     if row.seq == 0 and connection.execute(select(audit.c.seq).limit(1)).first() is not None:
-        raise Unreadable(
-            "The head of the audit is gone, so nothing that is audited can be done.", hint="Run: orth audit verify"
-        )
+        raise Unreadable.of("audit_head_gone")
     return row
 
 
-def _counted(row: Row[Any], now: int) -> tuple[int, int]:
-    """Since when strangers' entries are counted, and how many there are."""
+def _counted(row: Row[Any], now: int) -> dict[str, int]:
+    """Since when strangers' entries are counted, and how many there are: at the doors of executors, and elsewhere."""
     fresh = not 0 <= now - row.strangers_since < STRANGERS_WINDOW_MS
-    return (now, 0) if fresh else (row.strangers_since, row.strangers)
+    if fresh:
+        return {"strangers_since": now, "strangers": 0, "doors": 0}
+    return {"strangers_since": row.strangers_since, "strangers": row.strangers, "doors": row.doors}
 
 
-def _is_quiet(connection: Connection, now: int) -> bool:
+def _is_quiet(connection: Connection, now: int, kind: str) -> bool:
     """Whether no more strangers' entries are taken now; looked up without making anybody wait."""
     row = connection.execute(select(audit_head).where(audit_head.c.id == _THE_HEAD)).one_or_none()
-    return row is not None and _is_full(row, now)
-
-
-def _is_full(row: Row[Any], now: int) -> bool:
-    return _counted(row, now)[1] > STRANGERS_LIMIT
+    return row is not None and _counted(row, now)[kind] > _LIMITS[kind]
 
 
 def _oldest(connection: Connection, limit: int) -> Sequence[Entry]:

@@ -32,6 +32,7 @@ audit_head = table(
     Column("digest", String(64), nullable=False),
     Column("strangers_since", Instant, nullable=False),  # since when strangers' entries are counted
     Column("strangers", Integer, nullable=False),
+    Column("doors", Integer, nullable=False, server_default="0"),  # of these, those at the doors of executors, apart
 )
 
 job_secrets = table(

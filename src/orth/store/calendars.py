@@ -19,7 +19,7 @@ def create_calendar(connection: Connection, name: str, calendar: Calendar, now: 
         with connection.begin_nested():
             return insert_returning_id(connection, calendars, row)
     except IntegrityError:
-        raise Conflict(f"There is a calendar named {name!r} already.") from None
+        raise Conflict.of("calendar_exists", name=name) from None
 
 
 def list_calendars(connection: Connection, after: int, limit: int) -> list[tuple[int, str, Calendar]]:

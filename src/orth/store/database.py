@@ -7,12 +7,16 @@ be repeated (see the package).
 ``db.urgent`` has the same for the few transactions others rely on to come in time, a lease's renewal above all. They
 must not queue behind work, however long that takes: on a server they have connections and threads of their own; SQLite
 has one writer, where they come next.
+
+A server that hangs holds nobody up for long (``silence``): what is under way, and what is asked then, is answered with
+``StoreUnavailable``.
 """
 
 import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -23,7 +27,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from orth.errors import StoreUnavailable
 from orth.store import leases
-from orth.store.engines import is_sqlite, may_repeat, open_engine, read_url
+from orth.store.engines import connect_once, is_sqlite, may_repeat, open_engine, read_url, refuses_writes
+from orth.store.silence import PATIENCE, Silence
 from orth.store.urgent_first import UrgentFirst
 
 __all__ = ["Connection", "Database", "Transactions", "open_database", "ping"]
@@ -46,10 +51,11 @@ class _Way:
     engine: Engine
     threads: ThreadPoolExecutor | UrgentFirst
     submit: Callable[[Callable[[], Any]], Future[Any]]
+    silence: Silence | None = None
 
     async def run(self, unit: Callable[[Connection], T]) -> T:
         try:
-            future = self.submit(partial(_in_transaction, self.engine, unit))
+            future = self.submit(partial(_in_transaction, self.engine, self.silence, unit))
         except RuntimeError as error:  # its threads have ended
             raise StoreUnavailable("The database is closed: this process is about to end.") from error
         result: T = await asyncio.wrap_future(future)
@@ -85,6 +91,8 @@ class Database(Transactions):
 
     def __init__(self, url: str, *, size: int, patience: float) -> None:
         self.url = read_url(url)
+        self.silence: Silence | None = None
+        """What notices that the server says nothing; None where there is no server."""
         if is_sqlite(self.url):
             # One writer, as SQLite has it anyway: waiting in our queue is fair and cheap, waiting for its lock is
             # neither.
@@ -93,8 +101,11 @@ class Database(Transactions):
             super().__init__(_Way(engine, thread, thread.submit), reading)
             self.urgent = Transactions(_Way(engine, thread, thread.submit_urgent), reading)
         else:
-            shared = _way(open_engine(self.url, size=size, patience=patience), size, "orth-store")
-            own = _way(open_engine(self.url, size=_URGENT, patience=patience), _URGENT, "orth-store-urgent")
+            engine = open_engine(self.url, size=size, patience=patience)
+            urgent = open_engine(self.url, size=_URGENT, patience=patience)
+            self.silence = Silence(partial(connect_once, engine, round(PATIENCE)))
+            shared = _way(engine, size, "orth-store", self.silence)
+            own = _way(urgent, _URGENT, "orth-store-urgent", self.silence)
             super().__init__(shared, shared)
             self.urgent = Transactions(own, own)
 
@@ -104,14 +115,12 @@ class Database(Transactions):
         return self._writing.engine
 
     async def leader_tx(
-        self, epoch: int, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+        self, term: leases.Term, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Like ``tx``, but ``TermEnded`` is raised and nothing written unless ``epoch`` is still the newest term at
-        commit.
-        """
+        """Like ``tx``, but nothing is written, and ``TermEnded`` raised, unless ``term`` is the newest at commit."""
 
         def fenced(connection: Connection) -> T:
-            leases.hold_epoch(connection, epoch)
+            leases.hold_term(connection, term)
             return fn(connection, *args, **kwargs)
 
         return await self.tx(fenced)
@@ -119,6 +128,8 @@ class Database(Transactions):
     def close(self) -> None:
         self.urgent.close()
         super().close()
+        if self.silence is not None:
+            self.silence.close()
 
     def __enter__(self) -> Self:
         return self
@@ -139,9 +150,11 @@ def open_database(url: str, *, size: int = 8, patience: float = 8.0) -> Database
     return Database(url, size=size, patience=patience)
 
 
-def _way(engine: Engine, size: int, name: str) -> _Way:
+def _way(engine: Engine, size: int, name: str, silence: Silence | None = None) -> _Way:
     threads = ThreadPoolExecutor(size, name)
-    return _Way(engine, threads, threads.submit)
+    if silence is not None:
+        silence.watch(engine)
+    return _Way(engine, threads, threads.submit, silence)
 
 
 def _last_arguments(
@@ -150,15 +163,19 @@ def _last_arguments(
     return fn(connection, *args, **kwargs)
 
 
-def _in_transaction(engine: Engine, unit: Callable[[Connection], T]) -> T:
+def _in_transaction(engine: Engine, silence: Silence | None, unit: Callable[[Connection], T]) -> T:
+    looked_at = nullcontext if silence is None else silence.looked_at
     for attempt in range(1, _TRIES + 1):
         try:
-            with engine.begin() as connection:
+            with looked_at(), engine.begin() as connection:
                 return unit(connection)
         except DBAPIError as error:
             if may_repeat(error) and attempt < _TRIES:
                 time.sleep(_PAUSE_BEFORE_REPEAT * attempt)  # no Clock: the server's other clients need real time
                 continue
+            if refuses_writes(error):
+                engine.dispose()  # who writes by now may be somebody else, under the same name
+                raise StoreUnavailable("The database takes no writes: it is a standby, or set to read only.") from error
             if isinstance(error, OperationalError) or error.connection_invalidated:
                 raise StoreUnavailable(f"The database did not carry out the transaction: {_cause(error)}") from error
             raise

@@ -28,6 +28,8 @@ class Assignment:
     address: str
     incarnation: str | None
     message: str
+    keyed: bool = False
+    """Whether it is sent with a report key."""
 
 
 def take_due(connection: Connection, now: int, limit: int) -> list[Execution]:
@@ -75,7 +77,8 @@ def _take(connection: Connection, ids: Iterable[int]) -> list[Execution]:
 def assign_executions(connection: Connection, assignments: Sequence[Assignment], epoch: int, now: int) -> None:
     """Write down whom each will be sent to, before anything is sent: whoever takes over knows whom to ask."""
     rows = [
-        _assigned(assignment) | {"phase": Phase.DISPATCHING, "phase_time": now, "epoch": epoch, "reason_code": None}
+        _assigned(assignment, epoch)
+        | {"phase": Phase.DISPATCHING, "phase_time": now, "epoch": epoch, "reason_code": None}
         for assignment in assignments
     ]
     update_many(connection, executions, ("id",), rows, executions.c.phase == Phase.OPENED)
@@ -85,7 +88,9 @@ def reassign_executions(connection: Connection, assignments: Sequence[Assignment
     """Write another address for executions this term is dispatching and has surely not sent; those that still were."""
     still = _dispatching(connection, [assignment.execution_id for assignment in assignments], epoch)
     rows = [
-        _assigned(assignment) | {"phase_time": now} for assignment in assignments if assignment.execution_id in still
+        _assigned(assignment, epoch) | {"phase_time": now}
+        for assignment in assignments
+        if assignment.execution_id in still
     ]
     update_many(connection, executions, ("id",), rows, executions.c.phase == Phase.DISPATCHING)
     return still
@@ -171,12 +176,13 @@ def _dispatching(connection: Connection, ids: Sequence[int], epoch: int) -> set[
     return found
 
 
-def _assigned(assignment: Assignment) -> dict[str, object]:
+def _assigned(assignment: Assignment, epoch: int) -> dict[str, object]:
     return {
         "id": assignment.execution_id,
         "executor_address": assignment.address,
         "incarnation": assignment.incarnation,
         "trigger_msg": stored_message(assignment.message),
+        "keyed_epoch": epoch if assignment.keyed else None,
     }
 
 

@@ -34,6 +34,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from orth.errors import CannotStart
+from orth.store.locked_file import LockedFile
 
 _DRIVERS = {
     "sqlite": "sqlite",
@@ -52,6 +53,7 @@ _IDLE_SHARE = 0.75
 # waited for in vain is not among them: the patience is used up. 1305 is how a deadlock inside a savepoint shows on
 # MariaDB: the savepoint went with the transaction, and going back to it fails.
 _REPEATABLE = {"40001", "40P01", 1213, 1020, 1305}
+_NO_WRITES = {"25006", 1290, 1792, 1836}
 
 
 def read_url(text: str) -> URL:
@@ -117,10 +119,14 @@ def _sqlite_engine(url: URL, size: int, patience: float, writer: bool) -> Engine
         if not writer:
             connection.execute("PRAGMA query_only=ON")
 
+    lock = LockedFile(patience)
+
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        # Taking the write lock first means never having to give up a transaction that has already read.
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
+        if writer:
+            lock.begin(connection)
+        else:
+            connection.exec_driver_sql("BEGIN")
 
     return engine
 
@@ -182,11 +188,30 @@ def _mysql_engine(url: URL, size: int, patience: float) -> Engine:
     return engine
 
 
+def connect_once(engine: Engine, seconds: int) -> None:
+    """Make a connection to the server of ``engine`` and close it, within about ``seconds``; raises what the driver
+    raises.
+    """
+    arguments, named = engine.dialect.create_connect_args(engine.url)
+    bounds = {"connect_timeout": seconds}
+    if engine.dialect.name != "postgresql":
+        bounds["read_timeout"] = seconds  # the greeting of the server is read after connecting
+    engine.dialect.connect(*arguments, **{**named, **bounds}).close()
+
+
 def may_repeat(error: DBAPIError) -> bool:
     """Whether the unit that met ``error`` was rolled back whole and is worth running again at once."""
+    return not _REPEATABLE.isdisjoint(_codes(error))
+
+
+def refuses_writes(error: DBAPIError) -> bool:
+    """Whether a server said that it takes no writes, as a standby does: one that was the primary a moment ago, too."""
+    return not _NO_WRITES.isdisjoint(_codes(error))
+
+
+def _codes(error: DBAPIError) -> set[object]:
     # psycopg names the SQL state; PyMySQL gives MariaDB's own number first, and in newer versions the state as well.
-    codes = {getattr(error.orig, "sqlstate", None), *getattr(error.orig, "args", ())[:1]}
-    return not _REPEATABLE.isdisjoint(codes)
+    return {getattr(error.orig, "sqlstate", None), *getattr(error.orig, "args", ())[:1]}
 
 
 def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -31,6 +31,8 @@ class Filter:
     since: int | None = None
     until: int | None = None
     text: str | None = None
+    ended_since: int | None = None
+    """It ended at this instant or later."""
     groups: frozenset[int] | None = None
     """The groups it may be of, where only some may be seen."""
 
@@ -62,6 +64,8 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
         asked.append(opened >= wanted.since)
     if wanted.until is not None:
         asked.append(opened < wanted.until)
+    if wanted.ended_since is not None:
+        asked.append(columns.handle_time >= wanted.ended_since)
     if wanted.text is not None:
         asked.append(_has_text(wanted.text))
     return asked + in_groups(columns.job_group, wanted.groups)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, func, or_, select, union_all
 
-from orth.domain.executions import Execution, Status
+from orth.domain.executions import Execution, Phase, Status
 from orth.store.execution_filters import Filter, conditions
 from orth.store.executions import UnreadableExecution, listed_execution, with_owner
 from orth.store.tables import executions
@@ -74,11 +74,12 @@ def look(connection: Connection, wanted: Filter, *, before: int | None, limit: i
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """A part of the history, by the ids at both ends, and how far a list of its longest has been read: down to the
-    execution ``at``, which took ``took``; None of both: not begun.
+    execution ``at``, which took ``took``; None of both: not begun. What is open has run until ``now``, on every page.
     """
 
     top: int
     bottom: int
+    now: int
     took: int | None = None
     at: int | None = None
 
@@ -96,11 +97,13 @@ class Longest:
 
 
 def find_longest(
-    connection: Connection, wanted: Filter, *, stretch: Stretch | None, limit: int, window: int
+    connection: Connection, wanted: Filter, *, stretch: Stretch | None, limit: int, window: int, now: int
 ) -> Longest:
-    """What ``wanted`` means among the newest ``window`` rows, or those of ``stretch``, the longest first; what has not
-    ended, or never ran, is last. Lists of all history by duration would need an index for each question.
+    """What ``wanted`` means among the newest ``window`` rows, or those of ``stretch``, the longest first. What has not
+    ended counts with the time until ``now``; what has not begun, or never ran, is last. Lists of all history by
+    duration would need an index for each question.
     """
+    now = now if stretch is None else stretch.now
     span = _ids_of_times(connection, wanted)
     if stretch is not None:
         span += [executions.c.id <= stretch.top, executions.c.id >= stretch.bottom]
@@ -109,10 +112,11 @@ def find_longest(
     seen = connection.execute(select(*counts)).one()
     if not seen.n:
         return Longest([], True, None, None)
-    chosen = select(executions.c.id, _TOOK.label("took")).join(inside, inside.c.id == executions.c.id)
+    took = _took(now)
+    chosen = select(executions.c.id, took.label("took")).join(inside, inside.c.id == executions.c.id)
     within = (executions.c.id <= seen.top, executions.c.id >= seen.bottom)  # as for a look: nothing else is read
-    chosen = chosen.where(*conditions(wanted), *within, *_shorter(stretch))
-    chosen = chosen.order_by(_TOOK.desc(), executions.c.id.desc())
+    chosen = chosen.where(*conditions(wanted), *within, *_shorter(stretch, took))
+    chosen = chosen.order_by(took.desc(), executions.c.id.desc())
     rows = connection.execute(chosen.limit(limit + 1)).all()
     last = rows[limit - 1] if len(rows) > limit else None
     top, bottom = (seen.top, seen.bottom) if stretch is None else (stretch.top, stretch.bottom)
@@ -121,21 +125,33 @@ def find_longest(
         _in_order(connection, [row.id for row in rows[:limit]]),
         seen.n < window,
         opened,
-        None if last is None else Stretch(top, bottom, last.took, last.id),
+        None if last is None else Stretch(top, bottom, now, last.took, last.id),
     )
 
 
-_TOOK = case(
-    (executions.c.handle_time >= executions.c.start_time, executions.c.handle_time - executions.c.start_time), else_=-1
-)
-"""Milliseconds it ran, by the clock of its executor; -1 where that is not known."""
+def _took(now: int) -> ColumnElement[int]:
+    """Milliseconds it ran, by the clock of its executor; -1 where that is not known. An open one whose start is not
+    told yet has run since its executor took it, but not before its time, unless it is known to wait there.
+    """
+    one = executions.c
+    taken = func.coalesce(one.dispatch_time, one.offered_at)
+    due = func.coalesce(one.schedule_time, taken)
+    working = and_(one.phase.in_((Phase.DISPATCHED, Phase.RUNNING)), taken <= now, due <= now)
+    return case(
+        (one.handle_time >= one.start_time, one.handle_time - one.start_time),
+        (one.phase == Phase.ENDED, -1),
+        (one.start_time <= now, now - one.start_time),
+        (one.start_time > now, 0),  # by a clock that is ahead of this one
+        (and_(working, due > taken), now - due),
+        (working, now - taken),
+        else_=-1,
+    )
 
 
-def _shorter(stretch: Stretch | None) -> list[ColumnElement[bool]]:
+def _shorter(stretch: Stretch | None, took: ColumnElement[int]) -> list[ColumnElement[bool]]:
     """What comes after the execution that was read last."""
     if stretch is None or stretch.took is None or stretch.at is None:
         return []
-    took = _TOOK
     return [or_(took < stretch.took, and_(took == stretch.took, executions.c.id < stretch.at))]
 
 

@@ -74,6 +74,7 @@ class Opening:
     retries_left: int
     attempt: int = 1
     origin_id: int | None = None
+    root_id: int | None = None
     request_digest: str | None = None
     addresses: tuple[str, ...] = ()
     shard_index: int = 0
@@ -81,6 +82,7 @@ class Opening:
     not_before: int | None = None
     batch_id: int | None = None
     broadcast_id: int | None = None
+    log_level: str | None = None  # None: as its job has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,15 +181,35 @@ def _may_end(row: Row[Any], value: dict[str, Any]) -> bool:
     return new in MAY_BECOME[status_of(row.trigger_code, row.handle_code)]
 
 
-def sent_ids(connection: Connection, ids: Iterable[int]) -> set[int]:
-    """Which of these ids are executions that were, or may have been, sent to an executor; open or ended."""
-    found: set[int] = set()
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What decides who may speak for an execution that was, or may have been, sent to an executor."""
+
+    trigger_time: int
+    keyed: bool
+    """Whether it was sent with a report key."""
+    ended: bool
+
+
+def sent_among(connection: Connection, ids: Iterable[int]) -> dict[int, Sent]:
+    """Those of these executions that were, or may have been, sent to an executor; open or ended."""
+    found: dict[int, Sent] = {}
+    columns = executions.c
     for chunk in _chunks(sorted(set(ids))):
-        sent = select(executions.c.id).where(
-            among(connection, executions.c.id, chunk),
-            or_(executions.c.phase != Phase.OPENED, executions.c.offered_at.is_not(None)),
+        sent = select(
+            columns.id,
+            columns.trigger_time,
+            columns.keyed_epoch,
+            columns.epoch,
+            columns.phase,
+        ).where(
+            among(connection, columns.id, chunk),
+            or_(columns.phase != Phase.OPENED, columns.offered_at.is_not(None)),
         )
-        found.update(row.id for row in connection.execute(sent))
+        for row in connection.execute(sent):
+            # A term that sent it again without a key has written its own number.
+            keyed = row.keyed_epoch is not None and row.keyed_epoch == row.epoch
+            found[row.id] = Sent(row.trigger_time, keyed, ended=row.phase == Phase.ENDED)
     return found
 
 
@@ -195,10 +217,7 @@ def find_execution(connection: Connection, execution_id: int) -> Execution | Non
     """None when there is none; ``Unreadable`` when there is and it cannot be read."""
     found = look_up(connection, execution_id)
     if isinstance(found, UnreadableExecution):
-        raise Unreadable(
-            f"Execution {found.id} cannot be read: {found.reason}.",
-            hint="A newer version may have written it: upgrade this node, or correct the row.",
-        )
+        raise Unreadable.of("execution_unreadable", execution=found.id, said=found.reason)
     return found
 
 
@@ -234,6 +253,7 @@ def _opened_row(opening: Opening, now: int) -> dict[str, Any]:
         "cause": opening.cause,
         "trigger_key": opening.trigger_key,
         "origin_id": opening.origin_id,
+        "root_id": opening.root_id,
         "request_digest": opening.request_digest,
         "shard_index": opening.shard_index,
         "shard_total": opening.shard_total,
@@ -254,6 +274,7 @@ def _opened_row(opening: Opening, now: int) -> dict[str, Any]:
         "not_before": opening.not_before,
         "batch_id": opening.batch_id,
         "broadcast_id": opening.broadcast_id,
+        "log_level": opening.log_level,
     }
 
 
@@ -325,6 +346,7 @@ _NAMES = (
     "shard_index",
     "shard_total",
     "attempt",
+    "root_id",
     "trigger_key",
     "not_before",
     "batch_id",
@@ -335,6 +357,7 @@ _NAMES = (
     "dispatch_time",
     "late_code",
     "alarm_status",
+    "log_level",
     *_CHANGING,
 )
 """Columns that ``Execution`` calls by the same names."""
@@ -369,8 +392,12 @@ def _chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
         yield ids[start : start + _IDS_PER_STATEMENT]
 
 
-def stored_message(message: str) -> str:
-    """``message`` as every database takes it."""
+def storable(text: str) -> str:
+    """``text`` as every database takes it."""
     # PostgreSQL cannot store NUL, and half a surrogate pair is no text anywhere.
-    clean = message.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode()
-    return cut(clean, STORED_MESSAGE_LIMIT)
+    return text.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode()
+
+
+def stored_message(message: str) -> str:
+    """The same, as long as messages are kept."""
+    return cut(storable(message), STORED_MESSAGE_LIMIT)

@@ -32,7 +32,7 @@ class Gathering(Generic[T, R]):
     async def put(self, item: T) -> R:
         """Have ``item`` stored; its result, or what kept the transaction from being committed."""
         if len(self._waiting) >= self._limit:
-            raise TooBusy("Too much waits to be stored.", hint="Try again in a moment.")
+            raise TooBusy.of("too_much_to_store")
         answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, answer))
         if self._carrying is None or self._carrying.done():

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import Connection, Row, delete, insert, or_, select, update
 
 from orth.domain.jobs import GlueType
 from orth.domain.scripts import digest_of
@@ -27,6 +27,8 @@ class GlueVersion:
     saved_at: int
     author: str = ""
     id: int = 0
+    left_group: int | None = None
+    """The group it was saved in, if the job has left that since."""
 
     @property
     def digest(self) -> str:
@@ -86,12 +88,19 @@ def keep_glue_versions(connection: Connection, job_id: int, versions: Sequence[G
 
 
 def list_glue_versions(
-    connection: Connection, job_id: int, limit: int = _ROWS_AT_ONCE, before: int | None = None
+    connection: Connection,
+    job_id: int,
+    limit: int = _ROWS_AT_ONCE,
+    before: int | None = None,
+    groups: Collection[int] | None = None,
 ) -> list[GlueVersion]:
-    """A job's history, newest first; only what is older than the version ``before``. Kinds that this version does not
-    know are left out.
+    """A job's history, newest first; only what is older than the version ``before``, and of groups that the job has
+    left only what is of ``groups``. Kinds that this version does not know are left out.
     """
     rows = select(glue_versions).where(glue_versions.c.job_id == job_id, glue_versions.c.glue_type.in_(_KINDS))
+    if groups is not None:
+        left = glue_versions.c.left_group
+        rows = rows.where(or_(left.is_(None), *in_groups(left, groups)))
     if before is not None:
         rows = rows.where(glue_versions.c.id < before)
     return [_version(row) for row in connection.execute(rows.order_by(glue_versions.c.id.desc()).limit(limit))]
@@ -108,6 +117,14 @@ def get_glue_version(connection: Connection, job_id: int, version_id: int) -> Gl
 
 def newest_glue_version(connection: Connection, job_id: int) -> GlueVersion | None:
     return next(iter(list_glue_versions(connection, job_id, 1)), None)
+
+
+def leave_group(connection: Connection, job_id: int, group: int, source: str) -> None:
+    """The job goes to another group: what it does not run any more stays of the one that it leaves."""
+    newest = newest_glue_version(connection, job_id)
+    goes_along = newest.id if newest is not None and newest.source == source else 0
+    stays = (glue_versions.c.job_id == job_id, glue_versions.c.left_group.is_(None), glue_versions.c.id != goes_along)
+    connection.execute(update(glue_versions).where(*stays).values(left_group=group))
 
 
 def trim_glue_versions(connection: Connection, job_id: int, kept: int) -> None:
@@ -127,5 +144,11 @@ def forget_glue_versions(connection: Connection, job_id: int) -> None:
 
 def _version(row: Row[Any]) -> GlueVersion:
     return GlueVersion(
-        _KINDS[row.glue_type], row.glue_source, row.glue_remark, row.add_time, row.author, id=int(row.id)
+        _KINDS[row.glue_type],
+        row.glue_source,
+        row.glue_remark,
+        row.add_time,
+        row.author,
+        id=int(row.id),
+        left_group=row.left_group,
     )

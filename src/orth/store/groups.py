@@ -90,7 +90,7 @@ def delete_group(connection: Connection, group_id: int) -> None:
         raise Conflict.of("group_has_jobs", group=group_id)
     open_one = exists().where(executions.c.phase.in_(OPEN_PHASES), executions.c.job_group == group_id)
     if connection.execute(select(open_one)).scalar():
-        raise Conflict(f"Group {group_id} has an execution that has not ended.", hint="Wait for it, then delete it.")
+        raise Conflict.of("group_has_open", group=group_id)
     if connection.execute(delete(groups).where(groups.c.id == group_id)).rowcount == 0:
         raise NotFound("group", group_id)
     connection.execute(delete(user_grants).where(user_grants.c.group_id == group_id))

@@ -15,11 +15,12 @@ from orth.domain.access import narrowed
 from orth.domain.executions import OUTCOMES, Status
 from orth.domain.jobs import AddressType, GlueType, Job, ScheduleType
 from orth.store.ahead import NOT_RECALLED
+from orth.store.announced import offered_handlers
 from orth.store.dead_letters import COUNTED
 from orth.store.engines import among
+from orth.store.executor_entries import EXECUTOR, QUEUE
 from orth.store.group_scopes import in_groups
-from orth.store.jobs import STOPPED, UnreadableJob, list_newest
-from orth.store.registry import EXECUTOR, QUEUE, offered_handlers
+from orth.store.jobs import STOPPED, UnreadableJob, list_newest, parents_of, sub_tasks_of
 from orth.store.tables import executions, jobs, registry
 from orth.store.tables import groups as group_rows
 
@@ -99,6 +100,30 @@ def find_jobs(
     found = select(jobs.c.id, jobs.c.job_desc).where(*asked).order_by(jobs.c.id.desc()).limit(limit + COUNTED)
     rows = [Named(*row) for row in connection.execute(found)]
     return rows[:limit], max(0, len(rows) - limit)
+
+
+def find_referrers(
+    connection: Connection, wanted: Wanted, online: dict[int, Online], job_id: int, *, limit: int
+) -> list[int]:
+    """The jobs among those that are meant that need ``job_id``, or one that needs it; each after those that need it
+    itself, so that they can be removed in this order. ``limit`` of them are looked at, at most.
+    """
+    ordered: dict[int, None] = {}
+    entered = {job_id}
+    stack = [job_id]
+    while stack:
+        one = stack[-1]
+        needing = frozenset((*parents_of(connection, one), *sub_tasks_of(connection, one))) - entered
+        needing = needing & wanted.ids if wanted.ids else needing
+        meant = replace(wanted, ids=needing)
+        found = find_jobs(connection, meant, online, before=None, limit=1)[0] if needing else []
+        if found and len(entered) <= limit:
+            entered.add(found[0].id)
+            stack.append(found[0].id)
+        else:
+            ordered.setdefault(stack.pop())
+    ordered.pop(job_id)
+    return list(ordered)
 
 
 def _conditions(

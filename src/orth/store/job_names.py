@@ -1,20 +1,13 @@
 """Jobs and calendars by what people call them: ids differ from place to place, names do not."""
 
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
+from orth.domain.definitions import JobName
 from orth.store.engines import among
 from orth.store.group_scopes import in_groups
 from orth.store.tables import calendars, groups, jobs
-
-
-class JobName(NamedTuple):
-    """A job by the app name of its group and its own name."""
-
-    app_name: str
-    job_desc: str
 
 
 def jobs_named(connection: Connection, group_id: int, name: str) -> list[int]:

@@ -158,9 +158,7 @@ def replace_job(connection: Connection, job: Job, now: int, *, standing: bool = 
     done = connection.execute(update(jobs).where(jobs.c.id == job.id, jobs.c.version == job.version).values(**values))
     if done.rowcount == 0:
         get_job(connection, job.id)  # NotFound when it is gone
-        raise Conflict(
-            f"Job {job.id} was changed by somebody else meanwhile.", hint="Read it again and repeat the change."
-        )
+        raise Conflict.of("job_changed_meanwhile", job=job.id)
     return get_job(connection, job.id)
 
 
@@ -284,10 +282,7 @@ def _values(job: Job) -> dict[str, Any]:
 def _readable(row: Row[Any]) -> Job:
     job = _job(row)
     if isinstance(job, UnreadableJob):
-        raise Unreadable(
-            f"Job {job.id} cannot be read: {job.reason}.",
-            hint="A newer version may have written it: upgrade this node, or correct the row.",
-        )
+        raise Unreadable.of("job_unreadable", job=job.id, said=job.reason)
     return job
 
 

@@ -1,15 +1,18 @@
 """Who leads, and the number that proves it.
 
 The *lease* row is renewed often; the *epoch* row changes only at an election. Every leader transaction share-locks
-the epoch row with its own number (``hold_epoch``); an election updates that row, so it waits for the transactions of
+the epoch row with its own term (``hold_term``); an election updates that row, so it waits for the transactions of
 the old term that are about to commit, and every later one of them is refused. No clock of any machine is compared: a
 contender judges by how long *it* saw the same ``(epoch, renewals)``.
+
+A term is its number *and* the process that has it. Numbers alone are not enough: a database that went back in time (a
+standby that lagged was promoted, a backup was restored) gives a number out a second time, and two would hold it.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, select, update
+from sqlalchemy import ColumnElement, Connection, Select, select, update
 
 from orth.errors import TermEnded
 from orth.store.engines import insert_new, locked, share_locked
@@ -17,6 +20,14 @@ from orth.store.tables import epochs, leases
 
 LEADER = "orchestrix:coordinator:leader"
 _SHARD = 0  # one leadership for the whole cluster; the column leaves room for several
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A leadership of one process; ``epoch`` is its number."""
+
+    epoch: int
+    incarnation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +59,8 @@ def read_lease(connection: Connection) -> Lease:
     return found
 
 
-def take_lease(connection: Connection, seen: Lease, node_id: str, incarnation: str) -> int | None:
-    """Begin a new term if the lease is still exactly as ``seen``; its epoch, or None when somebody was first."""
+def take_lease(connection: Connection, seen: Lease, node_id: str, incarnation: str) -> Term | None:
+    """Begin a new term if the lease is still exactly as ``seen``; None when somebody was first."""
     row = connection.execute(locked(_lease_row(), connection)).one()
     if (row.epoch, row.renewals, row.incarnation) != (seen.epoch, seen.renewals, seen.incarnation):
         return None
@@ -57,41 +68,40 @@ def take_lease(connection: Connection, seen: Lease, node_id: str, incarnation: s
         connection.execute(locked(select(epochs.c.epoch).where(epochs.c.shard_id == _SHARD), connection)).scalar_one()
         + 1
     )
-    connection.execute(update(epochs).where(epochs.c.shard_id == _SHARD).values(epoch=epoch))
+    connection.execute(update(epochs).where(epochs.c.shard_id == _SHARD).values(epoch=epoch, incarnation=incarnation))
     connection.execute(
         update(leases)
         .where(leases.c.name == LEADER)
         .values(node_id=node_id, incarnation=incarnation, epoch=epoch, renewals=0)
     )
-    return epoch
+    return Term(epoch, incarnation)
 
 
-def renew_lease(connection: Connection, epoch: int, incarnation: str) -> bool:
-    """Say that term ``epoch`` goes on; False when it does not."""
-    done = connection.execute(
-        update(leases)
-        .where(leases.c.name == LEADER, leases.c.epoch == epoch, leases.c.incarnation == incarnation)
-        .values(renewals=leases.c.renewals + 1)
-    )
+def renew_lease(connection: Connection, term: Term) -> bool:
+    """Say that ``term`` goes on; False when it does not."""
+    done = connection.execute(update(leases).where(*_is_of(term)).values(renewals=leases.c.renewals + 1))
     return done.rowcount == 1
 
 
-def resign_lease(connection: Connection, epoch: int, incarnation: str) -> bool:
+def resign_lease(connection: Connection, term: Term) -> bool:
     """Give the lease up so that another may take it at once."""
     done = connection.execute(
-        update(leases)
-        .where(leases.c.name == LEADER, leases.c.epoch == epoch, leases.c.incarnation == incarnation)
-        .values(node_id=None, incarnation=None, renewals=leases.c.renewals + 1)
+        update(leases).where(*_is_of(term)).values(node_id=None, incarnation=None, renewals=leases.c.renewals + 1)
     )
     return done.rowcount == 1
 
 
-def hold_epoch(connection: Connection, epoch: int) -> None:
-    """Share-lock the epoch row until the transaction ends; ``TermEnded`` unless it holds ``epoch``."""
-    row = select(epochs.c.epoch).where(epochs.c.shard_id == _SHARD)
-    if connection.execute(share_locked(row, connection)).scalar_one_or_none() != epoch:
-        raise TermEnded(epoch)
+def hold_term(connection: Connection, term: Term) -> None:
+    """Share-lock the epoch row until the transaction ends; ``TermEnded`` unless it is of ``term``."""
+    newest = select(epochs.c.epoch, epochs.c.incarnation).where(epochs.c.shard_id == _SHARD)
+    row = connection.execute(share_locked(newest, connection)).one_or_none()
+    if row is None or (row.epoch, row.incarnation) != (term.epoch, term.incarnation):
+        raise TermEnded(term.epoch)
 
 
 def _lease_row() -> Select[Any]:
     return select(leases).where(leases.c.name == LEADER)
+
+
+def _is_of(term: Term) -> tuple[ColumnElement[bool], ...]:
+    return leases.c.name == LEADER, leases.c.epoch == term.epoch, leases.c.incarnation == term.incarnation

@@ -2,16 +2,19 @@
 
 A process that is killed loses its connections at once, and with them the lock on its incarnation, long before anybody
 has waited for its lease to run out. A lock that is free proves less than that, for connections also break under the
-living: so it is a reason to look closely, never to write without the epoch. SQLite has no server; its coordinators
-share a machine, where a lock file tells the same (``orth.cluster.alone``).
+living: so it is a reason to look closely, never to write without the epoch. A server that says nothing keeps nobody
+waiting here either: the connection is cut with all the others of this process (``silence``). SQLite has no server; its
+coordinators share a machine, where a lock file tells the same (``orth.cluster.alone``).
 """
 
+from contextlib import nullcontext
 from hashlib import sha256
 
 from sqlalchemy import Connection, text
-from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
+from orth.errors import StoreUnavailable
+from orth.store.database import Database
 from orth.store.engines import open_engine
 
 _PATIENCE = 5.0
@@ -42,19 +45,23 @@ def lives(connection: Connection, incarnation: str) -> bool | None:
 class LifeLock:
     """The lock of this process, on a connection of its own. Used by one thread at a time."""
 
-    def __init__(self, url: URL, incarnation: str) -> None:
-        self._engine = open_engine(url, size=1, patience=_PATIENCE)
+    def __init__(self, db: Database, incarnation: str) -> None:
+        self._engine = open_engine(db.url, size=1, patience=_PATIENCE)
+        self._looked_at = nullcontext if db.silence is None else db.silence.looked_at
+        if db.silence is not None:
+            db.silence.watch(self._engine)
         self._incarnation = incarnation
         self._connection: Connection | None = None
 
     def keep(self) -> bool:
         """Hold it, again if the connection was lost; False when the server cannot be reached or refuses."""
         try:
-            if self._connection is None:
-                self._connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-            held = _asked(self._connection, _HELD_HERE, self._incarnation)
-            return held or _asked(self._connection, _TAKE, self._incarnation)
-        except SQLAlchemyError:
+            with self._looked_at():
+                if self._connection is None:
+                    self._connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+                held = _asked(self._connection, _HELD_HERE, self._incarnation)
+                return held or _asked(self._connection, _TAKE, self._incarnation)
+        except (SQLAlchemyError, StoreUnavailable):
             self._let_go()
             return False
 

@@ -30,6 +30,19 @@ class Unarchived:
     execution_id: int
     ended_at: int | None
     address: str
+    job_id: int
+    queue: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedLog:
+    """What is known of the log of an execution that went through a queue."""
+
+    queue: str
+    log_time: int
+    was_taken: bool
+    """Whether an executor had it."""
+    is_archived: bool
 
 
 _SHOWN = [column for column in log_archives.c if column.name != "content"]
@@ -54,10 +67,11 @@ def keep_archive(connection: Connection, kept: ArchivedLog, content: bytes | Non
 
 
 def keep_archives(connection: Connection, logs: Sequence[tuple[ArchivedLog, bytes | None]]) -> None:
-    """Store logs, each in the place of an earlier attempt at it. When two nodes do so at once, the first one's stays:
-    both have read the same log.
+    """Store logs, each in the place of an earlier attempt at it, but for complete ones, which only a complete one
+    replaces. When two nodes do so at once, the first one's stays: both have read the same log.
     """
-    drop_archives(connection, [kept.execution_id for kept, _content in logs])
+    drop_archives(connection, [kept.execution_id for kept, _content in logs if kept.complete])
+    _drop_incomplete(connection, [kept.execution_id for kept, _content in logs if not kept.complete])
     rows = [
         {name: getattr(kept, name) for name in ArchivedLog.__slots__}
         | {"complete": int(kept.complete), "content": content}
@@ -89,15 +103,39 @@ def unarchived_among(connection: Connection, ids: Collection[int]) -> list[Unarc
 
 
 def _unarchived(connection: Connection, wanted: ColumnElement[bool]) -> list[Unarchived]:
-    archived = select(log_archives.c.execution_id).where(log_archives.c.execution_id == executions.c.id).exists()
-    was_taken = (executions.c.trigger_code == SUCCESS) & executions.c.executor_address.is_not(None)
-    was_taken &= executions.c.queue.is_(None)  # the logs of the others come by themselves
-    shown = (executions.c.id, executions.c.phase, executions.c.handle_time, executions.c.executor_address)
-    statement = select(*shown).where(wanted, (executions.c.phase != Phase.ENDED) | (was_taken & ~archived))
+    columns = executions.c
+    archived = select(log_archives.c.execution_id).where(log_archives.c.execution_id == columns.id).exists()
+    # One that went through a queue is asked for by its name alone.
+    was_taken = (columns.trigger_code == SUCCESS) & (columns.executor_address.is_not(None) | columns.queue.is_not(None))
+    shown = (columns.id, columns.job_id, columns.phase, columns.handle_time, columns.executor_address, columns.queue)
+    statement = select(*shown).where(wanted, (columns.phase != Phase.ENDED) | (was_taken & ~archived))
     return [
-        Unarchived(row.id, (row.handle_time or 0) if row.phase == Phase.ENDED else None, row.executor_address or "")
-        for row in connection.execute(statement.order_by(executions.c.id))
+        Unarchived(
+            row.id,
+            (row.handle_time or 0) if row.phase == Phase.ENDED else None,
+            row.executor_address or "",
+            row.job_id,
+            row.queue,
+        )
+        for row in connection.execute(statement.order_by(columns.id))
     ]
+
+
+def queued_logs(connection: Connection, ids: Collection[int]) -> dict[int, QueuedLog]:
+    """Of these executions those that went through a queue and have ended, by id."""
+    columns = executions.c
+    shown = (columns.id, columns.queue, columns.trigger_time, columns.trigger_code, log_archives.c.execution_id)
+    statement = (
+        select(*shown)
+        .join(log_archives, log_archives.c.execution_id == columns.id, isouter=True)
+        .where(among(connection, columns.id, ids), columns.phase == Phase.ENDED, columns.queue.is_not(None))
+    )
+    return {
+        row.id: QueuedLog(
+            row.queue, row.trigger_time, row.trigger_code == SUCCESS, is_archived=row.execution_id is not None
+        )
+        for row in connection.execute(statement)
+    }
 
 
 def expired_archives(connection: Connection, before: int, limit: int) -> list[tuple[int, str | None]]:
@@ -105,6 +143,12 @@ def expired_archives(connection: Connection, before: int, limit: int) -> list[tu
     statement = select(log_archives.c.execution_id, log_archives.c.place).where(log_archives.c.stored_at < before)
     rows = connection.execute(statement.order_by(log_archives.c.stored_at).limit(limit))
     return [(row.execution_id, row.place) for row in rows]
+
+
+def _drop_incomplete(connection: Connection, ids: Sequence[int]) -> None:
+    if ids:
+        old = among(connection, log_archives.c.execution_id, ids) & (log_archives.c.complete == 0)
+        connection.execute(delete(log_archives).where(old))
 
 
 def drop_archives(connection: Connection, ids: Sequence[int]) -> None:

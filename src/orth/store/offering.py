@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, or_, select, update
 
-from orth.domain.executions import NOT_YET, SUCCESS, TAKEN_PHASES, Phase
+from orth.domain import reasons
+from orth.domain.executions import NOT_YET, OUTCOMES, SUCCESS, TAKEN_PHASES, Phase, Status
 from orth.store.engines import among, locked, update_many
 from orth.store.executions import stored_message
-from orth.store.tables import executions, jobs
+from orth.store.tables import executions, groups, has_outcome, jobs
 
 _IDS_PER_STATEMENT = 500
 _TAKEABLE = (Phase.OFFERED, Phase.DISPATCHED, Phase.QUEUED, Phase.RUNNING)
@@ -26,6 +27,8 @@ class Placing:
     queue: str
     priority: int
     sending: int
+    keyed: bool = False
+    """Whether it is offered with a report key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,25 @@ class InQueue:
     lost_after: int
     """Seconds; 0 = the setting."""
     reason_code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndedInQueue:
+    """An execution that ended while it was offered: nobody is to begin it any more."""
+
+    id: int
+    job_id: int
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class StandingOffer:
+    """An execution that waits in a queue, by the number of its last offer."""
+
+    id: int
+    sending: int
+    trigger_time: int
+    app_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +87,7 @@ def offer_executions(connection: Connection, placings: Sequence[Placing], epoch:
             "phase": Phase.OFFERED,
             "phase_time": now,
             "epoch": epoch,
+            "keyed_epoch": epoch if one.keyed else None,
             "reason_code": None,
             "trigger_msg": stored_message(f"offered in queue {one.queue} (priority {one.priority})"),
         }
@@ -164,6 +187,35 @@ def list_in_queues(connection: Connection) -> list[InQueue]:
         .order_by(columns.id)
     )
     return [InQueue(*row) for row in rows]
+
+
+def standing_offers(connection: Connection, execution_ids: Collection[int]) -> tuple[list[StandingOffer], int]:
+    """Those of these executions that are offered and wait to be taken; and the newest execution there is, or 0."""
+    columns = executions.c
+    rows = connection.execute(
+        select(columns.id, columns.offered_at, columns.trigger_time, groups.c.app_name)
+        .join(groups, groups.c.id == columns.job_group)
+        .where(among(connection, columns.id, list(execution_ids)), columns.phase == Phase.OFFERED)
+    )
+    newest = connection.execute(select(func.max(columns.id))).scalar_one()
+    return [StandingOffer(*row) for row in rows], newest or 0
+
+
+def ended_in_queues(connection: Connection, since: int, limit: int) -> list[EndedInQueue]:
+    """The newest that were killed or given up before anybody had taken them, of those triggered after ``since``."""
+    columns = executions.c
+    rows = connection.execute(
+        select(columns.id, columns.job_id, columns.queue)
+        .where(
+            has_outcome(OUTCOMES[Status.TRIGGER_FAILED]),
+            columns.queue.is_not(None),
+            columns.reason_code.in_((reasons.KILLED, reasons.NOBODY_TOOK_IT)),
+            columns.trigger_time >= since,
+        )
+        .order_by(columns.id.desc())
+        .limit(limit)
+    )
+    return [EndedInQueue(*row) for row in rows]
 
 
 def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:

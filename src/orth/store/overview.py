@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select, union_all
 
 from orth.domain.executions import OUTCOMES, Status
+from orth.domain.jobs import TriggerCause
 from orth.store.ahead import NOT_RECALLED
 from orth.store.engines import among
 from orth.store.fires import planned_after
@@ -43,7 +44,9 @@ class Upcoming:
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """A job whose last end was none of success. ``streak`` of them in a row, counted up to a limit."""
+    """A job whose last run was none of success. ``streak`` of them in a row, counted up to a limit; what was tried
+    again counts once.
+    """
 
     job_id: int
     job_group: int
@@ -179,13 +182,22 @@ def _failing(connection: Connection, job_id: int, job_group: int, job_desc: str)
     # From the newest on, and not beyond these failures: a job that only fails is not read to its beginning.
     succeeded = select(executions.c.id).where(own, executions.c.outcome == _SUCCESS, executions.c.id > newest[-1].id)
     last_success = connection.execute(succeeded.order_by(executions.c.id.desc()).limit(1)).scalar() or 0
-    failures = [row for row in newest if row.id > last_success]
+    again = _tried_again(connection, job_id, max(last_success, newest[-1].id))
+    failures = [row for row in newest if row.id > last_success and row.id not in again]
     if not failures:
         return None
     last = failures[0]
     ended_at = last.handle_time or last.phase_time
     codes = (last.trigger_code, last.handle_code)
     return Failing(job_id, job_group, job_desc, last.id, *codes, ended_at, len(failures))
+
+
+def _tried_again(connection: Connection, job_id: int, after: int) -> set[int]:
+    """Executions that were not the last attempt at what they did: those that followed them say so."""
+    followed = select(executions.c.origin_id).where(
+        executions.c.job_id == job_id, executions.c.id > after, executions.c.cause == TriggerCause.RETRY
+    )
+    return set(connection.scalars(followed.order_by(executions.c.id.desc()).limit(10 * STREAK_LIMIT)))
 
 
 def _counted(since: int, seen: Groups, outcomes: Collection[int]) -> Any:

@@ -22,7 +22,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, delete, exists, f
 
 from orth.domain.executions import OPEN_PHASES, Phase
 from orth.store.cluster_history import Change, note_handoffs
-from orth.store.engines import among, insert_new, locked, share_locked
+from orth.store.engines import among, insert_new, locked
 from orth.store.tables import executions, ownership
 
 _IDS_PER_STATEMENT = 500
@@ -174,17 +174,6 @@ def owned_by(connection: Connection, owner: Owner) -> tuple[list[Owned], list[in
     ).all()
     ended = [row.execution_id for row in rows if row.phase == Phase.ENDED]
     return [Owned(row.execution_id, row.job_id, row.generation) for row in rows if row.phase != Phase.ENDED], ended
-
-
-def hold_owned(connection: Connection, owner: Owner, seen: Mapping[int, int]) -> set[int]:
-    """Which of these, each with its generation, are ``owner``'s; they stay so until the transaction ends. For writes
-    that only an owner may make.
-    """
-    kept: set[int] = set()
-    for chunk in _chunks(sorted(seen)):
-        rows = connection.execute(share_locked(_rows(connection, chunk).where(*_of(owner)), connection))
-        kept |= {row.execution_id for row in rows if row.state in _KEPT and row.generation == seen[row.execution_id]}
-    return kept
 
 
 def still_given_by(connection: Connection, giver: Owner, seen: Mapping[int, int]) -> set[int]:

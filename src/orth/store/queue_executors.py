@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, select
 
 from orth.domain.nodes import Vitals
 from orth.store.engines import among, upsert
-from orth.store.registry import QUEUE, list_executors, vitals_text
+from orth.store.executor_entries import QUEUE, list_executors, vitals_columns
 from orth.store.tables import registry
 
 _KEYS = ("registry_group", "registry_key", "registry_value")
@@ -48,7 +48,7 @@ def record_queue_beats(connection: Connection, beats: Sequence[QueueBeat], now: 
             "load": beat.load,
             "labels": beat.labels,
             "queues": json.dumps(beat.queues),
-            "vitals": vitals_text(beat.vitals),
+            **vitals_columns(beat.vitals),
         }
         for beat in beats
     ]

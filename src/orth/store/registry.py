@@ -11,33 +11,24 @@ Thousands of executors beat at once, so the verbs take many at a time and touch 
 announced when it started is written once, and after that a beat writes its time.
 """
 
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, func, or_, select, update
+from sqlalchemy import Connection, Row, delete, select, update
 
 from orth.domain.nodes import ExecutorEntry, Vitals
 from orth.store.engines import among, locked, update_many, upsert
+from orth.store.executor_entries import EXECUTOR, chunks, vitals_columns
 from orth.store.groups import (
     automatic_addresses,
     edit_automatic_addresses,
     hold_automatic_group,
     set_automatic_addresses,
 )
-from orth.store.tables import executor_drains, groups, registry
+from orth.store.tables import registry
 
-EXECUTOR = "EXECUTOR"
-QUEUE = "QUEUE"
-"""The group of executors that take from queues. They are listed, and nothing is sent to them."""
 _KEYS = ("registry_group", "registry_key", "registry_value")
-_CHUNK = 500  # values in one statement
-_DRAINED = and_(
-    executor_drains.c.app_name == registry.c.registry_key, executor_drains.c.address == registry.c.registry_value
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +93,6 @@ class Farewell:
     """It was known, and is no more."""
     held_by: ExecutorEntry | None = None
     """The process with a work key that has the address, and stays."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unclaimed:
-    """Executors whose app name has no group: nobody can give them work."""
-
-    app_name: str
-    executors: int
-    last_beat: int
 
 
 # --- beats and good-byes ----------------------------------------------------------------------------------------------
@@ -182,6 +164,12 @@ def remove_executors(connection: Connection, goodbyes: Sequence[Goodbye], now: i
     ]
 
 
+def take_off(connection: Connection, app_name: str, address: str, now: int) -> bool:
+    """Forget an executor because somebody who may say so wants it gone; whether there was one."""
+    proved = [row.work_key for row in _held(connection, [(app_name, address)])]
+    return bool(proved) and remove_executors(connection, [Goodbye(app_name, address, proved=proved[0])], now)[0].left
+
+
 def _held(connection: Connection, keys: Iterable[tuple[str, str]]) -> Iterator[Row[Any]]:
     """The rows of ``keys`` that exist, locked in an order that is the same for everybody."""
     columns = (
@@ -195,9 +183,10 @@ def _held(connection: Connection, keys: Iterable[tuple[str, str]]) -> Iterator[R
         "key_id",
         "work_key",
         "vitals",
+        "left_behind",
     )
     for app_name, addresses in _by_app(keys):
-        for chunk in _chunks(addresses):
+        for chunk in chunks(addresses):
             rows = select(*(registry.c[name] for name in columns)).where(
                 registry.c.registry_group == EXECUTOR,
                 registry.c.registry_key == app_name,
@@ -252,7 +241,7 @@ def _write_whole(
                 "clock_offset": beat.clock_offset,
                 "key_id": beat.key_id,
                 "work_key": beat.work_key,
-                "vitals": vitals_text(beat.vitals),
+                **vitals_columns(beat.vitals),
             }
         )
     upsert(connection, registry, rows, _KEYS)
@@ -271,7 +260,8 @@ def _write_again(connection: Connection, again: Sequence[tuple[Row[Any], Beat]],
     moved = [
         (row.id, beat)
         for row, beat in again
-        if (row.load, row.clock_offset, row.vitals) != (beat.load, beat.clock_offset, vitals_text(beat.vitals))
+        if (row.load, row.clock_offset) != (beat.load, beat.clock_offset)
+        or {"vitals": row.vitals, "left_behind": row.left_behind} != vitals_columns(beat.vitals)
     ]
     _write_signs(connection, moved)
 
@@ -279,7 +269,7 @@ def _write_again(connection: Connection, again: Sequence[tuple[Row[Any], Beat]],
 def _write_times(connection: Connection, rows: Sequence[int], now: int) -> bool:
     """Write the time into ``rows``; whether all of them were there."""
     written = 0
-    for chunk in _chunks(rows):
+    for chunk in chunks(rows):
         here = among(connection, registry.c.id, chunk)
         written += connection.execute(update(registry).where(here).values(update_time=now)).rowcount
     return written == len(rows)
@@ -291,7 +281,7 @@ def _write_signs(connection: Connection, beats: Sequence[tuple[int | None, Beat]
             "id": row,
             "load": beat.load,
             "clock_offset": beat.clock_offset,
-            "vitals": vitals_text(beat.vitals),
+            **vitals_columns(beat.vitals),
         }
         for row, beat in beats
     ]
@@ -299,11 +289,6 @@ def _write_signs(connection: Connection, beats: Sequence[tuple[int | None, Beat]
 
 
 # --- silence ----------------------------------------------------------------------------------------------------------
-
-
-def list_overdue(connection: Connection, before: int) -> list[ExecutorEntry]:
-    """Executors whose last beat is older than ``before``."""
-    return _entries(connection, registry.c.update_time < before)
 
 
 def remove_silent(connection: Connection, silent: Sequence[ExecutorEntry], now: int) -> list[ExecutorEntry]:
@@ -322,7 +307,7 @@ def remove_silent(connection: Connection, silent: Sequence[ExecutorEntry], now: 
 
 
 def _delete(connection: Connection, ids: Iterable[int]) -> None:
-    for chunk in _chunks(ids):
+    for chunk in chunks(ids):
         connection.execute(delete(registry).where(among(connection, registry.c.id, chunk)))
 
 
@@ -339,189 +324,6 @@ def _mend_addresses(connection: Connection, now: int) -> None:
             refresh_addresses(connection, app_name, now)
 
 
-# --- looking ----------------------------------------------------------------------------------------------------------
-
-
-def list_executors(
-    connection: Connection,
-    app_name: str | None = None,
-    *,
-    after: tuple[str, str] | None = None,
-    limit: int | None = None,
-    of_queues: bool = False,
-    apps: Collection[str] | None = None,
-) -> list[ExecutorEntry]:
-    """Known executors (of one app, or of some), in order of app name and address; those ``after`` one, and not more
-    than ``limit``. With ``of_queues`` also those that can only be offered something.
-    """
-    conditions = [] if app_name is None else [registry.c.registry_key == app_name]
-    conditions += [] if apps is None else [registry.c.registry_key.in_(sorted(apps))]
-    if after is not None:
-        key, value = registry.c.registry_key, registry.c.registry_value
-        conditions.append(or_(key > after[0], and_(key == after[0], value > after[1])))
-    return _entries(connection, *conditions, limit=limit, groups=(EXECUTOR, QUEUE) if of_queues else (EXECUTOR,))
-
-
-def executors_at(connection: Connection, address: str) -> list[ExecutorEntry]:
-    """Who is registered at an address, the one heard last first."""
-    found = _entries(connection, registry.c.registry_value == address)
-    return sorted(found, key=lambda entry: entry.last_beat, reverse=True)
-
-
-def incarnations_at(connection: Connection, addresses: Iterable[str]) -> dict[str, set[str | None]]:
-    """Which processes are registered at each of these addresses; nothing where nobody is."""
-    found: dict[str, set[str | None]] = {}
-    for chunk in _chunks(sorted(addresses)):
-        rows = select(registry.c.registry_value, registry.c.incarnation).where(
-            registry.c.registry_group == EXECUTOR, among(connection, registry.c.registry_value, chunk)
-        )
-        for row in connection.execute(rows):
-            found.setdefault(row.registry_value, set()).add(row.incarnation)
-    return found
-
-
-def _entries(
-    connection: Connection,
-    *conditions: ColumnElement[bool],
-    limit: int | None = None,
-    groups: Sequence[str] = (EXECUTOR,),
-) -> list[ExecutorEntry]:
-    rows = connection.execute(
-        select(
-            registry.c.registry_key,
-            registry.c.registry_value,
-            registry.c.update_time,
-            registry.c.incarnation,
-            registry.c.extensions,
-            registry.c.version,
-            registry.c.since,
-            registry.c.load,
-            registry.c.labels,
-            registry.c.clock_offset,
-            registry.c.queues,
-            registry.c.key_id,
-            executor_drains.c.since.label("drained_since"),
-            registry.c.work_key,
-            registry.c.vitals,
-        )
-        .outerjoin_from(registry, executor_drains, _DRAINED)
-        .where(registry.c.registry_group.in_(groups), *conditions)
-        .order_by(registry.c.registry_key, registry.c.registry_value)
-        .limit(limit)
-    )
-    entries = []
-    for name, address, at, who, extensions, version, since, load, text, offset, queues, *rest in rows:
-        rest[-1] = _vitals(rest[-1])
-        labels, unreadable = _labels(text)
-        known, taken = _extensions(extensions), _queues(queues) if queues else ()
-        told = (name, address, at, who, known, version, since, load, labels, offset, unreadable, taken)
-        entries.append(ExecutorEntry(*told, *rest))
-    return entries
-
-
-@lru_cache(maxsize=256)  # thousands of executors announce the same few
-def _extensions(text: str) -> frozenset[str]:
-    return frozenset(part for part in text.split(",") if part)
-
-
-@lru_cache(maxsize=256)
-def _queues(text: str) -> tuple[str, ...]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return ()
-    return tuple(map(str, found)) if isinstance(found, list) else ()
-
-
-def vitals_text(vitals: Vitals | None) -> str | None:
-    """As it is stored; what is as it always is, is left out."""
-    if vitals is None:
-        return None
-    said = {name: value for name, value in asdict(vitals).items() if value != _UNSAID[name]}
-    return json.dumps(said, sort_keys=True, separators=(",", ":"))
-
-
-_UNSAID = asdict(Vitals())
-
-
-@lru_cache(maxsize=1024)
-def _vitals(text: str | None) -> Vitals | None:
-    """What was stored; None where this version cannot read it: it is only for people to look at."""
-    try:
-        said = Vitals(**json.loads(text or ""))
-    except (ValueError, TypeError, RecursionError):
-        return None
-    counts = (said.running, said.queued, said.threads, said.abandoned, said.unacknowledged, said.slots or 0)
-    return said if set(map(type, counts)) == {int} and isinstance(said.python, str) else None
-
-
-@lru_cache(maxsize=1024)
-def _labels(text: str | None) -> tuple[Mapping[str, str], str]:
-    """The labels of an executor, and what of them cannot be read."""
-    try:
-        labels = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        labels = None
-    if isinstance(labels, dict) and all(isinstance(value, str) for value in labels.values()):
-        return labels, ""
-    return {}, f"labels is {str(text)[:40]!r}"
-
-
-def list_unclaimed(connection: Connection, *, after: str = "", limit: int | None = None) -> list[Unclaimed]:
-    """App names that have executors and no group, in order: those after ``after``."""
-    rows = connection.execute(
-        select(registry.c.registry_key, func.count(), func.max(registry.c.update_time))
-        .where(
-            registry.c.registry_group == EXECUTOR,
-            registry.c.registry_key > after,
-            ~exists().where(groups.c.app_name == registry.c.registry_key),
-        )
-        .group_by(registry.c.registry_key)
-        .order_by(registry.c.registry_key)
-        .limit(limit)
-    )
-    return [Unclaimed(app_name, count, last_beat) for app_name, count, last_beat in rows]
-
-
-def announced_handlers(connection: Connection, app_name: str) -> list[list[dict[str, Any]]]:
-    """What the executors of an app announced about their handlers, each list once; those that can be read."""
-    rows = connection.execute(
-        select(registry.c.handlers)
-        .where(
-            registry.c.registry_group == EXECUTOR, registry.c.registry_key == app_name, registry.c.handlers.is_not(None)
-        )
-        .group_by(registry.c.handlers)
-        .order_by(func.min(registry.c.registry_value))
-    )
-    return [handlers for row in rows if (handlers := _handlers(row.handlers)) is not None]
-
-
-def offered_handlers(connection: Connection, app_name: str | None = None) -> dict[str, set[str]]:
-    """What the executors of each app, or of one, offer; only of apps whose executors have all said it."""
-    announced = select(registry.c.registry_key, registry.c.handlers).where(registry.c.registry_group == EXECUTOR)
-    if app_name is not None:
-        announced = announced.where(registry.c.registry_key == app_name)
-    rows = connection.execute(announced.group_by(registry.c.registry_key, registry.c.handlers))
-    offered: dict[str, set[str]] = {}
-    unsaid = set()
-    for name, text in rows:
-        said = None if text is None else _handlers(text)
-        if said is None:
-            unsaid.add(name)
-        else:
-            offered.setdefault(name, set()).update(one["name"] for one in said)
-    return {name: handlers for name, handlers in offered.items() if name not in unsaid}
-
-
-@lru_cache(maxsize=64)
-def _handlers(text: str) -> list[dict[str, Any]] | None:
-    try:
-        said = json.loads(text)["handlers"]
-        return said if all(isinstance(one["name"], str) for one in said) else None
-    except (ValueError, TypeError, LookupError, RecursionError):
-        return None
-
-
 def refresh_addresses(connection: Connection, app_name: str, now: int) -> None:
     """Let the group of ``app_name``, if there is one and it is automatic, list what the registry knows."""
     # Locked before looking: of two executors that come at once, the second to get here sees the first.
@@ -530,9 +332,3 @@ def refresh_addresses(connection: Connection, app_name: str, now: int) -> None:
             registry.c.registry_group == EXECUTOR, registry.c.registry_key == app_name
         )
         set_automatic_addresses(connection, app_name, sorted(connection.scalars(rows)), now)
-
-
-def _chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
-    rest = iter(values)
-    while chunk := list(islice(rest, _CHUNK)):
-        yield chunk

@@ -1,17 +1,20 @@
-"""Where the executions of each job went: the memory of the strategies that look back, shared by the cluster.
+"""Where executions went: what the strategies know, shared by the cluster.
 
-Read and written in the transaction that claims executions, so that no two terms count the same use. The row with an
-empty address is the job's counter, for ROUND.
+The memory of those that look back is read and written in the transaction that claims executions, so that no two terms
+count the same use. The row with an empty address is the job's counter, for ROUND. What is open at each address is
+counted from the executions themselves: what has ended is out of it with the commit that ended it.
 """
 
 from collections.abc import Iterable, Mapping
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, func, select
 
+from orth.domain.executions import TAKEN_PHASES, Phase
 from orth.store.engines import insert_new, update_many
-from orth.store.tables import routes
+from orth.store.tables import executions, routes
 
 _COUNTER = ""
+_AT_AN_ADDRESS = (Phase.DISPATCHING, Phase.UNKNOWN, *TAKEN_PHASES)
 _JOBS_PER_STATEMENT = 500
 
 Memory = dict[int, dict[str, tuple[int, int]]]
@@ -63,6 +66,18 @@ def keep_route_memory(connection: Connection, memory: Memory, before: Memory) ->
             if old.get(address) != use
         ]
     _keep(connection, rows, {(job, address) for job, uses in before.items() for address in uses})
+
+
+def open_at_addresses(connection: Connection) -> dict[tuple[str, str | None], int]:
+    """How many executions are at each process or on their way to it, by its address and incarnation.
+
+    One statement for all of them, which reads the open executions by their phase and nothing of the history.
+    """
+    at = executions.c.executor_address, executions.c.incarnation
+    counted = select(*at, func.count()).where(
+        executions.c.phase.in_(_AT_AN_ADDRESS), executions.c.executor_address.is_not(None)
+    )
+    return {(address, incarnation): count for address, incarnation, count in connection.execute(counted.group_by(*at))}
 
 
 def forget_routes(connection: Connection, job_id: int) -> None:

@@ -76,11 +76,8 @@ def delete_secret(connection: Connection, job_group: int, name: str) -> None:
         raise NotFound("secret", name)
     users = _users(connection, job_group, name)
     if users:
-        more = "" if len(users) <= _SHOWN else " and others"
-        raise Conflict(
-            f"The secret {name} is needed by job {', '.join(map(str, users[:_SHOWN]))}{more}.",
-            hint="Change those first, or write another value.",
-        )
+        code = "secret_used" if len(users) <= _SHOWN else "secret_used_by_many"
+        raise Conflict.of(code, name=name, others=", ".join(map(str, users[:_SHOWN])))
     connection.execute(delete(job_secrets).where(job_secrets.c.id == stored.id))
 
 
@@ -115,12 +112,12 @@ def _chosen(found: Mapping[tuple[int, str], SealedSecret], job: Job) -> Iterable
 
 def _add(connection: Connection, values: Mapping[str, Any]) -> None:
     if connection.execute(select(func.count()).select_from(job_secrets)).scalar_one() >= LIMIT:
-        raise Conflict(f"There are {LIMIT} secrets already.", hint="Delete one that is not used.")
+        raise Conflict.of("secrets_full", limit=LIMIT)
     try:
         with connection.begin_nested():
             connection.execute(insert(job_secrets).values(**values))
     except IntegrityError:
-        raise Conflict(f"The secret {values['name']} was made by somebody else meanwhile.", hint="Try again.") from None
+        raise Conflict.of("secret_made_meanwhile", name=values["name"]) from None
 
 
 def _users(connection: Connection, job_group: int, name: str) -> list[int]:

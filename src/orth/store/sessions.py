@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, delete, insert, sel
 
 from orth.domain.sessions import Session, SessionKind, Way
 from orth.store.engines import among, locked
-from orth.store.sign_in_tables import sessions
+from orth.store.sign_in_tables import sessions, sign_in_links
 from orth.store.tables import users
 from orth.store.users import User, get_user
 
@@ -99,7 +99,10 @@ def end_session(connection: Connection, session_id: str, user_id: int) -> bool:
 
 
 def end_sessions(connection: Connection, user_id: int, *, but: str | None = None) -> list[str]:
-    """End all sessions of a user except ``but``; their ids."""
+    """End all sessions of a user except ``but``, and what one could still begin one with without a password; their
+    ids.
+    """
+    connection.execute(delete(sign_in_links).where(sign_in_links.c.user_id == user_id))
     mine = select(sessions.c.id).where(sessions.c.user_id == user_id, sessions.c.id != (but or ""))
     ids = list(connection.execute(mine).scalars())
     for start in range(0, len(ids), _AT_ONCE):

@@ -7,12 +7,14 @@ from collections.abc import Hashable, Mapping
 
 from sqlalchemy import Connection, func, select
 
+from orth.domain.alarms import AlarmState
 from orth.store.audit import newest_by_kind
 from orth.store.cluster_history import newest_handoff
 from orth.store.jobs import RUNNING
 from orth.store.leases import find_lease
 from orth.store.nodes import list_nodes
 from orth.store.ownership import Holding
+from orth.store.record_tables import alarm_standings, alarms
 from orth.store.service_events import last_seq
 from orth.store.statistics import open_counts
 from orth.store.tables import executions, executor_drains, jobs, ownership, registry
@@ -21,6 +23,7 @@ _LOOKED_AT = 100
 """Entries of the audit that are looked at: more than come between two looks. One about jobs that is pushed out of them
 by others is one sign too many, which costs a page one question.
 """
+_UNTOLD = (AlarmState.NOTED, AlarmState.LOCKED, AlarmState.WAITING, AlarmState.SENDING)
 _CHANGING_NOTHING = ("job.trigger", "script.test")
 """Done to a job, and seen by its execution."""
 
@@ -53,9 +56,21 @@ def _definitions(connection: Connection) -> dict[str, Hashable]:
     changed = newest_by_kind(connection, _LOOKED_AT, without=_CHANGING_NOTHING)
     waiting = select(func.min(jobs.c.due_time)).where(jobs.c.trigger_status == RUNNING, jobs.c.due_time > 0)
     return {
+        "alarms": (*_alarms(connection), changed.get("channel"), changed.get("silence")),
         "jobs": (changed.get("job"), changed.get("calendar"), connection.execute(waiting).scalar()),
         "groups": changed.get("group"),
     }
+
+
+def _alarms(connection: Connection) -> tuple[Hashable, ...]:
+    """Which jobs are failing, and how far messages are: one that is told or given up leaves those that wait."""
+    of = alarm_standings.c
+    sums = (func.count(), func.sum(of.failures), func.max(of.since), func.max(of.told_at))
+    failing = connection.execute(select(*sums)).one()
+    newest = connection.execute(select(func.max(alarms.c.id))).scalar()
+    state, due = alarms.c.state, func.max(alarms.c.next_attempt)
+    waiting = select(state, func.count(), due).where(state.in_(_UNTOLD)).group_by(state).order_by(state)
+    return (*map(int, (one or 0 for one in failing)), newest, *map(tuple, connection.execute(waiting)))
 
 
 def _executors(connection: Connection) -> Hashable:

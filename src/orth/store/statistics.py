@@ -170,6 +170,13 @@ def counts_by_time(connection: Connection, span: Span, bucket: int) -> dict[int,
     return found
 
 
+def earliest_start(connection: Connection, ended_since: int) -> int:
+    """The first instant at which anything can have begun to run that ended at ``ended_since`` or later."""
+    hours = counts_by_time(connection, Span(since=ended_since - ended_since % HOUR, until=2**62), HOUR)
+    starts = [hour - count.longest_ms for hour, counts in hours.items() for count in counts.values()]
+    return min([ended_since, *starts])
+
+
 def counts_by_status(connection: Connection, span: Span) -> dict[Status, Count]:
     """Counts of the whole span, for each status that has any."""
     counted = _counted(span).subquery()

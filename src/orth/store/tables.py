@@ -51,6 +51,7 @@ registry = table(
     Column("key_id", String(16)),  # of the token it showed with its last announcement
     Column("work_key", String(255)),  # of this incarnation, sealed
     Column("vitals", String(255)),  # what its last beat said of it, a JSON object
+    Column("left_behind", Text),  # executions whose handlers could not be ended, and since when: a JSON list
     UniqueConstraint("registry_group", "registry_key", "registry_value", name="idx_g_k_v"),
     Index("ix_registry_update_time", "update_time"),
 )
@@ -162,6 +163,10 @@ executions = table(
     Column("priority", SmallInteger),
     Column("offered_at", Instant),
     Column("dispatch_time", Instant),  # when its executor said that it has it
+    # The term in which it was sent with a report key. A coordinator that knows of none leaves this as it is.
+    Column("keyed_epoch", BigInteger),
+    Column("root_id", BigInteger),  # the first attempt at what it does again; null = it is the first
+    Column("log_level", String(8)),  # given with the trigger: null = as its job has it
     UniqueConstraint("job_id", "trigger_key", "shard_index", name="uq_log_trigger"),
     Index("ix_log_phase", "phase", "id"),
     Index("ix_log_job", "job_id", "id"),
@@ -294,6 +299,7 @@ epochs = table(
     "orth_epoch",
     Column("shard_id", Integer, primary_key=True, autoincrement=False),
     Column("epoch", BigInteger, nullable=False),
+    Column("incarnation", String(64)),
 )
 
 nodes = table(
@@ -326,6 +332,7 @@ glue_versions = table(
     Column("author", String(64), nullable=False),
     Column("add_time", Instant, nullable=False),
     Column("update_time", Instant, nullable=False),
+    Column("left_group", BigInteger),  # where it was saved, if its job is in another group now
     Index("ix_logglue_job", "job_id", "id"),
 )
 

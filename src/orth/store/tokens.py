@@ -47,7 +47,7 @@ def create_token(connection: Connection, token: Token, secret: TokenSecret, now:
     """Store a token and give its id. Those that have been over for long are forgotten on the way."""
     forget_old_tokens(connection, now - KEPT_FOR)
     if connection.execute(select(func.count()).select_from(tokens)).scalar_one() >= TOKENS_LIMIT:
-        raise Conflict(f"There are {TOKENS_LIMIT:,} tokens already.", hint="Programs of one kind can share one.")
+        raise Conflict.of("tokens_full", limit=TOKENS_LIMIT)
     rights = token.rights
     token_id = insert_returning_id(
         connection,
@@ -71,7 +71,7 @@ def rotate_token(connection: Connection, token_id: int, secret: TokenSecret, unt
     """Give a token another secret; the one it had is good ``until`` then, and none before that one."""
     token = _hold(connection, token_id)
     if not token.is_good(now):
-        raise Conflict(f"Token {token_id} is over.", hint="Make a new one.")
+        raise Conflict.of("token_over", token=token_id)
     of_token = token_secrets.c.token_id == token_id
     connection.execute(delete(token_secrets).where(of_token, token_secrets.c.valid_until.is_not(None)))
     connection.execute(update(token_secrets).where(of_token).values(valid_until=until))
@@ -165,15 +165,17 @@ class Home:
     job_id: int
     app_name: str
     ended_at: int | None
+    trigger_time: int
 
 
 def homes_of_executions(connection: Connection, execution_ids: Iterable[int]) -> dict[int, Home]:
     """The home of each execution that exists."""
     wanted = among(connection, executions.c.id, list(execution_ids))
-    columns = (executions.c.id, executions.c.job_id, executions.c.outcome, executions.c.phase_time, groups.c.app_name)
-    joined = select(*columns).join(groups, groups.c.id == executions.c.job_group).where(wanted)
+    columns = executions.c
+    shown = (columns.id, columns.job_id, columns.outcome, columns.phase_time, columns.trigger_time, groups.c.app_name)
+    joined = select(*shown).join(groups, groups.c.id == executions.c.job_group).where(wanted)
     return {
-        row.id: Home(row.job_id, row.app_name, row.phase_time if row.outcome else None)
+        row.id: Home(row.job_id, row.app_name, row.phase_time if row.outcome else None, row.trigger_time)
         for row in connection.execute(joined)
     }
 

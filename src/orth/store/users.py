@@ -35,7 +35,9 @@ class User:
 
 
 def find_user(connection: Connection, username: str) -> User | None:
-    return _one(connection, connection.execute(select(users).where(users.c.username == username)).one_or_none())
+    """The user of exactly that name: MariaDB and MySQL find ``admin`` for ``admin`` with a space behind it, too."""
+    row = connection.execute(select(users).where(users.c.username == username)).one_or_none()
+    return _one(connection, row if row is not None and row.username == username else None)
 
 
 def get_user(connection: Connection, user_id: int) -> User:
@@ -65,7 +67,7 @@ def list_users(connection: Connection, after: int, limit: int, username: str | N
     found = select(users).where(users.c.id > after).order_by(users.c.id).limit(limit)
     if username is not None:
         found = found.where(users.c.username == username)
-    rows = connection.execute(found).all()
+    rows = [row for row in connection.execute(found) if username in (None, row.username)]
     grants = _grants(connection, [row.id for row in rows])
     return [_user(row, grants.get(row.id, {})) for row in rows]
 
@@ -121,7 +123,9 @@ def set_disabled(connection: Connection, user_id: int, disabled_at: int | None, 
 
 
 def set_password(connection: Connection, username: str, password_hash: str, now: int) -> bool:
-    """Change a password, which ends every session that was begun with the old one."""
+    """Change a password, which ends every session that was begun with the old one, and links that need none."""
+    theirs = select(users.c.id).where(users.c.username == username)
+    connection.execute(delete(sign_in_links).where(sign_in_links.c.user_id.in_(theirs)))
     done = connection.execute(
         update(users)
         .where(users.c.username == username)
@@ -144,6 +148,10 @@ def shared_secret(connection: Connection, name: str, proposal: str, now: int) ->
     insert_new(connection, secrets, [{"name": name, "value": proposal, "created_at": now}])
     value: str = connection.execute(select(secrets.c.value).where(secrets.c.name == name)).scalar_one()
     return value
+
+
+def find_secret(connection: Connection, name: str) -> str | None:
+    return connection.execute(select(secrets.c.value).where(secrets.c.name == name)).scalar_one_or_none()
 
 
 def replace_secret(connection: Connection, name: str, known: str, proposal: str) -> bool:

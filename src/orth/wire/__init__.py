@@ -4,8 +4,10 @@ The protocol is the one xxl-job executors speak: small JSON messages over POST, 
 payload. It exists in several generations, and executors of all of them connect to one coordinator, unmodified; ours say
 a little more. ``docs/protocol.md`` describes it for people who write the other side.
 
-* ``messages`` — each message in one canonical form, with its limits. Everybody imports this one.
+* ``messages`` — each message in one canonical form. Everybody imports this one.
+* ``fields``, ``addresses`` — what a field of a message may hold, and the limits of each.
 * ``strict_json`` — bytes from strangers to values, bounded in time and refused when ambiguous.
+* ``reading`` — such values to messages, or to a refusal that names what is wrong.
 * ``dialects`` — the generations: all are read at once, one is chosen for writing. Pure functions.
 * ``coordinator_calls`` — executor to coordinators: synchronous (urllib3), first coordinator that accepts.
 * ``executor_calls`` — coordinator to executor: asynchronous (aiohttp), with the difference between "surely not sent"

@@ -1,28 +1,32 @@
 """Synchronous HTTP exchanges that end: each has a deadline and a limit for the size of the answer.
 
-Sockets only bound each single wait, so a peer that sends a byte now and then would hold a caller for ever: ``_cut_off``
-ends the wait for the head of an answer, and the body is read in pieces with an eye on the clock. The worst case is
-twice the timeout. Redirects are not followed: where to connect is decided by whoever asks.
+Sockets only bound each single wait, so a peer that sends a byte now and then would hold a caller for ever: answers are
+therefore read through a ``_Punctual``, which gives each wait what is left of the time. No thread watches: a process
+that gets none can still call. Redirects are not followed: where to connect is decided by whoever asks.
 """
 
+import http.client
+import io
 import socket
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from ssl import SSLContext
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import HTTPError
-from urllib3.response import BaseHTTPResponse, HTTPResponse
+from urllib3.exceptions import HTTPError, ReadTimeoutError
+from urllib3.response import BaseHTTPResponse
 
-from orth.clock import Clock
-from orth.wire.messages import BODY_LIMIT
+from orth.clock import Clock, SystemClock
+from orth.wire.fields import BODY_LIMIT
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _CHUNK = 64 * 1024
-_GRACE = 0.1
+_real = SystemClock()
+"""Sockets wait in real time."""
 
 
 class Overdue(HTTPError):
@@ -103,48 +107,72 @@ class BoundedHttp:
 
     def _read(self, response: BaseHTTPResponse, deadline: float, timeout: float) -> bytes:
         body = bytearray()
-        while chunk := response.read1(_CHUNK, decode_content=False):
-            body += chunk
-            if len(body) > BODY_LIMIT:
-                raise HTTPError(f"the answer is larger than {BODY_LIMIT} bytes")
-            if self._clock.monotonic() > deadline:
-                raise Overdue(f"the answer was not complete within {timeout:g} s")
+        overdue = Overdue(f"the answer was not complete within {timeout:g} s")
+        try:
+            while chunk := response.read1(_CHUNK, decode_content=False):
+                body += chunk
+                if len(body) > BODY_LIMIT:
+                    raise HTTPError(f"the answer is larger than {BODY_LIMIT} bytes")
+                if self._clock.monotonic() > deadline:
+                    raise overdue
+        except ReadTimeoutError:
+            raise overdue from None
         return bytes(body)
 
 
-# --- a deadline for the head of an answer -----------------------------------------------------------------------------
+# --- a deadline for the answer ----------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _cut_off(sock: socket.socket, seconds: float | None) -> Iterator[None]:
-    """Shut ``sock`` when the block takes longer than ``seconds``; whoever reads from it then sees its end.
+class _Punctual(io.RawIOBase):
+    """What comes from a socket, until a deadline."""
 
-    A silent peer is left to the socket's own timeout, which names the cause: hence the grace.
-    """
-    watch = threading.Timer(threading.TIMEOUT_MAX if seconds is None else seconds + _GRACE, _shut, [sock])
-    watch.daemon = True
-    watch.start()
-    try:
-        yield
-    finally:
-        watch.cancel()
+    def __init__(self, sock: socket.socket, seconds: float | None) -> None:
+        self._sock = sock
+        self._raw = sock.makefile("rb", buffering=0)
+        self._deadline = None if seconds is None else _real.monotonic() + seconds
 
+    def readable(self) -> bool:
+        return True
 
-def _shut(sock: socket.socket) -> None:
-    with suppress(OSError):  # it may have been closed in the meantime
-        sock.shutdown(socket.SHUT_RDWR)
+    def readinto(self, buffer: "WriteableBuffer") -> int | None:
+        if self._deadline is not None:
+            left = self._deadline - _real.monotonic()
+            if left <= 0:
+                raise TimeoutError("timed out")
+            self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
 
-
-class _Connection(HTTPConnection):
-    def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # urllib3 replaces the response class of http.client
-        with _cut_off(self.sock, self.timeout):
-            return super().getresponse()
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
-class _SecureConnection(HTTPSConnection):
-    def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # urllib3 replaces the response class of http.client
-        with _cut_off(self.sock, self.timeout):
-            return super().getresponse()
+class _Source:
+    """A socket, as far as the reader of an answer needs it."""
+
+    def __init__(self, sock: socket.socket, seconds: float | None) -> None:
+        self._sock = sock
+        self._seconds = seconds
+
+    def makefile(self, mode: str) -> io.BufferedReader:  # noqa: ARG002  # answers are read
+        return io.BufferedReader(_Punctual(self._sock, self._seconds))
+
+
+class _OnTime:
+    """Of a connection: reads each answer within the time that is left when its head is waited for."""
+
+    timeout: float | None
+
+    def response_class(self, sock: socket.socket, *values: Any, **named: Any) -> http.client.HTTPResponse:
+        return http.client.HTTPResponse(_Source(sock, self.timeout), *values, **named)  # type: ignore[arg-type]  # enough
+
+
+class _Connection(_OnTime, HTTPConnection):  # type: ignore[misc]  # called, a method makes one as a class does
+    pass
+
+
+class _SecureConnection(_OnTime, HTTPSConnection):  # type: ignore[misc]  # the same
+    pass
 
 
 class _Pool(HTTPConnectionPool):

@@ -71,8 +71,10 @@ _COUNT = TypeAdapter(int)
 class ChannelCalls:
     """What an executor asks of the channels. Every call may raise ``Unavailable``. Safe to share between threads."""
 
-    def __init__(self, coordinators: CoordinatorCalls) -> None:
+    def __init__(self, coordinators: CoordinatorCalls, work_key: str) -> None:
+        """``work_key`` is of the process that asks, and proves that it has the name it gives."""
         self._coordinators = coordinators
+        self._work_key = work_key
 
     def take(self, queues: Sequence[str], consumer: str, limit: int, wait: float) -> dict[str, tuple[Taken, ...]]:
         asked = {"queues": queues, "consumer": consumer, "limit": limit, "wait": wait}
@@ -98,15 +100,20 @@ class ChannelCalls:
         """Those that had no room."""
         return _read(_POSTED, self._ask("post", {"boxes": boxes}) or {}).full
 
-    def read(self, after: Mapping[str, str], limit: int) -> dict[str, tuple[BoxEntry, ...]]:
-        return _read(_ENTRIES, self._ask("read", {"after": after, "limit": limit}) or {})
+    def read(
+        self, after: Mapping[str, str], limit: int, keys: Mapping[str, str | None] | None = None
+    ) -> dict[str, tuple[BoxEntry, ...]]:
+        """``keys`` are report keys, of the executions whose boxes are read, by box."""
+        asked = {"after": after, "limit": limit, "keys": keys or {}}
+        return _read(_ENTRIES, self._ask("read", asked) or {})
 
     def remove(self, boxes: Sequence[str]) -> None:
         self._ask("remove", {"boxes": boxes})
 
     def _ask(self, verb: str, asked: Json, *, held_back: float = 0.0, repeatable: bool = True) -> object:
         path = f"/api/channels/{verb}"
-        answer = self._coordinators.ask(path, to_json(asked), held_back=held_back, repeatable=repeatable)
+        body = to_json({**asked, "work_key": self._work_key})
+        answer = self._coordinators.ask(path, body, held_back=held_back, repeatable=repeatable)
         return answer.payload
 
 

@@ -12,23 +12,20 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, computed_field
 
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
-from orth.wire.messages import (
+from orth.wire.fields import (
     AppName,
-    CallbackItem,
     Count,
-    HandlerInfo,
     Identity,
     Int32,
     Interpreter,
     JobId,
     Labels,
     LogId,
-    Message,
     Millis,
+    ReportKey,
     ReportText,
-    RunRequest,
-    Verdict,
 )
+from orth.wire.messages import CallbackItem, HandlerInfo, LeftBehinds, Message, RunRequest, Verdict
 
 
 class OfExecution(Message):
@@ -87,6 +84,9 @@ class Standing(StrEnum):
         return cls({SUCCESS: cls.COMPLETED, TIMED_OUT: cls.TIMED_OUT, FAILURE: cls.FAILED}.get(code, cls.FAILED))
 
 
+SAID_BY_EXECUTORS = frozenset(Standing) - {Standing.WITHDRAWN}
+
+
 class StatusReport(OfExecution):
     """Box ``status``: how an execution stands."""
 
@@ -100,6 +100,8 @@ class StatusReport(OfExecution):
     message: ReportText | None = None
     result: CallbackItem | None = None
     """With the four ends; the same object as in a callback."""
+    report_key: ReportKey | None = Field(None, repr=False)
+    """As the dispatch said. Coordinators do not show it to those who read the box through them."""
     sending: Millis | None = None
     """That of the dispatch it is about. Of a withdrawal: up to which; without one, all."""
     offer_again: bool | None = None
@@ -130,8 +132,30 @@ class LogLines(OfExecution):
     seq: Count
     first_line: Annotated[Int32, Field(ge=1)]
     text: ReportText = ""
+    follows: Annotated[Int32, Field(ge=0)] | None = None
+    """The line that was sent before these, where what is between them was left out on purpose."""
     end: bool | None = None
     """True when no more will come."""
+    report_key: ReportKey | None = Field(None, repr=False)
+    """As the dispatch said: other pieces are nobody's."""
+
+
+WANTED_LIMIT = 1_000
+"""Logs that are asked for at once, at most."""
+
+
+class WantedLog(OfExecution):
+    """A log of which nothing is there from ``from_line`` on."""
+
+    log_time: Millis
+    from_line: Annotated[Int32, Field(ge=1)] = 1
+
+
+class LogsWanted(Message):
+    """Topic ``logs.wanted``: whoever has these sends what is missing, into their boxes."""
+
+    app_name: AppName
+    logs: Annotated[tuple[WantedLog, ...], Field(max_length=WANTED_LIMIT)] = ()
 
 
 NAMED_LIMIT = 20_000
@@ -160,6 +184,7 @@ class WorkerBeat(Message):
     unacknowledged: NamedIds = ()
     """As ``running``, complete when ``active_jobs`` and ``unacknowledged_results`` count no more than are named."""
     unacknowledged_results: Count = 0
+    left_behind: LeftBehinds = ()
     address: str = ""
     """Where it listens, if anybody can reach it there."""
     version: str = ""

@@ -4,6 +4,9 @@ Coordinators are equal, so the first that accepts a message is enough: the addre
 the one that worked last. A call may be repeated without harm (a registration is a heartbeat, a result is stored once),
 so a lost answer and a lost request are the same thing here: the next address is tried, and the caller comes back later.
 The addresses may change while the executor runs (``use``): calls on their way end with the old ones.
+
+Results are a list; to coordinators of xxl-job 3.5, which take nothing else, the list of an object. Which of the two one
+of another make takes is found out by trying.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,10 +15,12 @@ from ssl import SSLContext
 from typing import Protocol
 
 import urllib3
-from urllib3.exceptions import HTTPError, NewConnectionError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, SSLError
 
 from orth.clock import Clock, SystemClock
 from orth.errors import Invalid, Unavailable
+from orth.wire.addresses import checked_address
+from orth.wire.beginnings import BEGUN_PATH, BegunReport, read_begun_answer
 from orth.wire.bounded_http import Answer, BoundedHttp
 from orth.wire.dialects import (
     CONTENT_TYPE,
@@ -28,23 +33,46 @@ from orth.wire.dialects import (
     read_verdicts,
     registry_body,
 )
-from orth.wire.messages import (
-    BODY_LIMIT,
-    CallbackItem,
-    CallbackVerdict,
-    RegistryRequest,
-    Reply,
-    Verdict,
-    checked_address,
-)
-from orth.wire.signatures import Signer
+from orth.wire.fields import BODY_LIMIT
+from orth.wire.messages import CallbackItem, CallbackVerdict, RegistryRequest, Reply, Verdict
+from orth.wire.open_offers import OPEN_OFFERS_PATH, OpenOffers, OpenOffersQuestion, read_open_offers
+from orth.wire.signatures import RECEIVER_HEADER, Signer
 from orth.wire.signed_http import SignedHttp
 from orth.wire.work_keys import acknowledged
 
 BATCH_LIMIT = BODY_LIMIT - 64 * 1024
 """Bytes of results sent at once; the rest is room for whatever a proxy adds."""
+_NOT_KNOWN = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+_FOR_NOW = (
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+)
+"""Answers that say nothing of what was told."""
+_NOT_LET_IN = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+_CALLBACK = "/api/callback"
+_NOT_REACHED = (NewConnectionError, ConnectTimeoutError, SSLError)
 _CONNECTIONS = 8
 _HOSTS = 16
+
+
+class NotKnownThere(Unavailable):
+    """A coordinator is there and does not know what it is asked: it is older."""
+
+    kind = "not-known-there"
+
+
+class NotTaken(Unavailable):
+    """A coordinator is there and will not take what it is told."""
+
+    kind = "not-taken"
+
+
+class Unanswered(Unavailable):
+    """Somebody is there, and said nothing in time, broke off, or said that nobody can answer at the moment."""
+
+    kind = "unanswered"
 
 
 class CoordinatorLink(Protocol):
@@ -55,6 +83,8 @@ class CoordinatorLink(Protocol):
     def unregister(self, request: RegistryRequest) -> None: ...
 
     def call_back(self, items: Sequence[CallbackItem]) -> list[CallbackVerdict]: ...
+
+    def tell_begun(self, report: BegunReport) -> frozenset[int]: ...
 
 
 class CoordinatorCalls:
@@ -78,6 +108,8 @@ class CoordinatorCalls:
         self._headers = {EXTENSIONS_HEADER: VERDICTS, "Content-Type": CONTENT_TYPE, "Accept-Encoding": "identity"}
         http = BoundedHttp(clock or SystemClock(), hosts=_HOSTS, connections=_CONNECTIONS, pool=pool, tls=tls)
         self._http = SignedHttp(http, token, auth_headers(token, Dialect.AUTO, app_name), signer)
+        self._wrapping: set[str] = set()
+        """Coordinators that take results as the list of an object."""
 
     @property
     def address(self) -> str:
@@ -105,18 +137,27 @@ class CoordinatorCalls:
         """Deliver results and say what became of each, in the order given.
 
         What does not fit into one request goes in several. When a later one fails its items come back as ``retry``;
-        only when nothing at all was delivered is the failure raised.
+        only when nothing at all was delivered is the failure raised: ``NotTaken`` when it was understood and refused,
+        ``Unanswered`` when somebody is there and nothing is known.
         """
         verdicts: list[CallbackVerdict] = []
         for batch, body in _batches(items):
             try:
-                verdicts += read_verdicts(self._post("/api/callback", body), batch)
+                verdicts += read_verdicts(self._post(_CALLBACK, body), batch)
             except Unavailable:
                 if not verdicts:
                     raise
                 left = items[len(verdicts) :]
                 return verdicts + [CallbackVerdict(log_id=item.log_id, verdict=Verdict.RETRY) for item in left]
         return verdicts
+
+    def tell_begun(self, report: BegunReport) -> frozenset[int]:
+        """Tell of executions that run; those of which to tell again."""
+        return read_begun_answer(self._post(BEGUN_PATH, report.to_bytes()))
+
+    def open_offers(self, question: OpenOffersQuestion) -> OpenOffers:
+        """Ask which offers of executions stand."""
+        return read_open_offers(self._post(OPEN_OFFERS_PATH, question.to_bytes()))
 
     def ask(self, path: str, body: bytes, *, held_back: float = 0.0, repeatable: bool = True) -> Reply:
         """Ask any coordinator; its answer may be ``held_back`` for so many seconds. What is not ``repeatable`` is asked
@@ -129,13 +170,15 @@ class CoordinatorCalls:
 
     def _post(self, path: str, body: bytes, timeout: float | None = None, *, repeatable: bool = True) -> Reply:
         failures = []
+        not_known = answered = reached = False
         first = self._last_good
         others = [other for other in self._addresses if other != first]
         for address in (first, *others):
             try:
-                reply = self._exchange(address, path, body, timeout or self._timeout)
+                status, reply = self._exchange(address, path, body, timeout or self._timeout)
             except HTTPError as error:
                 failures.append(f"{address}: {error}")
+                reached |= not isinstance(error, _NOT_REACHED)
                 if not repeatable and not isinstance(error, NewConnectionError):
                     self._last_good = others[0] if others else first  # the next question goes elsewhere
                     break
@@ -143,11 +186,29 @@ class CoordinatorCalls:
             if reply.ok:
                 self._last_good = address
                 return reply
+            reached = True
+            answered |= status not in _FOR_NOW
+            not_known |= status in _NOT_KNOWN
             failures.append(f"{address}: {reply.msg or 'refused'} (code {reply.code})")
-        raise Unavailable(f"No coordinator accepted {path}: {'; '.join(failures)}.")
+        failure = _failure(not_known=not_known, answered=answered, reached=reached)
+        raise failure(f"No coordinator accepted {path}: {'; '.join(failures)}.")
 
-    def _exchange(self, address: str, path: str, body: bytes, timeout: float) -> Reply:
-        answer = self._http.ask(
+    def _exchange(self, address: str, path: str, body: bytes, timeout: float) -> tuple[int, Reply]:
+        if path != _CALLBACK:
+            return _read(self._asked(address, path, body, timeout))
+        wrapping = address in self._wrapping
+        answer = self._asked(address, path, _wrapped(body) if wrapping else body, timeout)
+        status, reply = _read(answer)
+        if reply.ok or status in _FOR_NOW or RECEIVER_HEADER in answer.headers:
+            return status, reply
+        other_status, other = _read(self._asked(address, path, body if wrapping else _wrapped(body), timeout))
+        if not other.ok:
+            return status, reply
+        (self._wrapping.discard if wrapping else self._wrapping.add)(address)
+        return other_status, other
+
+    def _asked(self, address: str, path: str, body: bytes, timeout: float) -> Answer:
+        return self._http.ask(
             "POST",
             address,
             path,
@@ -157,14 +218,29 @@ class CoordinatorCalls:
             connect=self._timeout,
             refuses=_refuses,
         )
-        return read_reply(answer.status, answer.body)
+
+
+def _failure(*, not_known: bool, answered: bool, reached: bool) -> type[Unavailable]:
+    if not_known:
+        return NotKnownThere
+    return NotTaken if answered else Unanswered if reached else Unavailable
 
 
 def _refuses(answer: Answer) -> bool:
-    """Whether it may say that the token was wrong. Coordinators of another make say so with HTTP 200."""
+    """Whether it may say that the token was wrong, or is missing. Coordinators of another make say so with HTTP 200, or
+    with 400 if their framework wants the header to be there.
+    """
     if answer.status == HTTPStatus.OK:
         return not read_reply(answer.status, answer.body).ok
-    return answer.status == HTTPStatus.UNAUTHORIZED
+    return answer.status in _NOT_LET_IN
+
+
+def _read(answer: Answer) -> tuple[int, Reply]:
+    return answer.status, read_reply(answer.status, answer.body)
+
+
+def _wrapped(results: bytes) -> bytes:
+    return b'{"callbackList":' + results + b"}"
 
 
 def _batches(items: Sequence[CallbackItem]) -> Iterator[tuple[list[CallbackItem], bytes]]:

@@ -12,22 +12,28 @@ Nothing here does I/O. A message that cannot be read is ``InvalidMessage``; one 
 """
 
 import codecs
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from orth.domain.executions import FAILURE, STORED_MESSAGE_LIMIT, SUCCESS, cut
 from orth.domain.jobs import GroupDialect
 from orth.errors import Invalid, InvalidMessage
-from orth.wire.messages import (
+from orth.wire.fields import (
     BATCH_LIMIT,
     BODY_LIMIT,
     INT64_MAX,
     REGISTRY_BODY_LIMIT,
+    RESULTS_LIMIT,
     SMALL_BODY_LIMIT,
+    as_text,
+    normal_app_name,
+    whole_number,
+)
+from orth.wire.messages import (
     CallbackItem,
     CallbackVerdict,
     Extension,
@@ -35,16 +41,14 @@ from orth.wire.messages import (
     KillRequest,
     LogPage,
     LogRequest,
-    Message,
     ProgressTold,
     RegistryRequest,
     Reply,
     RunAnswer,
     RunRequest,
     Verdict,
-    as_text,
-    whole_number,
 )
+from orth.wire.reading import complaint, message_of
 from orth.wire.signatures import SIGNATURE_HEADER
 from orth.wire.strict_json import has_surrogates, is_storable, parse, read_json, read_text
 
@@ -58,9 +62,8 @@ VERDICTS = "verdicts"
 TOKEN_HEADERS = ("ORTH-ACCESS-TOKEN", "XXL-JOB-ACCESS-TOKEN", "XXL-RPC-ACCESS-TOKEN")
 
 _EXCERPT = 200
+_REPORT_KEY = re.compile("[0-9a-f]{64}")
 _MESSAGE_KEYS = ("msg", "message", "detail", "error", "title")
-
-M = TypeVar("M", bound=Message)
 
 
 Dialect = GroupDialect
@@ -86,11 +89,25 @@ class Malformed:
 
 
 def read_registry(body: bytes) -> RegistryRequest:
-    return _message(RegistryRequest, _members(body, REGISTRY_BODY_LIMIT))
+    return message_of(RegistryRequest, _members(body, REGISTRY_BODY_LIMIT))
+
+
+def not_json(headers: Mapping[str, str]) -> str | None:
+    """What is wrong with a request that says of itself that its body is anything but JSON in plain UTF-8; ``None`` if
+    nothing is. One that says nothing is taken at its word: many clients name no type.
+    """
+    coding = headers.get("content-encoding", "identity").strip().lower()
+    if coding not in ("", "identity"):
+        return f"The body is said to be encoded with {coding!r}; send it as it is."
+    kind, *more = [part.strip().lower() for part in headers.get("content-type", "").split(";")]
+    if kind and kind != "application/json":
+        return f"The body is said to be {kind!r}; send application/json."
+    charset = next((part.partition("=")[2].strip('" ') for part in more if part.startswith("charset")), "utf-8")
+    return None if charset in ("utf-8", "utf8", "") else f"The body is said to be in {charset!r}; send UTF-8."
 
 
 def read_run(body: bytes) -> RunRequest:
-    return _message(RunRequest, _one_time_spelling(_members(body, BODY_LIMIT)))
+    return message_of(RunRequest, _one_time_spelling(_members(body, BODY_LIMIT)))
 
 
 def read_runs(body: bytes) -> list[RunRequest | Malformed]:
@@ -114,19 +131,19 @@ def _trigger(item: object, doubtful: bool) -> RunRequest | Malformed:
     try:
         return RunRequest.model_validate(_one_time_spelling(_without_nulls(item)))
     except ValidationError as error:
-        return Malformed(_positive(item.get("logId")), _complaint(error)[1])
+        return Malformed(_positive(item.get("logId")), complaint(error)[1])
 
 
 def read_idle_beat(body: bytes) -> IdleBeatRequest:
-    return _message(IdleBeatRequest, _members(body, SMALL_BODY_LIMIT))
+    return message_of(IdleBeatRequest, _members(body, SMALL_BODY_LIMIT))
 
 
 def read_kill(body: bytes) -> KillRequest:
-    return _message(KillRequest, _members(body, SMALL_BODY_LIMIT))
+    return message_of(KillRequest, _members(body, SMALL_BODY_LIMIT))
 
 
 def read_log_request(body: bytes) -> LogRequest:
-    return _message(LogRequest, _one_time_spelling(_members(body, SMALL_BODY_LIMIT)))
+    return message_of(LogRequest, _one_time_spelling(_members(body, SMALL_BODY_LIMIT)))
 
 
 def read_callback(body: bytes) -> list[CallbackItem | Malformed]:
@@ -135,7 +152,7 @@ def read_callback(body: bytes) -> list[CallbackItem | Malformed]:
     Halves of surrogate pairs are repaired here instead of refused: clients that cut a message at a length leave them.
     ``NaN`` and its like are text: clients that send what a handler returned write them.
     """
-    value = parse(read_text(body, BODY_LIMIT), odd_numbers_as_text=True)
+    value = parse(read_text(body, RESULTS_LIMIT), odd_numbers_as_text=True)
     if isinstance(value, dict):
         if "callbackList" in value:
             value = value["callbackList"] or []
@@ -165,11 +182,17 @@ def _result(item: object) -> CallbackItem | Malformed:
         "startTime": _positive(item.get("startTime")),
         "incarnation": item.get("incarnation"),
         "final": True if item.get("final") is True else None,
+        "reportKey": _report_key(item.get("reportKey")),
     }
     try:
         return CallbackItem.model_validate(members)
     except ValidationError as error:
-        return Malformed(_positive(item.get("logId")), _complaint(error)[1])
+        return Malformed(_positive(item.get("logId")), complaint(error)[1])
+
+
+def _report_key(value: object) -> str | None:
+    """What cannot be one is none: whether one is needed is not known here."""
+    return value if isinstance(value, str) and _REPORT_KEY.fullmatch(value) else None
 
 
 def _positive(value: object) -> int | None:
@@ -198,21 +221,6 @@ def _one_time_spelling(members: dict[str, object]) -> dict[str, object]:
     if "logDateTim" in members:
         members.setdefault("logDateTime", members["logDateTim"])
     return members
-
-
-def _message(kind: type[M], members: dict[str, object]) -> M:
-    try:
-        return kind.model_validate(members)
-    except ValidationError as error:
-        field, complaint = _complaint(error)
-        raise InvalidMessage(complaint, field=field) from None
-
-
-def _complaint(error: ValidationError) -> tuple[str, str]:
-    """The first thing wrong, without repeating what was sent: it may be large, or a secret."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    field = ".".join(str(part) for part in first["loc"])
-    return field, f"{field}: {first['msg'].removeprefix('Value error, ')}"
 
 
 # --- reading replies --------------------------------------------------------------------------------------------------
@@ -245,7 +253,7 @@ def read_reply(status: int, body: bytes) -> Reply:
 def read_log_page(payload: object, asked_from: int = 1) -> LogPage:
     """A page of log. "Nothing new" has two spellings, the number of lines there are or 0: both become "none yet"."""
     told = payload if isinstance(payload, dict) else {}
-    page = _message(
+    page = message_of(
         LogPage,
         {
             "fromLineNum": told.get("fromLineNum") or asked_from,
@@ -293,7 +301,10 @@ def _excerpt(text: str) -> str:
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
-_SAID_IF_SET = ("resend_to", "start_in", "start_tick", "tick_of", "app_name", "source_digest", "draft", "secrets")
+_SAID_IF_SET = (
+    *("resend_to", "start_in", "start_tick", "tick_of", "app_name", "source_digest", "draft", "secrets"),
+    *("run_key", "attempt", "job_name", "report_key", "log_level"),
+)
 _NOT_IN_XXL = {"executor_concurrency", "schedule_time", *_SAID_IF_SET}
 
 
@@ -360,9 +371,13 @@ def registry_body(request: RegistryRequest) -> bytes:
     return request.model_dump_json(by_alias=True, exclude_none=True).encode()
 
 
+_ITEM = TypeAdapter(CallbackItem)
+"""Of these members alone, whatever else a sender keeps with them."""
+
+
 def callback_item_body(item: CallbackItem) -> bytes:
     """One result, with the time in both spellings; a callback is an array of these."""
-    said = item.model_dump_json(by_alias=True, exclude_none=True).encode()
+    said = _ITEM.dump_json(item, by_alias=True, exclude_none=True)
     return b'%s,"logDateTim":%d}' % (said.removesuffix(b"}"), item.log_date_time)
 
 
@@ -397,6 +412,19 @@ def token_from(headers: Mapping[str, str]) -> str | None:
             return token
     scheme, _, token = found.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def app_name_from(headers: Mapping[str, str]) -> str | None:
+    """The application a request of xxl-job 3.5 is meant for; ``None`` when it does not say. Headers are bytes that were
+    read as Latin-1, and names are written there in UTF-8.
+    """
+    said = next((value for name, value in headers.items() if name.lower() == APP_NAME_HEADER.lower()), None)
+    if said is None:
+        return None
+    try:
+        return normal_app_name(said.encode("latin-1").decode())
+    except UnicodeError:
+        return normal_app_name(said)
 
 
 def reads_verdicts(headers: Mapping[str, str]) -> bool:

@@ -7,7 +7,8 @@ around it.
 
 import socket
 import ssl
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -44,3 +45,52 @@ def guarded_connector(outbound: Outbound, *, tls: ssl.SSLContext | None = None, 
 
     resolver = GuardedResolver(outbound)
     return aiohttp.TCPConnector(resolver=resolver, socket_factory=opened, ssl=True if tls is None else tls, **options)
+
+
+class GuardedCalls:
+    """Whoever calls peers through one session; open it inside the event loop that uses it."""
+
+    def __init__(self, outbound: Outbound | None, tls: ssl.SSLContext | None, timeout: float) -> None:
+        self._outbound = outbound or Outbound()
+        self._tls = tls
+        self._timeout = timeout
+        self._opened: aiohttp.ClientSession | None = None
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        """Each call on a connection of its own, unless somebody knows better."""
+        return self._session_over(force_close=True)
+
+    def _session_over(
+        self, *, tracing: aiohttp.TraceConfig | None = None, headers: dict[str, str] | None = None, **connections: Any
+    ) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=guarded_connector(self._outbound, tls=self._tls, **connections),
+            timeout=aiohttp.ClientTimeout(total=self._timeout),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"Accept-Encoding": "identity", "User-Agent": "orth", **(headers or {})},
+            auto_decompress=False,  # nothing compressed was asked for, and a small answer must not become a large one
+            trust_env=False,
+            trace_configs=[tracing] if tracing else None,
+        )
+
+    @property
+    def _session(self) -> aiohttp.ClientSession:
+        assert self._opened is not None, "opened before it is used"
+        return self._opened
+
+    async def open(self) -> None:
+        self._opened = self._open_session()
+
+    async def close(self) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+            self._opened = None
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -5,16 +5,16 @@ was good before says nothing about now. A redirect is not followed: the request 
 """
 
 from ssl import SSLContext
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 import aiohttp
 from yarl import URL
 
 from orth.errors import Invalid
-from orth.wire.guarded import guarded_connector
-from orth.wire.messages import SMALL_BODY_LIMIT, checked_address
-from orth.wire.outbound import Outbound
+from orth.wire.addresses import checked_address
+from orth.wire.fields import SMALL_BODY_LIMIT
+from orth.wire.guarded import GuardedCalls
+from orth.wire.outbound import AddressRefused, Outbound
 
 _FAULTS = 500
 """Answers from here on say that a service is not well. Below, it is there: perhaps it has no such page."""
@@ -28,38 +28,19 @@ class HealthLink(Protocol):
         ...
 
 
-class HealthCalls:
+class HealthCalls(GuardedCalls):
     """The same over HTTP; open it inside the event loop that uses it."""
 
     def __init__(
         self, *, timeout: float, connections: int, outbound: Outbound | None = None, tls: SSLContext | None = None
     ) -> None:
-        self._outbound = outbound or Outbound()
-        self._tls = tls
-        self._timeout = timeout
+        super().__init__(outbound, tls, timeout)
         self._connections = connections
-        self._session: aiohttp.ClientSession | None = None
 
-    async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            connector=guarded_connector(self._outbound, tls=self._tls, limit=self._connections, force_close=True),
-            timeout=aiohttp.ClientTimeout(total=self._timeout),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Accept-Encoding": "identity", "User-Agent": "orth"},
-            auto_decompress=False,
-            trust_env=False,
-        )
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+    def _open_session(self) -> aiohttp.ClientSession:
+        return self._session_over(limit=self._connections, force_close=True)
 
     async def ask(self, url: str, path: str) -> str | None:
-        assert self._session is not None, "opened before it is used"
         try:
             asked = URL(checked_address(url) + path, encoded=True)
             async with self._session.get(asked, allow_redirects=False) as response:
@@ -70,4 +51,6 @@ class HealthCalls:
         except TimeoutError:
             return f"no answer within {self._timeout:g} s"
         except (aiohttp.ClientError, OSError) as error:
+            if isinstance(getattr(error, "os_error", error), AddressRefused):
+                return None  # one that is not called cannot be asked: its beats alone tell how it is
             return str(error) or type(error).__name__

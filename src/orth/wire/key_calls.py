@@ -9,15 +9,15 @@ import errno
 from collections.abc import Mapping
 from enum import StrEnum
 from ssl import SSLContext
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 import aiohttp
 from yarl import URL
 
 from orth.errors import OrthError
-from orth.wire.guarded import guarded_connector
-from orth.wire.messages import SMALL_BODY_LIMIT, checked_address
+from orth.wire.addresses import checked_address
+from orth.wire.fields import SMALL_BODY_LIMIT
+from orth.wire.guarded import GuardedCalls
 from orth.wire.outbound import Outbound
 from orth.wire.signatures import RECEIVER_HEADER, Key, Signer, receiver_name
 from orth.wire.strict_json import read_json
@@ -43,35 +43,14 @@ class KeyLink(Protocol):
     async def holding(self, address: str, key: Key, incarnation: str) -> Holding: ...
 
 
-class KeyCalls:
+class KeyCalls(GuardedCalls):
     """The same over HTTP; open it inside the event loop that uses it."""
 
     def __init__(
         self, signer: Signer, *, timeout: float, outbound: Outbound | None = None, tls: SSLContext | None = None
     ) -> None:
+        super().__init__(outbound, tls, timeout)
         self._signer = signer
-        self._timeout = timeout
-        self._outbound = outbound or Outbound()
-        self._tls = tls
-        self._session: aiohttp.ClientSession | None = None
-
-    async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            connector=guarded_connector(self._outbound, tls=self._tls, force_close=True),
-            timeout=aiohttp.ClientTimeout(total=self._timeout),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Accept-Encoding": "identity", "User-Agent": "orth"},
-            auto_decompress=False,
-            trust_env=False,
-        )
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
 
     async def holding(self, address: str, key: Key, incarnation: str) -> Holding:
         address, receiver = checked_address(address), receiver_name(incarnation)
@@ -90,7 +69,6 @@ class KeyCalls:
         return Holding.NO
 
     async def _get(self, address: str, headers: Mapping[str, str]) -> tuple[int, bytes, Mapping[str, str]]:
-        assert self._session is not None, "opened before it is used"
         url = URL(address + PATH, encoded=True)
         async with self._session.get(url, headers=headers, allow_redirects=False) as response:
             return response.status, await response.content.read(SMALL_BODY_LIMIT), response.headers

@@ -2,222 +2,55 @@
 
 A message is a frozen Pydantic model: snake_case in Python, camelCase on the wire, unknown keys ignored. What the wire
 generations make of it is the business of ``dialects``; here a message has one shape and its limits.
-
-Numbers are integers within the range of their column. Digits in a string are tolerated, because foreign clients send
-them; a float never is, because an id that went through a float may be another id.
-
-Text that names something (an app, a handler, an incarnation) is refused when it has characters nobody can see. Text
-that reports something (a result message, a page of log) is repaired and cut instead: a result must not be lost because
-of how it is worded.
 """
 
-import json
-import re
-import unicodedata
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
-from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, FAILURE, SUCCESS, cut
-from orth.domain.job_secrets import SECRET_LONGEST, SECRET_NAME, SECRETS_LIMIT
+from orth.domain.executions import FAILURE, SUCCESS
 from orth.domain.jobs import BlockStrategy, GlueType
-from orth.domain.nodes import LABEL_KEY, LABEL_VALUE, LABELS_LIMIT, normal_address
-from orth.errors import Invalid
-
-# --- limits -----------------------------------------------------------------------------------------------------------
-
-BODY_LIMIT = 5 * 1024 * 1024
-"""Bytes of any request or reply; what foreign executors allow."""
-REGISTRY_BODY_LIMIT = 1024 * 1024
-"""Bytes of a registration, which may list many handlers with their schemas."""
-SMALL_BODY_LIMIT = 64 * 1024
-"""Bytes of a request that carries only ids."""
-
-HANDLE_MSG_LIMIT = EXECUTOR_MESSAGE_LIMIT
-PARAMS_LIMIT = 65_535
-GLUE_SOURCE_LIMIT = 1024 * 1024
-ADDRESS_LIMIT = 255
-REGISTRY_GROUP_LIMIT = 50
-HANDLER_NAME_LIMIT = 255
-APP_NAME_SHORTEST = 4
-"""Of a group's app name. A registration may bear a shorter one: then no group ever uses it."""
-APP_NAME_LONGEST = 64
-IDENTITY_LIMIT = 64
-DESCRIPTION_LIMIT = 2_000
-HANDLERS_LIMIT = 1_000
-EXTENSIONS_LIMIT = 64
-BATCH_LIMIT = 500
-"""Triggers in one request."""
-STANDING_LIMIT = 1_000
-"""Executions named in a beat; how many there are is said beside it."""
-TURNED_AWAY_LIMIT = 32
-"""Kinds of callers turned away that a beat tells of."""
-LOG_WAIT_LIMIT = 25
-"""Seconds for which an executor holds back a page of log; a longer wait is cut to it."""
-
-INT32_MAX = 2**31 - 1
-INT64_MAX = 2**63 - 1
-
-
-# --- what a field may hold --------------------------------------------------------------------------------------------
-
-_DIGITS = re.compile(r"-?[0-9]{1,19}")
-
-
-def whole_number(value: object) -> int:
-    """``value`` as an integer; ``ValueError`` unless it is one, or a string of digits."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        return int(value)
-    raise ValueError("must be an integer")
-
-
-def _visible(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("has characters that cannot be seen")
-    return text
-
-
-def _app_name(text: str) -> str:
-    return unicodedata.normalize("NFC", _visible(text.strip()))
-
-
-def _no_nul(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("has a NUL character")
-    return text
-
-
-def as_text(value: object) -> str:
-    """Any JSON value as text that can be stored: clients put numbers and objects where a message belongs.
-
-    NUL and halves of surrogate pairs, which no database takes, become U+FFFD.
-    """
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = text.replace("\0", "\ufffd")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def _result_text(value: object) -> str:
-    return cut(as_text(value), HANDLE_MSG_LIMIT)
-
-
-def _block_strategy(value: object) -> BlockStrategy:
-    # Executors have always queued when they did not know the strategy's name; a newer coordinator may rely on it.
-    try:
-        return BlockStrategy(str(value))
-    except ValueError:
-        return BlockStrategy.SERIAL_EXECUTION
-
-
-def _first_named(value: object) -> object:
-    # A longer list only says more than was asked for; the executor that sent it is no less alive.
-    return value[:STANDING_LIMIT] if isinstance(value, list | tuple) else value
-
-
-def _at_least(floor: int) -> AfterValidator:
-    return AfterValidator(lambda number: max(floor, number))
-
-
-# The bounds stand first: so they are checked in compiled code, many times for every trigger.
-Int32 = Annotated[int, Field(ge=-INT32_MAX - 1, le=INT32_MAX), BeforeValidator(whole_number)]
-JobId = Annotated[int, Field(ge=0, le=INT32_MAX), BeforeValidator(whole_number)]
-LogId = Annotated[int, Field(ge=0, le=INT64_MAX), BeforeValidator(whole_number)]
-Millis = Annotated[int, Field(ge=0, le=INT64_MAX), BeforeValidator(whole_number)]
-ResultCode = Annotated[int, Field(ge=1, le=INT32_MAX), BeforeValidator(whole_number)]
-HandlerName = Annotated[str, Field(max_length=HANDLER_NAME_LIMIT), AfterValidator(_visible)]
-Interpreter = Annotated[str, Field(pattern=r"^[0-9A-Za-z.+ -]{0,32}$")]
-"""Which Python an executor runs on."""
-Identity = Annotated[str, Field(min_length=1, max_length=IDENTITY_LIMIT), AfterValidator(_visible)]
-AppName = Annotated[str, AfterValidator(_app_name), Field(min_length=1, max_length=APP_NAME_LONGEST)]
-Params = Annotated[str, BeforeValidator(as_text), Field(max_length=PARAMS_LIMIT)]
-Source = Annotated[str, Field(max_length=GLUE_SOURCE_LIMIT), AfterValidator(_no_nul)]
-ReportText = Annotated[str, BeforeValidator(as_text)]
-Count = Annotated[int, Field(ge=0, le=INT64_MAX), BeforeValidator(whole_number)]
-LogIds = Annotated[tuple[LogId, ...], BeforeValidator(_first_named)]
-Labels = Annotated[
-    dict[
-        Annotated[str, Field(pattern=f"^{LABEL_KEY}$")],
-        Annotated[str, Field(pattern=f"^{LABEL_VALUE}$")],
-    ],
-    Field(max_length=LABELS_LIMIT),
-]
-ResultText = Annotated[str, BeforeValidator(_result_text)]
-Secrets = Annotated[
-    dict[
-        Annotated[str, Field(pattern=f"^{SECRET_NAME}$")],
-        Annotated[str, Field(max_length=SECRET_LONGEST), AfterValidator(_no_nul)],
-    ],
-    Field(max_length=SECRETS_LIMIT),
-]
-
-
-# --- addresses --------------------------------------------------------------------------------------------------------
-
-_ADDRESS = re.compile(
-    r"https?://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?(?P<path>(?:/[a-z0-9._~!$&'()*+,;=:%-]*)*)",
-    re.IGNORECASE,
+from orth.wire.addresses import Address
+from orth.wire.fields import (
+    DESCRIPTION_LIMIT,
+    EXECUTOR_GROUP,
+    EXTENSIONS_LIMIT,
+    HANDLER_NAME_LIMIT,
+    HANDLERS_LIMIT,
+    IDENTITY_LIMIT,
+    LEFT_BEHIND_LIMIT,
+    TURNED_AWAY_LIMIT,
+    AppName,
+    Concurrency,
+    Count,
+    ExecutorGroup,
+    HandlerName,
+    Identity,
+    Int32,
+    Interpreter,
+    JobId,
+    JobName,
+    Labels,
+    LogId,
+    LogIds,
+    Millis,
+    Params,
+    ReportKey,
+    ReportText,
+    ResultCode,
+    ResultText,
+    RunLogLevel,
+    Secrets,
+    ShardIndex,
+    ShardTotal,
+    Source,
+    at_least,
+    block_strategy,
+    visible,
 )
-_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
-_ADDRESS_HINT = "It looks like http://10.0.0.7:9999, with https and a path if needed."
-
-
-def checked_address(text: str) -> str:
-    """``text`` as the base URL of a peer, in its normal spelling; ``Invalid`` when it cannot be one.
-
-    A registered address is one this process will connect to, so it is matched as a whole against what an address may
-    be: no credentials, no query, no character that a URL parser or a header could read differently.
-    """
-    if len(text) > ADDRESS_LIMIT:
-        raise _bad_address(f"The address is longer than {ADDRESS_LIMIT} characters.")
-    match = _ADDRESS.fullmatch(text)
-    if match is None:
-        raise _bad_address("The address is not an http or https base URL.")
-    if match["port"] is not None and not 1 <= int(match["port"]) <= 65_535:
-        raise _bad_address("The address has a port outside 1 to 65535.")
-    if ".." in match["path"].split("/"):
-        raise _bad_address("The address has a path that climbs.")
-    _check_host(match["host"])
-    return normal_address(text)
-
-
-def _check_host(host: str) -> None:
-    # Resolvers read 0x7f.1 and 2130706433 as addresses: whatever ends in a number must be one, written out.
-    if host.startswith("[") or _NUMERIC.fullmatch(host.rsplit(".", 1)[-1]):
-        try:
-            ip = ip_address(host.strip("[]"))
-        except ValueError:
-            raise _bad_address("The address has a host that is not a valid IP address.") from None
-        _check_ip(ip)
-    elif any(not 1 <= len(label) <= 63 or label.startswith("-") or label.endswith("-") for label in host.split(".")):
-        raise _bad_address("The address has a host that is not a valid name.")
-
-
-def _check_ip(ip: IPv4Address | IPv6Address) -> None:
-    if isinstance(ip, IPv6Address):
-        ip = ip.ipv4_mapped or ip
-    broadcast = isinstance(ip, IPv4Address) and ip.is_reserved
-    if ip.is_unspecified or ip.is_multicast or broadcast:
-        raise _bad_address("The address names no single machine.")
-
-
-def _bad_address(message: str) -> Invalid:
-    return Invalid(message, hint=_ADDRESS_HINT, field="registryValue")
-
-
-Address = Annotated[str, AfterValidator(checked_address)]
-
 
 # --- coordinator to executor ------------------------------------------------------------------------------------------
 
@@ -244,7 +77,10 @@ class Extension(StrEnum):
     DRAFTS = "drafts"  # /run takes draft and carries it out beside the job
     SECRETS = "secrets"  # /run takes secrets and hides them in what the execution writes
     LONG_PAGES = "long-pages"  # /log takes lines
+    RUN_KEY = "run-key"  # /run takes runKey, attempt and jobName
     WORK_KEY = "work-key"  # asks for work are signed with the work key that it tells, too
+    REPORT_KEY = "report-key"  # /run takes reportKey, which comes back with every word about the execution
+    LOG_LEVEL = "log-level"  # /run takes logLevel
 
 
 NEVER_HAD = "which never had it"
@@ -266,16 +102,16 @@ class RunRequest(Message):
     job_id: JobId
     executor_handler: HandlerName = ""
     executor_params: Params = ""
-    executor_block_strategy: Annotated[BlockStrategy, BeforeValidator(_block_strategy)] = BlockStrategy.SERIAL_EXECUTION
-    executor_timeout: Annotated[Int32, _at_least(0)] = 0  # seconds; 0 = none
+    executor_block_strategy: Annotated[BlockStrategy, BeforeValidator(block_strategy)] = BlockStrategy.SERIAL_EXECUTION
+    executor_timeout: Annotated[Int32, at_least(0)] = 0  # seconds; 0 = none
     log_id: LogId
     log_date_time: Millis = 0  # when it was triggered; 0 = the coordinator did not say
     glue_type: GlueType = GlueType.BEAN
     glue_source: Source = ""
     glue_updatetime: Millis = 0
-    broadcast_index: Annotated[Int32, _at_least(0)] = 0
-    broadcast_total: Annotated[Int32, _at_least(1)] = 1
-    executor_concurrency: Annotated[Int32, _at_least(1)] = 1
+    broadcast_index: ShardIndex = 0
+    broadcast_total: ShardTotal = 1
+    executor_concurrency: Concurrency = 1
     schedule_time: Millis | None = None  # the logical time; None when triggered by hand
     resend_to: Identity | None = None
     """Set on a repetition after an answer was lost: the incarnation that may already have it. Any other must refuse."""
@@ -295,8 +131,17 @@ class RunRequest(Message):
     """True of a test of code that is not the job's: it replaces nothing of the job, waits for nothing of it, and is no
     obstacle to it."""
 
+    run_key: Identity | None = None
+    """The same in every attempt at one fire, and in nothing else."""
+    attempt: Annotated[Int32, Field(ge=1)] | None = None
+    job_name: JobName | None = None
+    log_level: RunLogLevel = None
+    """From which level on the log of this execution has what is logged; None: as its handler has it."""
+
     secrets: Secrets | None = Field(None, repr=False)
     """The values of the secrets that its job names, by name. Never logged, and kept only as long as the request."""
+    report_key: ReportKey | None = Field(None, repr=False)
+    """What proves that a word about this execution comes from where it was sent (``orth.wire.report_keys``)."""
 
     @property
     def thread_key(self) -> int:
@@ -330,7 +175,7 @@ class LogRequest(Message):
 
     log_id: LogId
     log_date_time: Millis = 0
-    from_line_num: Annotated[Int32, _at_least(1)] = 1
+    from_line_num: Annotated[Int32, at_least(1)] = 1
     tail: Annotated[Int32, Field(ge=1)] | None = None
     """The last lines, so many of them, wherever they begin."""
     wait: Annotated[Int32, Field(ge=0)] | None = None
@@ -365,8 +210,8 @@ class ProgressTold(Message):
 class LogPage(Message):
     """Lines ``from_line`` to ``to_line``, both included; ``to_line == from_line - 1`` when there are none yet."""
 
-    from_line: Annotated[Int32, _at_least(1)] = Field(alias="fromLineNum")
-    to_line: Annotated[Int32, _at_least(0)] = Field(alias="toLineNum")
+    from_line: Annotated[Int32, at_least(1)] = Field(alias="fromLineNum")
+    to_line: Annotated[Int32, at_least(0)] = Field(alias="toLineNum")
     content: ReportText = Field(default="", alias="logContent")
     end: bool = Field(default=False, alias="isEnd")
     progress: ProgressTold | None = None
@@ -394,9 +239,9 @@ class HandlerInfo(Message):
     schedule: Annotated[str, Field(max_length=128)] | None = None
     timezone: Identity | None = None
     params_schema: dict[str, Any] | None = None
-    timeout: Annotated[Int32, _at_least(0)] | None = None  # seconds
-    block: Annotated[BlockStrategy, BeforeValidator(_block_strategy)] | None = None
-    concurrency: Annotated[Int32, _at_least(1)] | None = None
+    timeout: Annotated[Int32, at_least(0)] | None = None  # seconds
+    block: Annotated[BlockStrategy, BeforeValidator(block_strategy)] | None = None
+    concurrency: Annotated[Int32, at_least(1)] | None = None
     retry: RetryInfo | None = None
 
 
@@ -408,6 +253,20 @@ class Load(Message):
     threads: Count = 0
     abandoned: Count = 0  # handlers past their limit that could not be ended
     unacknowledged: Count = 0  # results no coordinator has answered for
+
+
+class LeftBehind(Message):
+    """An execution whose handler could not be ended: it has its result, and the handler works on."""
+
+    log_id: LogId
+    since: Millis
+
+
+def _newest_named(value: object) -> object:
+    return value[-LEFT_BEHIND_LIMIT:] if isinstance(value, list | tuple) else value
+
+
+LeftBehinds = Annotated[tuple[LeftBehind, ...], BeforeValidator(_newest_named)]
 
 
 class TurnedAwayCaller(Message):
@@ -423,7 +282,7 @@ class Announcement(Message):
     """What our executors say of themselves with every beat."""
 
     incarnation: Identity
-    version: Annotated[str, Field(max_length=IDENTITY_LIMIT), AfterValidator(_visible)] = ""
+    version: Annotated[str, Field(max_length=IDENTITY_LIMIT), AfterValidator(visible)] = ""
     python: Interpreter = ""
     extensions: Annotated[tuple[Identity, ...], Field(max_length=EXTENSIONS_LIMIT)] = ()
     handlers: Annotated[tuple[HandlerInfo, ...], Field(max_length=HANDLERS_LIMIT)] = ()
@@ -431,6 +290,8 @@ class Announcement(Message):
     """What runs or waits there, oldest first. Complete when ``load`` counts no more than are named."""
     unacknowledged: LogIds = ()
     """What has ended there and is not yet acknowledged, oldest first; complete as above."""
+    left_behind: LeftBehinds = ()
+    """Whose handlers could not be ended and still work, oldest first."""
     load: Load | None = None
     labels: Labels = Field(default_factory=dict)
     turned_away: Annotated[tuple[TurnedAwayCaller, ...], Field(max_length=TURNED_AWAY_LIMIT)] = ()
@@ -441,7 +302,7 @@ class Announcement(Message):
 class RegistryRequest(Message):
     """I am here: registration and heartbeat in one."""
 
-    registry_group: Annotated[Identity, Field(max_length=REGISTRY_GROUP_LIMIT)] = "EXECUTOR"
+    registry_group: ExecutorGroup = EXECUTOR_GROUP
     registry_key: AppName
     registry_value: Address
     orth: Announcement | None = None
@@ -458,6 +319,8 @@ class CallbackItem(Message):
     incarnation: Identity | None = None
     final: bool | None = None
     """True of a failure that another attempt would meet as well, as its handler says."""
+    report_key: ReportKey | None = Field(None, repr=False)
+    """As its trigger said."""
 
 
 class Verdict(StrEnum):

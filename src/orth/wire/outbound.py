@@ -65,6 +65,8 @@ class Outbound:
     loopback: bool = True
     loopback_setting: str = "security.outbound_loopback"
     """What people would set to allow it."""
+    allow_setting: str = "security.outbound_allow"
+    """Where ``allow`` is set."""
 
     def refusal(self, text: str) -> str | None:
         """Why this IP address may not be connected to; None when it may."""
@@ -77,9 +79,9 @@ class Outbound:
         if _within(ip, self.deny):
             return f"{text} is in security.outbound_deny"
         if _within(ip, LOOPBACK) and not self.loopback:
-            return f"{text} is this machine itself ({self.loopback_setting} is off)"
+            return f"{text} is this machine itself (set {self.loopback_setting} = true if that is meant)"
         if self.allow and not _within(ip, self.allow):
-            return f"{text} is not in security.outbound_allow"
+            return f"{text} is not in {self.allow_setting}"
         return None
 
     def check(self, text: str) -> None:
@@ -89,9 +91,14 @@ class Outbound:
             raise AddressRefused(f"{why}, and may not be connected to")
 
     def check_host(self, host: str) -> None:
-        """The same for a host that may be a name: those are judged when they are resolved."""
+        """The same for a host that may be a name: those are judged when they are resolved, but for the one that means
+        this machine everywhere.
+        """
+        name = host.lower().rstrip(".")
         if plain_ip(host) is not None:
             self.check(host.strip("[]"))
+        elif name.rpartition(".")[2] == "localhost" or name in ("localhost.localdomain", "ip6-localhost"):
+            self.check("127.0.0.1")
 
     def check_all(self, found: Iterable[str]) -> None:
         """Of a name with several addresses each must be good: which of them is used is nobody's choice."""

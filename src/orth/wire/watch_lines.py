@@ -6,6 +6,9 @@ machine that disappears closes nothing: there the system sends keep-alive probes
 after ``silence`` seconds. Neither costs this process anything until it happens; calling thousands of executors every
 second would.
 
+Something else may have got the address: a web server, or a gateway that speaks for a process that is gone. An answer
+counts only if it is one of an executor, by its status and its form.
+
 Each answer also tells what time it is over there, and the tick of that process. The executor read its clocks at some
 moment between our sending and our receiving, so half the time in between bounds the error of the offsets.
 """
@@ -25,10 +28,11 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from orth.clock import Clock
 from orth.errors import OrthError
+from orth.wire.addresses import checked_address
 from orth.wire.credentials import Credentials, Proofs
 from orth.wire.dialects import Dialect, auth_headers
-from orth.wire.executor_calls import AnswerUnknown, NotSent
-from orth.wire.messages import SMALL_BODY_LIMIT, checked_address
+from orth.wire.executor_calls import AnswerUnknown, NotAnExecutor, NotSent
+from orth.wire.fields import SMALL_BODY_LIMIT
 from orth.wire.outbound import Outbound, Resolved
 from orth.wire.signatures import Signer
 from orth.wire.strict_json import read_json
@@ -37,6 +41,8 @@ _OTHER_FILES = 200
 _TICK = 0.001  # seconds: ticks are told in whole milliseconds
 _LATEST = 10**15  # milliseconds, some thirty thousand years: nothing that is added to it leaves 64 bits
 _WORD = 64
+_WELL, _UNREADABLE = "ok", "unreadable"
+_OK, _UNWELL = 200, 503
 
 Ended = Callable[[str, bool], None]
 """Called with the address of a line that ended by itself, and whether that was because nothing came from there."""
@@ -59,7 +65,7 @@ class Health:
 
     @property
     def well(self) -> bool:
-        return self.status == "ok"
+        return self.status == _WELL
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,8 @@ class WatchLines:
     async def ask(self, address: str) -> Health:
         """How the executor at ``address`` is, over its line, which is opened if need be and stays.
 
-        ``NotSent`` when there is no connection to be had, ``AnswerUnknown`` when it is not answered.
+        ``NotSent`` when there is no connection to be had, ``AnswerUnknown`` when it is not answered, ``NotAnExecutor``
+        when something else answers.
         """
         try:
             proof = await self._proof(address)
@@ -118,7 +125,9 @@ class WatchLines:
                 return await line.ask(self._clock, proof)
         except (TimeoutError, OSError, HttpParserError) as error:
             self.drop(address)
-            raise AnswerUnknown(f"{address}: {_cause(error, self._timeout)}.") from error
+            raise AnswerUnknown.of(
+                "executor_not_answered", address=address, said=_cause(error, self._timeout)
+            ) from error
 
     def drop(self, address: str) -> None:
         """Close the line to ``address``, if there is one."""
@@ -140,7 +149,7 @@ class WatchLines:
                 found = await self._security.outbound.resolve(host, parts.port or (443 if secure else 80))
                 line = await self._connected(found, lambda: _Line(address, head, self._over), host if secure else None)
         except (TimeoutError, OSError) as error:
-            raise NotSent(f"{address}: {_cause(error, self._timeout)}.") from error
+            raise NotSent.of("executor_not_reached", address=address, said=_cause(error, self._timeout)) from error
         line.keep_alive(self._silence)
         self._lines[address] = line
         return line
@@ -193,7 +202,7 @@ class _Line(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser = HttpResponseParser(self)
         self._body = bytearray()
-        self._answer: asyncio.Future[bytes] | None = None
+        self._answer: asyncio.Future[tuple[int, bytes]] | None = None
 
     async def ask(self, clock: Clock, proof: Mapping[str, str]) -> Health:
         if self._transport is None or self._transport.is_closing() or self._answer is not None:
@@ -201,8 +210,11 @@ class _Line(asyncio.Protocol):
         self._answer = asyncio.get_running_loop().create_future()
         sent, began = clock.now(), clock.monotonic()
         self._transport.write(self._head + _lines(proof) + b"\r\n")
-        body = await self._answer
-        return _health(body, (sent, clock.now()), (began, clock.monotonic()))
+        status, body = await self._answer
+        health = _health(status, body, (sent, clock.now()), (began, clock.monotonic()))
+        if health is None:
+            raise NotAnExecutor(self.address, status, None)
+        return health
 
     def keep_alive(self, silence: float) -> None:
         """Have the system notice within ``silence`` seconds that the other machine is gone."""
@@ -229,6 +241,9 @@ class _Line(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but name
 
     def data_received(self, data: bytes) -> None:
+        if self._answer is None:  # nobody has asked: who talks on would be listened to for ever
+            self.close()
+            return
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:  # also who wants to speak something else from here on
@@ -255,7 +270,7 @@ class _Line(asyncio.Protocol):
         if not self._parser.should_keep_alive():
             self.close()
         if answer is not None and not answer.done():
-            answer.set_result(bytes(self._body))
+            answer.set_result((self._parser.get_status_code(), bytes(self._body)))
 
     def _fail(self, error: Exception) -> None:
         answer, self._answer = self._answer, None
@@ -284,21 +299,24 @@ def _lines(headers: Mapping[str, str]) -> bytes:
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("ascii")
 
 
-def _health(body: bytes, wall: tuple[int, int], monotonic: tuple[float, float]) -> Health:
-    """What the body says; the pairs are our clocks at sending and receiving. One that is not ours says nothing, and
-    whoever wrote it is there all the same.
+def _health(status: int, body: bytes, wall: tuple[int, int], monotonic: tuple[float, float]) -> Health | None:
+    """What an answer says; the pairs are our clocks at sending and receiving. None if no executor wrote it: one that is
+    well says so with 200, one that is not with 503.
     """
     try:
         said = read_json(body, SMALL_BODY_LIMIT)
     except OrthError:
         said = None
-    if not isinstance(said, dict):
-        return Health("ok", None, None, 0)
+    if not isinstance(said, dict) or "status" not in said:
+        return None
+    word = said["status"] if _is_word(said["status"]) else _UNREADABLE
+    if status not in ((_OK,) if word == _WELL else (_OK, _UNWELL)):
+        return None
     now, tick = _moment(said.get("now")), _moment(said.get("tick"))
-    incarnation, status = said.get("incarnation"), said.get("status", "ok")
+    incarnation = said.get("incarnation")
     (sent, received), (began, ended) = wall, monotonic
     return Health(
-        status if _is_word(status) else "unreadable",
+        word,
         incarnation if _is_word(incarnation) else None,
         None if now is None else now - (sent + received) // 2,
         (received - sent + 1) // 2,

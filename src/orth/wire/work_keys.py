@@ -5,11 +5,15 @@ stole it from one executor could give work to all of them. So each executor proc
 starts and tells it to the coordinators with its beats, and to nobody else. What they ask of it is signed with a key
 made from both: a thief of the token has no work key, and who has listened to a beat has no token.
 
+The name of a process, its incarnation, is made from its work key as well. So a process that reaches the channels
+through a coordinator proves which one it is by telling the key, without anybody having had to keep it before.
+
 A coordinator that has stored a work key says so in its answer to the beat, by the name of the key made from it
 (``acknowledgement``). Coordinators that know nothing of work keys never do.
 """
 
 import hmac
+import re
 import secrets
 from functools import lru_cache
 from hashlib import sha256
@@ -17,12 +21,25 @@ from hashlib import sha256
 from orth.wire.signatures import Key, key_of
 
 _BYTES = 32
+_NAME_DIGITS = 32
 _MEMBER = "workKey"
+_FORM = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def new_work_key() -> str:
     """A work key, in hex."""
     return secrets.token_hex(_BYTES)
+
+
+def incarnation_of(work_key: str) -> str:
+    """The name of the process that has this work key. It tells nothing about the key."""
+    return sha256(b"orth incarnation:" + bytes.fromhex(work_key)).hexdigest()[:_NAME_DIGITS]
+
+
+def is_process_of(incarnation: str, told: object) -> bool:
+    """Whether ``told`` is the work key of the process with this name."""
+    sound = isinstance(told, str) and _FORM.fullmatch(told) is not None
+    return sound and hmac.compare_digest(incarnation_of(str(told)).encode(), incarnation.encode("utf-8", "replace"))
 
 
 @lru_cache(maxsize=20_000)

@@ -55,12 +55,9 @@ class Expression:
 def read(text: str) -> Expression:
     """The expression ``text`` stands for; refuses what is not understood and what never fires."""
     if len(text) > LENGTH_LIMIT:
-        raise InvalidSchedule(
-            f"The expression has {len(text)} characters; the limit is {LENGTH_LIMIT}.",
-            text=text[:40] + "…",
-            position=40,
-            hint="Write ranges and steps (0-30, */5) instead of long lists.",
-        )
+        shown = text[:40] + "…"
+        told = {"characters": len(text), "limit": LENGTH_LIMIT}
+        raise InvalidSchedule.at("cron_too_long", told, text=shown, position=40)
     return _read(text)
 
 
@@ -68,9 +65,7 @@ def read(text: str) -> Expression:
 def _read(text: str) -> Expression:
     odd = re.search(r"[^\t!-~ ]", text)
     if odd:
-        raise Fragment(text, odd.start(), odd.end()).refused(
-            f"The character {odd[0]!r} cannot stand in an expression.", "Write plain letters, digits and spaces."
-        )
+        raise Fragment(text, odd.start(), odd.end()).refused("cron_character", character=repr(odd[0]))
     source = _expand(text)
     words = [Fragment(source, found.start(), found.end()) for found in re.finditer(r"\S+", source)]
     if len(words) == 5:
@@ -78,10 +73,7 @@ def _read(text: str) -> Expression:
     if len(words) in (6, 7):
         return _quartz(text, words)
     wrong = words[7] if len(words) > 7 else Fragment(source, 0, len(source))
-    raise wrong.refused(
-        f"A cron expression has 5, 6 or 7 fields; this has {len(words)}.",
-        "Write 5 (minute hour day-of-month month day-of-week) or put the second first and, if you like, a year last.",
-    )
+    raise wrong.refused("cron_field_count", count=len(words))
 
 
 def _expand(text: str) -> str:
@@ -91,14 +83,13 @@ def _expand(text: str) -> str:
         return text
     if word in MACROS:
         return MACROS[word]
-    if word.startswith("@every"):
-        hint = "Use the schedule type FIX_RATE, with a duration such as 5m."
-    elif word == "@reboot":
-        hint = "A schedule knows no machine starts; trigger the job through the API instead."
-    else:
-        hint = f"The names are {' '.join(MACROS)}."
     at = text.index("@")
-    raise Fragment(text, at, at + len(word)).refused(f"{word} is not a name for a schedule.", hint)
+    place = Fragment(text, at, at + len(word))
+    if word.startswith("@every"):
+        raise place.refused("cron_every", name=word)
+    if word == "@reboot":
+        raise place.refused("cron_reboot", name=word)
+    raise place.refused("cron_name", name=word, names=" ".join(MACROS))
 
 
 def _unix(text: str, words: list[Fragment]) -> Expression:
@@ -106,8 +97,7 @@ def _unix(text: str, words: list[Fragment]) -> Expression:
     minute, hour, day, month, weekday = fields
     for parsed in (day, weekday):
         if parsed.unsaid:
-            message = "? belongs to Quartz expressions, which have 6 or 7 fields."
-            raise parsed.fragment.refused(message, "Write * instead.")
+            raise parsed.fragment.refused("cron_question_unix")
     # As every crontab does it: a field that begins with * does not count as restricted, even when a step follows.
     either = not (day.starred or weekday.starred)
     days = Days(days_of_month(day, weekday, either=either), month.values(), None)
@@ -127,16 +117,15 @@ def _quartz(text: str, words: list[Fragment]) -> Expression:
 
 def _check_days_said(day: Parsed, weekday: Parsed) -> None:
     if day.unsaid and weekday.unsaid:
-        raise weekday.fragment.refused("Both day fields are ?, so no day is chosen.", "Write * in one of them.")
+        raise weekday.fragment.refused("cron_no_day")
     if day.unsaid or weekday.unsaid:
         return
     whole = weekday.fragment.whole
     loose = day if day.whole and not weekday.whole else weekday
     if loose.whole:
-        hint = f"Write {whole[: loose.fragment.start]}?{whole[loose.fragment.end :]}"
-    else:
-        hint = "Keep one of them and write ? for the other; for both, make two jobs."
-    raise loose.fragment.refused("With 6 or 7 fields, exactly one of the two day fields must be ?.", hint)
+        better = f"{whole[: loose.fragment.start]}?{whole[loose.fragment.end :]}"
+        raise loose.fragment.refused("cron_two_days_loose", better=better)
+    raise loose.fragment.refused("cron_two_days")
 
 
 def _firing(expression: Expression) -> Expression:
@@ -144,8 +133,5 @@ def _firing(expression: Expression) -> Expression:
         day, last = expression.field("day-of-month"), expression.fields[-1]
         assert day is not None
         span = Fragment(day.fragment.whole, day.fragment.start, last.fragment.end)
-        raise span.refused(
-            f"This never fires: no date from {FIRST_YEAR} to {LAST_YEAR} fits all of these fields.",
-            "Check that the months named have such a day.",
-        )
+        raise span.refused("cron_never", first=FIRST_YEAR, last=LAST_YEAR)
     return expression

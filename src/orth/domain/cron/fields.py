@@ -42,10 +42,10 @@ class Fragment:
             return self, None
         return Fragment(self.whole, self.start, at), Fragment(self.whole, at + len(separator), self.end)
 
-    def refused(self, message: str, hint: str) -> InvalidSchedule:
-        """The error that points at this fragment."""
+    def refused(self, code: str, **facts: str | int) -> InvalidSchedule:
+        """The error that points at this fragment, by its code in ``orth.sayings``."""
         length = max(1, self.end - self.start)
-        return InvalidSchedule(message, text=self.whole, position=self.start, length=length, hint=hint)
+        return InvalidSchedule.at(code, facts, text=self.whole, position=self.start, length=length)
 
 
 class Kind(Enum):
@@ -95,20 +95,19 @@ class Field:
         for part, item in zip(parts, items, strict=True):
             if len(parts) > 1 and part.kind in (Kind.NTH_WEEKDAY, Kind.UNSAID):
                 sign = "#" if part.kind is Kind.NTH_WEEKDAY else "?"
-                raise item.refused(f"A part with {sign} cannot stand in a list.", "Write it alone in its field.")
+                raise item.refused("cron_alone", sign=sign)
         return Parsed(self, fragment, parts)
 
     def _part(self, item: Fragment) -> Part:
         if not item.text:
-            hint = "Remove the comma, or write a value beside it."
-            raise item.refused(f"The {self.name} field has an empty place.", hint)
+            raise item.refused("cron_empty_place", part=self.name)
         special = self._special(item)
         if special is not None:
             return special
         body, step = item.partition("/")
         every = 1 if step is None else self._step(step)
         if not body.text:
-            raise item.refused(f"No value stands before the step {item.text}.", f"Write *{item.text}.")
+            raise item.refused("cron_step_of_nothing", step=item.text)
         if body.text == "*":
             return Part(Kind.ALL, step=every)
         first, last = body.partition("-")
@@ -121,41 +120,43 @@ class Field:
     def _special(self, item: Fragment) -> Part | None:
         """The part that ``item`` is if it has a form of its own: ``?``, L, W or #."""
         if item.text == "?":
-            raise item.refused(f"? has no meaning in the {self.name} field.", "Write *, or a value.")
+            raise item.refused("cron_question_here", part=self.name)
         return None
 
     def _value(self, fragment: Fragment) -> int:
         word = fragment.text
-        wanted = f"Write a number from {self.low} to {self.high}."
-        if self.names:
-            wanted = f"{wanted[:-1]}, or a name: {' '.join(self.names)}."
         if word in self.names:
             return self.names.index(word) + self.bounds[0]
+        wanted: dict[str, str | int] = {"part": self.name, "low": self.low, "high": self.high}
+        if self.names:
+            wanted["names"] = " ".join(self.names)
         if re.fullmatch("[0-9]+", word):
             number = int(word)
             if not self.low <= number <= self.high:
-                raise fragment.refused(f"{self.name} {number} is outside {self.low}-{self.high}.", wanted)
+                outside = "cron_outside_named" if self.names else "cron_outside"
+                raise fragment.refused(outside, number=str(number), **wanted)
             return number - (self.sunday or 0)
         if word[:3] in self.names:
-            wanted = f"Write {word[:3]}."
-        raise fragment.refused(f"'{word}' is not understood in the {self.name} field.", wanted)
+            raise fragment.refused("cron_name_like", part=self.name, word=word, better=word[:3])
+        strange = "cron_not_understood_named" if self.names else "cron_not_understood"
+        raise fragment.refused(strange, word=word, **wanted)
 
     def _range(self, body: Fragment, first: Fragment, last: Fragment, step: int) -> Part:
         low, high = self._value(first), self._value(last)
         if last.text == "SUN" and low > 0:
             high = 7  # a week may end with Sunday, also where ranges do not wrap
         if high < low and not self.wraps:
-            hint = f"Write {last.text}-{first.text}, or two ranges: {first.text}-{self.high},{self.low}-{last.text}."
-            raise body.refused(f"The {self.name} range {body.text} runs backwards.", hint)
+            swapped = f"{last.text}-{first.text}"
+            two = f"{first.text}-{self.high},{self.low}-{last.text}"
+            raise body.refused("cron_backwards", part=self.name, range=body.text, swapped=swapped, two=two)
         return Part(Kind.RANGE, low, high, step)
 
     def _step(self, fragment: Fragment) -> int:
-        hint = f"Write a step from 1 to {self.step_limit}."
         if not re.fullmatch("[0-9]+", fragment.text):
-            raise fragment.refused(f"'{fragment.text}' is not a step.", hint)
+            raise fragment.refused("cron_no_step", word=fragment.text, limit=self.step_limit)
         step = int(fragment.text)
         if not 1 <= step <= self.step_limit:
-            raise fragment.refused(f"A step of {step} does not fit the {self.name} field.", hint)
+            raise fragment.refused("cron_step_outside", step=str(step), part=self.name, limit=self.step_limit)
         return step
 
 
@@ -174,13 +175,12 @@ class DayField(Field):
         if found:
             before = int(found[1] or 0)
             if before > 30:
-                raise item.refused(f"No month has {before} days before its last.", "Write L-1 to L-30.")
+                raise item.refused("cron_before_last", count=str(before))
             return Part(Kind.LAST_DAY, before)
         if re.fullmatch("[0-9]+W", word):
             return Part(Kind.NEAREST_WORKDAY, self._value(Fragment(item.whole, item.start, item.end - 1)))
         if "L" in word or "W" in word:
-            hint = "Write L (last day), L-3 (3 days before it), LW (last workday) or 15W (workday nearest to the 15th)."
-            raise item.refused(f"'{word}' is not understood in the {self.name} field.", hint)
+            raise item.refused("cron_day_special", word=word, part=self.name)
         return None
 
 
@@ -202,13 +202,12 @@ class WeekdayField(Field):
             return None
         first = self._value(weekday) % 7
         if nth.text not in ("1", "2", "3", "4", "5"):
-            raise nth.refused(f"'{nth.text}' is not a week of the month.", "Write 1 to 5 after #.")
+            raise nth.refused("cron_week_of_month", word=nth.text)
         return Part(Kind.NTH_WEEKDAY, first, int(nth.text))
 
     def _last_of_week(self, item: Fragment) -> Part:
         if self.sunday != 1:
-            hint = "Write SAT for every Saturday, or SATL for the last Saturday of the month."
-            raise item.refused("L alone means Saturday in Quartz and nothing in Unix cron.", hint)
+            raise item.refused("cron_last_alone")
         return Part(Kind.VALUE, 6)
 
 

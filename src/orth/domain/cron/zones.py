@@ -143,10 +143,8 @@ def _loaded(name: str) -> Zone:
 def _unknown(name: str) -> InvalidSchedule:
     shown = name if len(name) <= 64 else name[:63] + "…"
     near = _nearest(name) if _NAME.fullmatch(name) else None
-    hint = f"Did you mean {near}?" if near else "Write a name of the zone database, such as UTC or Europe/Berlin."
-    return InvalidSchedule(
-        f"There is no time zone {shown!r}.", text=shown, length=len(shown), hint=hint, field="timezone"
-    )
+    code, told = ("zone_like", {"zone": shown, "near": near}) if near else ("zone_unknown", {"zone": shown})
+    return InvalidSchedule.at(code, told, text=shown, length=len(shown), field="timezone")
 
 
 def _nearest(name: str) -> str | None:
