@@ -10,15 +10,15 @@ follow; *refused* means that nothing was queued and none will. ``job_threads`` [
 arguments (``parameters``), the context a handler sees (``context``, ``progress``) and passes on to the threads and
 processes it starts (``inheritance``, ``environment``), what it logs and prints to its own file (``run_logs``,
 ``log_files``, ``capture``, ``unfinished``), its time limit (``time_limits``), how it is ended from outside
-(``ending``), the call itself (``handlers``, ``performers``, ``loop_watch``), and out of everything a handler may do,
-one result. ``outbox`` [8b] puts the result on the disk (``recorder``, ``journal``), then sends it until a coordinator
-has answered for it. Beside the walk, ``heartbeat`` tells the coordinators that this process is here, which it is and
-what it holds; ``retention`` removes old logs; ``metrics`` counts.
+(``ending``), the call itself (``handlers``, ``performers``, ``sharing``, ``loop_watch``), and out of everything a
+handler may do, one result. ``outbox`` [8b] puts the result on the disk (``room``, ``recorder``, ``journal``), then
+sends it (``portions``) until a coordinator has answered for it. Beside the walk, ``heartbeat`` tells the coordinators
+that this process is here, which it is and what it holds; ``retention`` removes old logs; ``metrics`` counts.
 
 ``queue_transport`` is the other way in, and out: executions are taken from queues instead of arriving at the server,
 pass the same admission, and are reported where their owner reads. ``queue_link`` carries results and beats,
-``queue_reports`` and ``queue_logs`` what is said meanwhile, ``queue_cancels`` hears what is to end; ``channel_way``
-knows how the channels are reached.
+``queue_reports`` and ``queue_logs`` what is said meanwhile, ``queue_cancels`` hears what is to end, ``queue_doubt``
+asks whether offers older than an outage stand; ``channel_way`` knows how the channels are reached.
 
 ``sources`` finds the handler of a trigger: registered, built in (``commands``, ``http_calls``), or source text that
 came with it (``scripts``, ``glue``; ``compiling`` and ``glue_compiler`` make code of it). What runs in processes runs

@@ -6,7 +6,8 @@ result follows, and the coordinator may act on it at once. The questions, in ord
 0. Is it a trigger of this application? An address may have been another's before; then it is misdirected.
 1. Is it known already? A request is repeated when its answer was lost. What is queued, running, lately ended or waiting
    in the outbox is answered yes, with its standing, and not run again; even while stopping. An id that comes with
-   another trigger time is another execution: refused while the first is here or its result waits, taken afterwards.
+   another trigger time, or for another job, is another execution: refused while the first is here or its result waits,
+   taken afterwards.
 2. Was it meant for an earlier process at this address? Then this one never had it: no, and never run.
 3. Does this executor take work at all: not stopping, and able to record another result?
 4. Can it be carried out: kind, source, handler, times, shard?
@@ -32,7 +33,8 @@ from orth.executor.facts import TriggerRefused
 from orth.executor.handlers import Handler
 from orth.executor.job_thread import concurrency_of
 from orth.executor.job_threads import JobThreads
-from orth.executor.outbox import COUNT_LIMIT, Outbox
+from orth.executor.outbox import Outbox
+from orth.executor.room import COUNT_LIMIT
 from orth.executor.run_logs import LATEST_INSTANT
 from orth.executor.sources import Sources
 from orth.wire.dialects import Malformed
@@ -147,12 +149,12 @@ class Admission:
         return None if newest is None else newest.told()
 
     def _standing(self, request: RunRequest) -> str | None:
-        standing = self._threads.standing(request.log_id, request.log_date_time)
+        standing = self._threads.standing(request)
         if standing is not None:
             return standing
-        if self._outbox.holds(request.log_id, request.log_date_time):
+        if self._outbox.holds(request):
             return "ended, its result is being delivered"
-        code = self._outbox.delivered(request.log_id, request.log_date_time)
+        code = self._outbox.delivered(request)
         return None if code is None else f"{ENDED_WITH} {code}"
 
     def _refusal(self, request: RunRequest) -> str | None:
@@ -163,9 +165,11 @@ class Admission:
             return "this executor is stopping"
         if max(request.log_date_time, request.schedule_time or 0) > LATEST_INSTANT:
             return "its time lies beyond the year 9999"
-        if self._threads.same_id_open(request.log_id, request.log_date_time):
-            return f"another execution, triggered at another time, is here under the id {request.log_id}"
-        if self._outbox.holds(request.log_id, request.log_date_time) is None:
+        other = self._threads.other_open(request)
+        if other is not None:
+            what = "triggered at another time" if other.job_id == request.job_id else f"of job {other.job_id}"
+            return f"another execution, {what}, is here under the id {request.log_id}"
+        if self._outbox.holds(request) is None:
             return f"the result of another execution with the id {request.log_id} is still being delivered"
         if request.source_digest is not None and request.source_digest != digest_of(request.glue_source):
             return "its source is not the one that the coordinator sent: their digests differ"

@@ -3,19 +3,21 @@
 A worker is used again and again. An alarm that one handler forgot would kill the next, a signal it ignores would keep
 the next from being ended, a folder, a mask or a variable it left would mislead it. So after each execution everything
 that belongs to the worker is as it was: signal handlers and the signal mask, timers, current folder, file mask,
-environment, and whether the descriptors 0 to 2 block. What cannot be put back is said, and ends the worker: one of
-those descriptors was closed or leads elsewhere, or C code has changed what becomes of a signal.
+environment, ``sys.stdout`` and ``sys.stderr``, and whether the descriptors 0 to 2 block. What cannot be put back is
+said, and ends the worker: one of those descriptors was closed or leads elsewhere, or C code has changed what becomes of
+a signal.
 
-What lives in Python's own objects, such as the variables of a module, is not looked at: that it stays is what a warm
-worker is for.
+What else lives in Python's own objects, such as the variables of a module, is not looked at: that it stays is what a
+warm worker is for.
 """
 
 import os
 import signal
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 _STANDARD = (0, 1, 2)
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
@@ -44,6 +46,8 @@ class Belongings:
     standard: tuple[_Place, ...]
     """Which file is at each descriptor; ``None`` where there is none."""
     blocking: tuple[bool, ...]
+    streams: tuple[TextIO, TextIO]
+    """Where prints and errors go."""
 
     @classmethod
     def now(cls) -> Self:
@@ -59,6 +63,7 @@ class Belongings:
             environment=dict(os.environ),
             standard=tuple(map(_place, _STANDARD)),
             blocking=tuple(map(_blocks, _STANDARD)),
+            streams=(sys.stdout, sys.stderr),
         )
 
     def put_back(self) -> str:
@@ -67,6 +72,7 @@ class Belongings:
         self._set_own_handlers()
         os.umask(self.umask)
         self._set_environment()
+        sys.stdout, sys.stderr = self.streams
         found = tuple(map(_place, _STANDARD))
         if found != self.standard:
             lost = [str(number) for number in _STANDARD if found[number] != self.standard[number]]

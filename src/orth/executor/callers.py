@@ -18,7 +18,7 @@ from contextlib import suppress
 
 from orth.errors import OrthError, Unauthenticated
 from orth.executor.turned_away import NotRegistered, TokenAlone, Unsigned
-from orth.wire.dialects import token_from
+from orth.wire.dialects import APP_NAME_HEADER, app_name_from, is_foreign, token_from
 from orth.wire.signatures import BadSignature, Key, Refused, Signed, Verifier, key_of, signature_from
 from orth.wire.work_keys import work_key_of
 
@@ -34,6 +34,7 @@ class Callers:
         token: str,
         verifier: Verifier | None = None,
         *,
+        app_name: str = "",
         work_key: str | None = None,
         must_sign: bool = False,
         work_key_alone: bool = False,
@@ -44,6 +45,7 @@ class Callers:
         process.
         """
         self._token = token.encode()
+        self._app_name = app_name
         self._key = key_of(token)
         self._verifier = verifier
         self._must_sign = must_sign
@@ -86,6 +88,7 @@ class Callers:
             with_token = signed.key_id == self._key.id
         else:
             self._check_token(token_from(headers))
+            self._check_app(headers)
             with_token = True
         if not with_token or path in TOKEN_PATHS:
             return
@@ -110,6 +113,14 @@ class Callers:
         if found is None and self._verifier is not None and signed.receiver != self._verifier.receiver:
             raise BadSignature(Refused.OTHER_RECEIVER)  # the work key of a process that was here before
         return found
+
+    def _check_app(self, headers: Mapping[str, str]) -> None:
+        """A coordinator of xxl-job 3.5 says whom it means, as a second half of its credential. Ours say it in what they
+        send, and are told more when it is another (``MISDIRECTED``).
+        """
+        meant = app_name_from(headers) if self._app_name and is_foreign(headers) else None
+        if meant is not None and meant != self._app_name:
+            raise Unauthenticated(f"The {APP_NAME_HEADER} of the request is not the app name of this executor.")
 
     def _check_token(self, token: str | None) -> None:
         # Compared also when there is none: how long it takes tells nothing.

@@ -7,6 +7,10 @@ root logger, as a handler there would, and yet is none: the program may set up i
 loggers and ``propagate`` are never touched, so records also go wherever the program sends them; where it sends them
 nowhere, ``logging.lastResort`` has those from outside jobs, as ever.
 
+A job, or one run of it, may have a capture level of its own. Another step, before ``logging.Logger.isEnabledFor``, then
+lets records be made from that level on where only the root logger would not have them; they go to the execution's log
+and no further.
+
 Printed text goes to the execution's log only. What the program's handlers write to the streams about a record does
 not: the log has that record already. A thread that outlives the execution which started it is outside again, as far as
 this goes.
@@ -14,8 +18,9 @@ this goes.
 Nothing here takes a lock for what is written: the garbage collector may run a destructor of the author's at any step,
 which may print or log, or wait for another thread that does.
 
-Executors in one process share the one capture, and what makes threads inherit (``inheritance``); the last to leave
-takes both down. The streams are wrapped only while an executor wants them to be.
+Executors in one process share the one capture, what makes threads inherit (``inheritance``) and what watches event
+loops (``loop_watch``); the last to leave takes all of them down. The streams are wrapped only while an executor wants
+them to be.
 
 Bytes that C code writes to the file descriptors pass below Python and are not seen here.
 """
@@ -31,6 +36,7 @@ from typing import Any, TextIO
 
 from orth.executor import blows, inheritance
 from orth.executor.context import JobContext, current
+from orth.executor.loop_watch import end_watch
 
 _passing_on: ContextVar[bool] = ContextVar("orth_passing_on", default=False)
 """True while handlers of the program have a record: what they write is not the job's."""
@@ -55,11 +61,16 @@ class LogCapture:
         self._writing = logging.Handler()
         self._writing.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
         self._beyond = logging.Logger.callHandlers
+        self._enabled = logging.Logger.isEnabledFor
         self._step: Callable[[logging.Logger, logging.LogRecord], None] = self._beyond
+        self._gate: Callable[[logging.Logger, int], bool] = self._enabled
 
     def install(self) -> None:
         """Begin. Somebody else's step that is in the place already comes after this one."""
-        beyond = self._beyond = logging.Logger.callHandlers
+        beyond, enabled = self._beyond, self._enabled = logging.Logger.callHandlers, logging.Logger.isEnabledFor
+
+        def is_enabled_for(logger: logging.Logger, level: int) -> bool:
+            return enabled(logger, level) or (self._gate is is_enabled_for and _is_wanted(logger, level))
 
         def call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
             if self._step is not call_handlers:  # removed, but somebody else's step still leads here
@@ -67,14 +78,17 @@ class LogCapture:
             else:
                 self._call_handlers(logger, record)
 
-        self._step = call_handlers
+        self._step, self._gate = call_handlers, is_enabled_for
         logging.Logger.callHandlers = call_handlers  # type: ignore[method-assign, assignment]  # the purpose
+        logging.Logger.isEnabledFor = is_enabled_for  # type: ignore[method-assign, assignment]  # the purpose
 
     def remove(self) -> None:
         """End. What somebody else has put in the place since is left alone."""
         if logging.Logger.callHandlers is self._step:
             logging.Logger.callHandlers = self._beyond  # type: ignore[method-assign]  # as it was
-        self._step = self._beyond
+        if logging.Logger.isEnabledFor is self._gate:
+            logging.Logger.isEnabledFor = self._enabled  # type: ignore[method-assign]  # as it was
+        self._step, self._gate = self._beyond, self._enabled
 
     def _call_handlers(self, logger: logging.Logger, record: logging.LogRecord) -> None:
         # Our own facts are about executions, not written by them: they belong to the process log alone.
@@ -85,9 +99,12 @@ class LogCapture:
             if context is None or not _reaches_root(logger):
                 self._beyond(logger, record)
                 return
-            self._copy(record, context)
-            if not logger.hasHandlers():
-                return  # the last resort is for what nobody has taken
+            if record.levelno >= (context.log_level or 0):
+                self._copy(record, context)
+                if context.log_level is not None and not self._enabled(logger, record.levelno):
+                    return  # made for this log only
+                if not logger.hasHandlers():
+                    return  # the last resort is for what nobody has taken
         token = _passing_on.set(True)
         try:
             self._beyond(logger, record)
@@ -105,6 +122,20 @@ def _reaches_root(logger: logging.Logger) -> bool:
     while logger.propagate and logger.parent is not None:
         logger = logger.parent
     return logger is logging.root
+
+
+def _is_wanted(logger: logging.Logger, level: int) -> bool:
+    """Whether the log of the execution here takes what the program would not have. A level that somebody gave to the
+    logger, or to one between it and the root, holds, and so does ``logging.disable``.
+    """
+    context = _writer()
+    if context is None or context.log_level is None or level < context.log_level or level <= logger.manager.disable:
+        return False
+    while logger is not logging.root:
+        if logger.disabled or logger.level or not logger.propagate or logger.parent is None:
+            return False
+        logger = logger.parent
+    return True
 
 
 class PrintCapture(io.TextIOBase):
@@ -194,12 +225,15 @@ def _leave(prints: bool) -> None:
     global _users, _print_users
     with _lock:
         _users -= 1
-        if _users == 0:
+        is_last = _users == 0
+        if is_last:
             _log_capture.remove()
             inheritance.remove()
         _print_users -= prints
         if prints and _print_users == 0:
             _unwrap_streams()
+    if is_last:
+        end_watch()
 
 
 def _unwrap_streams() -> None:

@@ -3,7 +3,7 @@
 An executor has no way to the database, whatever the channels are made of.
 """
 
-from orth.channels.interface import Channels
+from orth.channels.interface import ExecutorChannels
 from orth.channels.names import Names
 from orth.channels.remote import RemoteChannels
 from orth.clock import Clock
@@ -17,10 +17,10 @@ from orth.wire.coordinator_calls import CoordinatorCalls
 
 
 def queue_transport(
-    own: ExecutorSettings, calls: CoordinatorCalls, worker: Worker, clock: Clock, events: Events
+    own: ExecutorSettings, calls: CoordinatorCalls, worker: Worker, work_key: str, clock: Clock, events: Events
 ) -> QueueTransport:
     """The transport of an executor whose settings ask for queues; nothing is connected yet."""
-    by_http = ChannelCalls(calls)
+    by_http = ChannelCalls(calls, work_key)
     direct = own.channels_url.startswith(("redis:", "rediss:"))
     return QueueTransport(
         _redis(own, clock) if direct else RemoteChannels(by_http),
@@ -39,7 +39,7 @@ def queue_transport(
     )
 
 
-def _redis(own: ExecutorSettings, clock: Clock) -> Channels:
+def _redis(own: ExecutorSettings, clock: Clock) -> ExecutorChannels:
     try:
         from orth.channels.redis import RedisChannels
     except ImportError:

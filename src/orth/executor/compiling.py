@@ -27,7 +27,8 @@ from orth.domain.jobs import GlueType
 from orth.executor import glue_compiler
 from orth.executor.glue import GlueSource
 from orth.forked import let_go_in_child
-from orth.wire.messages import BODY_LIMIT, RunRequest
+from orth.wire.fields import BODY_LIMIT
+from orth.wire.messages import RunRequest
 
 USUAL = 16 * 1024
 """Characters of a source that goes to the compiler that is kept."""
@@ -298,7 +299,7 @@ class Compiling:
             made = complaint
         finally:
             with self._lock:
-                del self._begun[work.key]
+                self._begun.pop(work.key, None)
                 self._keep(work.key, made)
 
     def _begin(self, key: Key, request: RunRequest, lane: _Lane) -> "Future[None] | None":
@@ -310,7 +311,8 @@ class Compiling:
             if begun is None:
                 try:
                     begun = self._begun[key] = lane.submit(_Work(self, key, request))
-                except RuntimeError:  # closed: the executor has stopped
+                except RuntimeError as error:  # the executor has stopped, or the system gives no thread for it now
+                    self._keep(key, Uncompiled(f"it cannot be compiled now: {error}", lasting=False))
                     return None
             lane.waiting += 1
             return begun

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from orth.clock import Clock, SystemClock
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
@@ -22,8 +22,9 @@ from orth.executor import blows
 from orth.executor.log_writing import RunLog
 from orth.executor.masking import NOTHING_HIDDEN, Mask
 from orth.executor.progress import Progress, ProgressKeeper, as_number
+from orth.executor.result_text import result_text
 from orth.executor.unfinished import Unfinished
-from orth.wire.messages import INT32_MAX
+from orth.wire.fields import INT32_MAX
 
 Item = TypeVar("Item")
 P = ParamSpec("P")
@@ -36,6 +37,15 @@ class JobFailed(Exception):
     ``final`` says that another attempt would fail as well: none is made.
     """
 
+    message: str
+    final: bool
+
+    def __new__(cls, *arguments: object, **named: object) -> Self:  # noqa: ARG004  # those of a subclass
+        """So that a subclass whose ``__init__`` does not call this one's has a message, too."""
+        made = super().__new__(cls, *arguments)
+        made.message, made.final = as_text(arguments[0]) if arguments else cls.__name__, False
+        return made
+
     def __init__(self, message: object = "", *, final: bool = False) -> None:
         self.message = as_text(message)
         self.final = final
@@ -44,6 +54,20 @@ class JobFailed(Exception):
 
 class Cancelled(BaseException):
     """Leaves a handler whose result no longer matters. No ``Exception``: handlers catch those to go on."""
+
+
+EXITED_EARLY = "It exited before execute was called."
+
+
+@contextmanager
+def before_execute() -> Iterator[None]:
+    """For the author's code that runs before ``execute``: to exit there, without a code, is no way to return."""
+    try:
+        yield
+    except SystemExit as exiting:
+        if exiting.code in (None, 0):
+            exiting.add_note(EXITED_EARLY)
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +100,16 @@ class JobContext:
     shard_total: int = 1
     secrets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     """The values of the secrets that the job names. Where this execution writes them, they are hidden."""
+    always_hidden: Mask = field(default=NOTHING_HIDDEN, repr=False)
+    """What is hidden whatever the job: the token of the executor."""
     attempt: int | None = None
     """1 for the first attempt, 2 for its first retry …; ``None`` when the coordinator does not say."""
+    run_key: str = ""
+    """The same for every attempt at one fire (and shard), different for every other: for deduplication.
+
+    A coordinator that does not say it leaves only the schedule time to tell fires apart by. Without one, each attempt
+    has a key of its own.
+    """
     job_name: str = ""
     """What the job is called; its handler's name when the coordinator does not say."""
     executor: str = ""
@@ -86,6 +118,8 @@ class JobContext:
     clock: Clock = field(default_factory=SystemClock, repr=False)
     deadline: float | None = None
     """When the time limit ends, on the monotonic side of ``clock``; ``None`` without a limit."""
+    log_level: int | None = None
+    """From which level on its log has what is logged; ``None``: whatever the program's loggers let through."""
     inherit_threads: bool = True
     """Whether threads the handler starts are part of the execution."""
     on_progress: Callable[["JobContext", Progress], None] | None = field(default=None, repr=False)
@@ -93,10 +127,11 @@ class JobContext:
 
     def __post_init__(self) -> None:
         self.job_name = self.job_name or self.handler
+        self.run_key = self.run_key or self._own_key()
         self._cancelled = False
         self._decided: Outcome | None = None
         self._progress: ProgressKeeper | None = None
-        self.mask = Mask(self.secrets.values()) if self.secrets else NOTHING_HIDDEN
+        self.mask = self.always_hidden.beside(self.secrets.values())
         self.unfinished = Unfinished(self.mask)
 
     @property
@@ -110,10 +145,10 @@ class JobContext:
 
     @property
     def idempotency_key(self) -> str:
-        """The same for every attempt at one fire (and shard), different for every other: for deduplication.
+        """``run_key``, as systems call it that take one."""
+        return self.run_key
 
-        Without a schedule time nothing tells two attempts of one fire from two fires, and each has a key of its own.
-        """
+    def _own_key(self) -> str:
         if self.schedule_time is None:
             return f"orth-{self.job_id}-log-{self.log_id}"
         instant = round(self.schedule_time.timestamp() * 1000)
@@ -201,7 +236,9 @@ class JobContext:
 
         ``final`` says of a failure that it is not worth another attempt.
         """
-        self._decided = Outcome(code if 0 < code <= INT32_MAX else FAILURE, as_text(message), final)
+        if not isinstance(code, int) or isinstance(code, bool):
+            raise TypeError(f"ctx.result takes a whole number as code, such as 200 or 500, and was given {code!r}.")
+        self._decided = Outcome(int(code) if 0 < code <= INT32_MAX else FAILURE, as_text(message, result_text), final)
 
     def ok(self, message: object = "") -> None:
         self.result(SUCCESS, message)
@@ -218,10 +255,10 @@ class JobContext:
         return self._decided
 
 
-def as_text(value: object) -> str:
+def as_text(value: object, shown: Callable[[object], str] = str) -> str:
     """``value`` as text, and never an exception: a message must not change how its execution ends."""
     try:
-        return str(value)
+        return shown(value)
     except Exception as error:
         return f"<a {type(value).__name__} that cannot be shown: its __str__ raised {type(error).__name__}>"
 
@@ -245,6 +282,12 @@ _current: ContextVar[JobContext | None] = ContextVar("orth_job_context", default
 def current() -> JobContext | None:
     """The context of the job being carried out here; ``None`` outside a job."""
     return _current.get()
+
+
+def hidden_here(text: str) -> str:
+    """``text`` without the secrets of the execution that is carried out here."""
+    context = current()
+    return text if context is None else context.mask.hide(text)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 
 from orth.executor.handlers import Handlers
 from orth.executor.process import Prepared, prepared, serve_until
-from orth.serving import loop_factory
+from orth.serving import event_loop
 from orth.settings import Settings
 
 
@@ -20,7 +20,9 @@ class Embedded:
     """One executor in a thread, from its start to its stop."""
 
     def __init__(self, handlers: Handlers, settings: Settings) -> None:
-        """Bind and open everything, here in the caller's thread: ``CannotStart`` says in one line what is wrong."""
+        """Bind and open everything, start the thread and the helper processes; ``CannotStart`` says in one line what is
+        wrong.
+        """
         self._resources = ExitStack()
         ready = self._resources.enter_context(prepared(handlers, settings))
         self.address = ready.runtime.address
@@ -30,7 +32,11 @@ class Embedded:
         self._crash: BaseException | None = None
         self._thread = threading.Thread(target=self._run, args=(ready,), name="orth-executor", daemon=True)
         self._thread.start()
-        self._up.wait()
+        try:
+            self._up.wait()
+        except BaseException:  # Ctrl+C: nobody will know this one to stop it
+            self._ask_to_stop()
+            raise
         if self._crash is not None:
             raise self._crash
 
@@ -43,15 +49,18 @@ class Embedded:
 
         What made the executor crash earlier, if anything did, is raised here.
         """
-        if self._home is not None and self._stopping is not None and not self._home.is_closed():
-            self._home.call_soon_threadsafe(self._stopping.set)
+        self._ask_to_stop()
         self._thread.join()
         if self._crash is not None:
             raise self._crash
 
+    def _ask_to_stop(self) -> None:
+        if self._home is not None and self._stopping is not None and not self._home.is_closed():
+            self._home.call_soon_threadsafe(self._stopping.set)
+
     def _run(self, ready: Prepared) -> None:
         try:
-            with self._resources, asyncio.Runner(loop_factory=loop_factory()) as runner:
+            with self._resources, event_loop() as runner:
                 runner.run(self._serve(ready))
         except BaseException as crash:  # told by the events; raised again at the stop
             self._crash = crash
@@ -60,5 +69,4 @@ class Embedded:
 
     async def _serve(self, ready: Prepared) -> None:
         self._home, self._stopping = asyncio.get_running_loop(), asyncio.Event()
-        self._up.set()
-        await serve_until(self._stopping, ready, embedded=True)
+        await serve_until(self._stopping, ready, embedded=True, started=self._up.set)

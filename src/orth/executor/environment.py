@@ -4,6 +4,7 @@
 two names, because both are in use.
 """
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ _ID, _PARAM, _LOG_ID = "ORTH_JOB_ID", "ORTH_JOB_PARAM", "ORTH_JOB_LOG_ID"
 _LOG_TIME, _LOG_FILE = "ORTH_JOB_LOG_TIME", "ORTH_JOB_LOG_FILE"
 _SCHEDULE_TIME, _TRIGGER_TIME = "ORTH_JOB_SCHEDULE_TIME", "ORTH_JOB_TRIGGER_TIME"
 _SHARD_INDEX, _SHARD_TOTAL = "ORTH_JOB_SHARD_INDEX", "ORTH_JOB_SHARD_TOTAL"
+_LOG_LEVEL = "ORTH_JOB_LOG_LEVEL"
+_NAME, _RUN_KEY, _ATTEMPT = "ORTH_JOB_NAME", "ORTH_JOB_RUN_KEY", "ORTH_JOB_ATTEMPT"
 
 LONGEST_VALUE = 128 * 1024 - len(f"{_PARAM}=") - 1
 """Bytes of one variable that Linux takes; above it no process could be started at all."""
@@ -30,7 +33,7 @@ SECOND_NAMES = {
 
 
 def variables_of(context: JobContext) -> dict[str, str]:
-    """The variables of one execution. Times are ISO 8601; the schedule time is empty when there is none.
+    """The variables of one execution. Times are ISO 8601; what is not known is empty.
 
     A NUL, which no variable can hold, becomes U+FFFD.
     """
@@ -45,6 +48,10 @@ def variables_of(context: JobContext) -> dict[str, str]:
         _TRIGGER_TIME: context.trigger_time.isoformat(),
         _SHARD_INDEX: str(context.shard_index),
         _SHARD_TOTAL: str(context.shard_total),
+        _NAME: context.job_name.replace("\0", "\ufffd"),
+        _RUN_KEY: context.run_key,
+        _ATTEMPT: "" if context.attempt is None else str(context.attempt),
+        _LOG_LEVEL: "" if context.log_level is None else logging.getLevelName(context.log_level),
     }
     return variables | {second: variables[first] for first, second in SECOND_NAMES.items()}
 
@@ -80,6 +87,9 @@ class Inherited:
     schedule_time: datetime | None
     shard_index: int
     shard_total: int
+    job_name: str
+    run_key: str
+    attempt: int | None
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Self | None:
@@ -95,6 +105,9 @@ class Inherited:
                 schedule_time=datetime.fromisoformat(due) if due else None,
                 shard_index=int(environ.get(_SHARD_INDEX, "0")),
                 shard_total=int(environ.get(_SHARD_TOTAL, "1")),
+                job_name=environ.get(_NAME, ""),
+                run_key=environ.get(_RUN_KEY, ""),
+                attempt=int(tries) if (tries := environ.get(_ATTEMPT)) else None,
             )
         except (KeyError, ValueError):
             return None

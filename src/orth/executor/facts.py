@@ -20,6 +20,18 @@ class ExecutorStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptsAsRoot(Event):
+    """Whoever may edit a script here is root on this machine."""
+
+    level = logging.WARNING
+    sentence = (
+        "scripts ({kinds}) run as root here, and can read all that this executor can, its token included: "
+        "set executor.script_user, or start the executor as another user"
+    )
+    kinds: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutorStopped(Event):
     """The process has drained, as far as it was given time to."""
 
@@ -195,6 +207,26 @@ class CallbacksFailed(Event):
     level = logging.WARNING
     sentence = "{waiting} results wait: {error}; next try in {pause:.1f} s"
     waiting: int
+    error: str
+    pause: float
+
+
+@dataclass(frozen=True, slots=True)
+class ResultShortened(Event):
+    """There was no room for a long result: its middle is left out, and only its log has that."""
+
+    level = logging.WARNING
+    sentence = "the result of execution {log_id} is reported without its middle: long results fill the outbox"
+    log_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResultNotTaken(Event):
+    """A coordinator refuses this one also when it comes alone. It is kept, and holds up no other."""
+
+    level = logging.WARNING
+    sentence = "the result of execution {log_id} is not taken: {error}; it is sent again in {pause:.1f} s, by itself"
+    log_id: int
     error: str
     pause: float
 

@@ -5,7 +5,7 @@ proposals for the job's first definition; what the console says later is never o
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -17,8 +17,19 @@ from orth.domain.jobs import BlockStrategy
 from orth.errors import Invalid
 from orth.executor.parameters import Parameters, parameters_of
 from orth.executor.performers import FunctionPerformer, ObjectPerformer, Performer
-from orth.executor.proposals import Proposal, Retry, block_strategy, checked_concurrency, checked_zone, whole_seconds
-from orth.wire.messages import DESCRIPTION_LIMIT, HandlerInfo
+from orth.executor.proposals import (
+    Proposal,
+    Retry,
+    block_strategy,
+    checked_concurrency,
+    checked_level,
+    checked_retry,
+    checked_schedule,
+    checked_zone,
+    whole_seconds,
+)
+from orth.wire.fields import DESCRIPTION_LIMIT
+from orth.wire.messages import HandlerInfo
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -44,9 +55,9 @@ class Hooks:
         return hook
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Handler:
-    """One registered function or class."""
+    """One registered function or class, or one version of a source that came with a trigger."""
 
     name: str
     target: Callable[..., Any]
@@ -56,6 +67,8 @@ class Handler:
     """The handler as the registration announces it."""
     hooks: Hooks = field(default_factory=Hooks)
     inherit_threads: bool = True
+    log_level: int | None = None
+    """From which level on the logs of its executions have what is logged; ``None``: as the program says."""
     home: "Handlers | None" = field(default=None, repr=False)
     """Where it was registered."""
 
@@ -68,6 +81,8 @@ class Handler:
     """Whether it runs in a process of its own, which can be ended."""
     made_by: Callable[[], Performer] | None = None
     """Makes the performer, where the target is not what is called: scripts, and whatever runs in a process."""
+    version: Hashable = None
+    """Which version of a job's source it is made of; none where it was registered here."""
 
     def performer(self) -> Performer:
         """What the threads of a job call; one per job."""
@@ -138,12 +153,13 @@ class Handlers:
         *,
         schedule: str | None = None,
         timezone: str | None = None,
-        timeout: timedelta | int | None = None,
+        timeout: timedelta | int | str | None = None,
         block: BlockStrategy | str = BlockStrategy.SERIAL_EXECUTION,
         concurrency: int = 1,
         retry: Retry | None = None,
         inherit_threads: bool | None = None,
         isolation: Isolation = "thread",
+        log_level: int | str | None = None,
     ) -> Register: ...
 
     def job(
@@ -152,32 +168,37 @@ class Handlers:
         *,
         schedule: str | None = None,
         timezone: str | None = None,
-        timeout: timedelta | int | None = None,
+        timeout: timedelta | int | str | None = None,
         block: BlockStrategy | str = BlockStrategy.SERIAL_EXECUTION,
         concurrency: int = 1,
         retry: Retry | None = None,
         inherit_threads: bool | None = None,
         isolation: Isolation = "thread",
+        log_level: int | str | None = None,
     ) -> Any:
-        """Register the function or class below as a handler; it stays what it was and can be called as before."""
+        """Register the function or class below as a handler; it stays what it was and can be called as before.
+
+        ``log_level`` is from where on its executions' logs have what is logged, whatever the root logger lets through.
+        """
         if callable(name):
             return self.job()(name)
         if isolation not in get_args(Isolation):
             raise Invalid(f"There is no isolation {isolation!r}.", hint="Write thread or process.")
         strategy = block_strategy(block)
         proposal = Proposal(
-            schedule,
+            checked_schedule(schedule),
             checked_zone(timezone),
             whole_seconds(timeout),
             strategy,
             checked_concurrency(concurrency, strategy),
-            retry,
+            checked_retry(retry),
         )
         inherits = self.inherit_threads if inherit_threads is None else inherit_threads
+        level = None if log_level is None else checked_level(log_level)
 
         def register(target: Any) -> Any:
             handler = _handler(name or getattr(target, "__name__", ""), target, proposal, inherits)
-            handler = replace(handler, isolated=isolation == "process", home=self)
+            handler = replace(handler, isolated=isolation == "process", home=self, log_level=level)
             self.add(handler)
             _mark(target, handler)
             return target

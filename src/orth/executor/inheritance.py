@@ -8,7 +8,7 @@ standard library look whether they were called inside a job. Outside a job each 
 * ``ThreadPoolExecutor.submit`` does so for the one piece of work, and keeps the pool's own thread out of the execution,
   because the next piece may be somebody else's. Of both, what is forked inside does not come out (``one_process``);
 * ``Popen``, ``os.posix_spawn`` and ``os.posix_spawnp`` add the job's variables to an environment that is inherited: not
-  given, or ``os.environ`` itself. One of its own that was passed is left alone;
+  given, ``os.environ`` itself, or one made by adding to it. Any other that was passed is left alone;
 * ``os.system`` goes by way of ``Popen``, because the C function knows only the environment that all threads share;
 * ``multiprocessing.Process`` carries the variables to a child that is made by ``spawn`` or by a fork server.
 
@@ -21,6 +21,7 @@ like, ``fork`` followed by ``exec``, and processes that ``multiprocessing`` fork
 import os
 import subprocess
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import Context, copy_context
 from multiprocessing.process import BaseProcess
@@ -92,7 +93,7 @@ def _submit_inside(pool: ThreadPoolExecutor, function: Any, /, *values: Any, **n
 def _popen_inside(process: subprocess.Popen[Any], *values: Any, **named: Any) -> None:
     context = current()
     if context is not None and len(values) <= _ENV_POSITION and _is_inherited(named.get("env")):
-        named["env"] = _with_variables(context)
+        named["env"] = _with_variables(context, named.get("env"))
     _popen(process, *values, **named)
 
 
@@ -120,15 +121,17 @@ def _start_process_inside(process: BaseProcess) -> None:
 
 def _environment_of(env: Any) -> Any:
     context = current()
-    return env if context is None or env is not os.environ else _with_variables(context)
+    return env if context is None or not _is_inherited(env) else _with_variables(context, env)
 
 
 def _is_inherited(env: Any) -> bool:
-    return env is None or env is os.environ
+    if env is None or env is os.environ:
+        return True
+    return isinstance(env, Mapping) and all(name in env for name in os.environ)
 
 
-def _with_variables(context: JobContext) -> dict[str, str]:
-    return {**os.environ, **inheritable_variables(context)}
+def _with_variables(context: JobContext, env: Mapping[str, str] | None) -> dict[str, str]:
+    return {**(os.environ if env is None else env), **inheritable_variables(context)}
 
 
 def _tell_child() -> None:

@@ -30,6 +30,7 @@ from orth.executor.exits import Exit
 from orth.executor.frames import Message, frame_pair
 from orth.executor.guarded_runs import Inside
 from orth.executor.handlers import Handlers
+from orth.executor.log_writing import LINE_LIMIT
 from orth.executor.output import Lines
 from orth.executor.processes import GuardLink, GuardLost, Processes, drain, feed
 from orth.executor.worker import facts_of
@@ -37,6 +38,8 @@ from orth.forked import let_go_in_child
 
 _SECRETS = "ORTH_SECURITY__"
 _RETIRE_WITHIN = 5.0
+_LINE_LIMIT = 6 * LINE_LIMIT
+"""Bytes; a worker breaks the lines of Python itself, and a character of one that it has broken takes six at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class WorkerLink:
 
         ``JobFailed`` when the worker says what it cannot mean; it is of no use then.
         """
-        lines = Lines(lambda batch: context.run_log.write("\n".join(batch)), context.mask)
+        lines = Lines(lambda batch: context.run_log.write("\n".join(batch)), context.mask, _LINE_LIMIT)
         try:
             self.alive = False  # until it has said that it is done
             self._link.send({"run": facts_of(context), "level": logging.getLogger().level, "cpu": self._cpu})
@@ -242,6 +245,8 @@ class WorkerPool:
 class IsolatedPerformer:
     """Carries out executions of one handler in workers."""
 
+    maker = None
+
     def __init__(self, pool: WorkerPool) -> None:
         self._pool = pool
         self._inside = Inside()
@@ -268,7 +273,7 @@ class IsolatedPerformer:
     def end(self, context: JobContext, grace: float) -> bool:
         return self._inside.end(context, grace)
 
-    def abandon(self) -> None:
+    def abandon(self, context: JobContext) -> None:  # noqa: ARG002  # executions share nothing
         return
 
     def close(self) -> None:

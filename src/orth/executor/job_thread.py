@@ -3,8 +3,8 @@
 A job has one thread, made by its first trigger; with the strategy CONCURRENT it gets more while there is work for them,
 up to its concurrency. They wait on a condition (nothing polls), wake when they are let in (``turnstile``), take
 triggers in the order of arrival, and share one performer, so a handler's ``init`` and ``destroy`` happen once, however
-many threads execute. A change of the concurrency applies to what starts later: nothing is killed for it, and surplus
-threads leave when they are done.
+many threads execute, and in one thread: the one that has called ``init`` stays until the others are gone. A change of
+the concurrency applies to what starts later: nothing is killed for it, and surplus threads leave when they are done.
 
 An execution that is ended climbs down the ladder of ``ending`` in a thread of its own, so whoever asked need not wait.
 One that could not be ended keeps its place: the job's next execution waits until it is gone, for two executions of a
@@ -22,6 +22,7 @@ import itertools
 import threading
 import traceback
 from collections import deque
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
@@ -34,21 +35,20 @@ from orth.executor.ending import climb
 from orth.executor.facts import AbandonedReturned, ExecutionAbandoned, ThreadMissing
 from orth.executor.handlers import Handler
 from orth.executor.performers import Performer
+from orth.executor.results import Result
 from orth.executor.running import Accepted, Tools, append_line, carry_out, conclude
 from orth.executor.stage import Stage
 from orth.executor.turnstile import Turnstile
-from orth.wire.messages import CallbackItem, RunRequest
+from orth.wire.messages import RunRequest
 
-MOST_AT_ONCE = 64
-"""Executions of one job at the same time, whatever concurrency is asked for."""
+_NOTABLY_LATE = 3.0
+"""Seconds after which it is worth saying that a time limit came late."""
 _AGAIN = 1.0
 
 
 def concurrency_of(request: RunRequest) -> int:
     """How many executions of the job may run at once; one, unless its strategy is CONCURRENT."""
-    if request.executor_block_strategy is not BlockStrategy.CONCURRENT:
-        return 1
-    return min(MOST_AT_ONCE, request.executor_concurrency)
+    return request.executor_concurrency if request.executor_block_strategy is BlockStrategy.CONCURRENT else 1
 
 
 class House(Protocol):
@@ -57,7 +57,7 @@ class House(Protocol):
     tools: Tools
     turnstile: Turnstile
 
-    def settle(self, accepted: Accepted, item: CallbackItem) -> bool: ...
+    def settle(self, accepted: Accepted, item: Result) -> bool: ...
 
     def changed(self) -> None: ...
 
@@ -88,6 +88,8 @@ class JobThread:
         self._places: deque[int] = deque()
         """Of those who may wake and have not begun yet."""
         self._threads: set[threading.Thread] = set()
+        self._last: threading.Thread | None = None
+        """The one that was left when all others had gone, and has gone too."""
         self._numbers = itertools.count(1)
         self._stage = Stage(self.job_id, house.tools, self._threads)
 
@@ -211,16 +213,20 @@ class JobThread:
     # --- the threads
 
     def _hire(self) -> None:
+        self._start(self._work, ())
+        self._hands += 1
+
+    def _start(self, work: Callable[..., None], given: tuple[Accepted, ...]) -> threading.Thread:
         number = next(self._numbers)
         name = f"orth-job-{self.job_id}-{self.handler.name}" + (f"-{number}" if number > 1 else "")
-        thread = threading.Thread(target=self._work, name=name, daemon=True)
+        thread = threading.Thread(target=work, args=given, name=name, daemon=True)
         self._threads.add(thread)
         try:
             thread.start()
         except RuntimeError as error:
             self._threads.discard(thread)
             raise Unavailable(f"no thread can be started for job {self.job_id}: {error}") from None
-        self._hands += 1
+        return thread
 
     def _call_up(self) -> None:
         """See to it that what may start does. Under the lock."""
@@ -253,12 +259,35 @@ class JobThread:
             places += sum(self.left_behind.values())
         return places < self.concurrency
 
-    def _work(self) -> None:
+    def _work(self, accepted: Accepted | None = None) -> None:
+        """Carry out one after the other; the first may have been begun by the thread before."""
         done = None
-        while (accepted := self._next(done)) is not None:
+        accepted = accepted or self._next(done)
+        while accepted is not None:
+            if self._handed_over(accepted):
+                return
             self._house.settle(accepted, self._carry_out(accepted))
             done = accepted
+            accepted = self._next(done)
         self._leave()
+
+    def _handed_over(self, accepted: Accepted) -> bool:
+        """Whether it has another handler than this thread has served so far. Then a new thread goes on in its stead
+        and this one ends with the old handler's ``destroy``, so that what its ``init`` has bound to the thread (a
+        connection to SQLite, say) is let go of where it was made.
+        """
+        with self.lock:
+            act = self._stage.given_up_for(accepted.handler)
+            if act is None:
+                return False
+            try:
+                self.running[accepted] = self._start(self._work, (accepted,))
+            except Unavailable as unavailable:
+                self._house.tools.events.emit(ThreadMissing(self.job_id, str(unavailable)))
+                self._stage.take_back(act)
+                return False
+        self._stage.see_off(act)
+        return True
 
     def _next(self, done: Accepted | None) -> Accepted | None:
         """Release what is done and take the next, in one step if there is one; ``None`` when this thread has to go."""
@@ -284,11 +313,22 @@ class JobThread:
         """Wait to be let in: with which place; ``None`` when this thread has to go. Under the lock."""
         while not self._places:
             if (self._retired and not self.queue) or self._hands > self.concurrency:
-                self._hands -= 1
+                leaves = self._hands == 1 or not self._stage.begun_here
+                if leaves:
+                    self._depart()
+                self._woken.notify_all()  # those who wait for others to leave, and those who can leave instead
                 self._call_up()
-                return None
+                if leaves:
+                    return None
+                if self._places:
+                    break
             self._woken.wait()
         return self._places.popleft()
+
+    def _depart(self) -> None:
+        self._hands -= 1
+        if self._retired and not self._hands:
+            self._last = threading.current_thread()
 
     def _begun(self, place: int | None = None) -> Accepted:
         """The next of the queue, which may start. Under the lock."""
@@ -304,7 +344,7 @@ class JobThread:
             self._house.turnstile.leave(accepted.place)
             accepted.place = None
 
-    def _carry_out(self, accepted: Accepted) -> CallbackItem:
+    def _carry_out(self, accepted: Accepted) -> Result:
         tools = self._house.tools
         try:
             with self._limited(accepted), self._stage.entered(accepted.handler) as performer:
@@ -343,7 +383,7 @@ class JobThread:
 
     def _leave(self) -> None:
         with self.lock:
-            last = self._retired and not self._hands
+            last = self._retired and not self._hands and self._last in (None, threading.current_thread())
         if last:
             self._stage.close()
         self._threads.discard(threading.current_thread())
@@ -351,13 +391,18 @@ class JobThread:
     # --- ending what runs
 
     def _limited(self, accepted: Accepted) -> AbstractContextManager[None]:
-        limit = accepted.request.executor_timeout
-        return self._house.tools.limits.watching(limit, lambda: self._run_out(accepted)) if limit else nullcontext()
+        limit, tools = accepted.request.executor_timeout, self._house.tools
+        due = tools.clock.monotonic() + limit
+        return tools.limits.watching(limit, lambda: self._run_out(accepted, due)) if limit else nullcontext()
 
-    def _run_out(self, accepted: Accepted) -> None:
-        limit = accepted.request.executor_timeout
-        outcome = Outcome(TIMED_OUT, f"The execution took longer than its limit of {limit} s.")
-        self._end(accepted, outcome, at_once=True)
+    def _run_out(self, accepted: Accepted, due: float) -> None:
+        told = f"The execution took longer than its limit of {accepted.request.executor_timeout} s."
+        late = self._house.tools.clock.monotonic() - due
+        if late > _NOTABLY_LATE:
+            told += (
+                f" It is ended {late:.0f} s late: this process stood still, as when code in C holds the interpreter."
+            )
+        self._end(accepted, Outcome(TIMED_OUT, told), at_once=True)
 
     def _end(self, accepted: Accepted, outcome: Outcome, *, at_once: bool) -> bool:
         with self.lock:
@@ -396,11 +441,12 @@ class JobThread:
             thread = self.running.pop(accepted, None)
             if thread is None:
                 return  # it has left after all
-            performer.abandon()
-            tools.abandoned.add(accepted.request)
+            performer.abandon(context)
+            tools.abandoned.add(accepted.request, tools.clock.now())
             self.left_behind[accepted] = True
             self._threads.discard(thread)
             self._hands -= 1
+            self._woken.notify_all()
             tools.limits.after(tools.abandoned_hold, lambda: self._let_pass(accepted))
             self._replace_hand()
         told = f"The handler did not end within {tools.kill_grace:g} s; its thread is left behind and may still work."

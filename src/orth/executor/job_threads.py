@@ -12,18 +12,21 @@ import threading
 from collections.abc import Callable, Collection
 
 from orth.clock import SystemClock
+from orth.domain.executions import FAILURE
 from orth.domain.jobs import BlockStrategy
 from orth.errors import Unavailable
 from orth.events import Events
+from orth.executor.context import JobContext, Outcome
 from orth.executor.facts import ExecutionFinished
 from orth.executor.handlers import Handler
 from orth.executor.held import Held
 from orth.executor.job_thread import JobThread
 from orth.executor.journal import Ended, is_same
-from orth.executor.running import Accepted, Tools
+from orth.executor.results import Result
+from orth.executor.running import Accepted, Tools, conclude
 from orth.executor.turnstile import Turnstile
 from orth.loop import Loop
-from orth.wire.messages import ENDED_WITH, CallbackItem, RunRequest
+from orth.wire.messages import ENDED_WITH, RunRequest
 
 REMEMBERED = 100_000
 """Ended executions kept in mind, so that a repeated request for one of them is not run again."""
@@ -34,7 +37,7 @@ _HELD_ON_STOP = 5.0
 _DESTROY_GRACE = 5.0
 _SHORTEST_PAUSE = 0.01
 
-Report = Callable[[CallbackItem], None]
+Report = Callable[[Result], None]
 
 
 class JobThreads:
@@ -82,7 +85,7 @@ class JobThreads:
     @property
     def starting(self) -> bool:
         """Whether triggers that have come due are just being started."""
-        return self._held.starting
+        return self._held.starting or self.turnstile.crowded
 
     def open_ids(self) -> list[int]:
         """The executions that run or wait, oldest first."""
@@ -99,31 +102,32 @@ class JobThreads:
         with self.lock:
             return log_id in self._open or log_id in self.tools.contexts
 
-    def standing(self, log_id: int, log_time: int) -> str | None:
+    def standing(self, request: RunRequest) -> str | None:
         """What is known here of an execution, in words; ``None`` when nothing is.
 
-        A coordinator that begins with an empty database counts from 1 again, so an id with another trigger time is
-        another execution. If the one that has the id here has ended, it is no obstacle. While it waits or runs, the
-        id is its own: whatever is asked or told of an execution, kill, log and result, goes by the id alone. That is
-        what ``same_id_open`` finds.
+        A coordinator that begins with an empty database counts from 1 again, and several may send to one executor: an
+        id with another trigger time, or of another job, is another execution. If the one that has the id here has
+        ended, it is no obstacle. While it waits or runs, the id is its own: whatever is asked or told of an execution,
+        kill, log and result, goes by the id alone. That is what ``other_open`` finds.
         """
         with self.lock:
-            accepted = self._open.get(log_id)
+            accepted = self._open.get(request.log_id)
             if accepted is None:
-                code, ended_time = self._ended.get(log_id, (None, 0))
-                return None if code is None or not is_same(ended_time, log_time) else f"{ENDED_WITH} {code}"
-            if not is_same(accepted.request.log_date_time, log_time):
+                code, ended_time, job_id = self._ended.get(request.log_id, (None, 0, 0))
+                return None if code is None or not is_same(request, ended_time, job_id) else f"{ENDED_WITH} {code}"
+            if not is_same(request, accepted.request.log_date_time, accepted.request.job_id):
                 return None
             thread = self._threads.get(accepted.request.thread_key)
             if thread and accepted in thread.held:
                 return "waits for its time"
             return "running" if thread and accepted in thread.running else "queued"
 
-    def same_id_open(self, log_id: int, log_time: int) -> bool:
-        """Whether another execution, triggered at another time, waits or runs under this id."""
+    def other_open(self, request: RunRequest) -> RunRequest | None:
+        """Another execution, triggered at another time or of another job, that waits or runs under this id."""
         with self.lock:
-            accepted = self._open.get(log_id)
-            return accepted is not None and not is_same(accepted.request.log_date_time, log_time)
+            accepted = self._open.get(request.log_id)
+            is_other = accepted is not None and self.standing(request) is None
+            return accepted.request if accepted is not None and is_other else None
 
     # --- what is decided
 
@@ -193,7 +197,7 @@ class JobThreads:
 
     # --- how a trigger ends
 
-    def settle(self, accepted: Accepted, item: CallbackItem) -> bool:
+    def settle(self, accepted: Accepted, item: Result) -> bool:
         """End a trigger with its result. The first result counts; of a later one nothing remains but the answer no."""
         if not accepted.settle():
             return False
@@ -203,7 +207,7 @@ class JobThreads:
         self.tools.events.emit(ExecutionFinished(item.log_id, job_id, item.handle_code, took))
         # All job threads come here, and a lock they shared would be handed from one sleeping thread to the next. Each
         # of these steps is one for Python, and between the two the execution is known twice, never not at all.
-        self._ended[item.log_id] = (item.handle_code, item.log_date_time)
+        self._ended[item.log_id] = (item.handle_code, item.log_date_time, item.job_id)
         del self._open[item.log_id]
         if len(self._ended) > REMEMBERED + _FORGOTTEN:
             self._forget()
@@ -253,15 +257,15 @@ class JobThreads:
     def _held_count(self) -> int:
         return sum(len(thread.held) for thread in self._threads.values())
 
-    def drain(self, seconds: float) -> int:
-        """End everything: what waits at once, what runs, or was taken a little ahead of its time, when it is done or
-        after ``seconds``. How many were cut short.
+    def drain(self, seconds: float, *, finish_queue: bool = False) -> int:
+        """End everything: what waits at once, unless ``finish_queue`` has it carried out, what runs, or was taken a
+        little ahead of its time, when it is done or after ``seconds``. How many were cut short.
 
         The caller has seen to it that nothing is accepted any more.
         """
         too_early = "the executor stopped before its time had come"
         with self.lock:
-            for thread in self._threads.values():
+            for thread in () if finish_queue else self._threads.values():
                 thread.clear_queue("the executor stopped")
             for accepted in self._held.due_after(min(seconds, _HELD_ON_STOP)):
                 self._threads[accepted.request.thread_key].remove(accepted, too_early)
@@ -269,7 +273,7 @@ class JobThreads:
         with self.lock:
             for thread in self._threads.values():
                 thread.clear_held(too_early)
-                thread.clear_queue("the executor stopped")  # what has come due since
+                thread.clear_queue("the executor stopped")  # what has come due since, or there was no time for
             threads = self._retire_all()
         cut_short = self._cut_short(f"the executor stopped and waited {seconds:.0f} s for it")
         self._await(lambda: not any(thread.running for thread in threads), self.tools.kill_grace + _DESTROY_GRACE)
@@ -277,6 +281,22 @@ class JobThreads:
         until = SystemClock().monotonic() + _DESTROY_GRACE  # of all together: many that hang cost no more than one
         for thread in threads:
             thread.join(until)
+        return cut_short
+
+    def give_up(self, why: str) -> list[JobContext]:
+        """Report everything as cut short, what runs first, and end nothing; the contexts of what ran.
+
+        Takes no lock: the process ends, and whoever has one may be stuck.
+        """
+        opened = list(self._open.values())  # one step for Python
+        opened.sort(key=lambda accepted: accepted.started is None)
+        cut_short = []
+        for accepted in opened:
+            begun, log_id = accepted.started is not None, accepted.request.log_id
+            outcome = Outcome(FAILURE, f"{'Cut short' if begun else 'Not executed'}: {why}.")
+            if accepted.settle():
+                self._report(conclude(accepted.request, outcome, accepted.started, self.tools.incarnation))
+                cut_short += [context] if (context := self.tools.contexts.get(log_id)) else []
         return cut_short
 
     def withdraw(self, log_ids: Collection[int]) -> list[int]:

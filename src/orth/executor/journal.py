@@ -36,8 +36,9 @@ from pydantic import ValidationError
 from orth.errors import Conflict
 from orth.events import Events
 from orth.executor.facts import RecordQuarantined
+from orth.executor.results import Result
 from orth.forked import let_go_in_child
-from orth.wire.messages import CallbackItem
+from orth.wire.messages import RunRequest
 
 VERSION = 1
 RECORD_LIMIT = 2 * 1024 * 1024
@@ -51,7 +52,7 @@ _QUARANTINE = "quarantined"
 _LOCK = "lock"
 
 
-def put_record(item: CallbackItem) -> bytes:
+def put_record(item: Result) -> bytes:
     return _framed(b'{"v":%d,"put":%s}' % (VERSION, item.model_dump_json(by_alias=True, exclude_none=True).encode()))
 
 
@@ -60,21 +61,23 @@ def done_record(log_ids: Iterable[int]) -> bytes:
 
 
 def ended_records(ended: Mapping[int, "Ended"]) -> Iterator[bytes]:
-    lines = [[log_id, *how] for log_id, how in ended.items()]
+    lines = [(log_id, *how) for log_id, how in ended.items()]
     for first in range(0, len(lines), _ENDED_PER_RECORD):
-        body = {"v": VERSION, "ended": lines[first : first + _ENDED_PER_RECORD]}
+        some = lines[first : first + _ENDED_PER_RECORD]
+        # The jobs stand beside, so that a program from before they were kept can read the rest.
+        body = {"v": VERSION, "ended": [line[:3] for line in some], "jobs": [line[3] for line in some]}
         yield _framed(json.dumps(body, separators=(",", ":")).encode())
 
 
-Ended = tuple[int, int]
-"""What is remembered of an execution that has ended: its code and its trigger time. A plain tuple of numbers, for these
-are kept by the hundred thousand and the garbage collector looks at no such tuple twice.
+Ended = tuple[int, int, int]
+"""What is remembered of an execution that has ended: its code, its trigger time and its job. A plain tuple of numbers,
+for these are kept by the hundred thousand and the garbage collector looks at no such tuple twice.
 """
 
 
-def is_same(log_time: int, other: int) -> bool:
-    """Whether two requests with one id and these trigger times are one execution."""
-    return abs(log_time - other) <= _SAME_WITHIN
+def is_same(request: RunRequest, log_time: int, job_id: int) -> bool:
+    """Whether a request is for what is known here under its id, with this trigger time, of this job (0: not known)."""
+    return abs(request.log_date_time - log_time) <= _SAME_WITHIN and job_id in (request.job_id, 0)
 
 
 def _framed(written: bytes) -> bytes:
@@ -117,9 +120,9 @@ class Journal:
             raise Conflict(f"Another executor uses {directory}.") from None
         self._keep_in_child = let_go_in_child(self._leave_lock)
 
-    def recover(self) -> dict[int, CallbackItem]:
+    def recover(self) -> dict[int, Result]:
         """What waits, from all segments; they are replaced by one fresh segment that holds exactly that."""
-        waiting: dict[int, CallbackItem] = {}
+        waiting: dict[int, Result] = {}
         for path in self._segments():
             self._number = max(self._number, int(path.stem))
             self._replay(path, waiting)
@@ -127,11 +130,11 @@ class Journal:
         self.rewrite(lambda: map(put_record, waiting.values()))
         return waiting
 
-    def remember(self, items: Iterable[CallbackItem]) -> None:
+    def remember(self, items: Iterable[Result]) -> None:
         """Keep in mind how these ended. By itself this writes nothing: ``done`` and ``put`` together say the same."""
         for item in items:
             self.ended.pop(item.log_id, None)  # the newest are last
-            self.ended[item.log_id] = (item.handle_code, item.log_date_time)
+            self.ended[item.log_id] = (item.handle_code, item.log_date_time, item.job_id)
         self._forget()
 
     def _forget(self) -> None:
@@ -217,7 +220,7 @@ class Journal:
     def _segments(self) -> list[Path]:
         return sorted(path for path in self._directory.glob(f"*{_SUFFIX}") if path.stem.isdecimal())
 
-    def _replay(self, path: Path, waiting: dict[int, CallbackItem]) -> None:
+    def _replay(self, path: Path, waiting: dict[int, Result]) -> None:
         read = 0
         try:
             for line in _lines(_open_own(path)):
@@ -228,14 +231,16 @@ class Journal:
             reason = f"{error}; the file stays where it is and is looked at again at the next start"
             self._events.emit(RecordQuarantined(path.name, read, max(0, _size_of(path) - read), reason))
 
-    def _apply(self, path: Path, offset: int, line: bytes, waiting: dict[int, CallbackItem]) -> None:
+    def _apply(self, path: Path, offset: int, line: bytes, waiting: dict[int, Result]) -> None:
         try:
             body = _unframed(line)
             if "put" in body:
-                item = CallbackItem.model_validate(body["put"])
+                item = Result.model_validate(body["put"])
                 waiting[item.log_id] = item
             elif "ended" in body:
-                self.ended |= {int(log_id): (int(code), int(time)) for log_id, code, time in body["ended"]}
+                ended = body["ended"]
+                lines = zip(ended, body.get("jobs", [0] * len(ended)), strict=True)
+                self.ended |= {int(id_): (int(code), int(time), int(job)) for (id_, code, time), job in lines}
             else:
                 self.remember([waiting.pop(log_id) for log_id in body["done"] if log_id in waiting])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as damage:

@@ -76,7 +76,7 @@ def _module_of_file(path: Path) -> ModuleType:
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[path.stem]
         raise _broken(str(path), error) from error
     return module
@@ -86,19 +86,25 @@ def _module(name: str) -> ModuleType:
     sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
             raise CannotStart(f"There is no module {name}.", hint="A file needs its ending: jobs.py.") from None
         raise _broken(name, error) from error
 
 
-def _broken(place: str, error: Exception) -> CannotStart:
+def _broken(place: str, error: Exception | SystemExit) -> CannotStart:
     """The user's own error, with the place in their code; of code that cannot be read, the line as well."""
     message = f"{place} cannot be loaded: {traceback.format_exception_only(error)[-1].strip()}"
     if isinstance(error, SyntaxError) and error.lineno and error.text:
         return CannotStart(f"{message} ({error.filename}:{error.lineno}): {error.text.strip()}")
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_machinery(frame.filename)]
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    if isinstance(error, SystemExit):
+        how = f"exits with code {error.code or 0}" if isinstance(error.code, int | None) else f"exits ({error.code})"
+        return CannotStart(
+            f"{place} {how} while it is loaded{where}.",
+            hint='Put app.main() below if __name__ == "__main__".',
+        )
     return CannotStart(f"{message}{where}.")
 
 

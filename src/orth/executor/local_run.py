@@ -15,6 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
 from orth.clock import Clock, SystemClock
 from orth.domain.executions import SUCCESS, Status, status_of
 from orth.errors import Invalid
@@ -26,6 +29,7 @@ from orth.executor.progress import Progress
 from orth.executor.runtime import Runtime
 from orth.executor.settings import ExecutorSettings
 from orth.loop import run_loops
+from orth.wire.beginnings import BegunReport
 from orth.wire.messages import CallbackItem, CallbackVerdict, RegistryRequest, RunRequest, Verdict
 
 _APP_NAME = "local"
@@ -44,24 +48,46 @@ class LocalTrigger:
     schedule_time: int | None = None
     shard: tuple[int, int] = (0, 1)
     timeout: int = 0
+    attempt: int = 1
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def request(self, handler: Handler, now: int) -> RunRequest:
         index, total = self.shard
         if not 0 <= index < total:
             raise Invalid(f"There is no shard {index} of {total}.", hint="The first of three is 0/3.")
-        return RunRequest(
-            job_id=_JOB_ID,
-            log_id=_LOG_ID,
-            log_date_time=now,
-            executor_handler=handler.name,
-            executor_params=self.text,
-            executor_timeout=self.timeout,
-            broadcast_index=index,
-            broadcast_total=total,
-            schedule_time=self.schedule_time,
-            secrets=dict(self.secrets) or None,
-        )
+        try:
+            return RunRequest(
+                job_id=_JOB_ID,
+                log_id=_LOG_ID,
+                log_date_time=now,
+                executor_handler=handler.name,
+                executor_params=self.text,
+                executor_timeout=self.timeout,
+                broadcast_index=index,
+                broadcast_total=total,
+                schedule_time=self.schedule_time,
+                attempt=self.attempt,
+                secrets=dict(self.secrets) or None,
+            )
+        except ValidationError as error:
+            raise Invalid(f"No coordinator could send this: {'; '.join(map(_complaint, error.errors()))}.") from None
+
+
+_CALLED = {
+    "executor_params": "the parameter",
+    "executor_timeout": "the time limit",
+    "broadcast_index": "the shard",
+    "broadcast_total": "the number of shards",
+    "schedule_time": "the time it is due",
+}
+
+
+def _complaint(error: ErrorDetails) -> str:
+    field = str(error["loc"][0])
+    name = _CALLED.get(field, field)
+    if error["type"] == "too_long":
+        return f"{name} has {error['ctx']['actual_length']} characters, and {error['ctx']['max_length']} at most fit"
+    return f"{name}: {error['msg'].removeprefix('Value error, ')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +127,9 @@ class _NoCoordinator:
 
     def unregister(self, request: RegistryRequest) -> None:  # noqa: ARG002  # the link's form
         return
+
+    def tell_begun(self, report: BegunReport) -> frozenset[int]:  # noqa: ARG002  # the link's form
+        return frozenset()
 
     def call_back(self, items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
         for item in items:

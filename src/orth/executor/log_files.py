@@ -5,19 +5,27 @@ without following, and what is open must be a regular file. Paths are plain stri
 an executor, and making a ``Path`` costs more than some of the calls.
 
 The index of ``<logId>.log`` is ``<logId>.index``: eight bytes for every ``STEP`` lines, the offset where the next line
-begins. It exists only beside logs that are that long. The writer appends to it, and only while it can prove that every
-byte of the log is its own; so an entry that is there is right, and one that is missing costs a longer search.
+begins. It exists only beside logs that are that long. An entry is what somebody has counted in the file itself, from
+an entry before it on: others than the writer may have written there, a child that a handler forked or a script that
+knows the name. The writer counts every so many lines of its own; a reader who has had to count further keeps that, too.
+A log only grows, so all of them come to the same, each entry has its place, and nobody has to wait for anybody. One
+that is missing costs a longer search, once.
 """
 
 import errno
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import BinaryIO
 
 STEP = 1024
+LONGEST_LINE = 1024 * 1024
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC  # exclusive: neither link nor pipe
 _ENTRY = 8
+_WITHIN_A_LINE = 0
+"""The entry of a place that could not be told from a wrong one, because no line break is before it."""
 
 
 def open_to_append(path: str) -> tuple[int, int]:
@@ -123,44 +131,84 @@ class LatestFolder:
         self._path, self._handle = "", -1
 
 
-class LineIndex:
-    """The index of a log while it is written."""
+class LineCount:
+    """Counts the lines of a log from one of them on; what it finds is for the index."""
 
-    def __init__(self, log_path: str, *, complete: bool) -> None:
+    def __init__(self, log_path: str, line: int, place: int) -> None:
+        """``line`` begins at the offset ``place``."""
+        self.line = line
+        """The next one."""
+        self.place = place
         self._log_path = log_path
-        self._lines = 0
-        self._complete = complete
-        """Whether every byte of the log has been noted here; with the first doubt no entry is added any more."""
+        self._first = (line - 1) // STEP
+        self._found = bytearray()
 
-    def note(self, data: bytes, begin: int, file: int) -> None:
-        """``data`` was just written to ``file``, as its bytes from ``begin`` on."""
-        if not self._complete:
-            return
-        before = self._lines
-        self._lines += data.count(b"\n")
-        if before // STEP == self._lines // STEP:
-            return
-        # In append mode the position after a write is the true end: anybody else's bytes move it.
-        self._complete = os.lseek(file, 0, os.SEEK_CUR) == begin + len(data)
-        if self._complete:
-            self._add(data, begin, before)
+    def add(self, raw: bytes) -> None:
+        """The next line, or as much of an endless one as counts as a line."""
+        self.place += len(raw)
+        self.line += 1
+        if (self.line - 1) % STEP == 0:
+            place = self.place if raw.endswith(b"\n") else _WITHIN_A_LINE
+            self._found += place.to_bytes(_ENTRY, "big")
 
-    def _add(self, data: bytes, begin: int, line: int) -> None:
-        entries = []
-        place = 0
-        while line < self._lines:
-            place = data.index(b"\n", place) + 1
-            line += 1
-            if line % STEP == 0:
-                entries.append((begin + place).to_bytes(_ENTRY, "big"))
+    def keep(self) -> bool:
+        """Put what was found into the index; false when that cannot be done."""
+        if not self._found:
+            return True
         try:
-            index, _ = open_to_append(index_path(self._log_path))
+            index, _ = _open(index_path(self._log_path), os.O_WRONLY | os.O_CREAT)
             try:
-                os.write(index, b"".join(entries))
+                os.pwrite(index, self._found, self._first * _ENTRY)
             finally:
                 os.close(index)
         except OSError:
-            self._complete = False
+            return False
+        self._first += len(self._found) // _ENTRY
+        self._found.clear()
+        return True
+
+
+class LineIndex:
+    """Keeps the index of a log up to date while it is written."""
+
+    def __init__(self, log_path: str) -> None:
+        self._log_path = log_path
+        self._lines = 0
+        self._count = LineCount(log_path, 1, 0)
+        self._given_up = False
+
+    def note(self, data: bytes) -> None:
+        """``data`` was just written to the log."""
+        before = self._lines
+        self._lines += data.count(b"\n")
+        if before // STEP != self._lines // STEP and not self._given_up:
+            self._given_up = not self._count_on()
+
+    def _count_on(self) -> bool:
+        """Count what has come, whoever wrote it; false when the index cannot be written."""
+        try:
+            with os.fdopen(open_to_read(self._log_path), "rb") as file:
+                file.seek(self._count.place)
+                for raw in lines_of(file):
+                    if is_begun(raw):
+                        break
+                    self._count.add(raw)
+        except OSError:
+            return False
+        return self._count.keep()
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines from here on. One that is longer than ``LONGEST_LINE`` counts as several: we break long lines when we
+    write them, but a script knows the name of its log, and may write there whatever it likes.
+    """
+    while raw := file.readline(LONGEST_LINE):
+        yield raw
+
+
+def is_begun(raw: bytes) -> bool:
+    """Whether more of this line may come."""
+    return not raw.endswith(b"\n") and len(raw) < LONGEST_LINE
 
 
 def index_path(log_path: str) -> str:
@@ -171,11 +219,17 @@ def place_before(log_path: str, file: int, wanted: int) -> tuple[int, int]:
     """A line at or before ``wanted`` that the index knows, and the offset where it begins; else the first line."""
     entries = _entries(log_path)
     number = min((wanted - 1) // STEP, len(entries) // _ENTRY)
+    while number > 0 and _place(entries, number) == _WITHIN_A_LINE:
+        number -= 1
     if number <= 0:
         return 1, 0
-    place = int.from_bytes(entries[(number - 1) * _ENTRY : number * _ENTRY], "big")
-    begins_a_line = 0 < place <= os.fstat(file).st_size and os.pread(file, 1, place - 1) == b"\n"
+    place = _place(entries, number)
+    begins_a_line = place <= os.fstat(file).st_size and os.pread(file, 1, place - 1) == b"\n"
     return (number * STEP + 1, place) if begins_a_line else (1, 0)
+
+
+def _place(entries: bytes, number: int) -> int:
+    return int.from_bytes(entries[(number - 1) * _ENTRY : number * _ENTRY], "big")
 
 
 def indexed_lines(log_path: str) -> int:

@@ -138,10 +138,7 @@ class RunLog:
 
     def _stamped(self, text: str) -> bytes:
         stamp = iso(self._home.clock.now())
-        text = self.mask.hide(text)
-        if "\r" in text:
-            text = text.replace("\r\n", "\n").rstrip("\r").replace("\r", "\n")
-        lines = "".join([f"{stamp} {piece}\n" for line in text.split("\n") for piece in _pieces(line)])
+        lines = "".join([f"{stamp} {line}\n" for line in lines_of_text(self.mask.hide(text))])
         return lines.encode("utf-8", "backslashreplace")
 
     def _write_whole(self, text: bytes) -> bool:
@@ -176,7 +173,7 @@ class RunLog:
             except OSError as error:
                 self._tell(error)
                 return None
-            self._index = LineIndex(self.name, complete=self._size == 0)
+            self._index = LineIndex(self.name)
             if self._size > self._home.limit:
                 self._last_words = _LastWords()
         return self._file
@@ -214,7 +211,7 @@ class RunLog:
         if self._lost:
             told = self._told_apart(f"{self._lost} bytes are missing here: they could not be written")
             data = (b"\n" if self._torn else b"") + told + data
-        begin, written = self._size, 0
+        written = 0
         try:
             while written < len(data):
                 written += os.write(file, data[written:])
@@ -225,7 +222,7 @@ class RunLog:
             self._tell(error)
         self._size += written
         if self._index is not None:
-            self._index.note(data[:written], begin, file)
+            self._index.note(data[:written])
         self._home.growth.written(self.name, written)
 
     def _told_apart(self, text: str) -> bytes:
@@ -339,10 +336,14 @@ class _LastWords:
             self.left_out += begin
 
 
-def _pieces(line: str) -> list[str]:
-    if len(line) <= LINE_LIMIT:
-        return [line]
-    return [line[start : start + LINE_LIMIT] for start in range(0, len(line), LINE_LIMIT)]
+def lines_of_text(text: str) -> list[str]:
+    """The lines a log has of ``text``: line breaks of every kind end one, and a long one is broken."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").rstrip("\r").replace("\r", "\n")
+    lines = text.split("\n")
+    if len(text) <= LINE_LIMIT:
+        return lines
+    return [line[start : start + LINE_LIMIT] for line in lines for start in range(0, len(line) or 1, LINE_LIMIT)]
 
 
 class Growth:

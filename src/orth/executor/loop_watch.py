@@ -3,7 +3,8 @@
 ``time.sleep`` or a synchronous client inside ``async def`` stops every task of the handler, and nothing says so. One
 thread asks the loops of running async handlers, twice a second, to answer. A loop that took longer than a second gets a
 line in the log of its execution, with the place in the author's code where it stood: ``the handler blocked its event
-loop for 4.0 s at fetch.py:31``. While no async handler runs, the thread sleeps.
+loop for 4.0 s at fetch.py:31``. While no async handler runs, the thread sleeps; it ends with the last executor of the
+process (``capture``).
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from orth.executor.leftovers import ResidentThread
 
 LOOK_EVERY = 0.5
 LONGEST_SILENCE = 1.0
+_ENDS_WITHIN = 1.0
 
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 _OURS = str(Path(__file__).parent)
@@ -78,7 +80,7 @@ class _Watch:
             self._watched.add(watched)
             if self._thread is None or not self._thread.is_alive():  # it is not there after a fork
                 self._thread = ResidentThread(target=self._run, name="orth-loop-watch", daemon=True)
-                with left():  # it serves every execution, and belongs to none
+                with left(), suppress(RuntimeError):  # for all executions, of none; without a thread nobody watches
                     self._thread.start()
             self._changed.notify()
 
@@ -86,17 +88,34 @@ class _Watch:
         with self._changed:
             self._watched.discard(watched)
 
+    def end(self) -> None:
+        """Let the thread end, whatever it looks at: a handler that was left behind is watched by nobody any more."""
+        with self._changed:
+            thread, self._thread = self._thread, None
+            self._changed.notify_all()
+        if thread is not None:
+            thread.join(_ENDS_WITHIN)
+
     def _run(self) -> None:
+        me = threading.current_thread()
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._watched)
+                self._changed.wait_for(lambda: self._watched or self._thread is not me)
+                if self._thread is not me:
+                    return
                 looked_at = tuple(self._watched)
             for watched in looked_at:
                 watched.look()
-            threading.Event().wait(LOOK_EVERY)
+            with self._changed:
+                self._changed.wait_for(lambda: self._thread is not me, LOOK_EVERY)
 
 
 _watch = _Watch()
+
+
+def end_watch() -> None:
+    """No executor is left in this process."""
+    _watch.end()
 
 
 @contextmanager

@@ -53,6 +53,7 @@ class Standing:
     outbox_oldest: float
     fsyncs: int
     verdicts: Mapping[Verdict, int]
+    not_taken: int
     log_bytes: int
     registered: bool
     turned_away: Mapping[str, int]
@@ -130,6 +131,8 @@ class Metrics:
         told = {verdict.value: count for verdict, count in now.verdicts.items()}
         verdicts = _by("verdict", [verdict.value for verdict in Verdict], told)
         yield _family("callbacks_total", "counter", "Answers to reported results, by verdict.", verdicts)
+        refused = "Times a coordinator refused a result that came by itself."
+        yield _family("results_not_taken_total", "counter", refused, [({}, now.not_taken)])
         yield _family("journal_fsyncs_total", "counter", "Times the disk was made to keep results.", [({}, now.fsyncs)])
         yield _family("log_bytes_total", "counter", "Bytes written to logs of executions.", [({}, now.log_bytes)])
         yield _family("unwritable_logs_total", "counter", "Logs of which text was lost.", [({}, unwritable)])

@@ -137,10 +137,6 @@ def load_work(target: str, names: list[str]) -> Work:
     os.environ[IMPORTING] = target
     try:
         work = load_worker(target, names)
-    except SystemExit:
-        raise OrthError(
-            f"Importing {target} ends the process.", hint='Put app.main() below if __name__ == "__main__".'
-        ) from None
     finally:
         del os.environ[IMPORTING]
     if threading.active_count() > before:

@@ -8,59 +8,81 @@ delivering it twice is harmless, losing it is not. ``retry`` is the only answer 
 Sending is the loop's work and happens in batches; a new result wakes it. While more is on its way (``more_coming``)
 there are ``GATHER`` seconds between two batches, and up to five times as long where many come: then a request carries
 what came meanwhile instead of one result each, which spares both ends. A full one, the last result, or a lone one
-leaves at once. When no coordinator
-answers, the pauses grow from half a second to the ``callback_retry`` setting, and new results wait like the others.
+leaves at once. When no coordinator answers, the pauses grow from half a second to the ``callback_retry`` setting, and
+new results wait like the others. When one will not take a batch, or says nothing, smaller ones follow (``portions``). A
+result that does not get through although it came alone is sent by itself from then on, in turn with the others, after
+pauses of its own that grow to ``callback_retry``; one that was refused so is told and counted.
 
-The outbox has a cap. It never drops a result to stay below it: admission stops taking work instead, as it does while
-the disk refuses to be written.
+The outbox has a cap (``room``). It never drops a result to stay below it: admission stops taking work instead, as it
+does while the disk refuses to be written, and of long results that come all the same the middle is left out.
 """
 
 import asyncio
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from orth.clock import Clock
 from orth.errors import OrthError
 from orth.events import Events
-from orth.executor.facts import CallbacksDelivered, CallbacksFailed, OutboxRecovered, OutboxUnwritable, ResultDisowned
+from orth.executor.facts import (
+    CallbacksDelivered,
+    CallbacksFailed,
+    OutboxRecovered,
+    OutboxUnwritable,
+    ResultDisowned,
+    ResultNotTaken,
+    ResultShortened,
+)
 from orth.executor.journal import Journal, done_record, is_same, put_record
+from orth.executor.portions import MOST, Portion
 from orth.executor.recorder import Recorder
+from orth.executor.results import Result
+from orth.executor.room import COUNT_LIMIT, Room
 from orth.loop import Loop
-from orth.wire.coordinator_calls import CoordinatorLink
-from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
+from orth.threads import StandingThreads
+from orth.wire.coordinator_calls import CoordinatorLink, NotKnownThere, NotTaken, Unanswered
+from orth.wire.messages import CallbackVerdict, RunRequest, Verdict
 
-COUNT_LIMIT = 10_000
-BYTE_LIMIT = 64 * 1024 * 1024
-BATCH_COUNT = 500
+BATCH_COUNT = MOST
 BATCH_BYTES = 768 * 1024
 GATHER = 0.02
 _LONGER = 5.0
 SEGMENT_LIMIT = 4 * 1024 * 1024
 _FIRST_PAUSE = 0.5
+_REFUSED_IN_A_ROW = 3
+"""Results that turn out to be refused by themselves, one after the other, before it is the coordinator that is in
+trouble."""
+_LONE_PAUSE = 0.05
+"""Seconds before the next of those that travel alone, after one was refused again: there may be thousands."""
 _BROKEN_PAUSE = 5.0
 
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    item: CallbackItem
+    item: Result
+    made: Callable[[Result], tuple[Result, bytes]]
+    """Says as what it is kept, and makes its record."""
     since: float
     not_before: float
     ready: bool = False
     """False until its record is on the disk."""
     tries: int = 0
+    alone: bool = False
+    """Whether it did not get through when it came by itself: it takes no other with it any more."""
     _record: bytes | None = None
+    _making: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
     def record(self) -> bytes:
-        """Made by whoever writes it: the thread of a job has its next trigger to see to."""
-        if self._record is None:
-            self._record = put_record(self.item)
-        return self._record
+        """Made, once, by whoever writes it: the thread of a job has its next trigger to see to."""
+        with self._making:
+            if self._record is None:
+                self.item, self._record = self.made(self.item)
+            return self._record
 
 
 class Outbox(Loop):
@@ -77,14 +99,23 @@ class Outbox(Loop):
         before_recording: Callable[[], None] = lambda: None,
         more_coming: Callable[[], bool] = lambda: False,
         starting: Callable[[], bool] = lambda: False,
+        shortened: Callable[[Result], None] = lambda _whole: None,
     ) -> None:
+        """``shortened`` hears of results that are kept without their middle, before they are."""
         super().__init__(clock, events)
         self._link = link
         self._retry = retry
         self._lock = threading.Lock()
         self._waiting: dict[int, _Waiting] = {}
         self._bytes = 0
+        self._room = Room()
+        self._shortened = shortened
         self._unreachable = 0
+        self._refused = 0
+        """Results found to be refused by themselves since one was taken."""
+        self._lone_went_last = False
+        self._lone_not_before = clock.monotonic()
+        self._portion = Portion()
         self._more_coming = more_coming
         self._not_before = clock.monotonic()
         self._gather_until = self._not_before
@@ -92,15 +123,19 @@ class Outbox(Loop):
         """Whether the loop only pauses for results to gather."""
         self._closed = False
         self._turning = asyncio.Lock()
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="orth-outbox")
+        self._worker = StandingThreads(1, "orth-outbox")
         """Its own: delivery does not wait for whoever else keeps the threads of the event loop."""
         self.verdicts: Counter[Verdict] = Counter()
         """What coordinators have said so far, by result."""
+        self.not_taken = 0
+        """How often one was refused that came by itself."""
         self._journal = Journal(directory, events)
         self._recorder: Recorder[_Waiting] = Recorder(self._journal, self._recorded, before_recording, starting)
+        self._recorder.start()
         for item in self._journal.recover().values():
             now = clock.monotonic()
-            waiting = self._waiting[item.log_id] = _Waiting(item, now, now, ready=True)
+            waiting = self._waiting[item.log_id] = _Waiting(item, _as_it_is, now, now, ready=True)
+            self._room.take(waiting.record)
             self._bytes += len(waiting.record)
 
     def __len__(self) -> int:
@@ -109,23 +144,23 @@ class Outbox(Loop):
     def __contains__(self, log_id: int) -> bool:
         return log_id in self._waiting
 
-    def holds(self, log_id: int, log_time: int) -> bool | None:
+    def holds(self, request: RunRequest) -> bool | None:
         """Whether the result of this execution waits here; ``None`` when another's does, under the same id."""
-        waiting = self._waiting.get(log_id)
+        waiting = self._waiting.get(request.log_id)
         if waiting is None:
             return False
-        return True if is_same(waiting.item.log_date_time, log_time) else None
+        return True if is_same(request, waiting.item.log_date_time, waiting.item.job_id) else None
 
-    def delivered(self, log_id: int, log_time: int) -> int | None:
+    def delivered(self, request: RunRequest) -> int | None:
         """The code of a result that was lately delivered, by this process or one before it.
 
-        A coordinator that begins with an empty database counts from 1 again: an id with another time is another
-        execution.
+        A coordinator that begins with an empty database counts from 1 again: an id with another time, or of another
+        job, is another execution.
         """
-        code, ended_time = self._journal.ended.get(log_id, (None, 0))
-        return code if code is not None and is_same(ended_time, log_time) else None
+        code, ended_time, job_id = self._journal.ended.get(request.log_id, (None, 0, 0))
+        return code if code is not None and is_same(request, ended_time, job_id) else None
 
-    def waiting(self) -> list[CallbackItem]:
+    def waiting(self) -> list[Result]:
         """The results not yet delivered, oldest first."""
         return [waiting.item for waiting in list(self._waiting.values())]
 
@@ -149,20 +184,31 @@ class Outbox(Loop):
         """Why no new work should be taken; ``None`` while all is well."""
         if self._journal.broken:
             return "results cannot be made durable here at the moment"
-        if len(self._waiting) >= COUNT_LIMIT or self._bytes >= BYTE_LIMIT:
-            return f"{len(self._waiting)} results wait for a coordinator, and there is no room for more"
+        told = f"{len(self._waiting)} results wait for a coordinator, and"
+        if len(self._waiting) >= COUNT_LIMIT:
+            return f"{told} there is no room for more"
+        if self._room.is_scarce:
+            return f"{told} the long ones among them leave no room for more"
         return None
 
-    def add(self, item: CallbackItem) -> None:
-        """Take a result and have it recorded. If the disk fails it is kept in memory and sent from there.
+    def add(self, item: Result) -> None:
+        """Take a result and have it recorded: as it is, or without its middle if there is no room for that. If the disk
+        fails it is kept in memory and sent from there.
 
         Job threads call this, all of them: it takes no lock that they would have to queue for.
         """
         if self._closed:
             return
         now = self.clock.monotonic()
-        waiting = self._waiting[item.log_id] = _Waiting(item, now, now)
+        waiting = self._waiting[item.log_id] = _Waiting(item, self._kept, now, now)
         self._recorder.give(waiting)
+
+    def _kept(self, item: Result) -> tuple[Result, bytes]:
+        kept, record = self._room.find(item)
+        if kept is not item:
+            self._shortened(item)
+            self.events.emit(ResultShortened(item.log_id))
+        return kept, record
 
     def join_recorded(self) -> None:
         """Wait until every result taken so far is on the disk, or is known not to get there."""
@@ -188,9 +234,11 @@ class Outbox(Loop):
 
     async def flush(self, seconds: float) -> None:
         """Deliver now what a coordinator will take: one try at least, more for at most ``seconds``."""
-        deadline = self.clock.monotonic() + seconds
-        self._not_before = self.clock.monotonic()
-        self._unreachable = 0
+        self._not_before = now = self.clock.monotonic()
+        deadline = now + seconds
+        self._unreachable = self._refused = 0
+        for waiting in list(self._waiting.values()):
+            waiting.not_before = now
         while self._waiting:
             pause = await self.turn()
             left = deadline - self.clock.monotonic()
@@ -216,11 +264,17 @@ class Outbox(Loop):
             batch = self._next_batch(now)
         if not batch:
             return self._pause_until_due(now)
+        self._lone_went_last = batch[0].alone
         try:
             verdicts = self._link.call_back([waiting.item for waiting in batch])
+        except (NotTaken, NotKnownThere) as refusal:
+            return self._after_refusal(batch, str(refusal))
+        except Unanswered as silence:
+            return self._after_silence(batch, str(silence))
         except OrthError as error:
             return self._put_off(str(error))
-        self._unreachable = 0
+        self._unreachable = self._refused = 0
+        self._portion.taken()
         self._settle(batch, verdicts)
         self._gather_until = self.clock.monotonic() + GATHER * min(max(1.0, len(batch) / 2), _LONGER)
         return 0.0
@@ -244,20 +298,59 @@ class Outbox(Loop):
             self.wake()
 
     def _next_batch(self, now: float) -> list[_Waiting]:
+        """What is due; of those that travel alone one, in turn with the others, so that neither waits for the other."""
         batch: list[_Waiting] = []
+        alone: _Waiting | None = None
         size = 0
         for waiting in list(self._waiting.values()):
-            if not waiting.ready or waiting.not_before > now:
+            if not waiting.ready or self._due(waiting) > now:
+                continue
+            if waiting.alone:
+                alone = alone or waiting
                 continue
             size += len(waiting.record)
-            if len(batch) == BATCH_COUNT or (batch and size > BATCH_BYTES):
+            if len(batch) == self._portion.most or (batch and size > BATCH_BYTES):
                 break
             batch.append(waiting)
-        return batch
+        return [alone] if alone is not None and not (batch and self._lone_went_last) else batch
 
     def _pause_until_due(self, now: float) -> float:
         ready = (waiting for waiting in list(self._waiting.values()) if waiting.ready)
-        return min((waiting.not_before - now for waiting in ready), default=self._retry)
+        return min((self._due(waiting) - now for waiting in ready), default=self._retry)
+
+    def _due(self, waiting: _Waiting) -> float:
+        return max(waiting.not_before, self._lone_not_before) if waiting.alone else waiting.not_before
+
+    def _after_refusal(self, batch: list[_Waiting], error: str) -> float:
+        """A coordinator has answered, and will not have this batch; the pause until there is something to do."""
+        if len(batch) > 1:
+            self._portion.cut(len(batch))
+            return 0.0
+        [refused] = batch
+        if refused.alone:
+            self._lone_not_before = self.clock.monotonic() + _LONE_PAUSE
+        else:
+            self._refused += 1
+        pause = self._set_apart(refused)
+        self.not_taken += 1
+        self.events.emit(ResultNotTaken(refused.item.log_id, error, pause))
+        return 0.0 if self._refused < _REFUSED_IN_A_ROW else self._put_off(error)
+
+    def _after_silence(self, batch: list[_Waiting], error: str) -> float:
+        """A coordinator is there, and has not answered for this batch."""
+        if len(batch) > 1:
+            self._portion.cut(len(batch), slow=True)
+        else:
+            self._set_apart(batch[0])
+        return self._put_off(error)
+
+    def _set_apart(self, waiting: _Waiting) -> float:
+        """Let it travel alone from now on; the pause before it does."""
+        waiting.alone = True
+        pause = self._growing_pause(waiting.tries)
+        waiting.tries += 1
+        waiting.not_before = self.clock.monotonic() + pause
+        return pause
 
     def _put_off(self, error: str) -> float:
         pause = self._growing_pause(self._unreachable)
@@ -293,6 +386,7 @@ class Outbox(Loop):
         self._journal.remember([waiting.item for waiting in settled])  # first: it is known at every moment
         for waiting in settled:
             del self._waiting[waiting.item.log_id]
+            self._room.give_back(waiting.record)
         with self._lock:
             self._bytes -= sum([len(waiting.record) for waiting in settled])
         try:
@@ -313,3 +407,7 @@ class Outbox(Loop):
 
     def _records(self) -> list[bytes]:
         return [waiting.record for waiting in list(self._waiting.values())]
+
+
+def _as_it_is(item: Result) -> tuple[Result, bytes]:
+    return item, put_record(item)

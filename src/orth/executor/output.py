@@ -17,8 +17,9 @@ Sink = Callable[[list[str]], None]
 class Lines:
     """Collects bytes and hands over the lines they complete, a batch per call."""
 
-    def __init__(self, sink: Sink, mask: Mask = NOTHING_HIDDEN) -> None:
+    def __init__(self, sink: Sink, mask: Mask = NOTHING_HIDDEN, limit: int = LINE_LIMIT) -> None:
         self._sink = sink
+        self._limit = limit
         self._mask = mask
         self._kept = bytearray()
         self._dropped = 0
@@ -39,7 +40,7 @@ class Lines:
             self._sink([self._line()])
 
     def _add(self, piece: bytes) -> None:
-        taken = piece[: LINE_LIMIT - len(self._kept)]
+        taken = piece[: self._limit - len(self._kept)]
         self._kept += taken
         self._dropped += len(piece) - len(taken)
 

@@ -3,19 +3,21 @@
 The signature decides:
 
 * nothing besides the context: the handler gets nothing, and may read ``ctx.param``;
-* exactly one ``str``: it gets the text as it is (or its default, when the text is empty);
+* exactly one ``str``, with a ``Param`` or without: it gets the text as it is (or its default, when the text is empty);
 * anything else: the text is a JSON object whose members are the keyword arguments, validated by their annotations.
 
 What does not fit is refused before the handler runs, with every field named. The same signature gives the JSON schema
 that travels with the registration, so that the console can draw a form. ``Annotated[int, Param(help="…", le=9)]`` says
-more about an argument than its type can.
+more about an argument than its type can, and about what is in a list, a union or a model.
 """
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from inspect import Parameter
+from types import GenericAlias
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -27,6 +29,8 @@ from orth.executor.context import JobContext
 
 # A Pydantic field may not be called like a method of the model; behind a prefix every argument name is possible.
 _PREFIX = "argument_"
+_BOUNDS = ("gt", "ge", "lt", "le")
+_WITHIN = ("anyOf", "oneOf", "allOf", "items", "prefixItems", "additionalProperties")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +49,12 @@ class Param:
     max_items: int | None = None
     pattern: str | None = None
 
-    def field(self) -> Any:
+    __is_annotated_types_grouped_metadata__ = True
+    """So Pydantic takes it for what it iterates over, wherever in a type it stands."""
+
+    def __iter__(self) -> Iterator[Any]:
         """``Any``, as ``pydantic.Field`` itself."""
-        return Field(
+        yield Field(
             description=self.help,
             title=self.title,
             gt=self.gt,
@@ -71,20 +78,36 @@ class Parameters:
     text_required: bool
     model: type[BaseModel] | None
     schema: dict[str, Any] | None
+    text_rules: TypeAdapter[str] | None = None
+    """What the raw text has to keep to, where its annotation says more than ``str``."""
+
+    def takes(self, name: str) -> bool:
+        """Whether an argument may be given by that name."""
+        if self.model is None:
+            return name == self.text_name
+        return _PREFIX + name in self.model.model_fields or self.model.model_config.get("extra") == "allow"
 
     def read(self, text: str) -> dict[str, Any]:
         """The keyword arguments ``text`` stands for, without the context; ``Invalid`` if it does not fit."""
         if self.text_name is not None:
-            return {self.text_name: text} if text or self.text_required else {}
+            return {self.text_name: self._checked_text(text)} if text or self.text_required else {}
         if self.model is None:
             return {}
         try:
             read = self.model.model_validate_json(text if text.strip() else "{}")
         except ValidationError as error:
-            raise Invalid(f"The parameters do not fit: {_complaints(error)}.") from None
+            raise _unfit(error) from None
         # What was not sent is left out, so that the handler's own default applies.
         given = {name.removeprefix(_PREFIX): getattr(read, name) for name in read.model_fields_set}
         return given | (read.model_extra or {})
+
+    def _checked_text(self, text: str) -> str:
+        if self.text_rules is None:
+            return text
+        try:
+            return self.text_rules.validate_python(text)
+        except ValidationError as error:
+            raise _unfit(error, self.text_name) from None
 
     def text_of(self, arguments: Mapping[str, Any]) -> str:
         """The text that stands for ``arguments``: what a coordinator would send to have the handler called with them.
@@ -124,15 +147,27 @@ class Parameters:
         declared = self.model.model_fields.get(_PREFIX + name) if self.model else None
         if declared is None:
             return value
-        try:
-            TypeAdapter[Any](declared.annotation or Any).validate_json(text)
-        except ValidationError:
-            return text
-        return value
+        reading = TypeAdapter[Any](declared.annotation or Any)
+        as_json, as_text = _read(reading, text), _read(reading, json.dumps(text))
+        if as_text is _UNFIT:
+            return value  # the complaint is then about what was meant
+        # A number of JSON is read as a float, which has not all of its digits; as a text it has.
+        exact = isinstance(as_json, Decimal) and isinstance(as_text, Decimal)
+        return text if as_json is _UNFIT or exact else value
 
     def with_context(self, arguments: Mapping[str, Any], context: JobContext) -> dict[str, Any]:
         """``arguments`` plus the context, where the handler asks for it."""
         return {**arguments, self.context_name: context} if self.context_name else dict(arguments)
+
+
+_UNFIT = object()
+
+
+def _read(reading: TypeAdapter[Any], text: str) -> Any:
+    try:
+        return reading.validate_json(text)
+    except ValidationError:
+        return _UNFIT
 
 
 def parameters_of(function: Callable[..., Any], handler: str) -> Parameters:
@@ -147,8 +182,8 @@ def parameters_of(function: Callable[..., Any], handler: str) -> Parameters:
     taken = [parameter for parameter in wanted if parameter.name != context_name]
     if not taken:
         return Parameters(context_name, None, False, None, None)
-    if len(taken) == 1 and taken[0].annotation is str and taken[0].kind is not Parameter.VAR_KEYWORD:
-        return _raw_text(context_name, taken[0])
+    if len(taken) == 1 and _is_text(taken[0]):
+        return _raw_text(context_name, taken[0], handler)
     model = _model(taken, handler)
     return Parameters(context_name, None, False, model, _schema(model, handler))
 
@@ -167,53 +202,78 @@ def _is_context(parameter: Parameter) -> bool:
     )
 
 
-def _raw_text(context_name: str | None, parameter: Parameter) -> Parameters:
+def _is_text(parameter: Parameter) -> bool:
+    annotation = parameter.annotation
+    plain = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    return plain is str and parameter.kind is not Parameter.VAR_KEYWORD
+
+
+def _raw_text(context_name: str | None, parameter: Parameter, handler: str) -> Parameters:
     required = parameter.default is Parameter.empty
-    schema = {"type": "string", "title": parameter.name}
+    rules = None if parameter.annotation is str else TypeAdapter[str](parameter.annotation)
+    described = {} if rules is None else rules.json_schema()
+    _check_bounds(parameter.name, described, handler)
+    schema = {"title": parameter.name, **described, "type": "string"}
     if isinstance(parameter.default, str):
         schema["default"] = parameter.default
-    return Parameters(context_name, parameter.name, required, None, schema)
+    return Parameters(context_name, parameter.name, required, None, schema, rules)
 
 
 def _model(taken: list[Parameter], handler: str) -> type[BaseModel]:
-    open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in taken)
+    more = next((parameter for parameter in taken if parameter.kind is Parameter.VAR_KEYWORD), None)
     fields: dict[str, Any] = {}
     for parameter in taken:
         if parameter.kind is Parameter.VAR_KEYWORD:
             continue
-        annotation = Any if parameter.annotation is Parameter.empty else _understood(parameter.annotation)
+        annotation = Any if parameter.annotation is Parameter.empty else parameter.annotation
         default = ... if parameter.default is Parameter.empty else parameter.default
         fields[_PREFIX + parameter.name] = (annotation, Field(default, alias=parameter.name))
-    config = ConfigDict(extra="allow" if open_ended else "forbid", hide_input_in_errors=True)
+    config = ConfigDict(extra="forbid" if more is None else "allow", hide_input_in_errors=True)
+    members: dict[str, Any] = {"__module__": __name__, "model_config": config}
+    if more is not None and more.annotation is not Parameter.empty:
+        members["__annotations__"] = {"__pydantic_extra__": GenericAlias(dict, (str, more.annotation))}
     try:
-        return create_model(handler, __config__=config, **fields)
+        return create_model(handler, __base__=type("Arguments", (BaseModel,), members), **fields)
     except PydanticUserError as error:
         raise Invalid(f"Handler {handler} takes an argument that JSON cannot carry: {_first_line(error)}") from None
-
-
-def _understood(annotation: Any) -> Any:
-    """``annotation`` with each ``Param`` in it as the field Pydantic knows."""
-    if get_origin(annotation) is not Annotated:
-        return annotation
-    kind, *said = get_args(annotation)
-    metadata = [item.field() if isinstance(item, Param) else item for item in said]
-    return Annotated[(kind, *metadata)]
 
 
 def _schema(model: type[BaseModel], handler: str) -> dict[str, Any]:
     try:
-        return model.model_json_schema()
+        schema = model.model_json_schema()
     except PydanticUserError as error:
         raise Invalid(f"Handler {handler} takes an argument that JSON cannot carry: {_first_line(error)}") from None
+    for name, described in schema.get("properties", {}).items():
+        _check_bounds(name, described, handler)
+    return schema
+
+
+def _check_bounds(name: str, described: object, handler: str) -> None:
+    if (bound := _misplaced(described)) is not None:
+        raise Invalid(
+            f"Param({bound}=…) of argument {name} of handler {handler} is of no number.",
+            hint=f"In a union it stands with the number: Annotated[int, Param({bound}=9)] | str.",
+        )
+
+
+def _misplaced(schema: object) -> str | None:
+    """A bound of numbers at something else: JSON Schema has other words for one that is where it belongs."""
+    if isinstance(schema, list):
+        return next((found for part in schema if (found := _misplaced(part)) is not None), None)
+    if not isinstance(schema, dict):
+        return None
+    here = next((bound for bound in _BOUNDS if bound in schema), None)
+    return here or _misplaced([schema[word] for word in _WITHIN if word in schema])
 
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
-def _complaints(error: ValidationError) -> str:
+def _unfit(error: ValidationError, argument: str | None = None) -> Invalid:
+    """What to say of it; ``argument`` is what all of it is about, if it is one alone."""
     found = []
     for detail in error.errors(include_url=False, include_input=False, include_context=False):
-        place = ".".join(str(step) for step in detail["loc"])
+        place = ".".join(str(step) for step in detail["loc"]) or argument
         found.append(f"{place}: {detail['msg']}" if place else detail["msg"])
-    return "; ".join(found)
+    return Invalid(f"The parameters do not fit: {'; '.join(found)}.")

@@ -2,7 +2,7 @@
 
 A performer belongs to one job and is kept from its first execution to its last. With the strategy CONCURRENT several
 threads perform at the same time: a function or ``execute`` must then be fit for that, while ``init`` and ``destroy``
-are called once.
+are called once (``sharing``).
 
 Async code never runs on the loop that serves requests, heartbeats and callbacks. A function gets a fresh loop per
 execution, in the thread that performs. An object that is async has one loop for its whole life, in a thread of its own,
@@ -25,10 +25,16 @@ from orth.executor.context import JobContext
 from orth.executor.leftovers import ResidentThread
 from orth.executor.loop_watch import watching_loop
 from orth.executor.one_process import OneProcess
+from orth.executor.sharing import Shared
 
 
 class Performer(Protocol):
     """What a job's threads need of a handler. Safe to use from several threads at once."""
+
+    @property
+    def maker(self) -> threading.Thread | None:
+        """The thread that has called ``init`` and is to call ``close``, if it matters which one does."""
+        ...
 
     def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:
         """Call the handler and return what it returns, or raise what it raises. Blocks."""
@@ -42,8 +48,8 @@ class Performer(Protocol):
         """
         ...
 
-    def abandon(self) -> None:
-        """An execution is still inside, in a thread nobody waits for any more: share nothing with it from now on."""
+    def abandon(self, context: JobContext) -> None:
+        """An execution that was ended is still inside, in a thread nobody waits for any more: share nothing with it."""
         ...
 
     def close(self) -> None:
@@ -53,6 +59,8 @@ class Performer(Protocol):
 
 class FunctionPerformer:
     """A function: nothing is kept between executions."""
+
+    maker = None
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -66,7 +74,7 @@ class FunctionPerformer:
         self._tasks.cancel(context)
         return False
 
-    def abandon(self) -> None:
+    def abandon(self, context: JobContext) -> None:  # noqa: ARG002  # executions share nothing
         return
 
     def close(self) -> None:
@@ -103,41 +111,39 @@ class ObjectPerformer:
     def __init__(self, kind: type[Any]) -> None:
         self._kind = kind
         self._tasks = _Tasks()
-        self._life: _Life | None = None
-        self._beginning = threading.Lock()
+        self._life = Shared(self._begun_for, _Life.destroy)
 
     @property
     def begun(self) -> bool:
-        return self._life is not None
+        return self._life.made is not None
+
+    @property
+    def maker(self) -> threading.Thread | None:
+        return self._life.maker
 
     def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:
-        life = self.begin(context)
-        return life.call(life.handler.execute, context, **arguments)
+        with self._life.entered(context) as life:
+            return life.call(life.handler.execute, context, **arguments)
 
-    def begin(self, context: JobContext) -> "_Life":
-        """The object, after its ``init``."""
-        beginning = self._beginning
-        with beginning:
-            life = self._life
-            if life is None:
-                life = _Life(self._kind(), self._tasks)
-                life.init(context)  # failing, it fails this execution; the next one begins a new life
-                if beginning is self._beginning:  # not abandoned meanwhile
-                    self._life = life
-            return life
+    def begin(self, context: JobContext) -> None:
+        """Have the object, after its ``init``."""
+        self._life.begin(context)
 
     def end(self, context: JobContext, grace: float) -> bool:  # noqa: ARG002  # cancelling takes no time
+        self._life.wake()
         self._tasks.cancel(context)
         return False
 
-    def abandon(self) -> None:
-        # The object is not destroyed either: somebody is using it.
-        self._life, self._beginning = None, threading.Lock()
+    def abandon(self, context: JobContext) -> None:
+        self._life.abandon(context)
 
     def close(self) -> None:
-        life, self._life = self._life, None
-        if life is not None:
-            life.destroy()
+        self._life.close()
+
+    def _begun_for(self, context: JobContext) -> "_Life":
+        life = _Life(self._kind(), self._tasks)
+        life.init(context)
+        return life
 
 
 class _Life:
@@ -191,7 +197,10 @@ class _OwnLoop:
 
     def run(self, made: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine there, in the context of the caller, and wait for it."""
-        return asyncio.run_coroutine_threadsafe(made, self._loop).result()
+        returned, exited = asyncio.run_coroutine_threadsafe(_not_exiting(made), self._loop).result()
+        if exited is not None:
+            raise exited
+        return returned
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._closing.set)
@@ -230,6 +239,14 @@ class _Tasks:
             loop, task = running
             with suppress(RuntimeError):  # the loop is closed: it has just ended
                 loop.call_soon_threadsafe(task.cancel)
+
+
+async def _not_exiting(made: Coroutine[Any, Any, Any]) -> tuple[Any, BaseException | None]:
+    """What it returns, or how it exits: raised in a task, that would end the loop, which others need."""
+    try:
+        return await made, None
+    except (SystemExit, KeyboardInterrupt) as exited:
+        return None, exited
 
 
 async def _coming_back_once(made: Coroutine[Any, Any, Any]) -> Any:

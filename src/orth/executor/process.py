@@ -5,9 +5,9 @@ trigger. ``embedding`` puts the same runtime and port into a thread of somebody 
 """
 
 import asyncio
+import os
 import socket
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -20,18 +20,20 @@ from orth.executor.channel_way import queue_transport
 from orth.executor.facts import Registered
 from orth.executor.handlers import Handlers
 from orth.executor.loading import load_handlers
+from orth.executor.processes import refuse_while_imported
 from orth.executor.queue_reports import Worker
 from orth.executor.runtime import Runtime
 from orth.executor.settings import ExecutorSettings, base_url
 from orth.lifecycle.attendance import AgentSide, Attendance
 from orth.lifecycle.client import Registration
 from orth.loop import run_loops
-from orth.serving import Server, Tls, asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
+from orth.serving import Server, Tls, asked_to_stop, bound, event_loop, reload_on_hangup, tls_of
 from orth.settings import Settings
+from orth.threads import StandingThreads
 from orth.wire.coordinator_calls import CoordinatorCalls
 from orth.wire.peer_tls import peer_tls
 from orth.wire.signatures import Signer
-from orth.wire.work_keys import new_work_key
+from orth.wire.work_keys import incarnation_of, new_work_key
 
 _KEEP_ALIVE = 90
 
@@ -45,12 +47,12 @@ def serve(handlers: Handlers, settings: Settings) -> int:
     """Serve ``handlers`` until stopped by a signal; the exit code. SIGHUP, or a changed file, changes the settings."""
 
     async def until_signal(ready: Prepared) -> None:
-        stopping = asked_to_stop()
+        stopping = asked_to_stop(last_words=ready.runtime.give_up)
         set_start_aside()
         reload_on_hangup(ready.attendance.watch_settings().ask, stopping)
         await serve_until(stopping, ready)
 
-    with prepared(handlers, settings) as ready, asyncio.Runner(loop_factory=loop_factory()) as runner:
+    with prepared(handlers, settings) as ready, event_loop() as runner:
         runner.run(until_signal(ready))
     return 0
 
@@ -69,12 +71,14 @@ class Prepared:
 @contextmanager
 def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
     """Everything that can keep an executor from starting, done: the port is bound, the files are open."""
+    refuse_while_imported()  # before the port, which the importing executor has, and which would be the complaint
     own = ExecutorSettings.of(settings, handlers.app_name)
     with bound(settings.executor.listen) as listening:
         port = listening.getsockname()[1]
         scheme, tls = settings.security.scheme, tls_of(settings)
         address = settings.executor.address or base_url(settings.executor.listen, port, own.coordinators[0], scheme)
-        incarnation, clock, events = uuid.uuid4().hex, SystemClock(), Events(to_log)
+        work_key, clock, events = new_work_key(), SystemClock(), Events(to_log)
+        incarnation = incarnation_of(work_key)
         try:
             link = CoordinatorCalls(
                 own.coordinators,
@@ -86,7 +90,7 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
             )
             queue = None
             if own.transport == "queue":
-                queue = queue_transport(own, link, Worker(_worker_id(port), incarnation), clock, events)
+                queue = queue_transport(own, link, Worker(_worker_id(port), incarnation), work_key, clock, events)
             runtime = Runtime(
                 handlers,
                 own,
@@ -96,7 +100,7 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
                 clock=clock,
                 events=events,
                 queue=queue,
-                work_key=new_work_key(),
+                work_key=work_key,
             )
         except (Invalid, ValueError) as error:
             raise CannotStart(f"The executor cannot announce itself: {error}") from None
@@ -128,14 +132,25 @@ def _attendance(settings: Settings, runtime: Runtime, link: CoordinatorCalls) ->
     return attendance
 
 
+def _borrowed() -> int:
+    """Threads for calls and files: as many as ``asyncio`` would have."""
+    return min(32, (os.cpu_count() or 1) + 4)
+
+
 def _worker_id(port: int) -> str:
     """The name of an executor of queues, for people: where it is."""
     return f"{socket.gethostname()[:50]}:{port}"
 
 
-async def serve_until(stopping: asyncio.Event, ready: Prepared, *, embedded: bool = False) -> None:
-    """Run the loops and the HTTP server until ``stopping``, then stop both. A crash of either ends this with it."""
+async def serve_until(
+    stopping: asyncio.Event, ready: Prepared, *, embedded: bool = False, started: Callable[[], None] = lambda: None
+) -> None:
+    """Run the loops and the HTTP server until ``stopping``, then stop both. A crash of either ends this with it.
+
+    ``started`` is called when nothing is left that could keep it from starting.
+    """
     runtime, attendance = ready.runtime, ready.attendance
+    asyncio.get_running_loop().set_default_executor(StandingThreads(_borrowed(), "orth-borrowed"))
     server = Server(
         runtime.http,
         keep_alive=_KEEP_ALIVE,
@@ -146,6 +161,7 @@ async def serve_until(stopping: asyncio.Event, ready: Prepared, *, embedded: boo
         tls=ready.tls,
     )
     runtime.start()
+    started()
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve(sockets=[ready.listening]), name="http")
         group.create_task(run_loops(*runtime.loops), name="loops")

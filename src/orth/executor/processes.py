@@ -341,11 +341,7 @@ class Processes:
             self._control.close()
 
     def _start_nursery(self) -> Frames:
-        if IMPORTING in os.environ:
-            raise CannotStart(
-                f"{os.environ[IMPORTING]} starts an executor when it is imported.",
-                hint='Put app.main() below if __name__ == "__main__".',
-            )
+        refuse_while_imported()
         control, given = frame_pair()
         us = os.pidfd_open(os.getpid())
         try:
@@ -380,6 +376,15 @@ class Processes:
             self._control = None
         nursery, self._nursery = self._nursery, None
         return nursery
+
+
+def refuse_while_imported() -> None:
+    """``CannotStart`` in a module that a nursery imports for its handlers, and that starts an executor by that."""
+    if IMPORTING in os.environ:
+        raise CannotStart(
+            f"{os.environ[IMPORTING]} starts an executor when it is imported.",
+            hint='Put app.main() or app.start() below if __name__ == "__main__".',
+        )
 
 
 def _reap(nursery: subprocess.Popen[bytes] | None) -> None:

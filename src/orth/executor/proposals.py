@@ -5,17 +5,17 @@ defined; what the console says later is never overruled. An executor itself acts
 holds.
 """
 
+import logging
 import math
 from dataclasses import dataclass
 from datetime import timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from orth.domain.jobs import ALIASES, BlockStrategy
+from orth.domain.jobs import ALIASES, CONCURRENCY_LIMIT, BlockStrategy
 from orth.errors import Invalid
 from orth.settings.values import parse_duration
 from orth.wire.messages import RetryInfo
 
-MOST_CONCURRENCY = 64
 MOST_ATTEMPTS = 100
 LONGEST_DELAY = timedelta(days=1)
 
@@ -36,12 +36,17 @@ class Retry:
     give_up_on: tuple[type[BaseException], ...] = ()
 
     def __post_init__(self) -> None:
-        if not 1 <= self.attempts <= MOST_ATTEMPTS:
+        if not 1 <= _whole(self.attempts, "The attempts of a retry") <= MOST_ATTEMPTS:
             raise Invalid(f"There can be 1 to {MOST_ATTEMPTS} attempts, not {self.attempts}.")
         if not timedelta(0) <= _span(self.delay) <= LONGEST_DELAY:
             raise Invalid(f"The delay of a retry lies between 0 and {LONGEST_DELAY.days} day, not {self.delay}.")
-        if not (math.isfinite(self.backoff) and self.backoff >= 1):
-            raise Invalid(f"The backoff of a retry is a factor of at least 1, not {self.backoff}.")
+        if not (_is_number(self.backoff) and math.isfinite(self.backoff) and self.backoff >= 1):
+            raise Invalid(f"The backoff of a retry is a factor of at least 1, not {self.backoff!r}.")
+        kinds = self.give_up_on
+        if not isinstance(kinds, tuple) or not all(isinstance(one, type) for one in kinds):
+            raise Invalid(
+                f"give_up_on is a tuple of exceptions, not {kinds!r}.", hint="Write give_up_on=(ValueError,)."
+            )
 
     def info(self) -> RetryInfo:
         """As it is announced."""
@@ -54,12 +59,22 @@ class Retry:
         )
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _whole(value: object, what: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise Invalid(f"{what} are a whole number, not {value!r}.")
+    return value
+
+
 def _span(delay: timedelta | float | str) -> timedelta:
     if isinstance(delay, timedelta):
         return delay
     try:
         return parse_duration(delay) if isinstance(delay, str) else timedelta(seconds=delay)
-    except (ValueError, OverflowError) as error:
+    except (ValueError, OverflowError, TypeError) as error:
         raise Invalid(f"The delay of a retry cannot be {delay!r}: {error}") from None
 
 
@@ -80,20 +95,48 @@ def checked_zone(name: str | None) -> str | None:
     if name is not None:
         try:
             ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
+        except (ZoneInfoNotFoundError, ValueError, OSError, TypeError, AttributeError):
             raise Invalid(f"There is no time zone {name!r}.", hint="Write one such as Europe/Paris.") from None
     return name
 
 
-def whole_seconds(limit: timedelta | int | None) -> int:
-    seconds = math.ceil(limit.total_seconds()) if isinstance(limit, timedelta) else limit or 0
+def checked_level(level: int | str) -> int:
+    """A level of ``logging``, by its name or as its number."""
+    named = logging.getLevelNamesMapping()
+    found = named.get(level.strip().upper()) if isinstance(level, str) else level
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        raise Invalid(f"There is no log level {level!r}.", hint="Write one such as INFO.")
+    return found
+
+
+def checked_schedule(text: str | None) -> str | None:
+    if text is not None and not isinstance(text, str):
+        raise Invalid(f"A schedule is a text, not {text!r}.", hint='Write one such as "0 */5 * * * ?".')
+    return text
+
+
+def checked_retry(retry: Retry | None) -> Retry | None:
+    if retry is not None and not isinstance(retry, Retry):
+        raise Invalid(f"Retries are proposed with a Retry, not {retry!r}.", hint="Write retry=Retry(attempts=3).")
+    return retry
+
+
+def whole_seconds(limit: timedelta | int | str | None) -> int:
+    """A time limit as it travels: a timedelta is rounded up, a text such as ``200ms`` refused."""
+    if isinstance(limit, timedelta):
+        seconds = math.ceil(limit.total_seconds())
+    else:
+        count = parse_duration(limit).total_seconds() if isinstance(limit, str) else limit or 0
+        if not _is_number(count) or (isinstance(count, float) and not count.is_integer()):
+            raise Invalid(f"A time limit is in whole seconds, not {limit!r}.", hint='Write one such as 90 or "90s".')
+        seconds = int(count)
     if seconds < 0:
         raise Invalid(f"A time limit cannot be negative: {limit}.")
     return seconds
 
 
 def block_strategy(text: str) -> BlockStrategy:
-    spelt = text.strip().upper()
+    spelt = text.strip().upper() if isinstance(text, str) else ""
     strategy = ALIASES.get(spelt, spelt)
     try:
         return BlockStrategy(strategy)
@@ -104,8 +147,8 @@ def block_strategy(text: str) -> BlockStrategy:
 
 
 def checked_concurrency(count: int, block: BlockStrategy) -> int:
-    if not 1 <= count <= MOST_CONCURRENCY:
-        raise Invalid(f"Between 1 and {MOST_CONCURRENCY} executions can run beside each other, not {count}.")
+    if not 1 <= _whole(count, "Executions beside each other") <= CONCURRENCY_LIMIT:
+        raise Invalid(f"Between 1 and {CONCURRENCY_LIMIT} executions can run beside each other, not {count}.")
     if count > 1 and block is not BlockStrategy.CONCURRENT:
         raise Invalid(f"A concurrency of {count} needs the block strategy concurrent.", hint='Add block="concurrent".')
     return count

@@ -1,7 +1,10 @@
-"""Which executions are to end: every executor of queues hears it, and those that have one begin to end it.
+"""What coordinators say to all executors of queues: which executions are to end, and which logs did not arrive whole.
 
-Whoever cancels tells it again while an executor still names the execution, so one that was not heard is only late. What
-no coordinator has signed ends nothing.
+Those that have such an execution begin to end it, and those that have such a log send it again. Whoever says so says it
+again while it is needed, so what was not heard is only late. What no coordinator has signed does nothing.
+
+Who listens at all times is the first to know that the channels were away, also while nothing is taken: offers are then
+in doubt (``queue_doubt``).
 """
 
 from collections.abc import Mapping
@@ -9,16 +12,18 @@ from contextlib import AsyncExitStack, suppress
 
 from pydantic import ValidationError
 
-from orth.channels.interface import Channels, Listening
+from orth.channels.interface import ExecutorChannels, Listening
 from orth.channels.names import Names
 from orth.clock import Clock
 from orth.errors import OrthError, Unavailable
 from orth.events import Events
 from orth.executor.admission import Admission
 from orth.executor.facts import DispatchUnreadable, EntriesRefused
+from orth.executor.queue_doubt import Doubt
+from orth.executor.queue_logs import LogFeed
 from orth.executor.queue_reports import Taken
 from orth.loop import Loop
-from orth.wire.channel_messages import Cancel
+from orth.wire.channel_messages import Cancel, LogsWanted
 from orth.wire.entry_signatures import refusal_of
 from orth.wire.messages import KillRequest
 from orth.wire.signatures import Key
@@ -29,38 +34,58 @@ _LONGEST_PAUSE = 5.0
 
 
 class Cancels(Loop):
-    """Listens, and kills."""
+    """Listens; kills, and has logs sent again."""
 
     def __init__(
         self,
-        channels: Channels,
+        channels: ExecutorChannels,
         names: Names,
         taken: Mapping[int, Taken],
         admission: Admission,
         key: Key,
         clock: Clock,
         events: Events,
+        *,
+        feed: LogFeed,
+        doubt: Doubt,
+        app_name: str,
     ) -> None:
         super().__init__(clock, events)
         self._longest_pause = _LONGEST_PAUSE
         self._channels = channels
         self._topic = names.cancel
+        self._wanted = names.logs_wanted
+        self._feed = feed
+        self._doubt = doubt
+        self._app_name = app_name
         self._taken = taken
         self._admission = admission
         self._key = key
         self._stack = AsyncExitStack()
         self._ear: Listening | None = None
+        self._missed = 0
 
     async def turn(self) -> float:
         try:
-            if self._ear is None:
-                self._ear = await self._stack.enter_async_context(self._channels.listen([self._topic]))
-            heard = await self._ear.next(LISTEN_WAIT)
+            ear = self._ear
+            if ear is None:
+                ear = self._ear = await self._stack.enter_async_context(
+                    self._channels.listen([self._topic, self._wanted])
+                )
+                self._missed = ear.missed
+            heard = await ear.next(LISTEN_WAIT)
         except Unavailable:
+            self._doubt.arise()
             await self.deafen()
             raise
+        if not ear.hears or ear.missed != self._missed:
+            self._missed = ear.missed
+            self._doubt.arise()
         for one in heard:
-            self._cancel(one.message)
+            if one.topic == self._wanted:
+                self._send_logs(one.message)
+            else:
+                self._cancel(one.message)
         return 0.0
 
     async def deafen(self) -> None:
@@ -78,9 +103,24 @@ class Cancels(Loop):
         taken = self._taken.get(cancel.execution_id)
         if taken is None:
             return  # another executor's, which may have another token
-        refused = refusal_of(message, self._topic, self._key, self.clock.now())
-        if refused is not None:
-            self.events.emit(EntriesRefused(self._topic, refused, 1))
+        if not self._is_signed(self._topic, message):
             return
         taken.cancelled = True
         self._admission.kill(KillRequest(job_id=taken.job_id, log_id=taken.id))
+
+    def _send_logs(self, message: Mapping[str, object]) -> None:
+        if message.get("appName") != self._app_name:
+            return  # other executors' logs
+        try:
+            wanted = LogsWanted.model_validate(message)
+        except ValidationError as error:
+            self.events.emit(DispatchUnreadable(self._wanted, f"{error.error_count()} members are missing or wrong"))
+            return
+        if self._is_signed(self._wanted, message):
+            self._feed.send_again(wanted.logs, self._admission.is_open)
+
+    def _is_signed(self, topic: str, message: Mapping[str, object]) -> bool:
+        refused = refusal_of(message, topic, self._key, self.clock.now())
+        if refused is not None:
+            self.events.emit(EntriesRefused(topic, refused, 1))
+        return refused is None

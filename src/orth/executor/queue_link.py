@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from orth.channels.interface import START, Channels, ChannelsUnavailable, Entry
+from orth.channels.interface import START, ChannelsUnavailable, Entry, ExecutorChannels
 from orth.channels.limits import Limits
 from orth.channels.names import Names
 from orth.clock import Clock, iso
@@ -27,6 +27,7 @@ from orth.events import Events
 from orth.executor.facts import ResultsUnheard
 from orth.executor.queue_logs import LogFeed
 from orth.executor.queue_reports import Outgoing, Reports, Taken, Worker
+from orth.wire.beginnings import BegunReport
 from orth.wire.channel_calls import ChannelCalls
 from orth.wire.channel_messages import NAMED_LIMIT, Acknowledged, Standing, WorkerBeat
 from orth.wire.coordinator_calls import CoordinatorLink
@@ -53,7 +54,7 @@ class QueueLink:
 
     def __init__(
         self,
-        channels: Channels,
+        channels: ExecutorChannels,
         names: Names,
         http: CoordinatorLink,
         by_http: ChannelCalls | None,
@@ -128,6 +129,7 @@ class QueueLink:
             max_concurrent_jobs=self.places,
             running=running[:NAMED_LIMIT],
             unacknowledged=said.unacknowledged,
+            left_behind=said.left_behind,
             unacknowledged_results=load.unacknowledged if load else len(said.unacknowledged),
             address=request.registry_value,
             version=said.version,
@@ -139,6 +141,11 @@ class QueueLink:
             process_id=os.getpid(),
             timestamp=iso(self._clock.now()),
         )
+
+    def tell_begun(self, report: BegunReport) -> frozenset[int]:
+        """What came over push is told as there; the channels tell of the others."""
+        others = tuple(one for one in report.begun if one.log_id not in self.taken)
+        return self._http.tell_begun(report.model_copy(update={"begun": others})) if others else frozenset()
 
     # --- results
 

@@ -5,6 +5,10 @@ follows with the result. Of a very long log its beginning is sent, and at the en
 lines show the gap, and all of it can be read here. Files are read no faster than the channels take their text. While
 those are away, the logs of the newest executions that have ended are kept in mind and sent later.
 
+What was sent may get lost all the same: the channels forget, or an earlier process did not come to it. The files stay,
+and the coordinator that archives a log asks for what it misses (``LogsWanted``); whoever has the file sends it from
+there on, once more.
+
 A box holds only so many messages, and the end of a log must always fit. So the pages of a log that grows for long come
 ever more rarely and are larger, and when most of the box is used up the rest is left out but for the last lines, as of
 a very long log.
@@ -12,15 +16,17 @@ a very long log.
 
 import asyncio
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from orth.clock import Clock
 from orth.events import Events
-from orth.executor.queue_reports import Outgoing, Taken
+from orth.executor.queue_reports import AskedFor, Outgoing, Taken
+from orth.executor.report_keys import KeptKeys
 from orth.executor.run_logs import RunLogs
 from orth.loop import Loop
+from orth.wire.channel_messages import WantedLog
 
 LOOK_EVERY = 0.25
 ENDED_KEPT = 1_000
@@ -39,7 +45,7 @@ _IDLE = 60.0
 class _Feed:
     """How far the log of one execution has been sent."""
 
-    taken: Taken
+    taken: Taken | AskedFor
     begun_at: float
     due: float = 0.0
     """When to look at it again, unless it has ended."""
@@ -47,6 +53,15 @@ class _Feed:
     sent: int = 0
     pieces: int = 0
     ended: bool = False
+    wanted_from: int | None = None
+    """The first line that did not arrive, once a coordinator has said so."""
+
+    def go_back(self) -> None:
+        """To what did not arrive."""
+        wanted, self.wanted_from = self.wanted_from, None
+        if wanted is not None and wanted < self.next_line:
+            self.next_line, self.sent = wanted, 0
+            self.pieces = 0 if wanted == 1 else self.pieces  # of an empty box there is all the room
 
 
 class LogFeed(Loop):
@@ -67,11 +82,13 @@ class LogFeed(Loop):
         self._lock = threading.Lock()
         self._feeds: dict[int, _Feed] = {}
         self._grown: dict[int, None] = {}
+        self._keys = KeptKeys(logs.directory)
         self._unlisten = logs.growth.listen(self._hear)
 
     def begin(self, taken: Taken) -> None:
         """Follow the log of an execution."""
         self._feeds[taken.id] = _Feed(taken, self.clock.monotonic())
+        self._keys.keep(taken.id, taken.report_key)
 
     def drop(self, log_id: int) -> None:
         """It was not begun here."""
@@ -89,6 +106,31 @@ class LogFeed(Loop):
         self._forget_oldest()
         if self._grown:
             self.wake()
+
+    def send_again(self, wanted: Iterable[WantedLog], is_open: Callable[[int], bool]) -> None:
+        """Send what coordinators miss of these logs, as far as they are here; ``is_open`` says what still runs. Those
+        for which there is no room now are asked for again.
+        """
+        room = ENDED_KEPT - sum(feed.ended for feed in list(self._feeds.values()))
+        for one in wanted:
+            feed = self._feeds.get(one.execution_id)
+            if feed is None and room > 0 and not is_open(one.execution_id):
+                feed = self._feed_of_earlier(one)
+                room -= feed is not None
+            if feed is not None:
+                feed.wanted_from = one.from_line
+                self._grown[one.execution_id] = None
+        if self._grown:
+            self.wake()
+
+    def _feed_of_earlier(self, wanted: WantedLog) -> _Feed | None:
+        """For a log that is not being sent any more; None when it is not here."""
+        log_id, log_time = wanted.execution_id, wanted.log_time
+        if not self._logs.path_of(log_id, log_time).is_file():
+            return None
+        asked = AskedFor(wanted.job_id, log_id, log_time, self._keys.find(log_id))
+        feed = self._feeds[log_id] = _Feed(asked, self.clock.monotonic(), next_line=wanted.from_line, ended=True)
+        return feed
 
     def close(self) -> None:
         self._unlisten()
@@ -136,6 +178,7 @@ class LogFeed(Loop):
 
     def _send_page(self, feed: _Feed) -> int:
         """Draft one page; how many bytes, 0 when there is nothing more for now."""
+        feed.go_back()
         taken, ended = feed.taken, feed.ended
         if feed.sent >= self._limit or feed.pieces >= self._most:
             if ended:
@@ -156,7 +199,7 @@ class LogFeed(Loop):
         lines = page.content.split("\n") if page.to_line >= page.from_line else []
         first = max(page.from_line, feed.next_line)
         text = "\n".join(lines[first - page.from_line :])
-        self._outgoing.add_lines(feed.taken, first, text, end=True, most=self._last)
+        self._outgoing.add_last_lines(feed.taken, first, text, follows=feed.next_line - 1, most=self._last)
         self._feeds.pop(feed.taken.id, None)
 
     def _forget_oldest(self) -> None:

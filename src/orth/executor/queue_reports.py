@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orth.channels.interface import BoxFull, Channels, ChannelsUnavailable
+from orth.channels.interface import BoxFull, ChannelsUnavailable, ExecutorChannels
 from orth.channels.limits import Limits
 from orth.channels.names import Names
 from orth.clock import Clock, iso
@@ -79,10 +79,25 @@ class Taken:
     def log_time(self) -> int:
         return self.dispatch.trigger.log_date_time
 
+    @property
+    def report_key(self) -> str | None:
+        return self.dispatch.trigger.report_key
+
+
+@dataclass(slots=True, eq=False)
+class AskedFor:
+    """An execution that is over here, and of whose log a coordinator misses something."""
+
+    job_id: int
+    id: int
+    log_time: int
+    report_key: str | None = None
+    log_seq: int = 0
+
 
 @dataclass(slots=True, eq=False)
 class _Draft:
-    taken: Taken
+    taken: Taken | AskedFor
     standing: Standing | None
     """None of a piece of log."""
     facts: dict[str, Any]
@@ -148,16 +163,26 @@ class Outgoing:
         """Whether a result fits into a message."""
         return _written(result.handle_msg) + _FRAME <= self._limits.message
 
-    def add_lines(self, taken: Taken, first_line: int, text: str, *, end: bool, most: int | None = None) -> int:
-        """Say what an execution has written, from ``first_line`` on, in as many messages as it takes, or the last
-        ``most`` of them; how many.
-        """
-        pieces = pieces_of(first_line, text, self._limits.message - _FRAME)
-        pieces = pieces if most is None else pieces[-most:]
+    def add_lines(self, taken: Taken | AskedFor, first_line: int, text: str, *, end: bool) -> int:
+        """Say what an execution has written, from ``first_line`` on, in as many messages as it takes; how many."""
+        return self._add_pieces(taken, self._pieces(first_line, text), end=end)
+
+    def add_last_lines(self, taken: Taken | AskedFor, first_line: int, text: str, *, follows: int, most: int) -> None:
+        """Say how a log ends, in at most ``most`` messages, where what comes after line ``follows`` is left out."""
+        pieces = self._pieces(first_line, text)[-most:]
+        left_out = follows if follows < pieces[0][0] - 1 else None
+        self._add_pieces(taken, pieces, end=True, follows=left_out)
+
+    def _pieces(self, first_line: int, text: str) -> list[tuple[int, str]]:
+        return pieces_of(first_line, text, self._limits.message - _FRAME)
+
+    def _add_pieces(
+        self, taken: Taken | AskedFor, pieces: list[tuple[int, str]], *, end: bool, follows: int | None = None
+    ) -> int:
         drafts = [
-            _Draft(taken, None, {"first_line": first, "text": piece, "end": None}, 200 + _written(piece))
-            for first, piece in pieces
+            _Draft(taken, None, {"first_line": first, "text": piece}, 200 + _written(piece)) for first, piece in pieces
         ]
+        drafts[0].facts["follows"] = follows
         drafts[-1].facts["end"] = end or None
         with self._lock:
             self._drafts.setdefault(self._names.logs(taken.job_id, taken.id), []).extend(drafts)
@@ -169,11 +194,18 @@ class Outgoing:
         return {box: [self._message(draft) for draft in drafts] for box, drafts in batch.items()}
 
     def _message(self, draft: _Draft) -> dict[str, Any]:
-        dispatch = draft.taken.dispatch
+        taken = draft.taken
         said: StatusReport | LogLines
-        if draft.standing is None:
-            said = LogLines(job_id=dispatch.job_id, execution_id=dispatch.execution_id, seq=draft.seq, **draft.facts)
+        if draft.standing is None or isinstance(taken, AskedFor):
+            said = LogLines(
+                job_id=taken.job_id,
+                execution_id=taken.id,
+                seq=draft.seq,
+                report_key=taken.report_key,
+                **draft.facts,
+            )
         else:
+            dispatch = taken.dispatch
             said = StatusReport(
                 job_id=dispatch.job_id,
                 execution_id=dispatch.execution_id,
@@ -183,6 +215,7 @@ class Outgoing:
                 sending=dispatch.sending,
                 worker_id=self._worker.id,
                 incarnation=self._worker.incarnation,
+                report_key=dispatch.trigger.report_key,
                 **draft.facts,
             )
         return said.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -234,7 +267,7 @@ class Outgoing:
 
 def _number(draft: _Draft) -> None:
     taken = draft.taken
-    if draft.standing is None:
+    if draft.standing is None or isinstance(taken, AskedFor):
         taken.log_seq += 1
         draft.seq = taken.log_seq
     else:
@@ -276,7 +309,7 @@ def pieces_of(first_line: int, text: str, room: int) -> list[tuple[int, str]]:
 class Reports(Loop):
     """Posts drafts. ``hurry`` posts what is there now and says whether it could."""
 
-    def __init__(self, channels: Channels, outgoing: Outgoing, clock: Clock, events: Events) -> None:
+    def __init__(self, channels: ExecutorChannels, outgoing: Outgoing, clock: Clock, events: Events) -> None:
         super().__init__(clock, events)
         self._longest_pause = _LONGEST_PAUSE
         self._channels = channels

@@ -2,8 +2,8 @@
 
 ``Taking`` competes on the dispatch lines of this executor's queues, the most urgent priority first and the queues of
 one priority in turn, and asks for no more than it has places for. What it gets goes through the same admission as a
-trigger that was pushed. ``queue_cancels`` hears which executions are to end. What there is to say goes out through
-``queue_reports`` and ``queue_logs``, results and beats through ``queue_link``.
+trigger that was pushed. ``queue_cancels`` hears which executions are to end, and which logs are to be sent again. What
+there is to say goes out through ``queue_reports`` and ``queue_logs``, results and beats through ``queue_link``.
 
 What no coordinator has signed for executors with this one's token is not carried out, whoever put it into the queue: it
 goes to the queue's dead letters. If it was a coordinator's after all, that finds it missing and offers it anew.
@@ -13,6 +13,9 @@ it tells (``may_start``), and is looked at shortly before it begins; again, if t
 message leaves its queue *before* its execution begins. So a process that dies at any moment costs time, because a
 coordinator finds that nobody has it and offers it again, and never a second run. What may have been handed out while an
 answer was lost is given back, whenever nothing is in hand: then all that bears this consumer's name was not begun.
+
+After the channels were away, and after a start, what was offered before is begun only if a coordinator says that the
+offer stands (``queue_doubt``): it may have been killed while nobody could be told.
 
 On leaving, nothing more is taken; what had been accepted and has not begun is given back: a coordinator offers it
 anew. Nobody but coordinators puts anything into a queue.
@@ -25,7 +28,7 @@ from contextlib import suppress
 
 from pydantic import ValidationError
 
-from orth.channels.interface import START, Channels, Delivery
+from orth.channels.interface import Delivery, ExecutorChannels
 from orth.channels.limits import Limits
 from orth.channels.names import WAITING_LINES, Names
 from orth.clock import Clock
@@ -46,6 +49,7 @@ from orth.executor.job_threads import JobThreads
 from orth.executor.outbox import Outbox
 from orth.executor.progress import Progress
 from orth.executor.queue_cancels import Cancels
+from orth.executor.queue_doubt import Doubt, OffersLink
 from orth.executor.queue_link import QueueLink
 from orth.executor.queue_logs import LogFeed
 from orth.executor.queue_reports import Outgoing, Reports, Taken, Worker
@@ -54,7 +58,6 @@ from orth.executor.running import conclude
 from orth.loop import Loop
 from orth.wire.channel_calls import ChannelCalls
 from orth.wire.channel_messages import Dispatch, Standing, may_start
-from orth.wire.coordinator_calls import CoordinatorLink
 from orth.wire.entry_signatures import refusal_of
 from orth.wire.signatures import key_of
 
@@ -77,9 +80,9 @@ class QueueTransport:
 
     def __init__(
         self,
-        channels: Channels,
+        channels: ExecutorChannels,
         names: Names,
-        http: CoordinatorLink,
+        http: OffersLink,
         by_http: ChannelCalls | None,
         worker: Worker,
         *,
@@ -100,6 +103,7 @@ class QueueTransport:
         self._places = places
         self.queues = [f"{app_name}.{queue}" for queue in queues]
         """As everybody calls them: two applications may use the same word."""
+        self._app_name = app_name
         self._log_limit = log_limit
         self._limits = limits
         self._clock = clock
@@ -108,6 +112,7 @@ class QueueTransport:
         self.link = QueueLink(channels, names, http, by_http, worker, limits=limits, clock=clock, events=events)
         self.link.queues, self.link.places = tuple(queues), places
         self.outgoing = Outgoing(names, worker, clock, limits)
+        self.doubt = Doubt(http, clock)
         self.loops: list[Loop] = []
 
     def enter(self, admission: Admission, threads: JobThreads, outbox: Outbox, logs: RunLogs) -> list[Loop]:
@@ -120,7 +125,18 @@ class QueueTransport:
             logs, self.outgoing, self._reports, clock, events, limit=self._log_limit, room=self._limits.box
         )
         self.link.enter(self.outgoing, self._reports, self._feed)
-        self.cancels = Cancels(self._channels, self._names, self.link.taken, admission, self.key, clock, events)
+        self.cancels = Cancels(
+            self._channels,
+            self._names,
+            self.link.taken,
+            admission,
+            self.key,
+            clock,
+            events,
+            feed=self._feed,
+            doubt=self.doubt,
+            app_name=self._app_name,
+        )
         self.taking = Taking(self, self._channels, self._names, admission, outbox)
         self._unlisten = events.listen(self._hear)
         self.loops = [self.taking, self.cancels, self._reports, self._feed]
@@ -234,7 +250,7 @@ class Taking(Loop):
     """Fetches executions while there are places for them."""
 
     def __init__(
-        self, house: QueueTransport, channels: Channels, names: Names, admission: Admission, outbox: Outbox
+        self, house: QueueTransport, channels: ExecutorChannels, names: Names, admission: Admission, outbox: Outbox
     ) -> None:
         super().__init__(house.clock, house.events)
         self._longest_pause = _LONGEST_PAUSE
@@ -246,6 +262,7 @@ class Taking(Loop):
         self._queues = list(house.queues)
         self._in_doubt: list[float] = []
         """When to give back what an unheard answer may have brought."""
+        self._were_away = False
         self._not_before = self.clock.monotonic()
         self._hand = asyncio.Lock()
         self._looks = 0
@@ -301,6 +318,11 @@ class Taking(Loop):
 
     async def _take(self, limit: int) -> None:
         try:
+            if self._were_away:
+                await self._channels.check()
+                self._were_away = False
+            if self._house.doubt.unanswered:
+                await self._house.doubt.somebody_answers()
             found = await self._channels.take(self._lines(), self._house.consumer, limit=limit, wait=TAKE_WAIT)
             if self._ended:
                 await self._give_back(found)
@@ -313,6 +335,8 @@ class Taking(Loop):
             # Twice: a request that we gave up on may still be waiting at the other end.
             self._in_doubt = [now, now + TAKE_WAIT + _REQUEST_OUTLIVES]
             self._not_before = now + _AWAY_PAUSE  # also when something ends meanwhile
+            self._were_away = True
+            self._house.doubt.arise()
             raise
         finally:
             self._house.link.in_hand = ()
@@ -335,14 +359,16 @@ class Taking(Loop):
             self._house.tell(taken, Standing.REFUSED, message=why)
 
     async def _allowed(self, executions: Sequence[Taken]) -> list[Taken]:
-        """Those that may be begun, by what is in their status boxes."""
+        """Those that may be begun, by what is in their status boxes, and in the database if that may know better."""
         boxes = {taken.id: self._names.status(taken.job_id, taken.id) for taken in executions}
         if not boxes:
             return []
-        said = await self._channels.read(dict.fromkeys(boxes.values(), START), limit=_WORDS)
+        keys = {boxes[taken.id]: taken.dispatch.trigger.report_key for taken in executions}
+        said = await self._channels.read_said(keys, limit=_WORDS)
         words = {box: [entry.message for entry in entries] for box, entries in said.items()}
         consumer = self._house.consumer
-        return [taken for taken in executions if may_start(taken.dispatch, words.get(boxes[taken.id], ()), consumer)]
+        allowed = [taken for taken in executions if may_start(taken.dispatch, words.get(boxes[taken.id], ()), consumer)]
+        return await self._house.doubt.standing(allowed)
 
     async def _signed(self, line: str, deliveries: Sequence[Delivery]) -> list[Delivery]:
         """Those that a coordinator has put there; the others are dead. Somebody who floods a queue, or who was given

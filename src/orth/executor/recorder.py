@@ -9,7 +9,7 @@ log, is written first, here as well (``first``).
 Where one result follows the other, a few milliseconds lie between two writes, so that several share the second.
 
 When hundreds of triggers come due at one instant, starting them goes first: while ``starting`` says so results wait,
-no longer than a tenth of a second.
+no longer than a quarter of a second.
 """
 
 import threading
@@ -31,7 +31,7 @@ class Recordable(Protocol):
 R = TypeVar("R", bound=Recordable)
 _LOOK_AGAIN = 0.05
 _STEP = 0.01
-_STEPS = 10
+_STEPS = 25
 _APART = 0.005
 _real = SystemClock()
 """A disk is not turned by hand."""
@@ -59,6 +59,10 @@ class Recorder(Generic[R]):
         self._starting = threading.Lock()
         self._recording = threading.Lock()
         self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Have the thread now, while there are some to be had."""
+        self._start()
 
     def give(self, item: R) -> None:
         if self._closed:

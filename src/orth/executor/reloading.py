@@ -1,9 +1,11 @@
 """``orth executor FILE --reload``: an executor that is started again whenever its source changes.
 
 A process that only watches keeps the executor as its child. When a Python file below the watched folder changes, the
-new source is first loaded in a process of its own: if it is broken, that is told and the old executor goes on.
-Otherwise the old one is asked to stop, lets its executions end, and the new one begins; ``hard`` kills it instead,
-which is quick and cuts executions short. A child that ends by itself is started again after the next change.
+new source is first loaded in a process of its own: if it is broken, takes longer than ``TRIAL_LIMIT`` seconds or exits
+before it is loaded, that is told and the old executor goes on. A change, or a signal, while it is being loaded ends
+that process with its group. Otherwise the old one is asked to stop, lets its executions end, and the new one begins;
+``hard`` kills it instead, which is quick and cuts executions short. A child that ends by itself is started again after
+the next change.
 """
 
 import asyncio
@@ -12,16 +14,24 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 from asyncio.subprocess import Process
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from orth.clock import Clock
 from orth.serving import asked_to_stop
 
 LOOK_EVERY = 0.5
+TRIAL_LIMIT = 60
+LOADED = 86
+"""The exit code of a trial that has loaded the source: 0 is also that of a source which exits meanwhile."""
 _IGNORED = {"__pycache__", "node_modules", "site-packages"}
+_LONGEST_COMPLAINT = 64 * 1024
 _PR_SET_PDEATHSIG = 1
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 log = logging.getLogger("orth.reload")
 
@@ -68,33 +78,73 @@ class Reloader:
     async def run(self) -> int:
         """Until a signal; the exit code is that of the last executor, or 0 if there was none."""
         stopping = asked_to_stop()
-        seen = await asyncio.to_thread(snapshot, self._folder)
-        await self._start_if_sound()
+        seen: Snapshot | None = None
         while not stopping.is_set():
-            await self._clock.sleep_unless(stopping, LOOK_EVERY)
             now = await asyncio.to_thread(snapshot, self._folder)
-            if stopping.is_set() or now == seen:
+            if now == seen:
                 self._note_end()
+                await self._clock.sleep_unless(stopping, LOOK_EVERY)
                 continue
-            log.info("%s changed", ", ".join(changed(seen, now)))
+            if seen is not None:
+                log.info("%s changed", ", ".join(changed(seen, now)))
             seen = now
-            await self._start_if_sound()
+            if await self.is_sound(seen, stopping):
+                await self._replace(stopping)
         return await self._end(signal.SIGTERM)
 
-    async def _start_if_sound(self) -> None:
-        trial = await asyncio.create_subprocess_exec(
-            *self._check, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, start_new_session=True
-        )
-        _, told = await trial.communicate()
-        if trial.returncode != 0:
-            left = "the executor goes on as it was" if self._alive else "no executor runs"
-            log.error("%s; %s until it is mended", told.decode(errors="replace").strip(), left)
-            return
+    async def is_sound(self, seen: Snapshot, stopping: asyncio.Event) -> bool:
+        """Whether the source can be loaded, which is told if not; false also when the question is out of date, because
+        it is no longer as it was ``seen``, or we are stopping.
+        """
+        # A file, not a pipe: what the source starts when it is loaded could keep a pipe open for ever.
+        with tempfile.TemporaryFile() as said:
+            trial = await asyncio.create_subprocess_exec(
+                *self._check,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+                preexec_fn=partial(_die_with_parent, signal.SIGKILL),
+            )
+            try:
+                if not await self._ends(trial, seen, stopping):
+                    return False
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(trial.pid, signal.SIGKILL)
+                await trial.wait()
+            said.seek(0)
+            complaint = said.read(_LONGEST_COMPLAINT).decode(errors="replace").strip()
+        if trial.returncode != LOADED:
+            self._complain(_reason(trial.returncode, complaint))
+        return trial.returncode == LOADED
+
+    async def _ends(self, trial: Process, seen: Snapshot, stopping: asyncio.Event) -> bool:
+        """Wait until the trial has ended by itself; false as soon as that is pointless."""
+        over = asyncio.Event()
+        waiting = asyncio.create_task(trial.wait())
+        waiting.add_done_callback(lambda _: over.set())
+        deadline = self._clock.monotonic() + TRIAL_LIMIT
+        while not over.is_set():
+            await self._clock.sleep_unless(over, LOOK_EVERY)
+            if stopping.is_set() or await asyncio.to_thread(snapshot, self._folder) != seen:
+                return False
+            if self._clock.monotonic() > deadline and not over.is_set():
+                self._complain(f"the source was not loaded within {TRIAL_LIMIT} s")
+                return False
+        return True
+
+    def _complain(self, what: str) -> None:
+        left = "the executor goes on as it was" if self._alive else "no executor runs"
+        log.error("%s; %s until it is mended", what, left)
+
+    async def _replace(self, stopping: asyncio.Event) -> None:
         await self._end(signal.SIGKILL if self._hard else signal.SIGTERM)
+        if stopping.is_set():
+            return
         self._child = await asyncio.create_subprocess_exec(
             *self._command,
             start_new_session=True,  # Ctrl+C is for us: we pass on one signal, not two
-            preexec_fn=_die_with_parent,  # runs before exec in a process that has no other threads yet
+            preexec_fn=partial(_die_with_parent, signal.SIGTERM),
         )
 
     @property
@@ -117,16 +167,24 @@ class Reloader:
         return await child.wait()
 
 
-def _die_with_parent() -> None:
-    """A killed watcher leaves no executor behind."""
-    if os.uname().sysname == "Linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def _reason(code: int | None, complaint: str) -> str:
+    """Why the source is not sound, if its trial ended with ``code``; with 1 it has said so itself."""
+    if code == 1 and complaint:
+        return complaint
+    ended = f"is ended by signal {-code}" if code is not None and code < 0 else f"exits with code {code}"
+    return ": ".join(filter(None, (complaint, f"the source {ended} while it is loaded")))
+
+
+def _die_with_parent(number: signal.Signals) -> None:
+    """A killed watcher leaves nothing behind. Runs in the child before exec, where nothing can be loaded any more."""
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, number)
 
 
 def run_reloading(target: str, arguments: Sequence[str], *, hard: bool, clock: Clock) -> int:
     """``arguments`` are those of ``orth executor`` without ``--reload``; the exit code."""
     orth = [sys.executable, "-m", "orth"]
     reloader = Reloader(
-        [*orth, *arguments], [*orth, "executor", target, "--check"], folder_of(target), hard=hard, clock=clock
+        [*orth, *arguments], [*orth, "executor", target, "--trial"], folder_of(target), hard=hard, clock=clock
     )
     return asyncio.run(reloader.run())

@@ -11,7 +11,7 @@ import asyncio
 import os
 import threading
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +20,16 @@ from typing import BinaryIO
 from orth.clock import Clock
 from orth.errors import Invalid
 from orth.events import Events
-from orth.executor.log_files import STEP, indexed_lines, open_to_read, place_before
+from orth.executor.log_files import (
+    LONGEST_LINE,
+    STEP,
+    LineCount,
+    indexed_lines,
+    is_begun,
+    lines_of,
+    open_to_read,
+    place_before,
+)
 from orth.executor.log_writing import LogsHome, RunLog
 from orth.forked import let_go_in_child
 from orth.wire.messages import LogPage
@@ -29,7 +38,7 @@ FILE_LIMIT = 1024 * 1024 * 1024
 PAGE_LINES = 1000
 """Lines of a page, unless more are asked for."""
 LONG_PAGE_LINES = 50_000
-PAGE_BYTES = 1024 * 1024
+PAGE_BYTES = LONGEST_LINE
 LATEST_INSTANT = 253_402_300_799_999  # the last millisecond of the year 9999
 _REMEMBERED_PLACES = 256
 _DAY = 86_400_000
@@ -95,13 +104,12 @@ class RunLogs:
     def tail(self, log_id: int, log_time: int, lines: int, *, finished: bool) -> LogPage:
         """The last ``lines`` lines, fewer if they would not fit into a page. Reads no more than the end of the file."""
         path = self._path_of(log_id, log_time)
-        count = min(max(1, lines), PAGE_LINES)
+        most = min(max(1, lines), PAGE_LINES)
         self._home.unwritten.write_those_at(path)
         try:
             with os.fdopen(open_to_read(path), "rb") as file:
-                first, place = place_before(path, file.fileno(), indexed_lines(path) - count + 1)
-                file.seek(place)
-                return _last_lines(file, first, count, finished)
+                first, place = place_before(path, file.fileno(), indexed_lines(path) - most + 1)
+                return _last_lines(file, LineCount(path, first, place), most, finished)
         except OSError as error:
             return _no_page(log_id, 1, finished or not isinstance(error, FileNotFoundError))
 
@@ -126,21 +134,21 @@ class RunLogs:
         taken: list[bytes] = []
         size = 0
         at_end = True
-        line, place = self._known_place(path, file.fileno(), wanted)
-        file.seek(place)
-        for raw in _lines(file):
-            if _is_begun(raw) and not finished:
+        count = LineCount(path, *self._known_place(path, file.fileno(), wanted))
+        file.seek(count.place)
+        for raw in lines_of(file):
+            if is_begun(raw) and not finished:
                 break  # the writer is in the middle of it
-            if line >= wanted:
+            if count.line >= wanted:
                 if len(taken) == most or (taken and size + len(raw) > PAGE_BYTES):
                     at_end = False
                     break
                 taken.append(raw)
                 size += len(raw)
-            place += len(raw)
-            line += 1
-        self._remember_place(path, line, place)
-        return _page_of(taken, wanted, max(line, wanted) - 1, end=finished and at_end)
+            count.add(raw)
+        count.keep()
+        self._remember_place(path, count.line, count.place)
+        return _page_of(taken, wanted, max(count.line, wanted) - 1, end=finished and at_end)
 
     def _known_place(self, path: str, file: int, wanted: int) -> tuple[int, int]:
         """A line at or before ``wanted`` and the offset where it begins."""
@@ -159,31 +167,20 @@ class RunLogs:
                 self._places.popitem(last=False)
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines from here on. One that is longer than a page counts as several: we break long lines when we write them,
-    but a script knows the name of its log, and may write there whatever it likes.
-    """
-    while raw := file.readline(PAGE_BYTES):
-        yield raw
-
-
-def _is_begun(raw: bytes) -> bool:
-    """Whether more of this line may come."""
-    return not raw.endswith(b"\n") and len(raw) < PAGE_BYTES
-
-
-def _last_lines(file: BinaryIO, first: int, count: int, finished: bool) -> LogPage:
+def _last_lines(file: BinaryIO, count: LineCount, most: int, finished: bool) -> LogPage:
     kept: deque[bytes] = deque()
-    line, size = first, 0
-    for raw in _lines(file):
-        if _is_begun(raw) and not finished:
+    size = 0
+    file.seek(count.place)
+    for raw in lines_of(file):
+        if is_begun(raw) and not finished:
             break
         kept.append(raw)
-        line += 1
+        count.add(raw)
         size += len(raw)
-        while len(kept) > 1 and (len(kept) > count or size > PAGE_BYTES):
+        while len(kept) > 1 and (len(kept) > most or size > PAGE_BYTES):
             size -= len(kept.popleft())
-    return _page_of(list(kept), line - len(kept), line - 1, end=finished)
+    count.keep()
+    return _page_of(list(kept), count.line - len(kept), count.line - 1, end=finished)
 
 
 def _page_of(lines: list[bytes], first: int, last: int, *, end: bool) -> LogPage:
@@ -193,5 +190,8 @@ def _page_of(lines: list[bytes], first: int, last: int, *, end: bool) -> LogPage
 
 def _no_page(log_id: int, wanted: int, for_good: bool) -> LogPage:
     why = "it did not run on this executor, died with it as it began, or was cleaned up"
+    if not for_good:
+        return LogPage(from_line=wanted, to_line=wanted - 1, content="", end=False)
+    # Not a line of it: whoever asked for line 5 must not take it for one.
     content = f"There is no log of execution {log_id} here: {why}."
-    return LogPage(from_line=wanted, to_line=wanted - 1, content=content if for_good else "", end=for_good)
+    return LogPage(from_line=wanted, to_line=0, content=content, end=True)

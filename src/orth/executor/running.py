@@ -6,7 +6,8 @@ Whatever the handler does (returns, raises, exits, never comes back), exactly on
 * ``JobFailed`` is 500 with its message, no traceback; so is leaving at ``ctx.checkpoint`` after being cancelled;
 * parameters that do not fit are 500 and the handler is not called;
 * any other exception is 500, its last line first in the message and its traceback in the log. That includes
-  ``SystemExit``, except with code 0 or none, which is a script's way to return;
+  ``SystemExit``, except with code 0 or none, which is a script's way to return; not so before ``execute``, as in
+  ``init`` or at the top level of a GLUE source;
 * when it is ended from outside (its time is up, it was killed, covered or replaced, the executor stops), that is the
   result, whatever the handler still returns or raises. Where it was when the exception struck is in the log.
 """
@@ -24,16 +25,22 @@ from orth.domain.executions import FAILURE, STORED_MESSAGE_LIMIT, SUCCESS
 from orth.errors import Invalid
 from orth.events import Events
 from orth.executor.capture import finish_prints
-from orth.executor.context import Cancelled, JobContext, JobFailed, Outcome, entered
+from orth.executor.context import EXITED_EARLY, Cancelled, JobContext, JobFailed, Outcome, before_execute, entered
 from orth.executor.ending import Ended, Stay
 from orth.executor.facts import ExecutionStarted
 from orth.executor.handlers import Handler
+from orth.executor.masking import NOTHING_HIDDEN, Mask
 from orth.executor.one_process import OneProcess
 from orth.executor.performers import Performer
 from orth.executor.progress import Progress
+from orth.executor.proposals import checked_level
+from orth.executor.result_text import result_text
+from orth.executor.results import Result
 from orth.executor.run_logs import RunLogs
 from orth.executor.time_limits import TimeLimits
-from orth.wire.messages import CallbackItem, RunRequest
+from orth.wire.beginnings import Begun
+from orth.wire.fields import LEFT_BEHIND_LIMIT
+from orth.wire.messages import LeftBehind, RunRequest
 
 _SHOWN_PARAMETER = 1000
 _SHOWN_MESSAGE = 1000
@@ -44,22 +51,30 @@ class Abandoned:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._requests: dict[int, RunRequest] = {}
+        self._since: dict[int, tuple[RunRequest, int]] = {}
 
-    def add(self, request: RunRequest) -> None:
+    def add(self, request: RunRequest, since: int) -> None:
+        """From ``since`` on, in epoch milliseconds, nobody tries to end it any more."""
         with self._lock:
-            self._requests[request.log_id] = request
+            self._since[request.log_id] = (request, since)
 
     def remove(self, log_id: int) -> None:
         with self._lock:
-            self._requests.pop(log_id, None)
+            self._since.pop(log_id, None)
 
     def request_of(self, log_id: int) -> RunRequest | None:
         with self._lock:
-            return self._requests.get(log_id)
+            found = self._since.get(log_id)
+        return None if found is None else found[0]
+
+    def named(self) -> tuple[LeftBehind, ...]:
+        """The newest of them, as beats name them."""
+        with self._lock:
+            newest = list(self._since.items())[-LEFT_BEHIND_LIMIT:]
+        return tuple(LeftBehind(log_id=log_id, since=since) for log_id, (_request, since) in newest)
 
     def __len__(self) -> int:
-        return len(self._requests)
+        return len(self._since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +94,13 @@ class Tools:
     """Seconds an abandoned execution keeps its job from going on, if it stays that long."""
     contexts: dict[int, JobContext] = field(default_factory=dict)
     """What is running, by log id."""
+    began: dict[int, Begun] = field(default_factory=dict)
+    """When that began, as coordinators are told."""
     abandoned: Abandoned = field(default_factory=Abandoned)
     on_progress: Callable[[JobContext, Progress], None] | None = None
     """Hears how far executions are."""
+    always_hidden: Mask = NOTHING_HIDDEN
+    """What no execution writes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +138,7 @@ class Accepted:
 
 def carry_out(
     accepted: Accepted, performer: Performer, tools: Tools, *beside: int, begun: Callable[[], None] = lambda: None
-) -> CallbackItem:
+) -> Result:
     """Run the handler once and say how it went. ``beside`` are executions left behind that still run; ``begun`` is
     called just before the handler.
     """
@@ -127,16 +146,17 @@ def carry_out(
     started = accepted.started = tools.clock.now()
     context = begin(request, accepted.handler, tools)
     try:
+        tools.began[request.log_id] = Begun(log_id=request.log_id, start_time=started, report_key=request.report_key)
         for other in beside:
             note_overlap(request, other, context, tools)
         begun()
         with entered(context):
             outcome = perform(accepted, performer, context)
-        if context.secrets:
-            outcome = replace(outcome, message=context.mask.hide(outcome.message))
+        outcome = replace(outcome, message=context.mask.hide(outcome.message))
         write_end(context, outcome, tools.clock.now() - started)
     finally:
         tools.contexts.pop(request.log_id, None)
+        tools.began.pop(request.log_id, None)
         context.run_log.close()
     return conclude(request, outcome, started, tools.incarnation)
 
@@ -155,11 +175,16 @@ def begin(request: RunRequest, handler: Handler, tools: Tools) -> JobContext:
         shard_index=request.broadcast_index,
         shard_total=request.broadcast_total,
         secrets=MappingProxyType(request.secrets or {}),
+        always_hidden=tools.always_hidden,
+        attempt=request.attempt,
+        run_key=request.run_key or "",
+        job_name=request.job_name or "",
         executor=tools.executor,
         run_log=run_log,
         clock=tools.clock,
         deadline=tools.clock.monotonic() + request.executor_timeout if request.executor_timeout > 0 else None,
         inherit_threads=handler.inherit_threads,
+        log_level=handler.log_level if request.log_level is None else checked_level(request.log_level),
         on_progress=tools.on_progress,
     )
     run_log.mask = context.mask
@@ -191,7 +216,8 @@ def perform(accepted: Accepted, performer: Performer, context: JobContext) -> Ou
 
     def call() -> object:
         try:
-            arguments = parameters.read(context.param)
+            with before_execute():
+                arguments = parameters.read(context.param)
         except Invalid as unfit:
             raise JobFailed(str(unfit)) from None
         context.params = MappingProxyType(arguments)
@@ -222,20 +248,26 @@ def _made(call: Callable[[], object], context: JobContext, give_up_on: tuple[typ
     try:
         with OneProcess():
             returned = call()
-            message = "" if returned is None else str(returned)
+            message = result_text(returned)
         return context.decided or Outcome(SUCCESS, message)
     except JobFailed as failed:
         return Outcome(FAILURE, failed.message, failed.final or isinstance(failed, give_up_on))
     except Cancelled:
         raise
     except BaseException as raised:
-        if isinstance(raised, SystemExit) and raised.code in (None, 0):
+        if _is_return(raised):
             return context.decided or Outcome(SUCCESS, "")
         # A handler must not end its thread, nor the process: SystemExit and its like are failures as any other.
         trace = _trace(raised)
         context.run_log.write(trace)
         last_line = traceback.format_exception_only(raised)[-1].rstrip("\n")
         return Outcome(FAILURE, f"{last_line}\n{trace}", isinstance(raised, give_up_on))
+
+
+def _is_return(raised: BaseException) -> bool:
+    if not isinstance(raised, SystemExit) or raised.code not in (None, 0):
+        return False
+    return EXITED_EARLY not in getattr(raised, "__notes__", ())
 
 
 def write_end(context: JobContext, outcome: Outcome, took: int) -> None:
@@ -248,9 +280,10 @@ def write_end(context: JobContext, outcome: Outcome, took: int) -> None:
     context.run_log.remark(f"--- execution ends: {told}")
 
 
-def conclude(request: RunRequest, outcome: Outcome, started: int | None, incarnation: str) -> CallbackItem:
+def conclude(request: RunRequest, outcome: Outcome, started: int | None, incarnation: str) -> Result:
     """The result as it is reported; the message loses its middle when it is too long."""
-    return CallbackItem(
+    return Result(
+        job_id=request.job_id,
         log_id=request.log_id,
         log_date_time=request.log_date_time,
         handle_code=outcome.code,
@@ -258,6 +291,7 @@ def conclude(request: RunRequest, outcome: Outcome, started: int | None, incarna
         start_time=started,
         incarnation=incarnation,
         final=outcome.final or None,
+        report_key=request.report_key,
     )
 
 

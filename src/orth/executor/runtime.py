@@ -5,23 +5,35 @@ requests, turns ``loops`` by hand or runs them, and waits with ``join_idle``.
 """
 
 import asyncio
+import os
 import platform
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
 from orth.clock import Clock
+from orth.domain.executions import STORED_MESSAGE_LIMIT
 from orth.errors import CannotStart, Conflict
 from orth.events import Event, Events
 from orth.executor.admission import Admission
+from orth.executor.beginnings import Beginnings
 from orth.executor.callers import Callers
 from orth.executor.capture import capturing
-from orth.executor.facts import CallbacksDelivered, ExecutorStarted, ExecutorStopped
+from orth.executor.facts import (
+    AbandonedReturned,
+    CallbacksDelivered,
+    ExecutionAbandoned,
+    ExecutorStarted,
+    ExecutorStopped,
+    ScriptsAsRoot,
+)
 from orth.executor.handlers import Handlers
 from orth.executor.heartbeat import Heartbeat
 from orth.executor.job_threads import IdleThreads, JobThreads
+from orth.executor.masking import mask_of_token
 from orth.executor.metrics import Metrics, Standing
 from orth.executor.outbox import Outbox
 from orth.executor.queue_transport import QueueTransport
+from orth.executor.results import Result
 from orth.executor.retention import Retention
 from orth.executor.run_logs import RunLogs
 from orth.executor.running import Tools
@@ -34,7 +46,8 @@ from orth.loop import Loop
 from orth.version import __version__
 from orth.wire.coordinator_calls import CoordinatorLink
 from orth.wire.dialects import VERDICTS
-from orth.wire.messages import STANDING_LIMIT, Announcement, Extension, Load, RegistryRequest
+from orth.wire.fields import STANDING_LIMIT
+from orth.wire.messages import Announcement, Extension, Load, RegistryRequest
 from orth.wire.signatures import Verifier
 
 EXTENSIONS = (
@@ -52,6 +65,9 @@ EXTENSIONS = (
     Extension.DRAFTS,
     Extension.SECRETS,
     Extension.LONG_PAGES,
+    Extension.REPORT_KEY,
+    Extension.RUN_KEY,
+    Extension.LOG_LEVEL,
 )
 _GOODBYE = 2.0
 _FLUSH = 10.0
@@ -93,6 +109,7 @@ class Runtime:
             kill_grace=settings.kill_grace,
             abandoned_hold=settings.abandoned_hold,
             on_progress=None if queue is None else queue.on_progress,
+            always_hidden=mask_of_token(settings.access_token),
         )
         self.threads = JobThreads(self.tools, self.outbox.add)
         self.sources = Sources(handlers, settings, clock)
@@ -101,45 +118,50 @@ class Runtime:
         )
         self.metrics = Metrics(__version__, incarnation)
         self._unlisten = events.listen(self._hear)
-        self.endpoints = Endpoints(
-            self.admission,
-            self.logs,
-            self.health,
-            callers=Callers(
-                settings.access_token,
-                Verifier(incarnation, clock),
-                work_key=work_key,
-                must_sign=settings.require_signatures,
-                work_key_alone=settings.require_signatures or queue is not None,
-                token_until_registered=settings.token_until_registered,
-            ),
-            events=events,
-            metrics=self.metrics_text if settings.metrics else None,
-        )
+        self.endpoints = self._made_endpoints(Verifier(incarnation, clock), work_key)
         self.turned_away = TurnedAway(events)
         self.http = HttpDoor(self.endpoints, turned_away=self.turned_away)
-        self.registration = RegistryRequest(
-            registry_key=settings.app_name,
-            registry_value=address,
-            orth=Announcement(
-                incarnation=incarnation,
-                version=__version__,
-                python=platform.python_version(),
-                extensions=EXTENSIONS if work_key is None else (*EXTENSIONS, Extension.WORK_KEY),
-                handlers=self.sources.infos(),
-                labels=dict(settings.labels),
-                work_key=work_key,
-            ),
-        )
+        self.registration = self._made_registration(work_key)
         beat = settings.heartbeat if queue is None else settings.queue_heartbeat
         self.heartbeat = Heartbeat(self.announced, link, beat=beat, clock=clock, events=events, taken=self._beat_taken)
-        idle_threads = IdleThreads(self.threads, settings.idle_thread, events)
-        self.loops: list[Loop] = [self.heartbeat, self.outbox, self.limits, idle_threads]
-        self.loops.append(Retention(self.logs, settings.log_retention, clock, events))
+        self.loops: list[Loop] = [
+            self.heartbeat,
+            self.outbox,
+            self.limits,
+            IdleThreads(self.threads, settings.idle_thread, events),
+            Beginnings(self.tools.began, link, incarnation=incarnation, clock=clock, events=events),
+            Retention(self.logs, settings.log_retention, clock, events),
+        ]
         if queue is not None:
             self.loops += queue.enter(self.admission, self.threads, self.outbox, self.logs)
         self._capture = ExitStack()
         self._captures_prints = handlers.capture_stdout
+
+    def _made_endpoints(self, verifier: Verifier, work_key: str | None) -> Endpoints:
+        settings = self.settings
+        callers = Callers(
+            settings.access_token,
+            verifier,
+            app_name=settings.app_name,
+            work_key=work_key,
+            must_sign=settings.require_signatures,
+            work_key_alone=settings.require_signatures or self._queue is not None,
+            token_until_registered=settings.token_until_registered,
+        )
+        metrics = self.metrics_text if settings.metrics else None
+        return Endpoints(self.admission, self.logs, self.health, callers=callers, events=self.events, metrics=metrics)
+
+    def _made_registration(self, work_key: str | None) -> RegistryRequest:
+        announcement = Announcement(
+            incarnation=self.incarnation,
+            version=__version__,
+            python=platform.python_version(),
+            extensions=EXTENSIONS if work_key is None else (*EXTENSIONS, Extension.WORK_KEY),
+            handlers=self.sources.infos(),
+            labels=dict(self.settings.labels),
+            work_key=work_key,
+        )
+        return RegistryRequest(registry_key=self.settings.app_name, registry_value=self.address, orth=announcement)
 
     def start(self) -> None:
         """Start helper processes, capture what handlers print and log. The loops are run, or turned, by the caller."""
@@ -149,6 +171,8 @@ class Runtime:
         self._capture.enter_context(capturing(prints=self._captures_prints))
         handlers = self.registration.orth.handlers if self.registration.orth else ()
         self.events.emit(ExecutorStarted(self.settings.app_name, self.address, len(handlers), self.incarnation))
+        if self.settings.scripts and self.settings.script_user is None and os.geteuid() == 0:
+            self.events.emit(ScriptsAsRoot(", ".join(self.settings.scripts)))
 
     def handle(self, path: str, body: bytes, headers: Mapping[str, str], *, method: str = "POST") -> tuple[int, bytes]:
         """Answer a request as the HTTP door would: status and body."""
@@ -194,6 +218,7 @@ class Runtime:
                 "running": tuple(self.threads.open_ids()[:STANDING_LIMIT]),
                 "unacknowledged": tuple(unacknowledged[:STANDING_LIMIT]),
                 "load": self._load(len(unacknowledged)),
+                "left_behind": self.tools.abandoned.named(),
                 "turned_away": self.turned_away.report(),
             }
         )
@@ -218,6 +243,7 @@ class Runtime:
                 outbox_oldest=self.outbox.oldest_age(),
                 fsyncs=self.outbox.fsyncs,
                 verdicts=self.outbox.verdicts.copy(),
+                not_taken=self.outbox.not_taken,
                 log_bytes=self.logs.growth.bytes_written,
                 registered=self.heartbeat.registered,
                 turned_away=self.turned_away.counts(),
@@ -238,6 +264,8 @@ class Runtime:
         self.metrics(event)
         if isinstance(event, CallbacksDelivered):
             self.heartbeat.heard_from()
+        elif isinstance(event, ExecutionAbandoned | AbandonedReturned):
+            self.heartbeat.wake()  # whoever looks at that execution should know at once
 
     async def stop(self, *, flush: float = _FLUSH) -> None:
         """Leave in good order: take nothing more, say goodbye, drain, deliver, each within its bound.
@@ -250,7 +278,8 @@ class Runtime:
         self.admission.close()
         if self._queue is None:
             await self._say_goodbye()
-        cut_short = await asyncio.to_thread(self.threads.drain, self.settings.drain_timeout)
+        limit, finish_queue = self.settings.drain_timeout, self.settings.finish_queue
+        cut_short = await asyncio.to_thread(self.threads.drain, limit, finish_queue=finish_queue)
         await asyncio.to_thread(self.sources.close)
         await self.outbox.flush(flush)
         if self._queue is not None:  # until here its beats said what still runs
@@ -262,6 +291,15 @@ class Runtime:
         self.close()
         self.events.emit(ExecutorStopped(self.settings.app_name, cut_short, len(self.outbox)))
 
+    def give_up(self) -> None:
+        """The process ends at once: give everything that runs or waits its result, on the disk for the next start."""
+        self.admission.close()
+        cut_short = self.threads.give_up("the executor was told twice to stop")
+        self.outbox.join_recorded()
+        for context in cut_short:
+            context.run_log.write("--- cut short: the executor was told twice to stop")
+        self.logs.write_ended()
+
     async def _say_goodbye(self) -> None:
         self.heartbeat.stop()
         await self.heartbeat.unregister(_GOODBYE)
@@ -269,6 +307,7 @@ class Runtime:
     def close(self) -> None:
         """Let go of files, threads and capture at once, as if the process had been killed: no result, no goodbye."""
         self._unlisten()
+        self.http.close()
         if self._queue is not None:
             self._queue.close()
         self.outbox.close()
@@ -276,6 +315,14 @@ class Runtime:
         self.logs.close()
         self.sources.close()
         self._capture.close()
+
+
+def _keep_whole(result: Result, logs: RunLogs) -> None:
+    """Put all of a result into the log of its execution, unless its length has brought it there already."""
+    if len(result.handle_msg) <= STORED_MESSAGE_LIMIT:
+        run_log = logs.open(result.log_id, result.log_date_time)
+        run_log.write(f"--- the outbox has no room for the whole result; here it is:\n{result.handle_msg}")
+        run_log.close()
 
 
 def _open_outbox(
@@ -299,6 +346,7 @@ def _open_outbox(
             before_recording=logs.write_ended,
             more_coming=lambda: threads().count() > 0,
             starting=lambda: threads().starting,
+            shortened=lambda whole: _keep_whole(whole, logs),
         )
     except OSError as error:
         raise CannotStart(

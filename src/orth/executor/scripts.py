@@ -52,11 +52,12 @@ class Language:
     interpreters: tuple[str, ...]
     suffix: str
     options: tuple[str, ...] = ()
+    """Of the interpreter. Python keeps what it prints to a pipe until it ends, unless told; the others do not."""
 
 
 LANGUAGES = {
     GlueType.GLUE_SHELL: Language("shell", ("bash", "sh"), ".sh"),
-    GlueType.GLUE_PYTHON: Language("python", ("python3",), ".py"),
+    GlueType.GLUE_PYTHON: Language("python", ("python3",), ".py", ("-u",)),
     GlueType.GLUE_POWERSHELL: Language("powershell", ("pwsh",), ".ps1", ("-NoProfile", "-NonInteractive", "-File")),
     GlueType.GLUE_NODEJS: Language("nodejs", ("node",), ".js"),
     GlueType.GLUE_PHP: Language("php", ("php",), ".php"),
@@ -176,6 +177,8 @@ class ScriptFile:
 class ScriptPerformer:
     """Runs one version of one script; ``opening`` is the interpreter with its options."""
 
+    maker = None
+
     def __init__(self, script: ScriptFile, opening: Sequence[str], surroundings: Surroundings) -> None:
         self._script = script
         self._opening = opening
@@ -213,7 +216,7 @@ class ScriptPerformer:
     def end(self, context: JobContext, grace: float) -> bool:
         return self._runs.end(context, grace)
 
-    def abandon(self) -> None:
+    def abandon(self, context: JobContext) -> None:  # noqa: ARG002  # executions share nothing
         return
 
     def close(self) -> None:

@@ -2,9 +2,10 @@
 
 Every answer is the JSON envelope that coordinators of every generation read. A request that was understood is answered
 with HTTP 200 whatever the envelope says; the HTTP status tells apart what was not: 400 no such message, 401 no token,
-404, 405, 408 its body did not come in time, 413, 431, 503 too many at once. Coordinators of another make take the
-envelope from an answer of HTTP 200 only and show the bare number of any other. What ``Endpoints`` refuses them is
-therefore told with 200; what the door turns away before it is a request has its status for everybody.
+404, 405, 408 its body did not come in time, 413, 415 not JSON by its own account, 431, 503 too many at once.
+Coordinators of another make take the envelope from an answer of HTTP 200 only and show the bare number of any other.
+What ``Endpoints`` refuses them is therefore told with 200; what the door turns away before it is a request has its
+status for everybody.
 
 ``Endpoints`` knows requests and answers but no sockets, so tests and the in-process cluster call it directly;
 ``HttpDoor`` is the same behind plain ASGI, which keeps web frameworks out of the job author's environment.
@@ -13,7 +14,6 @@ therefore told with 200; what the door turns away before it is a request has its
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, cast, overload
@@ -28,9 +28,11 @@ from orth.executor.facts import RequestFailed
 from orth.executor.metrics import CONTENT_TYPE as METRICS_CONTENT_TYPE
 from orth.executor.run_logs import RunLogs
 from orth.executor.turned_away import EARLY, TurnedAway, reason_of
+from orth.threads import StandingThreads
 from orth.wire.dialects import (
     is_foreign,
     log_payload,
+    not_json,
     read_idle_beat,
     read_kill,
     read_log_request,
@@ -38,7 +40,8 @@ from orth.wire.dialects import (
     read_runs,
     run_answers_payload,
 )
-from orth.wire.messages import BODY_LIMIT, LOG_WAIT_LIMIT, LogPage, LogRequest, Reply
+from orth.wire.fields import BODY_LIMIT, LOG_WAIT_LIMIT
+from orth.wire.messages import LogPage, LogRequest, Reply
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -189,7 +192,8 @@ class Endpoints:
             self.callers.check(method, path, headers)
         except OrthError as error:
             return self._refused(error)
-        return None
+        told = None if path == "/beat" else not_json(headers)  # a beat has no content
+        return None if told is None else _failure(415, told)
 
     def _refused(self, error: OrthError) -> Answer:
         told = self.callers.correction(error)
@@ -256,10 +260,15 @@ class HttpDoor:
         self._turned_away = turned_away
         self._body_deadline = body_deadline
         self._inside = 0
-        self._large = ThreadPoolExecutor(_LARGE_AT_ONCE, thread_name_prefix="orth-request")
-        self._waiting = ThreadPoolExecutor(_WAITING_AT_ONCE, thread_name_prefix="orth-waiting")
+        self._large = StandingThreads(_LARGE_AT_ONCE, "orth-request")
+        self._waiting = StandingThreads(_WAITING_AT_ONCE, "orth-waiting")
         self.waiting = 0
         """Requests that wait for a log to grow."""
+
+    def close(self) -> None:
+        """Let the threads go; no request is answered any more."""
+        self._large.shutdown(wait=False)
+        self._waiting.shutdown(wait=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

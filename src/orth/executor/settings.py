@@ -1,5 +1,6 @@
 """What one executor process runs with: the settings of every role narrowed to its own, and what follows from them."""
 
+import os
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ class ExecutorSettings:
     idle_thread: float = 90.0
     callback_retry: float = 30.0
     drain_timeout: float = 60.0
+    finish_queue: bool = False
     call_timeout: float = 3.0
     queue_limit: int = 1000
     connections: int = 1000
@@ -63,7 +65,10 @@ class ExecutorSettings:
 
     @classmethod
     def of(cls, settings: Settings, app_name: str | None) -> "ExecutorSettings":
-        """The executor's share of ``settings``; ``app_name`` is what the code calls itself."""
+        """The executor's share of ``settings``; ``app_name`` is what the code calls itself.
+
+        Paths are relative to the working directory of this moment: a handler, or the program around us, may change it.
+        """
         own = settings.executor
         name = own.app_name or app_name
         if not name:
@@ -73,13 +78,14 @@ class ExecutorSettings:
         return cls(
             app_name=name,
             access_token=access_token(settings),
-            data_dir=own.data_dir,
-            logs_dir=settings.logs.dir_below(own.data_dir),
+            data_dir=own.data_dir.absolute(),
+            logs_dir=settings.logs.dir_below(own.data_dir).absolute(),
             coordinators=chosen_coordinators(settings) or (settings.registry.url or "",),
             heartbeat=own.heartbeat.total_seconds(),
             idle_thread=own.idle_thread.total_seconds(),
             callback_retry=own.callback_retry.total_seconds(),
             drain_timeout=own.drain_timeout.total_seconds(),
+            finish_queue=own.finish_queue,
             call_timeout=own.call_timeout.total_seconds(),
             queue_limit=own.queue_limit,
             connections=own.connections,
@@ -95,7 +101,7 @@ class ExecutorSettings:
             script_user=own.script_user,
             script_limits=own.script_limits,
             process_limits=own.process_limits,
-            python=own.python,
+            python=_program(own.python),
             builtin=own.builtin,
             http_outbound=Outbound(
                 deny=settings.security.outbound_deny,
@@ -119,6 +125,13 @@ class ExecutorSettings:
         )
 
 
+def _program(name: str | None) -> Path | None:
+    """A name alone is looked up when it is needed; with a folder, be it ``./``, it is a file."""
+    if name is None:
+        return None
+    return Path(name).absolute() if os.sep in name else Path(name)
+
+
 def access_token(settings: Settings) -> str:
     """The token coordinators and this executor show each other: as set, or the one a coordinator beside us has made."""
     given = settings.security.access_token
@@ -128,7 +141,7 @@ def access_token(settings: Settings) -> str:
     if not listen.is_loopback:
         raise CannotStart(
             f"Listening on {listen} lets other machines in, and there is no access token.",
-            hint="Set security.access_token, or listen on 127.0.0.1.",
+            hint="Set security.access_token. Only on 127.0.0.1 that of a coordinator beside it is taken.",
         )
     path = Path(settings.coordinator.data_dir) / TOKEN_FILE
     try:

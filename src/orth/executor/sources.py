@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from orth.clock import Clock
 from orth.domain.jobs import GlueType
@@ -40,7 +41,8 @@ from orth.executor.settings import ExecutorSettings
 from orth.wire.messages import NOT_ALLOWED_HERE, HandlerInfo, RunRequest
 
 _NAMES_SHOWN = 20
-_VERSIONS_KEPT = 1000
+RECENT = 1000
+"""Handlers made of source text that are kept while no job has them."""
 _ANY_TEXT = Parameters(None, None, False, None, None)
 
 
@@ -52,8 +54,11 @@ class Sources:
     ) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._texts: OrderedDict[int, tuple[Version, Handler]] = OrderedDict()
-        """The newest version of each job whose source came with the trigger, and the newest test of it."""
+        self._texts: WeakValueDictionary[int, Handler] = WeakValueDictionary()
+        """The newest version of each job whose source came with the trigger, and the newest test of it. Whoever has one
+        keeps it here: a second handler of the same version would pass for another version of the job."""
+        self._recent: OrderedDict[int, Handler] = OrderedDict()
+        """Those asked for last, whether anybody has them or not."""
         self._compiling = Compiling()
         environment = clean_environment(environ, settings.script_env)
         self._processes = Processes(clock, environment)
@@ -119,8 +124,7 @@ class Sources:
             return None
         version = _version_of(request)
         with self._lock:
-            known = self._texts.get(request.thread_key)
-        return None if known is not None and known[0] == version else (request.job_id, version)
+            return None if self._known(request.thread_key, version) is not None else (request.job_id, version)
 
     def handler_of(self, request: RunRequest) -> Handler | str:
         """The handler that carries ``request`` out, or why there is none.
@@ -131,15 +135,28 @@ class Sources:
             return self._of_name(request.executor_handler) or self._unknown(request.executor_handler)
         version = _version_of(request)
         with self._lock:
-            known = self._texts.get(request.thread_key)
-            if known is not None and known[0] == version:
-                return known[1]
+            known = self._known(request.thread_key, version)
+            if known is not None:
+                return known
             made = self._from_text(request)
             if isinstance(made, Handler):
-                self._texts[request.thread_key] = (version, made)
-                if len(self._texts) > _VERSIONS_KEPT:
-                    self._texts.popitem(last=False)
+                self._texts[request.thread_key] = made
+                self._keep(request.thread_key, made)
         return made
+
+    def _known(self, key: int, version: Version) -> Handler | None:
+        """The handler of this version, if there is one. Under the lock."""
+        known = self._texts.get(key)
+        if known is None or known.version != version:
+            return None
+        self._keep(key, known)
+        return known
+
+    def _keep(self, key: int, handler: Handler) -> None:
+        self._recent[key] = handler
+        self._recent.move_to_end(key)
+        if len(self._recent) > RECENT:
+            self._recent.popitem(last=False)
 
     def _of_name(self, name: str) -> Handler | None:
         return self._isolated.get(name) or self._builtin.get(name) or self._handlers.get(name)
@@ -215,4 +232,5 @@ def _version_of(request: RunRequest) -> Version:
 def _handler(request: RunRequest, made_by: Callable[[], Performer]) -> Handler:
     """A handler that has no name among coordinators: it lives as long as its version is the newest of its job."""
     name = f"{request.glue_type}-{request.glue_updatetime}"
-    return Handler(name, made_by, _ANY_TEXT, Proposal(), HandlerInfo(name=name), made_by=made_by)
+    info = HandlerInfo(name=name)
+    return Handler(name, made_by, _ANY_TEXT, Proposal(), info, made_by=made_by, version=_version_of(request))

@@ -2,13 +2,15 @@
 
 The threads of a job share one performer, so that a handler's ``init`` and ``destroy`` happen once, however many threads
 execute. A job that is given another handler gets another performer; the one before is closed when nobody is on it any
-more, in a thread of its own: a ``destroy`` that never ends must not hold up the job.
+more. A ``destroy`` that never ends must not hold up the job, so the job goes on in another thread than the one that
+closes: if the thread that has called ``init`` comes to the next handler, it closes and another takes its place in the
+job (``given_up_for``); else, as where executions of several threads end in any order, a thread is made to close it.
 """
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orth.executor.facts import DestroyFailed
 from orth.executor.handlers import Handler
@@ -23,9 +25,14 @@ class _Act:
 
     handler: Handler
     performer: Performer
+    first: threading.Thread = field(default_factory=threading.current_thread)
     users: int = 0
     leaving: threading.Thread | None = None
     """Closes the performer that was here before; whoever comes first lets it finish, if that does not take long."""
+
+    @property
+    def maker(self) -> threading.Thread:
+        return self.performer.maker or self.first
 
 
 class Stage:
@@ -37,6 +44,30 @@ class Stage:
         self._threads = threads
         self._lock = threading.Lock()
         self._act: _Act | None = None
+        self._leaving: threading.Thread | None = None
+
+    def given_up_for(self, handler: Handler) -> _Act | None:
+        """What this thread has made for another handler, if nobody uses it any more: the caller has to close it. Until
+        that has ended, if it does not take long, nobody enters.
+        """
+        with self._lock:
+            act = self._act
+            if act is None or act.handler is handler or act.users or act.maker is not threading.current_thread():
+                return None
+            self._act = None
+            self._leaving = threading.current_thread()
+            return act
+
+    @property
+    def begun_here(self) -> bool:
+        """Whether this thread has called ``init``, so that it should be the one that closes."""
+        act = self._act
+        return act is not None and act.performer.maker is threading.current_thread()
+
+    def take_back(self, act: _Act) -> None:
+        """It was not closed after all."""
+        with self._lock:
+            self._act, self._leaving = act, None
 
     @contextmanager
     def entered(self, handler: Handler) -> Iterator[Performer]:
@@ -45,7 +76,7 @@ class Stage:
             act = self._act
             if act is None or act.handler is not handler:
                 replaced, act = act, _Act(handler, handler.performer())
-                self._act = act
+                self._act, act.leaving, self._leaving = act, self._leaving, None
                 if replaced is not None and not replaced.users:
                     act.leaving = self._close_beside(replaced)
             act.users += 1
@@ -70,7 +101,7 @@ class Stage:
 
     def _close_beside(self, act: _Act) -> threading.Thread | None:
         name = f"orth-destroy-{self._job_id}-{act.handler.name}"
-        thread = threading.Thread(target=self._see_off, args=(act,), name=name, daemon=True)
+        thread = threading.Thread(target=self.see_off, args=(act,), name=name, daemon=True)
         self._threads.add(thread)
         try:
             thread.start()
@@ -78,10 +109,12 @@ class Stage:
             self._threads.discard(thread)
             self._tools.events.emit(DestroyFailed(act.handler.name, f"there is no thread for it: {error}"))
             return None
-        self._tools.limits.after(self._tools.kill_grace, lambda: self._note_lingering(act, thread))
         return thread
 
-    def _see_off(self, act: _Act) -> None:
+    def see_off(self, act: _Act) -> None:
+        """Close it in this thread, which ends with that."""
+        thread = threading.current_thread()
+        self._tools.limits.after(self._tools.kill_grace, lambda: self._note_lingering(act, thread))
         self._close(act)
         self._threads.discard(threading.current_thread())
 

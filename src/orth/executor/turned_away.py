@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from orth.errors import OrthError, Unauthenticated
 from orth.events import Events
 from orth.executor.facts import CallerTurnedAway
-from orth.wire.messages import TURNED_AWAY_LIMIT, TurnedAwayCaller
+from orth.wire.fields import TURNED_AWAY_LIMIT
+from orth.wire.messages import TurnedAwayCaller
 from orth.wire.signatures import BadSignature, Refused
 
 EARLY = "early"

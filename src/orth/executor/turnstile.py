@@ -43,6 +43,11 @@ class Turnstile:
         self._outside: deque[Sleeper] = deque()
         self._watched = False
 
+    @property
+    def crowded(self) -> bool:
+        """Whether somebody waits for a place. Needs no lock, and may be a moment behind."""
+        return bool(self._outside)
+
     def ask(self, sleeper: Sleeper) -> None:
         """Let it in, now or when there is a place. The caller holds its lock, and has something to start."""
         with self._lock:

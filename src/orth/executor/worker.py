@@ -34,12 +34,13 @@ from orth.executor.capture import capturing, finish_prints
 from orth.executor.confinement import grant_cpu
 from orth.executor.context import Cancelled, JobContext, Outcome, entered
 from orth.executor.ending import Stay
+from orth.executor.environment import inheritable_variables
 from orth.executor.frames import Frames, Message
 from orth.executor.guard import Work
 from orth.executor.handlers import Handler, Handlers
 from orth.executor.leftovers import Company, company, in_words
 from orth.executor.loading import load_handlers
-from orth.executor.log_writing import RunLog
+from orth.executor.log_writing import RunLog, lines_of_text
 from orth.executor.one_process import OneProcess
 from orth.executor.performers import ObjectPerformer, Performer
 from orth.executor.progress import Progress
@@ -48,13 +49,16 @@ from orth.forked import let_go_in_child
 
 # What of a context travels as it is; ``facts_of`` adds what needs another form.
 FACTS = (
-    *("job_id", "log_id", "log_time", "handler", "param", "shard_index", "shard_total", "attempt"),
-    *("job_name", "executor", "deadline", "inherit_threads"),
+    *("job_id", "log_id", "log_time", "handler", "param", "shard_index", "shard_total", "attempt", "run_key"),
+    *("job_name", "executor", "deadline", "inherit_threads", "log_level"),
 )
 
 
 class PipedLog(RunLog):
-    """The log as a worker has it: lines go down the pipe, and the executor writes them to the file."""
+    """The log as a worker has it: lines go down the pipe, and the executor writes them to the file.
+
+    They are lines already as they will be there: what makes a line too long for the pipe is cut off at its end.
+    """
 
     def __init__(self, log_id: int, path: Path) -> None:
         self.log_id = log_id
@@ -64,7 +68,8 @@ class PipedLog(RunLog):
     def write(self, text: str) -> None:
         if self._ended:
             return
-        data = f"{text}\n".encode("utf-8", "backslashreplace")
+        lines = lines_of_text(self.mask.hide(text))  # before it is broken, where a secret could be
+        data = "".join([f"{line}\n" for line in lines]).encode("utf-8", "backslashreplace")
         while data:
             data = data[os.write(1, data) :]
 
@@ -119,6 +124,7 @@ def context_from(facts: Message, link: Frames) -> WorkerContext:
         secrets=MappingProxyType(facts["secrets"]),
         **{name: facts[name] for name in FACTS},
     )
+    context.run_log.mask = context.mask
     context.link, context.worker = link, os.getpid()
     return context
 
@@ -155,8 +161,8 @@ class Worker:
     def serve(self) -> None:
         signal.signal(signal.SIGTERM, self._on_term)
         let_go_in_child(self._part)
-        self._belongings = Belongings.now()
         with capturing(prints=self._handlers.capture_stdout):
+            self._belongings = Belongings.now()
             while not self._leaving and (received := self._link.receive()) is not None:
                 self._carry_out(received[0])
             for performer in self._performers.values():
@@ -221,7 +227,9 @@ class Worker:
         def perform() -> object:
             with OneProcess(_flush):
                 self._begin(performer, context)
-                os.environ.update(context.secrets)  # put back with all else that an execution changes
+                # Nobody else is here, so what the handler starts with a copy of the environment knows its execution
+                # too; put back with all else that an execution changes.
+                os.environ.update({**context.secrets, **inheritable_variables(context)})
                 return performer.perform(context, given)
 
         return outcome_of(perform, Stay(), context, handler.give_up_on)
