@@ -5,70 +5,23 @@ machine-readable ``kind``, and where it helps a ``hint`` that says what to do ne
 bug, and a loop that meets one ends its process (see ``orth.loop``). "Nothing to do" is a return value, never an
 exception.
 
-What people meet often has a ``code`` of its own, with the facts of its sentence beside it, so that a program can say it
-in another language: ``SAYINGS`` has the words for all of them, and ``of`` makes the error from them.
+What people can meet in the console has a ``code`` of its own, with the facts of its sentence beside it, so that a
+program can say it in another language: ``orth.sayings`` has the words for all of them, and ``of`` makes the error from
+them.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Self
 
-SAYINGS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "not_found": ("There is no {what} {key}.", ""),
-        "needs_permission": (
-            "{name} may not do this: it needs the permission '{permission}'.",
-            "Ask an administrator for a role that has it.",
-        ),
-        "scripts_not_allowed": (
-            'The group "{group}" does not allow scripts.',
-            "An administrator can: orth script allow {id}, or scripts_allowed of the group.",
-        ),
-        "quota_reached": (
-            "The group '{group}' has {limit} jobs, and no group may have more.",
-            "Delete jobs that nobody needs, use another group, or have security.jobs_per_group raised.",
-        ),
-        "too_many_tries": ("Too many tries to sign in.", "Try again in {seconds} s."),
-        "wrong_password": ("The user name or the password is wrong.", ""),
-        "store_unavailable": ("The database does not answer.", ""),
-        "no_schedule": (
-            "Job {job} has no schedule (NONE), so there is nothing to start.",
-            "Give it one, or trigger it by hand.",
-        ),
-        "job_is_open": ("Job {job} has an execution that has not ended.", "Stop the job and wait, then delete it."),
-        "job_has_batch": ("Job {job} has a batch that is not over.", "Wait for it or cancel it, then delete the job."),
-        "job_followed_by": ("Job {job} cannot be deleted: job {others} is followed by it.", "Change that first."),
-        "job_handler_used": ("Job {job} cannot be deleted: job {others} runs its handler.", "Change that first."),
-        "unknown_handler": ("No executor of {group} has a handler '{handler}'.", ""),
-        "execution_ended": ("Execution {execution} has ended: {tag}.", ""),
-        "execution_open": ("Execution {execution} has not ended: {tag}.", "Wait for its end, or kill it."),
-        "group_has_jobs": ("Group {group} still has jobs.", "Delete or move them first."),
-        "group_exists": ("There is a group with app name '{group}' already.", "Use that one, or choose another name."),
-        "user_exists": ("There is a user '{name}' already.", "Change that one, or choose another name."),
-        "last_administrator": (
-            "{name} is the last administrator.",
-            "Let somebody else be one first, then change this one.",
-        ),
-        "changed_meanwhile": (
-            "{thing} is now at ETag {etag}; the change was made to another.",
-            "Read it and try again.",
-        ),
-        "nobody_leads": ("Nobody leads at the moment.", ""),
-        "no_other_leader": ("There is nobody else to lead but {node}.", ""),
-        "not_supervised": (
-            "No orth up keeps this process.",
-            "Ask what keeps it: systemd, the container platform, a person.",
-        ),
-        "same_name": ("There are {count} jobs with this name in the group.", "Rename all but one."),
-        "same_definition": ("Definition {place} is about the same job.", "Leave one of them out."),
-        "no_group_here": ("There is no group '{group}' here.", "Make it first."),
-        "no_calendar_here": ("There is no calendar '{calendar}' here.", "Make it first."),
-        "no_job_here": ("There is no job '{job}' in '{group}'.", ""),
-    }
-)
-"""By code: what is wrong, and what to do next."""
+from orth.sayings import SAYINGS
 
 Facts = Mapping[str, str | int]
+
+
+def quotable(text: object, longest: int) -> str:
+    """``text`` as a fact that a sentence quotes: not longer than that, and what cannot be seen is escaped."""
+    return repr(str(text)[:longest])[1:-1]
 
 
 class OrthError(Exception):
@@ -86,13 +39,30 @@ class OrthError(Exception):
         self.field = field
 
     @classmethod
-    def of(cls, code: str, *, field: str | None = None, hint: str | None = None, **facts: str | int) -> Self:
-        """The failure that has this code, in the words of ``SAYINGS``; ``hint`` where there is more to say."""
+    def of(cls, code: str, *, field: str | None = None, **facts: str | int) -> Self:
+        """The failure that has this code, in the words of ``SAYINGS``."""
+        return cls._of(code, facts, field=field)
+
+    @classmethod
+    def like(cls, error: "OrthError", *, field: str | None = None) -> Self:
+        """What ``error`` says, as a failure of this class and about this field."""
+        made = cls._made(error.message, hint=error.hint, field=field)
+        made.code, made.facts = error.code, error.facts
+        return made
+
+    @classmethod
+    def _of(cls, code: str, facts: Facts, *, field: str | None) -> Self:
         sentence, step = (text.format(**facts) for text in SAYINGS[code])
-        error = cls.__new__(cls)
-        OrthError.__init__(error, sentence, hint=hint or step or None, field=field)
-        error.code, error.facts = code, facts
-        return error
+        made = cls._made(sentence, hint=step or None, field=field)
+        made.code, made.facts = code, facts
+        return made
+
+    @classmethod
+    def _made(cls, message: str, *, hint: str | None, field: str | None) -> Self:
+        """Without ``__init__``: that of a subclass may make another sentence."""
+        made = cls.__new__(cls)
+        OrthError.__init__(made, message, hint=hint, field=field)
+        return made
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}" if self.hint else self.message
@@ -103,6 +73,10 @@ class Invalid(OrthError):
 
     status = 422
     kind = "invalid"
+
+
+class InvalidValue(Invalid, ValueError):
+    """The same, of a value that a model is made of: Pydantic gathers what is a ``ValueError``."""
 
 
 class InvalidSchedule(Invalid):
@@ -127,6 +101,22 @@ class InvalidSchedule(Invalid):
         self.text = text
         self.position = position
         self.length = length
+
+    @classmethod
+    def at(
+        cls,
+        code: str,
+        facts: Facts,
+        *,
+        text: str,
+        position: int = 0,
+        length: int = 1,
+        field: str = "schedule_conf",
+    ) -> Self:
+        """The refusal that has this code, about a place in ``text``."""
+        error = cls._of(code, facts, field=field)
+        error.text, error.position, error.length = text, position, length
+        return error
 
     def pointer(self) -> str:
         """The text with carets below the offending part."""

@@ -64,6 +64,23 @@ def get_shard_total() -> int:
     return context.shard_total if context else -1
 
 
+def get_job_name() -> str | None:
+    context = _here()
+    return context.job_name if context else None
+
+
+def get_attempt() -> int:
+    """1 for the first attempt; also -1 where the coordinator does not say."""
+    context = _here()
+    return -1 if context is None or context.attempt is None else context.attempt
+
+
+def get_run_key() -> str | None:
+    """The same for every attempt at one fire and shard."""
+    context = _here()
+    return context.run_key if context else None
+
+
 def get_secret(name: str) -> str | None:
     """The value of a secret that the job names; ``None`` when it does not name it."""
     context = _here()

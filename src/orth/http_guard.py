@@ -12,6 +12,7 @@ How many connections there may be, ``connections`` decides; a server that has su
 """
 
 import asyncio
+import json
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -245,9 +246,13 @@ class GuardedHttp(HttpToolsProtocol):
 
 
 def _written(status: int, why: str) -> bytes:
-    head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
-    head += f"content-length: {len(why)}\r\nconnection: close\r\n\r\n"
-    return (head + why).encode()
+    phrase = HTTPStatus(status).phrase
+    kind = phrase.lower().replace(" ", "-")
+    told = {"type": f"urn:orth:problem:{kind}", "title": phrase.capitalize(), "status": status, "detail": why}
+    body = json.dumps(told)
+    head = f"HTTP/1.1 {status} {phrase}\r\ncontent-type: application/problem+json\r\n"
+    head += f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    return (head + body).encode()
 
 
 class _Parting:

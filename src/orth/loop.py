@@ -5,8 +5,9 @@ A duty that repeats is a small class with ``turn()``: do what is due, return how
 loop after the turn in hand.
 
 A turn that raises an ``OrthError`` (the database is away, a peer is silent) is told as ``LoopFailed`` and tried again
-after a growing, jittered pause. Any other exception is a bug: it is told as ``LoopCrashed`` with its traceback,
-leaves ``run_loops`` and ends the process with a non-zero code. No loop dies silently.
+after a growing, jittered pause; so is one that the system gave no thread. Any other exception is a bug: it is told
+as ``LoopCrashed`` with its traceback, leaves ``run_loops`` and ends the process with a non-zero code. No loop dies
+silently.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from abc import ABC, abstractmethod
 from orth.clock import Clock
 from orth.errors import OrthError
 from orth.events import Events, LoopCrashed, LoopFailed
+from orth.threads import is_shortage
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
@@ -38,6 +40,8 @@ class Loop(ABC):
         self._stopping = False
         self._woken = asyncio.Event()
         self._home: asyncio.AbstractEventLoop | None = None
+        self._at_rest = asyncio.Event()
+        self._at_rest.set()
 
     @abstractmethod
     async def turn(self) -> float:
@@ -60,6 +64,7 @@ class Loop(ABC):
     async def run(self) -> None:
         """Turn until stopped."""
         self._home = asyncio.get_running_loop()
+        self._at_rest.clear()
         try:
             while not self._stopping:
                 pause = await self.guarded_turn()
@@ -68,6 +73,11 @@ class Loop(ABC):
         finally:
             self._home = None
             self._stopping = False  # so that a stopped loop may be started again
+            self._at_rest.set()
+
+    async def at_rest(self) -> None:
+        """Return when this loop does not turn, be it that it has ended or that it was never started."""
+        await self._at_rest.wait()
 
     async def guarded_turn(self) -> float:
         """One turn, with expected failures turned into an event and a pause. A wake during the turn skips the pause."""
@@ -75,12 +85,12 @@ class Loop(ABC):
         try:
             pause = await self.turn()
             self._failures = 0
-        except OrthError as error:
+        except Exception as error:
+            if not isinstance(error, OrthError) and not is_shortage(error):
+                self.events.emit(LoopCrashed(self.name, repr(error), "".join(traceback.format_exception(error))))
+                raise
             pause = self._pause_after_failure()
             self.events.emit(LoopFailed(self.name, str(error), pause))
-        except Exception as bug:
-            self.events.emit(LoopCrashed(self.name, repr(bug), "".join(traceback.format_exception(bug))))
-            raise
         self.paused_until = self.clock.monotonic() + (0.0 if self._woken.is_set() else pause)
         return pause
 

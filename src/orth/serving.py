@@ -1,20 +1,22 @@
 """How a process of ours serves HTTP and stops: its port, its signals, its event loop.
 
 The port is bound before anything is announced, so an address others learn is one that answers. The first SIGTERM or
-SIGINT asks for a stop in good order; the second ends the process at once. A forked child has neither the port nor its
-connections nor the signal handlers: its life and its end are its own.
+SIGINT asks for a stop in good order; the second ends the process at once, after its last words. A forked child has
+neither the port nor its connections nor the signal handlers: its life and its end are its own.
 """
 
 import asyncio
 import errno
+import logging
 import os
 import signal
 import socket
 import ssl
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import uvicorn
 
@@ -25,10 +27,15 @@ from orth.forked import let_go_in_child
 from orth.handshakes import Handshakes
 from orth.http_guard import GuardedHttp
 from orth.settings import Address, Settings
+from orth.threads import is_shortage
+
+log = logging.getLogger("orth.serving")
 
 _BACKLOG = 2048
 CONNECTIONS = 10_000
 _LAST_ANSWERS = 3
+_LAST_WORDS = 0.7
+"""Seconds that a process may still take when it was told twice to end."""
 _MESSAGE_LIMIT = 64 * 1024
 """Bytes of a message that comes over a WebSocket."""
 _PING_EVERY = 20.0
@@ -209,9 +216,9 @@ class Server(uvicorn.Server):
         os.close(nothing)
 
 
-def asked_to_stop(asked: asyncio.Event | None = None) -> asyncio.Event:
-    """Set by the first SIGTERM or SIGINT; the second ends the process on the spot. ``asked`` may be set by others too,
-    and that is no signal.
+def asked_to_stop(asked: asyncio.Event | None = None, last_words: Callable[[], None] = lambda: None) -> asyncio.Event:
+    """Set by the first SIGTERM or SIGINT; the second ends the process on the spot, when ``last_words`` has returned or
+    has taken too long. ``asked`` may be set by others too, and that is no signal.
     """
     first = asked or asyncio.Event()
     signals = 0
@@ -220,11 +227,48 @@ def asked_to_stop(asked: asyncio.Event | None = None) -> asyncio.Event:
         nonlocal signals
         signals += 1
         if signals > 1:
-            os._exit(1)
+            _end(last_words)
         first.set()
 
     _handle(_STOPS, on_signal)
     return first
+
+
+class LastResort:
+    """Ends the process when stopping in good order takes too long, whatever that waits for: a thread that hangs keeps
+    an interpreter from ending. Nothing is lost by it that a kill would not lose.
+    """
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+
+    def end_within(self, seconds: float) -> None:
+        """From now on; of several calls the first one counts."""
+        if self._timer is None:
+            self._timer = threading.Timer(seconds, _give_up, (seconds,))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+def _give_up(seconds: float) -> None:
+    log.error("stopping has taken %g s: this process ends without waiting any longer", seconds)
+    _end(logging.shutdown)
+
+
+def _end(last_words: Callable[[], None]) -> None:
+    # In a thread, for it waits for a disk and for others' locks, and whoever says it twice does not want to wait.
+    with suppress(RuntimeError):  # no thread to be had
+        speaking = threading.Thread(target=last_words, name="orth-last-words", daemon=True)
+        speaking.start()
+        speaking.join(_LAST_WORDS)
+    os._exit(1)
 
 
 def reload_on_hangup(reload: Callable[[], None], stopping: asyncio.Event) -> None:
@@ -268,6 +312,20 @@ def _forget_signals(ours: dict[signal.Signals, Any]) -> None:
         signal.signal(number, _WITHOUT_US[number])
     if found:
         signal.set_wakeup_fd(-1)
+
+
+@contextmanager
+def event_loop() -> Iterator[asyncio.Runner]:
+    """A runner whose loop is closed in the end, with or without a thread that waits for those of the loop."""
+    runner = asyncio.Runner(loop_factory=loop_factory())
+    try:
+        yield runner
+    finally:
+        try:
+            runner.close()
+        except RuntimeError as error:
+            if not is_shortage(error):
+                raise
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -7,7 +7,7 @@ from typing import Any
 import urllib3
 
 from orth.domain.retries import LARGEST_MULTIPLIER
-from orth.errors import Conflict, Unavailable
+from orth.errors import Conflict, Unauthenticated, Unavailable
 
 GREETING = "demo.hello"
 _TIMEOUT = urllib3.Timeout(total=5)
@@ -16,21 +16,31 @@ _JITTER = 0.5
 
 
 class AdminApi:
-    """The admin API of a coordinator, signed in."""
+    """The admin API of a coordinator, by a bearer token."""
 
-    def __init__(self, url: str, username: str, password: str, pool: urllib3.PoolManager) -> None:
+    def __init__(self, url: str, pool: urllib3.PoolManager, token: str | None = None) -> None:
         self._url = url
         self._pool = pool
-        session = self.call("POST", "/api/v1/auth/login", {"username": username, "password": password})
-        self._token: str | None = session["access_token"]
+        self._token = token
+
+    def sign_in(self, username: str, password: str) -> bool:
+        """Get a token by a password; whether it was the right one."""
+        body = {"username": username, "password": password}
+        try:
+            self._token = self.call("POST", "/api/v1/auth/login", body)["access_token"]
+        except Unauthenticated:
+            return False
+        return True
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        headers = {"Authorization": f"Bearer {self._token}"} if hasattr(self, "_token") else {}
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         try:
             answer = self._pool.request(method, f"{self._url}{path}", json=body, headers=headers, timeout=_TIMEOUT)
         except urllib3.exceptions.HTTPError as error:
             raise Unavailable(f"{self._url} does not answer: {error}") from None
         data = _read(answer.data)
+        if answer.status == Unauthenticated.status:
+            raise Unauthenticated(f"{method} {path}: {_detail(data) or answer.status}")
         if answer.status >= 400:
             raise Unavailable(f"{method} {path}: {_detail(data) or answer.status}")
         return data

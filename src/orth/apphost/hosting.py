@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ from orth.version import __version__
 
 _LOOK_EVERY = 0.25
 _REGISTERED_WITHIN = 20.0
+_ADMIN = "admin"
+_BY_UP = Actor(ActorKind.COMMAND, "orth up")
+_TOKEN_LASTS = 24 * 3_600_000
 _COLOURS = (36, 33, 35, 32, 34, 31)
 
 
@@ -75,6 +79,10 @@ class Host:
         self._width = max(len(one.name) for one in topology.resources)
         self._phase = "starting"
         self._unheard = False
+        self._password_changed = False
+        self._token: str | None = None
+        self._token_made = 0
+        self._making_token = threading.Lock()
         self._stop, self._now = asyncio.Event(), asyncio.Event()
         self._standing: Standing | None = None
         events = Events(lambda event: self.tell("up", str(event)))
@@ -237,7 +245,24 @@ class Host:
         return await asyncio.to_thread(make_first_jobs, api)
 
     def _sign_in(self, url: str) -> AdminApi:
-        return AdminApi(url, "admin", self._manner.password, self._web.pool)
+        """By the first password; when somebody has changed that, by a token of our own: whoever hosts the processes has
+        their store.
+        """
+        api, store = AdminApi(url, self._web.pool), self._manner.store_url
+        if store is None or not self._password_changed:
+            self._password_changed = not api.sign_in(_ADMIN, self._manner.password)
+        if store is None or not self._password_changed:
+            return api
+        with self._making_token:  # those who look and those who make the first jobs come at the same time
+            return AdminApi(url, self._web.pool, self._own_token(store, self._clock.now()))
+
+    def _own_token(self, store: str, now: int) -> str:
+        from orth.coordinator.tokens import token_at  # the database's drivers take their time
+
+        if self._token is None or now > self._token_made + _TOKEN_LASTS // 2:
+            self._token_made = now
+            self._token = token_at(store, _ADMIN, _BY_UP, lasts_ms=_TOKEN_LASTS, now=now)
+        return self._token
 
     def _ready_urls(self) -> list[str]:
         ready = {one.resource.url for one in self.keeping.keepers.values() if one.state is State.RUNNING}
@@ -284,16 +309,16 @@ class Host:
         self.tell("up", f"ready after {took:.1f} s: API at {api}, state in {folder}")
         if self._topology.of(Kind.CONSOLE):
             self.tell("up", f"console at {self._topology.console_url}")
-        self.tell("up", f"sign in as admin; the password is in {self._manner.password_file}")
+        where = "is the one you chose" if self._password_changed else f"is in {self._manner.password_file}"
+        self.tell("up", f"sign in as admin; the password {where}")
 
     def _tell_link(self) -> None:
         if self._manner.store_url is None:
             return
         from orth.coordinator.signing_in.links import link_at, link_url  # the database's drivers take their time
 
-        by = Actor(ActorKind.COMMAND, "orth up")
         try:
-            token = link_at(self._manner.store_url, "admin", by, self._clock.now())
+            token = link_at(self._manner.store_url, _ADMIN, _BY_UP, self._clock.now())
         except OrthError as error:
             self.tell("up", f"there is no link to sign in with: {error}")
             return

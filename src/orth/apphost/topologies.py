@@ -14,7 +14,8 @@ from orth.settings import Settings
 DEMO = "orth.apphost.demo"
 DASHBOARD = "dashboard"
 _ORTH = (sys.executable, "-m", "orth")
-_MORE_PATIENCE = 5.0
+_MORE_PATIENCE = 25.0
+"""Seconds beyond its own bound in which a process still ends by itself: 20 for a coordinator."""
 
 
 class Part:

@@ -9,6 +9,7 @@ import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.output import show_list
+from orth.domain.definitions import Definition, parts_of, told_twice
 from orth.errors import Invalid
 
 _PATH = "/api/v1/jobs/definitions"
@@ -60,10 +61,20 @@ def export(
 def plan(api: ApiChoice, file: TextIO, any_handler: bool, output: str) -> None:
     """Show what `orth apply` would do, and change nothing.
 
-    Exit code: 1 if a definition is refused.
+    Of a file too large for one request, the first part is shown: what becomes of the others depends on it. Exit code:
+    1 if a definition is refused.
     """
+    jobs = _read(file)
+    first, *others = _parts(file, jobs)
     with api.client() as client:
-        _show(_asked(client, _read(file), any_handler, dry_run=True), output)
+        answer = _asked(client, [jobs[place] for place in first], any_handler, dry_run=True)
+    if others:
+        left = len(jobs) - len(first)
+        click.echo(
+            f"These are the first {len(first)} of {len(jobs)} definitions. What becomes of the other {left}", err=True
+        )
+        click.echo("depends on them: orth apply takes in one part after the other.", err=True)
+    _show(_placed(answer, first), output)
 
 
 @click.command()
@@ -74,24 +85,61 @@ def plan(api: ApiChoice, file: TextIO, any_handler: bool, output: str) -> None:
 def apply(api: ApiChoice, file: TextIO, any_handler: bool, output: str) -> None:
     """Make and change jobs by their definitions.
 
-    New jobs are stopped. Exit code: 1 if a definition is refused; the others are done all the same.
+    New jobs are stopped. What is too large for one request is sent in parts; one that fails leaves those before it
+    done, and the same file can be applied again. Exit code: 1 if a definition is refused; the others are done all the
+    same.
     """
+    jobs = _read(file)
+    parts = _parts(file, jobs)
+    answers = []
     with api.client() as client:
-        _show(_asked(client, _read(file), any_handler, dry_run=False), output)
+        for number, part in enumerate(parts, 1):
+            answer = _asked(client, [jobs[place] for place in part], any_handler, dry_run=False)
+            answers.append(_placed(answer, part))
+            if len(parts) > 1:
+                done = sum(len(one) for one in parts[:number])
+                click.echo(f"part {number} of {len(parts)}: {done} of {len(jobs)} definitions", err=True)
+    _show(_together(answers), output)
 
 
-def _read(file: TextIO) -> list[Any]:
+def _read(file: TextIO) -> list[Definition]:
     try:
         read = json.load(file)
     except ValueError as error:
         raise Invalid(f"{file.name} is not JSON: {error}.") from None
     found = read.get("jobs") if isinstance(read, dict) else read
-    if not isinstance(found, list):
+    if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
         raise Invalid(f"{file.name} holds no definitions.", hint='It looks like {"jobs": [...]}.')
     return found
 
 
-def _asked(client: ApiClient, jobs: list[Any], any_handler: bool, *, dry_run: bool) -> dict[str, Any]:
+def _parts(file: TextIO, jobs: list[Definition]) -> list[list[int]]:
+    parts = parts_of(jobs)
+    twice = told_twice(jobs) if len(parts) > 1 else None
+    if twice is not None:
+        one, other = (place + 1 for place in twice)
+        raise Invalid(
+            f"{file.name} is sent in {len(parts)} parts, and its definitions {one} and {other} are about the same job.",
+            hint="Leave one of them out.",
+        )
+    return parts
+
+
+def _placed(answer: dict[str, Any], part: list[int]) -> dict[str, Any]:
+    """An answer about a part, with the places that its definitions have in the file."""
+    return {**answer, "items": [{**one, "place": part[one["place"]]} for one in answer["items"]]}
+
+
+def _together(answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """One answer about a file that was sent in parts. Only one part has a plan: of several nothing can be kept to."""
+    if len(answers) == 1:
+        return answers[0]
+    sums = {name: sum(one[name] for one in answers) for name in ("created", "changed", "same", "refused")}
+    items = sorted((item for one in answers for item in one["items"]), key=lambda item: item["place"])
+    return {"dry_run": False, "plan": None, **sums, "items": items}
+
+
+def _asked(client: ApiClient, jobs: list[Definition], any_handler: bool, *, dry_run: bool) -> dict[str, Any]:
     query = {"dry_run": str(dry_run).lower(), "allow_unknown_handler": str(any_handler).lower()}
     answer: dict[str, Any] = client.call("POST", _PATH, body={"jobs": jobs}, query=query)
     return answer

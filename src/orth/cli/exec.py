@@ -168,6 +168,8 @@ def _described(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if one["shard_total"] > 1:
         yield "Shard", f"{one['shard_index']} of {one['shard_total']}"
     yield "Handler", f"{one['executor_handler']} {one['executor_param']}".strip() or "-"
+    if one.get("log_level"):
+        yield "Log level", one["log_level"]
     if one["handle_msg"]:
         yield "Result", one["handle_msg"]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from orth.cli.log_setup import hide_in_log
 from orth.cli.options import process_options
 from orth.cli.starting import arm_failpoints, start_process, wait_for_turn
 from orth.collecting import importing
@@ -30,6 +31,9 @@ RELOADS = ("drain", "hard")
     help="Start again when a file changes: after its executions ended, or (=hard) at once.",
 )
 @click.option("--check", is_flag=True, help="Only load the jobs and list them.")
+@click.option(
+    "--trial", is_flag=True, hidden=True, help="Only load the jobs, and say by the exit code that it went well."
+)
 @process_options
 def executor(
     target: str,
@@ -42,6 +46,7 @@ def executor(
     data_dir: str | None,
     reload: str | None,
     check: bool,
+    trial: bool,
     config: Path | None,
     log_level: str,
 ) -> None:
@@ -61,13 +66,17 @@ def executor(
     if check:
         _list(target)
         return
+    if trial:
+        sys.exit(_tried(target))
     settings = start_process(options, config=config, log_level=log_level)
     if reload is not None:
         sys.exit(_keep_reloading(target, hard=reload == "hard"))
     arm_failpoints()
     with importing():
+        from orth.executor.context import hidden_here
         from orth.executor.process import run_executor
 
+    hide_in_log(hidden_here)
     wait_for_turn()
     sys.exit(run_executor(target, settings))
 
@@ -77,6 +86,14 @@ def _list(target: str) -> None:
     from orth.executor.loading import load_handlers
 
     list_handlers(load_handlers(target))
+
+
+def _tried(target: str) -> int:
+    from orth.executor.loading import load_handlers
+    from orth.executor.reloading import LOADED
+
+    load_handlers(target)
+    return LOADED
 
 
 def _keep_reloading(target: str, *, hard: bool) -> int:

@@ -8,6 +8,7 @@ import click
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.options import key_option
 from orth.cli.output import output_option, show_list, show_one
+from orth.domain.executions import LogLevel
 
 _AS_A_PERSON = {"Orth-Client": "cli"}
 _PREVIEWED = 5  # of the fires at each end of a span
@@ -92,14 +93,25 @@ def next_(api: ApiChoice, job_id: int, count: int, output: str) -> None:
 @click.argument("job_id", type=int)
 @click.option("--param", metavar="TEXT", help="Parameter for this once.  [default: the job's]")
 @click.option("--address", "addresses", multiple=True, metavar="URL", help="Executor to use; may be given again.")
+@click.option(
+    "--log-level",
+    type=click.Choice([level.value for level in LogLevel], case_sensitive=False),
+    help="Capture what is logged from this level on, for this once.  [default: as the job has it]",
+)
 @key_option("Idempotency key: the same one is the same trigger.")
 @output_option
 @api_options
 def trigger(
-    api: ApiChoice, job_id: int, param: str | None, addresses: tuple[str, ...], key: str | None, output: str
+    api: ApiChoice,
+    job_id: int,
+    param: str | None,
+    addresses: tuple[str, ...],
+    log_level: str | None,
+    key: str | None,
+    output: str,
 ) -> None:
     """Run a job now; a broadcast on every address."""
-    body = _body(executor_param=param, address_list=list(addresses) or None)
+    body = _body(executor_param=param, address_list=list(addresses) or None, log_level=log_level)
     with api.client() as client:
         opened = client.call("POST", f"/api/v1/jobs/{job_id}/trigger", body=body, headers=_headers(key))
     executions = [{"id": one} for one in opened["execution_ids"]]

@@ -20,17 +20,23 @@ _CHATTY = ("alembic", "websockets")
 LEVELS = ("debug", "info", "warning", "error")
 
 
-class TextLines(logging.Formatter):
+class Lines(logging.Formatter):
+    """Records whose words pass ``hide`` before they are written."""
+
+    hide: Callable[[str], str] = staticmethod(str)
+
+
+class TextLines(Lines):
     """Records for people."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s.%(msecs)03d %(levelname)-5s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
 
     def format(self, record: logging.LogRecord) -> str:
-        return _visible(super().format(record), lambda char: char.encode("unicode_escape").decode())
+        return _visible(self.hide(super().format(record)), lambda char: char.encode("unicode_escape").decode())
 
 
-class JsonLines(logging.Formatter):
+class JsonLines(Lines):
     """Records for programs."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -38,10 +44,10 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": self.hide(record.getMessage()),
         }
         if record.exc_info:
-            facts["exception"] = self.formatException(record.exc_info)
+            facts["exception"] = self.hide(self.formatException(record.exc_info))
         return _visible(json.dumps(facts, ensure_ascii=False), lambda char: json.dumps(char)[1:-1])
 
 
@@ -63,3 +69,10 @@ def set_up_log(level: str, environ: Mapping[str, str]) -> None:
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
     for name in _CHATTY:
         logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else logging.WARNING)
+
+
+def hide_in_log(hide: Callable[[str], str]) -> None:
+    """Let what is written from now on pass this first: it is called where the record is made."""
+    for handler in logging.root.handlers:
+        if isinstance(handler.formatter, Lines):
+            handler.formatter.hide = hide

@@ -13,7 +13,7 @@ from orth.collecting import importing
 @click.command()
 @click.option("--listen", metavar="HOST:PORT", help="Where it serves API, console and executors.")
 @store_option
-@click.option("--channels", metavar="URL", help="memory://; others are not available in this version.")
+@click.option("--channels", metavar="URL", help="memory://, database:// or redis://host:port/n.")
 @click.option("--node-id", metavar="ID", help="Its name in the cluster.")
 @coordinator_dir_option
 @click.option(

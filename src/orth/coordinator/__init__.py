@@ -16,8 +16,10 @@ to, sends, and stores the answer. Inside it, ``claiming`` addresses a batch in o
    same id, until it knows or the bound has passed. ``gone`` sends again what a process held until its time and took
    with it when it died. ``why`` (pure) tells the story of an execution from what all of them wrote down.
    An execution whose job has a queue is sent to nobody: ``offering`` puts it into the queue, ``queueing`` finds out
-   what was lost there or with those who took it (``workers`` is who they are), and ``owned_events`` hears, on the
-   coordinator that owns it, what its executor says, with ``log_keeping`` for its log. ``queues`` joins all of them.
+   what was lost there or with those who took it (``queue_evidence`` decides, ``workers`` is who they are), and
+   ``owned_events`` hears, on the coordinator that owns it, what its executor says, with ``log_keeping`` for its log and
+   ``ended_logs`` for what is missing of it after the end. ``calling_off`` withdraws late what ended in a queue while
+   the channels were away. ``queues`` joins all of them.
 
 … the network, the executor, the network …
 

@@ -16,7 +16,6 @@ _LONGEST_PAUSE = 10.0
 class Target:
     """An address that is called."""
 
-    app_name: str
     ours: bool
     """Whether one of our executors is there, which may be watched by an open connection."""
     listed: bool = True

@@ -6,6 +6,9 @@ they have ended. A new leader begins with those triggered within the last day. L
 by page, packed as they come, and stored one by one, so neither memory nor the database sees much of it at once;
 planning goes on beside it. What cannot be fetched is tried again a few times, then told and left.
 
+Logs of executions that went through a queue are archived by whoever follows them. Those that are not archived a while
+after the end, because he died or forgot, are handed to whoever does that on this node (``ended_logs``).
+
 An executor may say anything, slowly and without end: a log is given so many pages and seconds, and of one that wants
 more the beginning is kept. Its executor is then left alone for a while, and nobody else waits for it. What no executor
 should be able to cause, a bug met with one log, is told and costs that log its copy, not everybody the loop.
@@ -16,25 +19,25 @@ coordinator the days of its own folder.
 
 import asyncio
 import traceback
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
-from orth.coordinator.logs.archives import Archives, NewFile
-from orth.coordinator.logs.blocks import packed
+from orth.coordinator.logs.archives import Archives
+from orth.coordinator.logs.copies import Copy, Plan
 from orth.coordinator.logs.facts import LogBroughtABug, LogNotArchived
 from orth.coordinator.logs.fetches import Fetches
-from orth.coordinator.logs.pages import Lines
 from orth.coordinator.logs.reading import LogReading, Source
 from orth.errors import NotFound, OrthError, TermEnded, Unavailable
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
+from orth.store.leases import Term
 from orth.store.log_archives import (
-    ArchivedLog,
     Unarchived,
     drop_archives,
     expired_archives,
@@ -64,25 +67,13 @@ _LONG_REST = 300.0
 _LOOK_BACK = 24 * 3600.0
 _SETTLE = 3.0
 """Seconds after its end before a log is fetched: some executors write their last line after they reported."""
+_LEFT_TO_OWNERS = 30.0
+"""Seconds after the end for which the log of one from a queue is its owner's alone."""
 _PAUSES = (10.0, 60.0, 600.0)
 """Seconds before each further attempt."""
-_BLOB_LIMIT = 5 * 1024 * 1024
-"""Bytes of a packed log in the database, to which the last lines may add one more: MariaDB takes 16 MiB in one
-statement by default, and its client writes some bytes as two."""
 _PURGE_EVERY = 60.0
 _PURGE_BATCH = 200
 _CLEAN_EVERY = 3600.0
-
-Kind = Literal["none", "store", "folder"]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How logs are archived."""
-
-    kind: Kind
-    limit: int
-    retention: timedelta
 
 
 @dataclass(slots=True)
@@ -100,8 +91,10 @@ class _Position:
 
     epoch: int
     mark: int
-    remembered: dict[int, None]
-    tasks: dict[int, _Task]
+    remembered: dict[int, None] = field(default_factory=dict)
+    tasks: dict[int, _Task] = field(default_factory=dict)
+    queued: dict[int, tuple[float, int]] = field(default_factory=dict)
+    """Executions from queues: when they are handed on, and their jobs."""
 
 
 class Archiving(LeaderLoop):
@@ -128,6 +121,8 @@ class Archiving(LeaderLoop):
         self._fetches = Fetches()
         self._resting: dict[str, tuple[float, str]] = {}
         """Until when executors are left alone, and why."""
+        self.hand_on: Callable[[int, int], bool] | None = None
+        """Takes executions from queues, each with its job, whose logs nobody has archived; false when it is full."""
 
     async def run(self) -> None:
         try:
@@ -137,14 +132,15 @@ class Archiving(LeaderLoop):
 
     async def lead(self, term: Term) -> float:
         more = await self._purge(term)
-        if self._plan.kind == "none":
+        if self._plan.kind == "none" and self.hand_on is None:
             return 0.0 if more else _PURGE_EVERY
         if self._position is None or self._position.epoch != term.epoch:
             await self._fetches.stop()
             mark = await self._db.read(_first_mark, int(self.clock.now() - _LOOK_BACK * 1000))
-            self._position = _Position(term.epoch, mark, {}, {})
+            self._position = _Position(term.epoch, mark)
         position = self._position
         behind = await self._look(position)
+        self._hand_on(position)
         busy = await self._fetch(term, position)
         return 0.0 if more or behind or busy else _EVERY
 
@@ -155,6 +151,8 @@ class Archiving(LeaderLoop):
         now = self.clock.monotonic()
         if len(position.tasks) >= _REMEMBERED or sum(task.due <= now for task in position.tasks.values()) >= _WAITING:
             return False
+        if len(position.queued) >= _REMEMBERED:
+            return False
         passed = list(position.remembered)[: _REMEMBERED // 10]
         newest, found, ended = await self._db.read(_look, position.mark, passed)
         for execution_id in passed:  # those that are still open go to the end of the line
@@ -163,15 +161,26 @@ class Archiving(LeaderLoop):
         for one in (*found, *ended):
             if one.ended_at is None:
                 position.remembered[one.execution_id] = None
-            else:
-                settled = (one.ended_at - self.clock.now()) / 1000 + _SETTLE
-                due = now + max(0.0, min(settled, _SETTLE))
-                position.tasks.setdefault(one.execution_id, _Task(due, one.address))
+            elif one.queue is not None:
+                position.queued.setdefault(one.execution_id, (self._due(one.ended_at, _LEFT_TO_OWNERS), one.job_id))
+            elif self._plan.kind != "none":
+                position.tasks.setdefault(one.execution_id, _Task(self._due(one.ended_at, _SETTLE), one.address))
         while len(position.remembered) > _REMEMBERED:
             oldest = next(iter(position.remembered))
             del position.remembered[oldest]
             self.events.emit(LogNotArchived(oldest, f"more than {_REMEMBERED} executions are open"))
         return position.mark < newest
+
+    def _due(self, ended_at: int, seconds: float) -> float:
+        """So many seconds after the end, and no later than that from now: its clock may be another's."""
+        left = (ended_at - self.clock.now()) / 1000 + seconds
+        return self.clock.monotonic() + max(0.0, min(left, seconds))
+
+    def _hand_on(self, position: _Position) -> None:
+        now = self.clock.monotonic()
+        for execution_id, (due, job_id) in list(position.queued.items()):
+            if due <= now and (self.hand_on is None or self.hand_on(execution_id, job_id)):
+                del position.queued[execution_id]
 
     # --- fetching
 
@@ -250,34 +259,34 @@ class Archiving(LeaderLoop):
                 await asyncio.to_thread(copy.give_up)
                 return True
             await asyncio.to_thread(copy.finish)
-            await self._db.leader_tx(term.epoch, keep_archive, copy.kept(), copy.content)
+            await self._db.leader_tx(term, keep_archive, copy.kept(), copy.content)
             return came_to_an_end
         except BaseException:
             await asyncio.to_thread(copy.give_up)
             raise
 
-    async def _copy(self, source: Source, copy: "Copy", last: bool) -> bool:
-        line = 1
+    async def _copy(self, source: Source, copy: Copy, last: bool) -> bool:
         deadline = self.clock.monotonic() + _PATIENCE
-        for _ in range(_PAGES):
-            page = await self._reading.executor_page(source, line)
-            if not page.lines.texts:
-                # A killed execution has ended, and its handler may write on. Ours say when no more will come.
-                if source.ours and not page.closed:
-                    if not last:
-                        raise Unavailable("its log is still written")
-                    copy.gap()
-                return True
-            if not await asyncio.to_thread(copy.add, page.lines):
-                ending = await self._reading.executor_tail(source)
-                if ending is not None and ending.texts:
-                    await asyncio.to_thread(copy.add_last, ending)
-                return True
-            if page.end:
-                return True
-            if self.clock.monotonic() >= deadline:
-                break
-            line = page.lines.last + 1
+        count = 0
+        async with aclosing(self._reading.executor_pages(source, 1)) as pages:
+            async for page in pages:
+                if not page.lines.texts:
+                    # A killed execution has ended, and its handler may write on. Ours say when no more will come.
+                    if source.ours and not page.closed:
+                        if not last:
+                            raise Unavailable("its log is still written")
+                        copy.gap()
+                    return True
+                if not await asyncio.to_thread(copy.add, page.lines):
+                    ending = await self._reading.executor_tail(source)
+                    if ending is not None and ending.texts:
+                        await asyncio.to_thread(copy.add_last, ending)
+                    return True
+                if page.end:
+                    return True
+                count += 1
+                if count >= _PAGES or self.clock.monotonic() >= deadline:
+                    break
         copy.gap()
         return False
 
@@ -293,7 +302,7 @@ class Archiving(LeaderLoop):
         if old:
             places = [place for _, place in old if place is not None]
             await asyncio.to_thread(self._archives.remove, places)
-            await self._db.leader_tx(term.epoch, drop_archives, [execution_id for execution_id, _ in old])
+            await self._db.leader_tx(term, drop_archives, [execution_id for execution_id, _ in old])
         if len(old) < _PURGE_BATCH:
             self._next_purge = now + _PURGE_EVERY
             return False
@@ -313,83 +322,6 @@ class ArchiveFolder(Loop):
         before = self.clock.now() - int((self._retention + timedelta(days=1)).total_seconds() * 1000)
         await asyncio.to_thread(self._archives.remove_days_before, before)
         return _CLEAN_EVERY
-
-
-class Copy:
-    """A log while it is copied: its beginning, and, if that is not all, its last lines."""
-
-    def __init__(self, archives: Archives, execution_id: int, now: int, plan: Plan) -> None:
-        self._id = execution_id
-        self._now = now
-        self._limit = plan.limit
-        self._file: NewFile | None = archives.new_file(execution_id, now) if plan.kind == "folder" else None
-        self._packed = bytearray()
-        self._size = 0
-        self.lines = 0
-        self._complete = True
-        self._gap = False
-
-    def gap(self) -> None:
-        """Some lines are missing, and will not come."""
-        self._gap = True
-
-    def add(self, lines: Lines) -> bool:
-        """Keep some lines; false when they no longer fit."""
-        fitting = _fitting(lines, self._limit - self._size)
-        if fitting.texts:
-            self._keep(fitting)
-        elif not self.lines:  # of a single line that is too long, its beginning
-            self._keep(Lines(lines.first, lines.first, [lines.texts[0][: self._limit // 4]]))
-        self._complete = fitting.last == lines.last and len(self._packed) <= _BLOB_LIMIT
-        return self._complete
-
-    def add_last(self, lines: Lines) -> None:
-        """Keep the last lines of a log that is too long."""
-        later = lines.since(self.lines + 1)
-        if later.texts and later.last >= later.first:
-            self._keep(later)
-
-    @property
-    def content(self) -> bytes | None:
-        return None if self._file is not None else bytes(self._packed)
-
-    def kept(self) -> ArchivedLog:
-        return ArchivedLog(
-            execution_id=self._id,
-            stored_at=self._now,
-            lines=self.lines,
-            size=self._size,
-            complete=self._complete and not self._gap,
-            place=None if self._file is None else self._file.place,
-        )
-
-    def finish(self) -> None:
-        if self._file is not None:
-            self._file.finish()
-
-    def give_up(self) -> None:
-        if self._file is not None:
-            self._file.give_up()
-
-    def _keep(self, lines: Lines) -> None:
-        block = packed(lines)
-        if self._file is None:
-            self._packed += block
-        else:
-            self._file.write(block)
-        self._size += sum(len(text.encode("utf-8", "replace")) + 1 for text in lines.texts)
-        self.lines = lines.last
-
-
-def _fitting(lines: Lines, room: int) -> Lines:
-    """Those of the first lines that fit."""
-    count = 0
-    for text in lines.texts:
-        room -= len(text.encode("utf-8", "replace")) + 1
-        if room < 0:
-            break
-        count += 1
-    return lines if count == len(lines.texts) else lines.beginning(count)
 
 
 def _first_mark(connection: Connection, since: int) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.defining import with_schedule
@@ -42,6 +42,7 @@ from orth.store.batches import (
 )
 from orth.store.database import Connection, Database
 from orth.store.jobs import hold_job
+from orth.store.leases import Term
 
 RUNNING_LIMIT = 100
 """Batches that may run at the same time in the whole cluster."""
@@ -113,10 +114,10 @@ def start_batch(connection: Connection, job_id: int, asked: BatchRequest, now: i
     if batch_of_key(connection, job_id, trigger_key) is None:
         survey = _survey(connection, job, schedule, asked)
         if survey.count == 0:
-            raise Invalid("There is nothing to run in this span.", hint="Look at it with preview.", field="end")
+            raise Invalid.of("batch_of_nothing", field="end")
         check_addresses(connection, job, asked.addresses)
         if len(running_batches(connection, RUNNING_LIMIT)) == RUNNING_LIMIT:
-            raise TooBusy(f"{RUNNING_LIMIT} batches are running.", hint="Wait for one to end, or cancel one.")
+            raise TooBusy.of("batches_full", limit=RUNNING_LIMIT)
         premise = _premise(connection, job, schedule, asked.param)
         store_batch(connection, _new_batch(job, premise, asked, survey, trigger_key), now)
     found = batch_of_key(connection, job_id, trigger_key)
@@ -129,7 +130,7 @@ def cancel_batch(connection: Connection, batch_id: int, actor: str, now: int) ->
     """Open nothing more of a batch; a cancelled one is left as it is."""
     batch = hold_batch(connection, batch_id)
     if batch.state is BatchState.DONE:
-        raise Conflict(f"Batch {batch_id} is done.", hint="There is nothing left to cancel.")
+        raise Conflict.of("batch_done", batch=batch_id)
     if batch.state is BatchState.RUNNING:
         end_batch(connection, batch_id, BatchState.CANCELLED, f"cancelled by {actor}", now)
 
@@ -156,7 +157,7 @@ class Batches(LeaderLoop):
         self._done = {batch_id: done for batch_id, done in self._done.items() if batch_id in running}
         more = False
         for batch_id in running:
-            step = await self._db.leader_tx(term.epoch, self._advance, batch_id, self.clock.now())
+            step = await self._db.leader_tx(term, self._advance, batch_id, self.clock.now())
             more = more or step.more
             if step.opened:
                 tell_opened(self.events, step.opened)
@@ -231,15 +232,10 @@ def _new_batch(job: Job, premise: str, asked: BatchRequest, survey: Survey, trig
 def _survey(connection: Connection, job: Job, schedule: Schedule, asked: BatchRequest) -> Survey:
     """Walk through the span, which must be one a batch can have."""
     if job.schedule_type not in _REPEATING:
-        raise Conflict(
-            f"The schedule of job {job.id} is {job.schedule_type}, which has no fires to go through.",
-            hint="A batch needs CRON or FIX_RATE. Trigger the job instead.",
-        )
+        raise Conflict.of("batch_without_fires", job=job.id, schedule=job.schedule_type.value)
     start, end = (_instant(text, job, field) for text, field in ((asked.start, "start"), (asked.end, "end")))
     if start >= end:
-        raise Invalid(
-            "The span ends before it begins.", hint="It runs from start up to, but not with, end.", field="end"
-        )
+        raise Invalid.of("batch_span", field="end")
     done = done_instants(connection, job.id, start, end) if asked.skip_done else set()
     count = refused = left_out = 0
     first: list[int] = []
@@ -247,7 +243,7 @@ def _survey(connection: Connection, job: Job, schedule: Schedule, asked: BatchRe
     bound = asked.limit * _LOOKED_AT
     for looked_at, (fire, refusal) in enumerate(fires_within(schedule, start, end)):
         if looked_at == bound:
-            raise _too_many(f"more than {bound:,}", asked.limit)
+            raise Invalid.of("batch_far_too_large", count=bound, limit=asked.limit, field="end")
         if refusal is not None:
             refused += 1
         elif fire in done:
@@ -258,18 +254,12 @@ def _survey(connection: Connection, job: Job, schedule: Schedule, asked: BatchRe
             if len(first) < _EDGE:
                 first.append(fire)
     if count > asked.limit:
-        raise _too_many(f"{count:,}", asked.limit)
+        raise Invalid.of("batch_too_large", count=count, limit=asked.limit, field="end")
     return Survey(start, end, count, tuple(first), tuple(last), refused, left_out)
-
-
-def _too_many(found: str, limit: int) -> Invalid:
-    return Invalid(
-        f"The span has {found} fires; a batch may have {limit:,}.", hint="Ask for a shorter span.", field="end"
-    )
 
 
 def _instant(text: str, job: Job, field: str) -> int:
     try:
         return parse_instant(text, zone_named(job.timezone))
     except InvalidSchedule as error:
-        raise Invalid(error.message, hint=error.hint, field=field) from None
+        raise Invalid.like(error, field=field) from None

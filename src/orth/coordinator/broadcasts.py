@@ -19,8 +19,8 @@ from orth.errors import Invalid
 from orth.store.broadcasts import count_ended, open_broadcast
 from orth.store.database import Connection
 from orth.store.executions import Opening, opened_keys
+from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
-from orth.store.registry import list_executors
 
 Avoid = Callable[[Sequence[str]], tuple[str, ...]]
 """Leaves out addresses that are not worth sending to (``Reach.avoid``)."""

@@ -5,23 +5,28 @@ does not spoil its batch.
 
 A result of an execution that had ended otherwise is written down, the first one, and changes nothing else: what
 followed from the end has happened. So is any result of one that had been given up without knowing how it ended.
+
+A result that does not come from where the execution was sent (``proving``) changes nothing. While the execution is open
+its sender is asked to keep it: it may be an honest one in trouble.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 
 from orth import failpoints
 from orth.clock import Clock
 from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.facts import StrayResults
 from orth.coordinator.finishing import Finished, finish, may_lead_on, tell
+from orth.coordinator.proving import Proving, Unproved
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
-from orth.store.executions import Ending, sent_ids
+from orth.store.executions import Ending, Sent, sent_among
 from orth.store.late_results import record_late
 from orth.store.notes import Note, add_notes
 from orth.wire.dialects import Malformed
@@ -31,6 +36,23 @@ _GIVEN_UP = (reasons.RESULT_LOST, reasons.NEVER_RESOLVED)
 """Ends that nobody reported: the executor may still do so."""
 _NOBODY = ""
 """Who writes these notes: any node may take a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of each result, in order, and of which executions one did not count because it was not proved."""
+
+    verdicts: list[CallbackVerdict]
+    unproved: Mapping[int, Unproved]
+
+
+@dataclass(frozen=True, slots=True)
+class _Applied:
+    """What a transaction found and did. ``refused`` are places in what it was given."""
+
+    finished: list[Finished] = field(default_factory=list)
+    sent: Mapping[int, Sent] = field(default_factory=dict)
+    refused: Mapping[int, Unproved] = field(default_factory=dict)
 
 
 class Callbacks:
@@ -46,7 +68,9 @@ class Callbacks:
         batches: Loop,
         avoid: Avoid,
         workers: int,
+        proving: Proving,
     ) -> None:
+        self._proving = proving
         self._db = db
         self._clock = clock
         self._events = events
@@ -56,13 +80,14 @@ class Callbacks:
         self._turns = asyncio.Semaphore(workers)
         """A storm of results leaves connections for everything else."""
 
-    async def take(self, items: Sequence[CallbackItem | Malformed]) -> list[CallbackVerdict]:
+    async def take(self, items: Sequence[CallbackItem | Malformed]) -> Judged:
         """Apply results; what became of each, in order. Nothing was applied if this raises."""
         if failpoints.armed:
             failpoints.hit("callbacks.received")
         results = [item for item in items if isinstance(item, CallbackItem)]
         async with self._turns:
-            finished, known = await self._db.tx(_apply, results, self._clock.now(), self._avoid)
+            applied = await self._db.tx(self._apply, results, self._clock.now())
+        finished = applied.finished
         if failpoints.armed:
             failpoints.hit("callbacks.committed")
         tell(self._events, finished)
@@ -71,20 +96,35 @@ class Callbacks:
                 loop.wake()
         if any(one.execution.batch_id is not None for one in finished):
             self._batches.wake()  # there is room for the next one
-        verdicts = _verdicts(items, {one.execution.id for one in finished}, known)
-        self._tell_strays(verdicts)
-        return verdicts
+        unproved = {results[place].log_id: why for place, why in applied.refused.items()}
+        kept = {id(results[place]) for place in applied.refused if not applied.sent[results[place].log_id].ended}
+        judged = _judged(items, {one.execution.id for one in finished}, applied.sent.keys(), kept)
+        self._tell_strays(verdict for _, verdict in judged)
+        verdicts = [CallbackVerdict(log_id=one, verdict=verdict) for one, verdict in judged if one is not None]
+        return Judged(verdicts, unproved)
 
-    def _tell_strays(self, verdicts: Sequence[CallbackVerdict]) -> None:
-        strays = Counter(v.verdict.value for v in verdicts if v.verdict is not Verdict.STORED)
-        if strays:
-            listed = ", ".join(f"{count} {verdict}" for verdict, count in sorted(strays.items()))
-            self._events.emit(StrayResults(strays.total(), listed))
+    def _apply(self, connection: Connection, items: Sequence[CallbackItem], now: int) -> _Applied:
+        # Nobody can report on what was never sent: such a result is a stray, and the execution goes on.
+        sent = sent_among(connection, (item.log_id for item in items))
+        refused = {
+            place: why
+            for place, item in enumerate(items)
+            if item.log_id in sent and (why := self._unproved(item, sent[item.log_id])) is not None
+        }
+        good = [item for place, item in enumerate(items) if place not in refused and item.log_id in sent]
+        return _Applied(_end(connection, good, now, self._avoid), sent, refused)
+
+    def _unproved(self, item: CallbackItem, sent: Sent) -> Unproved | None:
+        return self._proving.unproved(item.log_id, sent, item.report_key)
+
+    def _tell_strays(self, verdicts: Iterable[Verdict]) -> None:
+        strays = Counter(verdict.value for verdict in verdicts if verdict is not Verdict.STORED)
+        for verdict, count in sorted(strays.items()):
+            self._events.emit(StrayResults(count, verdict))
 
 
-def _apply(
-    connection: Connection, items: Sequence[CallbackItem], now: int, avoid: Avoid
-) -> tuple[list[Finished], set[int]]:
+def _end(connection: Connection, items: Sequence[CallbackItem], now: int, avoid: Avoid) -> list[Finished]:
+    """End what these results are of; a result that comes late is written down."""
     endings = [
         Ending(
             execution_id=item.log_id,
@@ -96,19 +136,17 @@ def _apply(
         )
         for item in items
     ]
-    # Nobody can report on what was never sent: such a result is a stray, and the execution goes on.
-    sent = sent_ids(connection, (item.log_id for item in items))
-    finished = finish(connection, [ending for ending in endings if ending.execution_id in sent], now, avoid)
+    finished = finish(connection, endings, now, avoid)
     ended_now = {one.execution.id for one in finished}
     late: dict[int, CallbackItem] = {}
     for item in items:
         if item.log_id in ended_now:
             ended_now.remove(item.log_id)  # this one ended it; another one about it comes late
-        elif item.log_id in sent:
+        else:
             late.setdefault(item.log_id, item)
     if late:
         _note_late(connection, late, now)
-    return finished, sent
+    return finished
 
 
 def _note_late(connection: Connection, late: Mapping[int, CallbackItem], now: int) -> None:
@@ -124,12 +162,20 @@ def _late_text(item: CallbackItem) -> str:
     return f"Its executor reported {item.handle_code} after it had ended; not applied{said}"
 
 
-def _verdicts(items: Sequence[CallbackItem | Malformed], won: set[int], known: set[int]) -> list[CallbackVerdict]:
-    verdicts: list[CallbackVerdict] = []
+def _judged(
+    items: Sequence[CallbackItem | Malformed], won: Set[int], known: Set[int], kept: Set[int]
+) -> list[tuple[int | None, Verdict]]:
+    """What became of each; also of one that does not even say which execution it is about. ``kept`` are results, by
+    ``id()``, that their senders are to keep.
+    """
+    verdicts: list[tuple[int | None, Verdict]] = []
     seen: set[int] = set()
     for item in items:
         if isinstance(item, Malformed):
             verdict = Verdict.MALFORMED
+        elif id(item) in kept:
+            verdicts.append((item.log_id, Verdict.RETRY))
+            continue
         elif item.log_id not in known:
             verdict = Verdict.UNKNOWN
         elif item.log_id in won and item.log_id not in seen:
@@ -138,5 +184,5 @@ def _verdicts(items: Sequence[CallbackItem | Malformed], won: set[int], known: s
             verdict = Verdict.DUPLICATE
         if item.log_id is not None:
             seen.add(item.log_id)
-            verdicts.append(CallbackVerdict(log_id=item.log_id, verdict=verdict))
+        verdicts.append((item.log_id, verdict))
     return verdicts

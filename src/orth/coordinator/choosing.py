@@ -110,7 +110,7 @@ class Choosing:
         except OrthError as error:
             self._reach.failed(peer.address, error)
             return error.message
-        self._reach.answered(peer.address)
+        self._reach.spoke(peer.address)
         return "" if reply.ok else f"{peer.address}: {reply.msg or reply.code}"
 
 

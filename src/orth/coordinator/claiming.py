@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from orth.coordinator.letters import Letter, Offer, Peer, drafted, may_be_held, queue_on_wire
 from orth.coordinator.posting import Standing, room_for
-from orth.coordinator.routing import ASKING, COUNTING, LOOKING_BACK, Question, Use, eligible, route
+from orth.coordinator.routing import ASKING, COUNTING, LOOKING_BACK, Load, Question, Use, eligible, route
 from orth.domain import reasons
 from orth.domain.executions import Execution
 from orth.domain.job_secrets import travels_safely
@@ -24,16 +24,25 @@ from orth.domain.scripts import COMMAND
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.database import Connection
+from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id, unreadable_jobs
-from orth.store.registry import list_executors
-from orth.store.routes import Memory, keep_route_memory, keep_route_numbers, route_memory, route_numbers
+from orth.store.routes import (
+    Memory,
+    keep_route_memory,
+    keep_route_numbers,
+    open_at_addresses,
+    route_memory,
+    route_numbers,
+)
 from orth.store.script_drafts import drafts_of
 from orth.store.secrets import secrets_of_jobs
 from orth.wire.messages import Extension
 
 _LOOK_AGAIN = 1_000  # ms; an executor that was full or left alone is often neither by then
-_OURS = frozenset[str]({Extension.APP_NAME, Extension.SOURCE_DIGEST})
+_OURS = frozenset[str](
+    {Extension.APP_NAME, Extension.SOURCE_DIGEST, Extension.REPORT_KEY, Extension.RUN_KEY, Extension.LOG_LEVEL}
+)
 _NAMED = 3
 """Addresses named in a message; the others are counted."""
 
@@ -72,8 +81,6 @@ class Outlook:
     avoid: Callable[[Sequence[str]], tuple[str, ...]]
     pick: Callable[[int], int]
     standing: Standing = field(default_factory=Standing)
-    sent: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """By ``Peer.key``, the time of the last beat that was seen and what was sent there since."""
     queues: QueueOutlook = field(default_factory=QueueOutlook)
     plain_secrets: bool = False
     """Whether secrets may go to other machines unencrypted."""
@@ -135,18 +142,13 @@ class Routes:
         self._remembered = self._before.copy()
         self._held = Counter(outlook.standing.held)
         self._total = self._held.total()
-        self._given: Counter[str] = Counter()
+        self._open = self._opened() if any(map(_looks_at_load, self._jobs.values())) else Counter[str]()
         self._offered: Counter[tuple[str, int]] = Counter()
 
     def save(self) -> None:
         """Write what the strategies remember."""
         keep_route_numbers(self._connection, self._remembered.numbers, self._before.numbers)
         keep_route_memory(self._connection, self._remembered.uses, self._before.uses)
-
-    def beat_of(self, peer: Peer) -> int:
-        """The time of the last beat of ``peer``, or 0."""
-        entry = self._entries.get(peer.app_name, {}).get(peer.key)
-        return entry.last_beat if entry else 0
 
     def address(
         self, execution: Execution, epoch: int, tried: tuple[str, ...] = ()
@@ -313,27 +315,35 @@ class Routes:
         if job.executor_route_strategy in LOOKING_BACK:
             uses = self._remembered.uses.get(job.id, {})
             memory = {address: Use(*uses[address]) for address in usable if address in uses}
-        least_loaded = job.executor_route_strategy is RouteStrategy.LEAST_LOADED
-        load = self._load(app_name, usable) if least_loaded else {}
+        load = self._load(app_name, usable) if _looks_at_load(job) else {}
         number = self._remembered.numbers.get(job.id, 0)
         return Question(job.id, usable, number, self._outlook.pick, memory, load)
 
-    def _load(self, app_name: str, addresses: Sequence[str]) -> dict[str, int]:
-        """What each announced with its last beat, and what was sent since."""
+    def _load(self, app_name: str, addresses: Sequence[str]) -> dict[str, Load]:
         here = self._entries.get(app_name, {})
-        loads: dict[str, int] = {}
+        loads: dict[str, Load] = {}
         for address in addresses:
             key = normal_address(address)
             entry = here.get(key)
-            seen, sent = self._outlook.sent.get(key, (0, 0))
-            announced, beat = (entry.load or 0, entry.last_beat) if entry is not None else (0, 0)
-            loads[address] = announced + (sent if beat == seen else 0) + self._given[key]
+            stuck = entry.vitals.abandoned if entry is not None and entry.vitals is not None else 0
+            announced = entry.load or 0 if entry is not None else 0
+            loads[address] = Load(self._open[key] + stuck, announced)
         return loads
+
+    def _opened(self) -> Counter[str]:
+        """How much is open at each address, without what a process had that is there no more."""
+        present = {key: entry.incarnation for here in self._entries.values() for key, entry in here.items()}
+        found: Counter[str] = Counter()
+        for (address, incarnation), count in open_at_addresses(self._connection).items():
+            key = normal_address(address)
+            if incarnation is None or incarnation == present.get(key, incarnation):
+                found[key] += count
+        return found
 
     def _count(self, job: Job, peer: Peer) -> None:
         """Remember that an execution of ``job`` goes to ``peer``."""
         self._held[peer.key] += 1
-        self._given[peer.key] += 1
+        self._open[peer.key] += 1
         self._total += 1
         if job.executor_route_strategy in COUNTING:
             self._remembered.count(job.id)
@@ -376,6 +386,10 @@ class _Remembered:
         fewest = min((use[0] for use in kept.values()), default=0)
         number = 1 + max((use[1] for use in kept.values()), default=0)
         self.uses[job_id] = kept | {address: (kept.get(address, (fewest, 0))[0] + 1, number)}
+
+
+def _looks_at_load(job: Job) -> bool:
+    return job.executor_route_strategy is RouteStrategy.LEAST_LOADED
 
 
 def _has_super(job: Job) -> bool:

@@ -57,8 +57,10 @@ class Company:
 
     async def drain(self) -> None:
         """Give away what this node owns; everything still turns meanwhile."""
-        await self.membership.drain()
-        await self.owning.drain()
+        try:
+            await self.membership.drain()
+        finally:  # what this node owns is the others' also if they could not be told that it leaves
+            await self.owning.drain()
 
     async def leave(self) -> None:
         """Say that this node is gone; its loops have ended and it no longer leads."""

@@ -4,6 +4,7 @@ Each function is one unit of work. What is refused here changes nothing; what is
 parses and fires at least once more, the calendar exists, and the handler is one that the group's executors announced.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -18,13 +19,14 @@ from orth.domain.jobs import GlueType, Group, Job, ScheduleType
 from orth.domain.schedules import Schedule, parse_schedule
 from orth.errors import Conflict, Invalid, NotFound, OrthError
 from orth.store.ahead import decided_after
+from orth.store.announced import offered_handlers
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
 from orth.store.fires import NO_TERM, record_fires
-from orth.store.glue_versions import forget_glue_versions
+from orth.store.glue_versions import forget_glue_versions, leave_group
 from orth.store.groups import create_group, get_group, set_group
 from orth.store.jobs import create_job, delete_job, get_job, hold_job, replace_job
-from orth.store.registry import offered_handlers, refresh_addresses
+from orth.store.registry import refresh_addresses
 
 
 def define_group(connection: Connection, group: Group, now: int) -> int:
@@ -38,9 +40,7 @@ def edit_group(connection: Connection, group: Group, now: int) -> None:
     """Write title and addresses of a group. Its app name is its identity."""
     stored = get_group(connection, group.id)
     if stored.app_name != group.app_name:
-        raise Conflict(
-            f"Group {group.id} is {stored.app_name!r}; an app name cannot be changed.", hint="Create another group."
-        )
+        raise Conflict.of("app_name_fixed", id=group.id, group=stored.app_name)
     set_group(connection, group, now)
     refresh_addresses(connection, group.app_name, now)
 
@@ -75,6 +75,8 @@ def edit(connection: Connection, stored: Job, edited: Job, now: int, allow_unkno
     elif again:
         edited = _waiting_for(edited, schedule, again[0])
     replace_job(connection, edited, now, standing=retimed or bool(again))
+    if edited.job_group != stored.job_group:
+        leave_group(connection, stored.id, stored.job_group, stored.glue_source)
 
 
 def start_job(connection: Connection, job_id: int, now: int) -> None:
@@ -199,13 +201,14 @@ def _check_handler(connection: Connection, job: Job) -> None:
     offered = offered_handlers(connection, group.app_name).get(group.app_name)
     wanted = source.executor_handler
     if offered is not None and wanted not in offered:
-        known = sorted(offered)
-        near = get_close_matches(wanted, known, 1)
-        hint = f"Did you mean {near[0]}? " if near else ""
-        raise Invalid.of(
-            "unknown_handler",
-            group=group.app_name,
-            handler=wanted,
-            hint=f"{hint}Known: {', '.join(known) or 'none'}. To save it anyway: ?allow_unknown_handler=true",
-            field="executor_handler",
-        )
+        raise _unknown_handler(group.app_name, wanted, sorted(offered))
+
+
+def _unknown_handler(app_name: str, wanted: str, known: Sequence[str]) -> Invalid:
+    about = {"group": app_name, "handler": wanted}
+    near = get_close_matches(wanted, known, 1)
+    if not known:
+        return Invalid.of("unknown_handler_of_none", **about, field="executor_handler")
+    if not near:
+        return Invalid.of("unknown_handler", **about, names=", ".join(known), field="executor_handler")
+    return Invalid.of("unknown_handler_like", **about, near=near[0], names=", ".join(known), field="executor_handler")

@@ -15,12 +15,13 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 from orth import failpoints
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.choosing import Choice, Choosing
 from orth.coordinator.claiming import Outlook, QueueOutlook
@@ -43,8 +44,10 @@ from orth.domain import reasons
 from orth.events import Events
 from orth.store.database import Connection, Database
 from orth.store.dispatching import doubt_earlier_dispatches, next_due, take_ahead, take_due
+from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
 from orth.wire.executor_calls import ExecutorLink
+from orth.wire.report_keys import ReportKeys
 
 _IDLE_PAUSE = 1.0  # planning, triggers and answers wake the loop; this finds what other nodes opened
 _LAST_TURNS = 10
@@ -78,6 +81,7 @@ class Dispatch(LeaderLoop):
         limits: Limits,
         longest_wait: timedelta,
         sealing: Sealing,
+        report_keys: ReportKeys,
         secrets_without_tls: bool = False,
         chance: random.Random | None = None,
         offering: Offering | None = None,
@@ -97,14 +101,11 @@ class Dispatch(LeaderLoop):
         self._asking: set[asyncio.Task[None]] = set()
         self._answers: list[Answer] = []
         self._choices: list[Choice] = []
-        self._sent: dict[str, tuple[int, int]] = {}
-        """By executor, its last beat that was seen and how much was sent since: what LEAST_LOADED adds to the load it
-        announced."""
         self._doubted_in: int | None = None
         self._bug: BaseException | None = None
         self._ahead_after = 0
         self._plain_secrets = secrets_without_tls
-        sending = Sending(link, reach, clock, token, sealing)
+        sending = Sending(link, reach, clock, token, sealing=sealing, report_keys=report_keys)
         self.posting = Posting(sending, clock, events, limits, still_leads=self._still_leads, done=self._take_answers)
 
     async def lead(self, term: Term) -> float:
@@ -116,11 +117,10 @@ class Dispatch(LeaderLoop):
         room = min(self._batch, HELD_LIMIT - len(self._asking) - sum(self.posting.standing().held.values()))
         if room <= 0:
             return _IDLE_PAUSE  # an answer will wake us
-        claimed = await self._db.leader_tx(term.epoch, self._claim, self._office(term), room)
+        claimed = await self._db.leader_tx(term, self._claim, self._office(term), room)
         if failpoints.armed and claimed.settled.letters:
             failpoints.hit("dispatch.claimed")
         self._ahead_after = claimed.ahead_after
-        self._count_sent(claimed.settled)
         self._go_on(claimed.settled)
         return 0.0 if claimed.looked_at >= room else self._pause_until(claimed.next_due)
 
@@ -144,15 +144,26 @@ class Dispatch(LeaderLoop):
         self._answers.clear()
         self._choices.clear()
 
-    async def drain(self) -> None:
-        """Hand back what is not sent, wait for what is, and store the answers; used when the node stops."""
+    async def drain(self, patience: float) -> None:
+        """Hand back what is not sent, wait so many seconds for answers to what is, and store them; used when the node
+        stops. What is answered later is the next leader's to ask about.
+        """
+        until = self.clock.monotonic() + patience
         for _ in range(_LAST_TURNS):
             self.posting.withdraw()
-            await self.all_answered()
             term = self.election.term
-            if term is None or not (self._answers or self._choices):
+            if term is not None:
+                await self._settle(term, closing=True)
+            left = until - self.clock.monotonic()
+            if left <= 0 or not (self._asking or self.posting.busy or self._is_offering):
                 return
-            await self._settle(term, closing=True)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self.all_answered()
+
+    @property
+    def _is_offering(self) -> bool:
+        return self._offering is not None and bool(self._offering.unsent())
 
     def _claim(self, connection: Connection, office: Office, room: int) -> _Claimed:
         now = self.clock.now()
@@ -174,7 +185,7 @@ class Dispatch(LeaderLoop):
         told = [one for one in answers if one.letter.epoch == term.epoch or one.outcome is Outcome.TAKEN]
         chosen = [choice for choice in choices if choice.letter.epoch == term.epoch]
         settled: Settled = await self._db.leader_tx(
-            term.epoch, settle, told, chosen, self._office(term, closing=closing), self.clock.now()
+            term, settle, told, chosen, self._office(term, closing=closing), self.clock.now()
         )
         if failpoints.armed:
             failpoints.hit("dispatch.recorded")
@@ -225,7 +236,7 @@ class Dispatch(LeaderLoop):
         if self._doubted_in == term.epoch:
             return
         self._ahead_after = 0
-        count = await self._db.leader_tx(term.epoch, self._doubt, term.epoch, self.clock.now())
+        count = await self._db.leader_tx(term, self._doubt, term.epoch, self.clock.now())
         self._doubted_in = term.epoch
         if count:
             self.events.emit(DispatchesDoubted(count))
@@ -243,7 +254,6 @@ class Dispatch(LeaderLoop):
             self._reach.avoid,
             self._chance.randrange,
             self.posting.standing(),
-            dict(self._sent),
             queues,
             self._plain_secrets,
             self._settling_until,
@@ -253,14 +263,6 @@ class Dispatch(LeaderLoop):
     def _still_leads(self, epoch: int) -> bool:
         term = self.election.term
         return term is not None and term.epoch == epoch
-
-    def _count_sent(self, settled: Settled) -> None:
-        for letter in settled.letters:
-            beat = settled.beats[letter.peer.key]
-            seen, sent = self._sent.get(letter.peer.key, (beat, 0))
-            self._sent[letter.peer.key] = (beat, sent + 1 if seen == beat else 1)
-        if len(self._sent) > HELD_LIMIT:
-            self._sent.clear()  # simplest bound; the next beats say it again
 
     def _pause_until(self, due: int | None) -> float:
         return _IDLE_PAUSE if due is None else max(0.0, min(_IDLE_PAUSE, (due - self.clock.now()) / 1000))

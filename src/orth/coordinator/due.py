@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from orth import failpoints
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.facts import ClockStepped, FiresMissed, JobQuarantined, JobsPlanned
@@ -43,6 +43,7 @@ from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection, Database
 from orth.store.fires import record_fires
 from orth.store.jobs import Move, UnreadableJob, Upcoming, claim_due_jobs, move_jobs, periodic_jobs, upcoming_jobs
+from orth.store.leases import Term
 
 _LONGEST_PAUSE = 1.0
 _WHILE_EDITED = 0.02  # what could have been claimed and was not is in somebody else's hands, for a moment
@@ -162,7 +163,7 @@ class DueJobs(LeaderLoop):
         if self._set_back:
             await self._anchor_again(term)
         now = self.clock.now()
-        done = await self._db.leader_tx(term.epoch, self._plan_batch, term.epoch, now)
+        done = await self._db.leader_tx(term, self._plan_batch, term.epoch, now)
         if failpoints.armed and done.claimed:
             failpoints.hit("due.committed")
         self.election.worked()
@@ -179,7 +180,7 @@ class DueJobs(LeaderLoop):
         after: int | None = 0
         while after is not None:
             after = await self._db.leader_tx(
-                term.epoch, self._anchor_batch, term.epoch, after, self._set_back, self.clock.now()
+                term, self._anchor_batch, term.epoch, after, self._set_back, self.clock.now()
             )
         self._set_back = 0
 

@@ -63,6 +63,19 @@ class ExecutorAccess:
         await self.keys.note_use(key)
         return key
 
+    async def glance(self, method: str, path: str, headers: Mapping[str, str]) -> None:
+        """``Unauthenticated`` for a request that ``admit`` would refuse whatever its body is: before that is read."""
+        try:
+            signed = signature_from(headers)
+            if signed is None:
+                await self._shown(headers)
+            else:
+                key = await self.keys.named(signed.key_id)
+                self.verifier.check(signed, None if key is None else key.key, method, path)
+        except BadSignature as bad:
+            bad.headers = self.verifier.correction()
+            raise
+
     def coordinator(self, asked: Asked) -> Key | None:
         """The key of coordinators, if one of this database has signed it; ``BadSignature`` if it was signed so for
         another process, or at another time.
@@ -98,6 +111,13 @@ class ExecutorAccess:
                 hint="Use an executor of this version, or switch security.require_signatures off.",
             )
         return key
+
+
+def not_of_its_apps(key: ExecutorKey) -> Forbidden:
+    """Without a word about whose they are."""
+    return Forbidden(
+        f"The token {key.name!r} speaks for none of these executions.", hint="Use the token of their group."
+    )
 
 
 def not_its_app(key: ExecutorKey, app_name: str) -> Forbidden:

@@ -28,8 +28,8 @@ from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.domain.tokens import TokenKind
 from orth.errors import StoreUnavailable, Unreadable
 from orth.store.database import Connection, Database
+from orth.store.executor_entries import executors_at, list_executors
 from orth.store.groups import manual_addresses
-from orth.store.registry import executors_at, list_executors
 from orth.store.tokens import Proven, find_by_key, good_for_app, note_use
 from orth.wire.credentials import Credential
 from orth.wire.entry_signatures import KEYS_LIMIT
@@ -50,8 +50,6 @@ _SIGNING_KEYS = KEYS_LIMIT - 2
 _LIMIT = 20_000
 _STARTING = (0.0, 0.2, 0.4, 0.8)
 """Seconds between two looks for the work key of a process that may be starting; it tells that first of all."""
-_NO_KEY = "the token it registered with is good no more, so it is not called"
-_NO_SIGNATURES = "it does not say that it reads signatures, and security.require_signatures allows nothing else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +221,8 @@ class ExecutorKeys:
             if key is not None and (signs or not self._must_sign):
                 asked_with = self._asked_with(entry, key) if named else self._met_at(entry, receiver)
                 return Credential(key.token, signs, entry.incarnation or "", asked_with if signs else None)
-            trouble = _NO_KEY if key is None else _NO_SIGNATURES
-        raise NotSent(f"{entries[0].address}: {trouble}.")
+            trouble = "executor_key_gone" if key is None else "executor_reads_no_signatures"
+        raise NotSent.of(trouble, address=entries[0].address)
 
     def _asked_with(self, entry: ExecutorEntry, key: ExecutorKey) -> Key | None:
         """What a registered process is asked with for work, if it has told a work key."""
@@ -258,7 +256,7 @@ class ExecutorKeys:
             return await self._registered(entries, receiver)
         key = next(iter(await self._for_app(app_name)), self._newest if self._shared_is_good else None)
         if key is None:
-            raise NotSent(f"{address}: the group of {app_name!r} has no token to show it.")
+            raise NotSent.of("executor_without_token", address=address, group=app_name)
         return Credential(key.token, self._must_sign)
 
     async def _place(self, address: str, app_name: str, receiver: str) -> _Place:

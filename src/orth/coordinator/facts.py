@@ -302,7 +302,7 @@ class AppNameUnusable(Event):
 
     level = logging.WARNING
     sentence = (
-        "executor {address} registered as {app_name!r} and gets no work, for no group can be called so: {reason}. "
+        "executor {address} registered as {app_name!r} and gets no work, for no group can be called so. {reason} "
         + RENAME
     )
     app_name: str
@@ -403,12 +403,12 @@ class ExecutorReachable(Event):
 
 @dataclass(frozen=True, slots=True)
 class StrayResults(Event):
-    """Results for executions that do not exist or had ended."""
+    """Results for executions that do not exist or had ended, or that cannot be read; of one kind."""
 
     level = logging.WARNING
-    sentence = "{count} results were not applied: {verdicts}"
+    sentence = "{count} results were not applied: {verdict}"
     count: int
-    verdicts: str
+    verdict: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from orth.coordinator.facts import ExecutionFinished
 from orth.coordinator.planning import schedule_of
 from orth.coordinator.triggering import open_children, open_retries, tell_opened
 from orth.domain import reasons
-from orth.domain.executions import SUCCESS, Execution, Status, tag
+from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, SUCCESS, Execution, Status, came_cut, tag
 from orth.domain.jobs import Job, ScheduleType, TriggerCause
 from orth.events import Events
 from orth.store.ahead import RECALLS, skip_dropped
@@ -78,6 +78,7 @@ def finish(connection: Connection, endings: Sequence[Ending], now: int, avoid: A
             if one.job_id in jobs
             for following in follow_up(jobs[one.job_id], one, over.get(one.id))
         ],
+        {ending.execution_id: ending.handle_msg or "" for ending in endings},
         now,
         avoid,
     )
@@ -160,7 +161,9 @@ def _leave_unreadable(connection: Connection, ended: Sequence[Execution], now: i
         add_notes(connection, [_unreadable_note(one, unreadable[one.job_id]) for one in left], _NOBODY, now)
 
 
-def _draw(connection: Connection, consequences: Iterable[_Consequence], now: int, avoid: Avoid) -> list[Opening]:
+def _draw(
+    connection: Connection, consequences: Iterable[_Consequence], results: Mapping[int, str], now: int, avoid: Avoid
+) -> list[Opening]:
     """Carry out consequences; those of one kind together, however many executions ended at once. What was opened."""
     retries: list[tuple[Job, Execution, RunAgain]] = []
     starts: list[tuple[Execution, StartChildren]] = []
@@ -171,6 +174,8 @@ def _draw(connection: Connection, consequences: Iterable[_Consequence], now: int
                 retries.append((one.job, one.execution, again))
             case WaitAgain(last_fire):
                 _wait_again(connection, one.job, last_fire, now)
+            case StartChildren() as start if start.with_result and came_cut(results.get(one.execution.id, "")):
+                notes.append(_too_long_note(one.execution, start))
             case StartChildren() as start:
                 starts.append((one.execution, start))
             case LeaveChildren() as left:
@@ -179,7 +184,7 @@ def _draw(connection: Connection, consequences: Iterable[_Consequence], now: int
     if retries:
         opened += open_retries(connection, retries, now)
     if starts:
-        children, missing = _start_children(connection, starts, now, avoid)
+        children, missing = _start_children(connection, starts, results, now, avoid)
         opened += children
         notes += missing
     if notes:
@@ -199,7 +204,11 @@ def _wait_again(connection: Connection, job: Job, last_fire: int, now: int) -> N
 
 
 def _start_children(
-    connection: Connection, starts: Sequence[tuple[Execution, StartChildren]], now: int, avoid: Avoid
+    connection: Connection,
+    starts: Sequence[tuple[Execution, StartChildren]],
+    results: Mapping[int, str],
+    now: int,
+    avoid: Avoid,
 ) -> tuple[Sequence[Opening], list[Note]]:
     """Open the children that exist; these, and notes about the others."""
     jobs = jobs_by_id(connection, {child for _parent, start in starts for child in start.children})
@@ -210,12 +219,19 @@ def _start_children(
         for child, parent, _start in wanted
         if child not in jobs
     ]
-    return open_children(connection, there, now, avoid), missing
+    return open_children(connection, there, results, now, avoid), missing
 
 
 def _unreadable_note(execution: Execution, reason: str) -> Note:
     message = f"No retry, no child and no next delay followed: the job cannot be read ({reason})."
     return Note(execution.id, reasons.JOB_UNREADABLE, message)
+
+
+def _too_long_note(execution: Execution, start: StartChildren) -> Note:
+    listed = ", ".join(map(str, start.children))
+    message = f"Job {listed} was not started: the result is its parameter, and the executor has reported only a part "
+    when = f"of it, as of {EXECUTOR_MESSAGE_LIMIT} characters or more, and of less while long results fill its outbox."
+    return Note(execution.id, reasons.RESULT_TOO_LONG, message + when)
 
 
 def _left_note(execution: Execution, left: LeaveChildren) -> Note:

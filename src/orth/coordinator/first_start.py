@@ -19,12 +19,13 @@ from orth.errors import CannotStart, Unreadable
 from orth.settings import Settings
 from orth.store.audit import record
 from orth.store.database import Connection, Database
-from orth.store.users import add_user, find_user, hold_admins, replace_secret, set_password, shared_secret
+from orth.store.users import add_user, find_secret, find_user, hold_admins, replace_secret, set_password, shared_secret
 
 ADMIN = "admin"
 _BY_START = Actor(ActorKind.NODE, "first start")
 _SIGNING = "session-signing-sealed"
-"""Under which the store keeps the secret."""
+_GIVEN = "admin-password-given"
+"""Under which the store keeps the secret, and the hash of the password that the administrator last got by a start."""
 TOKEN_FILE = "access-token"  # noqa: S105  # the name of the file
 
 
@@ -69,36 +70,52 @@ def _kept_token(file: Path) -> str:
 
 
 async def ensure_admin(db: Database, settings: Settings, now: int) -> str | None:
-    """Make sure there is an administrator; the password, if one was generated. One that is set in the settings wins.
+    """Make sure there is an administrator; the password, if one was generated.
 
-    Where others administer, somebody has removed the first user on purpose, and it stays removed. Hashing takes a good
-    part of a second, on purpose, so it happens outside any transaction.
+    One that is set in the settings is taken at the first start, and whenever the settings say another than before: what
+    a person has chosen since stays. Where others administer, somebody has removed the first user on purpose, and it
+    stays removed. Hashing takes a good part of a second, on purpose, so it happens outside any transaction.
     """
     given = settings.security.admin_password
+    text = None if given is None else given.get_secret_value()
     stored = await db.read(find_user, ADMIN)
-    if stored is None:
-        admins = await db.read(hold_admins)
-        if given is None and admins:
-            return None
-        password = given.get_secret_value() if given is not None else secrets.token_urlsafe(12)
-        hashed = await asyncio.to_thread(hash_password, password)
-        added = await db.tx(_add_admin, hashed, now)
-        return password if added and given is None else None
-    if given is not None and not await asyncio.to_thread(password_fits, given.get_secret_value(), stored.password):
-        hashed = await asyncio.to_thread(hash_password, given.get_secret_value())
-        await db.tx(_set_admin_password, hashed, now)
-    return None
+    if stored is not None:
+        if text is not None:
+            await _follow_settings(db, text, now)
+        return None
+    admins = await db.read(hold_admins)
+    if text is None and admins:
+        return None
+    password = text or secrets.token_urlsafe(12)
+    hashed = await asyncio.to_thread(hash_password, password)
+    added = await db.tx(_add_admin, hashed, now)
+    return password if added and text is None else None
+
+
+async def _follow_settings(db: Database, given: str, now: int) -> None:
+    """Give the administrator the password of the settings, if they said another one before."""
+    before = await db.read(find_secret, _GIVEN)
+    if before is not None and await asyncio.to_thread(password_fits, given, before):
+        return
+    hashed = await asyncio.to_thread(hash_password, given)
+    await db.tx(_set_admin_password, hashed, before, now)
 
 
 def _add_admin(connection: Connection, hashed: str, now: int) -> bool:
     added = add_user(connection, ADMIN, hashed, Role.ADMIN.value, now)
     if added:
         record(connection, _BY_START, Deed("user.create", "user", ADMIN, after={"role": Role.ADMIN.value}), now)
+        shared_secret(connection, _GIVEN, hashed, now)
     return added
 
 
-def _set_admin_password(connection: Connection, hashed: str, now: int) -> None:
-    if set_password(connection, ADMIN, hashed, now):
+def _set_admin_password(connection: Connection, hashed: str, before: str | None, now: int) -> None:
+    """What the settings said ``before`` is not known of a store that an earlier version made: then they may have said
+    the same for long, and a person another thing since.
+    """
+    if before is None:
+        shared_secret(connection, _GIVEN, hashed, now)
+    elif replace_secret(connection, _GIVEN, before, hashed) and set_password(connection, ADMIN, hashed, now):
         record(connection, _BY_START, Deed("user.password", "user", ADMIN, after={"by": "settings"}), now)
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import ExecutionsReopened
 from orth.coordinator.reach import Reach
@@ -33,11 +33,13 @@ from orth.events import Events
 from orth.loop import Loop
 from orth.store.ahead import Holder, list_holders, list_sent_ahead, reopen_unstarted
 from orth.store.database import Connection, Database
+from orth.store.executor_entries import incarnations_at
 from orth.store.groups import groups_by_id
+from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
-from orth.store.registry import incarnations_at
 from orth.wire.executor_calls import ExecutorLink, NotSent
-from orth.wire.messages import BATCH_LIMIT, NEVER_HAD, Extension, RunRequest
+from orth.wire.fields import BATCH_LIMIT
+from orth.wire.messages import NEVER_HAD, Extension, RunRequest
 
 _LOOK_EVERY = 0.5
 _TERMS = 8
@@ -95,7 +97,7 @@ class GoneExecutors(LeaderLoop):
         held = await self._db.read(_doubtful, tuple(self._terms), self.clock.now() + _MARGIN, doubted)
         questions = (self._ask(holder, app_name, some) for (holder, app_name), some in held.items())
         lost = [one for one in await asyncio.gather(*questions) if one is not None]
-        counts = await self._db.leader_tx(term.epoch, self._reopen, lost, self.clock.now()) if lost else []
+        counts = await self._db.leader_tx(term, self._reopen, lost, self.clock.now()) if lost else []
         if not any(counts):
             return self._pause
         for one, count in zip(lost, counts, strict=True):

@@ -11,7 +11,8 @@ from enum import Enum
 from orth.domain.executions import SUCCESS, Execution
 from orth.errors import OrthError
 from orth.wire.executor_calls import ExecutorLink, NotSent
-from orth.wire.messages import BATCH_LIMIT, ENDED_WITH, NEVER_HAD, Extension, RunRequest
+from orth.wire.fields import BATCH_LIMIT
+from orth.wire.messages import ENDED_WITH, NEVER_HAD, Extension, RunRequest
 
 _NOBODY = "nobody"
 _EXTENSIONS = frozenset({Extension.RESEND, Extension.BATCH_RUN})

@@ -27,9 +27,9 @@ from orth.events import Events
 from orth.store.audit import record
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending, find_execution
+from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
 from orth.store.killing import hold_executions, open_at_executors, sent_of_job
-from orth.store.registry import list_executors
 from orth.wire.executor_calls import ExecutorLink
 from orth.wire.messages import Extension
 

@@ -11,6 +11,7 @@ from orth.domain.scripts import digest_of
 from orth.store.script_drafts import Draft
 from orth.store.secrets import SealedSecret
 from orth.wire.messages import Extension, RunRequest
+from orth.wire.report_keys import ReportKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,12 @@ class Peer:
 
     def is_process(self, app_name: str, incarnation: str) -> bool:
         return (self.app_name, self.incarnation) == (app_name, incarnation)
+
+    @property
+    def gets_report_key(self) -> bool:
+        """Whether what it says about an execution is to bring back what the trigger said."""
+        ours = self.dialect in (GroupDialect.AUTO, GroupDialect.ORTH)
+        return ours and Extension.REPORT_KEY in self.extensions
 
     @property
     def takes_batches(self) -> bool:
@@ -121,7 +128,7 @@ TickAt = Callable[[Peer, int], int | None]
 """What the tick of an executor shows when so many milliseconds have surely passed; None when that is not known."""
 
 
-def run_request(letter: Letter, now: int, tick_at: TickAt, *, again: bool) -> RunRequest:
+def run_request(letter: Letter, now: int, tick_at: TickAt, report_keys: ReportKeys, *, again: bool) -> RunRequest:
     """The trigger. ``again``: it may have arrived before, so only the same process may take it.
 
     What is repeated before its time says so also to a process that may not hold it: then it is not sent, and the doubt
@@ -132,6 +139,7 @@ def run_request(letter: Letter, now: int, tick_at: TickAt, *, again: bool) -> Ru
     ahead = (execution.not_before or 0) - now
     waits = ahead > 0 and may_be_held(job, peer)
     tick = tick_at(peer, ahead) if waits and Extension.TICKS in peer.extensions else None
+    named = Extension.RUN_KEY in peer.extensions
     return RunRequest(
         job_id=job.id,
         executor_handler=execution.executor_handler,
@@ -154,4 +162,9 @@ def run_request(letter: Letter, now: int, tick_at: TickAt, *, again: bool) -> Ru
         app_name=peer.app_name if Extension.APP_NAME in peer.extensions else None,
         source_digest=digest_of(source.glue_source) if proven else None,
         draft=True if execution.is_test else None,
+        report_key=report_keys.key_of(execution.id, execution.trigger_time) if peer.gets_report_key else None,
+        run_key=execution.run_key if named else None,
+        attempt=execution.attempt if named else None,
+        job_name=job.job_desc if named else None,
+        log_level=execution.log_level if Extension.LOG_LEVEL in peer.extensions else None,
     )

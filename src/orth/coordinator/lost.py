@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.finishing import Finished, finish, tell
 from orth.coordinator.inquiries import Word, inquire
@@ -37,9 +37,10 @@ from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending, list_taken
+from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
-from orth.store.registry import list_executors
+from orth.store.leases import Term
 from orth.wire.executor_calls import ExecutorLink, NotAnExecutor
 
 _BATCH = 1000
@@ -167,7 +168,7 @@ class LostExecutions(LeaderLoop):
         self._signs = {one: _since(self._signs.get(one), sign, now) for one, sign in signs.items()}
         lost = [(one, str(sign)) for one, (sign, since) in self._signs.items() if now - since >= sign.patience]
         if lost:
-            finished: list[Finished] = await self._db.leader_tx(term.epoch, _end, lost, self.clock.now())
+            finished: list[Finished] = await self._db.leader_tx(term, _end, lost, self.clock.now())
             tell(self.events, finished)
             for loop in self._wakes:  # a retry may wait for dispatch, a delay may have begun
                 loop.wake()

@@ -74,6 +74,7 @@ from orth.store.groups import count_empty_groups
 from orth.store.nodes import NodeState
 from orth.store.services import count_services
 from orth.version import __version__
+from orth.wire.messages import Verdict
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STORE_PATIENCE = 1.0
@@ -96,7 +97,11 @@ TALLIES = {
     "orth_executions_ended_total": Tally(
         "Executions ended, by status.", "status", tuple(status for status in Status if status.terminal)
     ),
-    "orth_results_stray_total": Tally("Results that were not applied."),
+    "orth_results_stray_total": Tally(
+        "Results that were not applied, by verdict.",
+        "verdict",
+        (Verdict.UNKNOWN, Verdict.DUPLICATE, Verdict.MALFORMED, Verdict.RETRY),
+    ),
     "orth_jobs_quarantined_total": Tally("Jobs stopped because they cannot be planned."),
     "orth_misfires_total": Tally("Missed fires, by what was decided.", "decision", ("run", "coalesced", "skipped")),
     "orth_dispatch_answers_total": Tally(
@@ -260,8 +265,8 @@ def _increments(event: Event) -> Iterator[tuple[str, str, int]]:
             yield "orth_services_beats_failed_total", failure, 1
         case ListenerDropped(cause=drop):
             yield "orth_live_dropped_total", drop, 1
-        case StrayResults(count=count):
-            yield "orth_results_stray_total", "", count
+        case StrayResults(count=count, verdict=verdict):
+            yield "orth_results_stray_total", verdict, count
         case _ if (name := _ONE_EACH.get(type(event))) is not None:
             yield name, "", 1
         case _:

@@ -6,7 +6,7 @@ import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,10 +14,7 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from orth.channels.counting import CountedChannels
-from orth.channels.interface import Channels, ChannelsUnavailable
-from orth.channels.limits import Limits
 from orth.channels.names import Names
-from orth.channels.opening import open_channels
 from orth.clock import Clock, SystemClock
 from orth.cluster.alone import AliveLocks
 from orth.cluster.election import Node
@@ -40,6 +37,7 @@ from orth.coordinator.http.rates import Buckets
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics, Sources
+from orth.coordinator.opening_channels import opened_channels
 from orth.coordinator.outgoing import Outgoing
 from orth.coordinator.queues import Queues
 from orth.coordinator.refusals import HeldBack, LeftOut, Refusals
@@ -57,7 +55,16 @@ from orth.lifecycle.client import Registration
 from orth.lifecycle.facts import RegistryApiStarted
 from orth.lifecycle.reloading import Reloading
 from orth.loop import Loop, run_loops
-from orth.serving import Server, asked_to_stop, bound, loop_factory, reload_on_hangup, stand_aside_on_signal, tls_of
+from orth.serving import (
+    LastResort,
+    Server,
+    asked_to_stop,
+    bound,
+    event_loop,
+    reload_on_hangup,
+    stand_aside_on_signal,
+    tls_of,
+)
 from orth.settings import Address, Settings
 from orth.store.database import Database, open_database
 from orth.store.engines import is_sqlite
@@ -73,9 +80,20 @@ log = logging.getLogger("orth.coordinator")
 
 _KEEP_ALIVE = 75
 _SPARE_CONNECTIONS = 64
+_LOG_PATIENCE = 15.0
+"""Seconds in which an executor of another make begins to answer for a log: it reads its file to the end before."""
 _WHO_IS_THERE = 1.5
 """Seconds in which a process has to say that it has its work key: less than an executor waits for the answer to its
 beat."""
+_LAST_ANSWERS = 0.25
+"""Seconds for the answers of executors to come in before the lead is given up: the next one is to plan within a second.
+"""
+_LAST_TURN = 1.0
+_PARTING = 3.0
+"""Seconds after its hard bound in which a node still tries to say good-bye, the first of them for the drain itself."""
+_FAREWELL = 20.0
+"""Seconds after its hard bound within which a node is gone: the last requests are answered, and what the store has in
+hand ends."""
 
 
 class Coordinator:
@@ -89,9 +107,9 @@ class Coordinator:
         self.care = Care(given, presence, work)
         self.records = Records(given, presence, work)
         self.company = Company(given, work)
-        self.queues = Queues(given, work, self.records, self.company.owning)
-        self.services = ServiceRoom(given, work)
         self.refusals = Refusals(given.db, given.clock)
+        self.queues = Queues(given, work, self.records, self.company.owning, self.refusals)
+        self.services = ServiceRoom(given, work)
         self._telling: tuple[Loop, ...] = (
             LeftOut(self.refusals, given.clock, given.events, node_id=given.node.id),
             HeldBack(self.refusals, given.clock, given.events),
@@ -148,6 +166,7 @@ class Coordinator:
                 door=self.queues.door,
                 offering=self.work.offering,
                 callbacks=self.work.callbacks,
+                beginnings=self.work.beginnings,
                 registrations=self.presence.registrations,
                 metrics=self.metrics,
                 roster=self.presence.roster,
@@ -184,18 +203,29 @@ class Coordinator:
         for loop in self.loops:
             loop.stop()
 
-    async def leave(self) -> None:
-        """After the loops have ended: store the last answers and give up the lead, so that the next one starts at
-        once.
+    async def resign(self) -> None:
+        """Give up the lead as soon as nothing more is planned or sent. Not all loops have ended by then, and answers
+        may be on their way: whatever still wants to write as leader is refused, and the next one asks. With no next one
+        there, nobody is kept waiting by waiting for the answers.
         """
+        others = self.company.owning.station.peers.others()
+        own = self.given.settings.coordinator
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_ANSWERS):
+                await asyncio.gather(self.work.due.at_rest(), self.work.dispatch.at_rest())
+        await self.work.dispatch.drain(_LAST_ANSWERS if others else own.dispatch_timeout.total_seconds())
+        await self.work.election.resign()
+
+    async def leave(self) -> None:
+        """After the loops have ended: give up the lead if that has not been done, and say good-bye."""
         self.records.live_logs.stop()
         await self.presence.probing.close()
         await self.refusals.tell_held_back(everything=True)
         if not self.coordinates:
             return
-        await self.work.dispatch.drain()
+        await self.resign()
+        await self.work.dispatch.all_answered()
         await self.records.alarms.close()
-        await self.work.election.resign()
         await self.queues.leave()
         await self.company.leave()
 
@@ -208,11 +238,11 @@ def serve(settings: Settings) -> int:
     """Run a coordinator until it is told to stop; the exit code."""
     folder = Path(settings.coordinator.data_dir)
     prepare_folder(folder)
-    with bound(settings.coordinator.listen) as listening, asyncio.Runner(loop_factory=loop_factory()) as runner:
-        return runner.run(_serve(settings, access_token(settings, folder), listening))
+    with bound(settings.coordinator.listen) as listening, LastResort() as last_resort, event_loop() as runner:
+        return runner.run(_serve(settings, access_token(settings, folder), listening, last_resort))
 
 
-async def _serve(settings: Settings, token: str, listening: socket.socket) -> int:
+async def _serve(settings: Settings, token: str, listening: socket.socket, last_resort: LastResort) -> int:
     clock, events, url = SystemClock(), Events(to_log), settings.store_url
     with open_database(url, size=settings.store.pool_size, patience=_patience(settings.cluster.lease)) as db:
         if is_sqlite(db.url):
@@ -236,7 +266,7 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
             _log_calls(settings, outgoing) as log_link,
             _health_calls(settings, outgoing) as health_link,
             outgoing.key_calls(timeout=_WHO_IS_THERE) as key_link,
-            _channels(settings, db, clock, events) as channels,
+            opened_channels(settings, db, clock, events, locks) as channels,
             _lease_hint(settings, node, clock, events) as hint,
         ):
             secret = await signing_secret(db, sealing, clock.now())
@@ -247,16 +277,16 @@ async def _serve(settings: Settings, token: str, listening: socket.socket) -> in
                 given, lease_hint=hint, health_link=health_link, key_link=key_link, sealing=sealing, outgoing=outgoing
             )
             given = replace(given, channels=channels, names=Names(settings.channels.prefix))
-            life = LifeLock(db.url, node.incarnation) if coordinates and not is_sqlite(db.url) else None
+            life = LifeLock(db, node.incarnation) if coordinates and not is_sqlite(db.url) else None
             coordinator = Coordinator(replace(given, url=_url(settings, listening), life=life))
             here = f"{settings.security.scheme}://{Address(*listening.getsockname()[:2])}"
             events.emit(CoordinatorReady(node.id, here, db.url.render_as_string()))
             if "registry" in settings.coordinator.roles:
                 events.emit(RegistryApiStarted(coordinator.given.url))
             if coordinates:
-                await _run(coordinator, listening, _attendance(coordinator.given, listening))
+                await _run(coordinator, listening, _attendance(coordinator.given, listening), last_resort)
             else:
-                await _run_beside(coordinator, listening)
+                await _run_beside(coordinator, listening, last_resort)
         events.emit(CoordinatorStopped(node.id))
         if locks is not None:
             locks.release()
@@ -273,7 +303,7 @@ def _server(coordinator: Coordinator) -> Server:
     )
 
 
-async def _run_beside(coordinator: Coordinator, listening: socket.socket) -> None:
+async def _run_beside(coordinator: Coordinator, listening: socket.socket, last_resort: LastResort) -> None:
     """Serve beside the coordinators until a signal: there is nothing to hand over."""
     given = coordinator.given
     server = _server(coordinator)
@@ -284,13 +314,16 @@ async def _run_beside(coordinator: Coordinator, listening: socket.socket) -> Non
         group.create_task(server.serve(sockets=[listening]), name="http")
         group.create_task(run_loops(*coordinator.loops, reloading), name="loops")
         await stopping.wait()
+        last_resort.end_within(_FAREWELL)
         reloading.stop()
         coordinator.stop_loops()
         await coordinator.leave()
         server.should_exit = True
 
 
-async def _run(coordinator: Coordinator, listening: socket.socket, attendance: Attendance) -> None:
+async def _run(
+    coordinator: Coordinator, listening: socket.socket, attendance: Attendance, last_resort: LastResort
+) -> None:
     """Serve and turn until a signal; then stop planning, let the last answers in, and leave."""
     server = _server(coordinator)
     set_start_aside()
@@ -304,14 +337,28 @@ async def _run(coordinator: Coordinator, listening: socket.socket, attendance: A
             lambda: group.create_task(_said(coordinator, coordinator.work.election.stand_aside()), name="stand aside")
         )
         await stopping.wait()
+        hard = coordinator.given.settings.cluster.handoff_hard_timeout.total_seconds()
+        until = coordinator.given.clock.monotonic() + hard
+        last_resort.end_within(hard + _FAREWELL)
         attendance.say_stopping()
-        await _said(coordinator, coordinator.company.drain())
+        await _said(coordinator, coordinator.company.drain(), until + _LAST_TURN)
         coordinator.stop_loops()
-        await asyncio.wait([loops])
-        await _said(coordinator, coordinator.leave())
+        await _said(coordinator, coordinator.resign(), until + _PARTING)
+        await _ended(loops, coordinator, until)
+        await _said(coordinator, coordinator.leave(), until + _PARTING)
         await attendance.leave()
         server.should_exit = True
     attendance.close()
+
+
+async def _ended(loops: asyncio.Task[None], coordinator: Coordinator, until: float) -> None:
+    """Wait for the turns in hand, and no longer than one may stay."""
+    clock = coordinator.given.clock
+    await asyncio.wait([loops], timeout=max(_LAST_TURN, until + _PARTING - clock.monotonic()))
+    if not loops.done():
+        log.warning("%s does not wait any longer for what it is doing", coordinator.given.node.id)
+        loops.cancel()
+        await asyncio.wait([loops], timeout=_LAST_TURN)
 
 
 def _attendance(given: Surroundings, listening: socket.socket) -> Attendance:
@@ -333,11 +380,16 @@ def _attendance(given: Surroundings, listening: socket.socket) -> Attendance:
     )
 
 
-async def _said(coordinator: Coordinator, farewell: Awaitable[None]) -> None:
+async def _said(coordinator: Coordinator, farewell: Awaitable[None], until: float | None = None) -> None:
+    """Nothing rests on a good-bye: what could not be said, or not in time, others find out by themselves."""
+    left = None if until is None else max(0.0, until - coordinator.given.clock.monotonic())
     try:
-        await farewell
+        async with asyncio.timeout(left):
+            await farewell
     except OrthError as error:  # the database is away: others will wait for the lease to run out
         log.warning("%s could not say good-bye: %s", coordinator.given.node.id, error)
+    except TimeoutError:
+        log.warning("%s could not say good-bye in time", coordinator.given.node.id)
 
 
 def _calls(settings: Settings, outgoing: Outgoing) -> ExecutorCalls:
@@ -354,34 +406,17 @@ def _log_calls(settings: Settings, outgoing: Outgoing) -> ExecutorCalls:
     """The way to the logs: a connection for each log that is followed, and some for those that are read."""
     connections = settings.logs.streams + _SPARE_CONNECTIONS
     timeout = settings.coordinator.dispatch_timeout.total_seconds()
-    return outgoing.calls(timeout=timeout, connections=connections, per_executor=connections)
+    return outgoing.calls(
+        timeout=timeout,
+        connections=connections,
+        per_executor=connections,
+        log_patience=max(timeout, _LOG_PATIENCE),
+    )
 
 
 def _health_calls(settings: Settings, outgoing: Outgoing) -> HealthCalls:
     own = settings.registry
     return outgoing.health_calls(timeout=own.probe_timeout.total_seconds(), connections=own.health_rate)
-
-
-@asynccontextmanager
-async def _channels(settings: Settings, db: Database, clock: Clock, events: Events) -> AsyncIterator[Channels]:
-    own = settings.channels
-    limits = Limits(queue=own.queue_limit, box=own.box_limit, message=own.message_limit)
-    channels = open_channels(settings.channels_url, db, clock, events, prefix=own.prefix, limits=limits)
-    try:
-        await _look_at(channels)
-        yield channels
-    finally:
-        await channels.close()
-
-
-async def _look_at(channels: Channels) -> None:
-    """Say at the start what is wrong with the channels. It keeps nobody from working: that goes by the database."""
-    try:
-        complaint = await channels.complaint()
-    except ChannelsUnavailable as error:
-        complaint = str(error)
-    if complaint is not None:
-        log.warning("the channels may not work: %s", complaint)
 
 
 @asynccontextmanager

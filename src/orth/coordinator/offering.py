@@ -4,8 +4,8 @@ What is offered has been written down before (``claiming``), so a message that i
 Here it is only sent, in the order of the claims and many at a time; before that a coordinator is found for it, because
 its executor may have something to say at once.
 
-Executors act upon what one of their coordinators has signed, and upon nothing else: offers and cancels are signed here,
-shortly before they go out.
+Executors act upon what one of their coordinators has signed, and upon nothing else: offers, cancels and questions for
+logs are signed here, shortly before they go out.
 
 A send that failed may have happened. So it is not repeated; what was not tried yet is kept and goes out when the
 channels are back. Until then nothing more is claimed for queues.
@@ -28,8 +28,10 @@ from orth.coordinator.letters import Offer, Peer, run_request
 from orth.domain.executions import Execution
 from orth.errors import OrthError, Unavailable
 from orth.events import Events
-from orth.wire.channel_messages import Cancel, Dispatch, Standing, StatusReport
+from orth.store.offering import EndedInQueue
+from orth.wire.channel_messages import Cancel, Dispatch, LogsWanted, Standing, StatusReport, WantedLog
 from orth.wire.entry_signatures import signed_entry
+from orth.wire.report_keys import ReportKeys
 from orth.wire.signatures import Key
 
 _AT_ONCE = 200
@@ -77,12 +79,14 @@ class Offering:
         *,
         still_leads: Callable[[int], bool],
         keys: SigningKeys,
+        report_keys: ReportKeys,
         bound: float,
         limit: int = 20_000,
     ) -> None:
         """``bound`` is how many seconds an offer may lie in its queue."""
         self._limit = limit
         self._keys = keys
+        self._report_keys = report_keys
         self._good_for = round((bound + _CLOCKS_DIFFER) * 1000)
         self._channels = channels
         self._names = names
@@ -101,6 +105,8 @@ class Offering:
         self._task: asyncio.Task[None] | None = None
         self.assign: Callable[[Sequence[Assignment]], None] = lambda _offered: None
         """Finds a coordinator that follows what is about to be offered."""
+        self.owe: Callable[[Sequence[EndedInQueue]], None] = lambda _ended: None
+        """Tells later what could not be told now."""
         self.bug: BaseException | None = None
         """What sending died of, if it did."""
 
@@ -139,7 +145,7 @@ class Offering:
         """Tell every executor to end it, and whoever takes it later not to begin; why that did not work, if so."""
         if self._channels is None:
             return "no channels are open here"
-        app_name = _app_of(execution.queue or "")
+        app_name = app_of(execution.queue or "")
         failures: list[str] = []
         steps: tuple[Callable[[], Awaitable[object]], ...] = (
             partial(self.withdraw, [(execution.job_id, execution.id, None)]),
@@ -150,6 +156,8 @@ class Offering:
                 await step()
             except OrthError as error:
                 failures.append(error.message)
+        if failures:
+            self.owe([EndedInQueue(execution.id, execution.job_id, execution.queue or "")])
         return failures[0] if failures else None
 
     async def announce_end(self, app_name: str, job_id: int, execution_id: int, reason: str) -> None:
@@ -157,6 +165,16 @@ class Offering:
         if self._channels is not None:
             topic = self._names.cancel
             told = Cancel(job_id=job_id, execution_id=execution_id, app_name=app_name, reason=reason)
+            for message in await self._signed(app_name, topic, [_message(told)]):
+                await self._channels.announce(topic, message)
+
+    async def ask_for_logs(self, wanted: Mapping[str, Sequence[WantedLog]]) -> None:
+        """Let the executors of apps hear which of their logs did not arrive whole."""
+        if self._channels is None:
+            return
+        topic = self._names.logs_wanted
+        for app_name, logs in wanted.items():
+            told = LogsWanted(app_name=app_name, logs=tuple(logs))
             for message in await self._signed(app_name, topic, [_message(told)]):
                 await self._channels.announce(topic, message)
 
@@ -258,8 +276,8 @@ class Offering:
         self.assign([_assignment(offer) for offer in offers])
         now = self._clock.now()
         queue = self._names.dispatch(*place)
-        entries = [_message(_dispatch(offer, now)) for offer in offers]
-        for messages in _parcels(await self._signed(_app_of(place[0]), queue, entries)):
+        entries = [_message(_dispatch(offer, now, self._report_keys)) for offer in offers]
+        for messages in _parcels(await self._signed(app_of(place[0]), queue, entries)):
             await channels.send(queue, messages)
             self._waiting[place] += len(messages)
         self._events.emit(ExecutionsOffered(place[0], len(offers)))
@@ -282,7 +300,7 @@ class Offering:
             self.bug = task.exception()
 
 
-def _dispatch(offer: Offer, now: int) -> Dispatch:
+def _dispatch(offer: Offer, now: int, report_keys: ReportKeys) -> Dispatch:
     letter = offer.letter
     return Dispatch(
         job_id=letter.job.id,
@@ -294,11 +312,11 @@ def _dispatch(offer: Offer, now: int) -> Dispatch:
         queue=offer.queue,
         correlation_id=letter.execution.trigger_key,
         sending=offer.sending,
-        trigger=run_request(letter, now, _never_ahead, again=False),
+        trigger=run_request(letter, now, _never_ahead, report_keys, again=False),
     )
 
 
-def _app_of(queue: str) -> str:
+def app_of(queue: str) -> str:
     """A queue is called after its app, with a name of its own that has no dots."""
     return queue.rpartition(".")[0]
 
@@ -312,7 +330,7 @@ def _assignment(offer: Offer) -> Assignment:
     return Assignment(execution.id, execution.job_id, offer.queue, execution.executor_handler)
 
 
-def _message(told: Cancel | Dispatch | StatusReport) -> Message:
+def _message(told: Cancel | Dispatch | LogsWanted | StatusReport) -> Message:
     return told.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

@@ -41,11 +41,18 @@ class Outgoing:
                 must_sign=security.require_signatures,
             ),
             Signer(node_id, clock, required=True),  # whoever announces that it reads signatures is shown nothing else
-            Outbound(security.outbound_allow, security.outbound_deny, security.outbound_loopback),
+            executors_outbound(settings),
             peer_tls(security),
         )
 
-    def calls(self, *, timeout: float, connections: int = 1_000, per_executor: int = 64) -> ExecutorCalls:
+    def calls(
+        self,
+        *,
+        timeout: float,
+        connections: int = 1_000,
+        per_executor: int = 64,
+        log_patience: float | None = None,
+    ) -> ExecutorCalls:
         return ExecutorCalls(
             timeout=timeout,
             connections=connections,
@@ -54,6 +61,7 @@ class Outgoing:
             credentials=self.keys,
             signer=self.signer,
             tls=self.tls,
+            log_patience=log_patience,
         )
 
     def health_calls(self, *, timeout: float, connections: int) -> HealthCalls:
@@ -65,6 +73,12 @@ class Outgoing:
     @property
     def lines(self) -> LineSecurity:
         return LineSecurity(self.outbound, self.keys, self.signer, self.tls)
+
+
+def executors_outbound(settings: Settings) -> Outbound:
+    """Where executors may be called."""
+    security = settings.security
+    return Outbound(security.outbound_allow, security.outbound_deny, settings.calls_loopback)
 
 
 def shared_tokens(security: SecuritySection, token: str) -> tuple[str, ...]:

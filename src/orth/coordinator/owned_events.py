@@ -3,18 +3,16 @@
 Boxes announce that they have grown; those of our own executions are read on from where we stopped, many at a time.
 Whoever becomes the owner reads from the beginning, so nothing depends on what an earlier one had in memory.
 
+* **Who speaks**: what was offered with a report key is spoken of with it (``proving``). Other words change nothing.
 * **Results** go the way of every result (``callbacks``), and what became of each is told in the box of the process that
   reported it, after the commit: only then may it forget it.
 * **Standing**: that somebody has an execution, or runs it, is written down a moment later, and not at all if its result
   was quicker. So a short execution costs no more writes than one that is sent to an address.
 * **Logs** stay in their box while they grow, where anybody may read them (``logs.boxes``). They are archived before the
-  result is applied if they are complete by then, else a little later; so they outlive their executor.
-
-When an execution is over and its log archived, its boxes go. Those of one that ended while it waited stay: there it
-says, for whoever takes its message out of the queue one day, that it must not be begun.
+  result is applied if they are complete by then, else a little later (``ended_logs``); so they outlive their executor.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 
@@ -24,35 +22,39 @@ from orth.channels.names import Names
 from orth.clock import Clock
 from orth.cluster.hearing import Hearing
 from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.ended_logs import EndedLogs
 from orth.coordinator.facts import AnswersUndelivered, ExecutionsTaken, MessageUnreadable
 from orth.coordinator.finishing import Finished, finish, tell
 from orth.coordinator.log_keeping import LogKeeping
 from orth.coordinator.logs.boxes import LogBoxes
-from orth.coordinator.queueing import WORKER
+from orth.coordinator.proving import Proving
+from orth.coordinator.queue_evidence import WORKER
+from orth.coordinator.refusals import Refusals
 from orth.domain import reasons
 from orth.domain.executions import FAILURE
 from orth.errors import OrthError
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
-from orth.store.executions import Ending
+from orth.store.executions import Ending, sent_among
 from orth.store.offering import Taking, record_returned, record_taken
 from orth.store.ownership import Owned, open_among
 from orth.wire.channel_messages import Acknowledged, Standing, StatusReport
-from orth.wire.messages import Verdict
+from orth.wire.messages import CallbackVerdict, Verdict
 
 _AT_ONCE = 200
 _WORDS = 100
 _WRITE_AFTER = 0.5
 """Seconds after which the standing of an execution is written down."""
-_LOG_EVERY = 1.0
-_LOG_LATE = 10.0
-"""Seconds for which the rest of a log is awaited after the end."""
 _LOOK_AGAIN = 30.0
 """Each box is read at least that often, for news may be lost; one that is empty, every fourth time."""
 _WAIT = 5.0
 _ENDS = frozenset({Standing.COMPLETED, Standing.FAILED, Standing.TIMED_OUT, Standing.CANCELLED})
 _DISCARDS = ("DISCARD_LATER", "Discard Later")
+
+
+_Word = tuple[int, StatusReport]
+"""What is said of an execution, by its id."""
 
 
 @dataclass(slots=True)
@@ -68,17 +70,15 @@ class _Followed:
     """Whether it was told that somebody took it, by us or by an earlier owner."""
     kept: bool = False
     """Whether its log is archived."""
-    ended_at: float | None = None
-    """Since when it is known to be over."""
-    look_at: float = 0.0
-    """When to look at its log again, once it is over."""
+    ended: bool = False
+    """Whether it is known to be over."""
 
 
 @dataclass(slots=True)
 class _Words:
     """What was read at once, by execution."""
 
-    results: dict[int, StatusReport] = field(default_factory=dict)
+    results: dict[int, list[StatusReport]] = field(default_factory=dict)
     takings: dict[int, Taking] = field(default_factory=dict)
     returned: dict[int, str] = field(default_factory=dict)
     in_no_queue: set[int] = field(default_factory=set)
@@ -87,8 +87,8 @@ class _Words:
     positions: dict[int, str] = field(default_factory=dict)
 
     def add(self, one: int, word: StatusReport) -> None:
-        if word.status in _ENDS and word.result is not None and word.result.log_id == one:
-            self.results[one] = word
+        if is_result(one, word):
+            self.results.setdefault(one, []).append(word)
         elif word.status is Standing.RETURNED:
             self.takings.pop(one, None)
             self.returned[one] = word.incarnation
@@ -100,6 +100,11 @@ class _Words:
             running = word.status is not Standing.ACCEPTED
             self.takings[one] = Taking(one, f"{WORKER}{word.worker_id}", word.incarnation, running)
             self.returned.pop(one, None)
+
+
+def is_result(one: int, word: StatusReport) -> bool:
+    """Whether a word in the box of an execution is its result."""
+    return word.status in _ENDS and word.result is not None and word.result.log_id == one
 
 
 class OwnedEvents(Hearing):
@@ -114,7 +119,10 @@ class OwnedEvents(Hearing):
         events: Events,
         *,
         callbacks: Callbacks,
+        proving: Proving,
+        refusals: Refusals,
         keeping: LogKeeping,
+        ended_logs: EndedLogs,
         boxes: LogBoxes,
         wakes: Sequence[Loop] = (),
     ) -> None:
@@ -123,7 +131,10 @@ class OwnedEvents(Hearing):
         self._db = db
         self._names = names
         self._callbacks = callbacks
+        self._proving = proving
+        self._refusals = refusals
         self._keeping = keeping
+        self._ended_logs = ended_logs
         self._boxes = boxes
         self._wakes = wakes
         self._followed: dict[int, _Followed] = {}
@@ -169,9 +180,8 @@ class OwnedEvents(Hearing):
         """Seconds until there is something to do, whether or not there is news by then."""
         if self._news:
             return 0.0
-        longest = _LOG_EVERY / 2 if self._over else _WAIT
         oldest = next(iter(self._unwritten.values()), None)
-        return longest if oldest is None else min(longest, max(0.0, oldest[1] + _WRITE_AFTER - self.clock.monotonic()))
+        return _WAIT if oldest is None else min(_WAIT, max(0.0, oldest[1] + _WRITE_AFTER - self.clock.monotonic()))
 
     def _note(self, heard: Sequence[Heard]) -> None:
         if self.missed != self._missed:
@@ -199,7 +209,7 @@ class OwnedEvents(Hearing):
             found = await self._channels.read(
                 {self._status(one): self._followed[one].position for one in some}, limit=_WORDS
             )
-            words = self._understood(found)
+            words = self._gathered(found, await self._believed(self._understood(found)))
             await self._apply(words)
             now = self.clock.monotonic()
             for one in some:
@@ -212,22 +222,47 @@ class OwnedEvents(Hearing):
     def _status(self, execution_id: int) -> str:
         return self._names.status(self._followed[execution_id].job_id, execution_id)
 
-    def _understood(self, found: Mapping[str, Sequence[Entry]]) -> _Words:
-        words, taken = _Words(), 0
+    def _understood(self, found: Mapping[str, Sequence[Entry]]) -> list[_Word]:
+        """What executors say, in order."""
+        words: list[_Word] = []
         for box, entries in found.items():
-            one = self._execution_of(box)
             for entry in entries:
-                words.positions[one] = entry.position
                 try:
                     word = StatusReport.model_validate(entry.message)
                 except ValueError as error:
                     self.events.emit(MessageUnreadable(box, str(error).partition("\n")[0]))
                     continue
                 if word.status is not Standing.WITHDRAWN:
-                    followed = self._followed[one]
-                    taken += not followed.counted
-                    followed.begun = followed.counted = True
-                    words.add(one, word)
+                    words.append((self._execution_of(box), word))
+        return words
+
+    async def _believed(self, words: Sequence[_Word]) -> list[_Word]:
+        """Without those that are not of whom the execution was offered to. Results are judged where they are taken."""
+        asked = {one for one, word in words if not is_result(one, word)}
+        if not asked:
+            return list(words)
+        sent = await self._db.read(sent_among, asked)
+        believed: list[_Word] = []
+        for one, word in words:
+            why = None
+            if one in sent and not is_result(one, word):
+                why = self._proving.unproved(one, sent[one], word.report_key)
+            if why is None:
+                believed.append((one, word))
+            else:
+                await self._refusals.note_unproved(one, why, word.worker_id)
+        return believed
+
+    def _gathered(self, found: Mapping[str, Sequence[Entry]], believed: Sequence[_Word]) -> _Words:
+        words, taken = _Words(), 0
+        for box, entries in found.items():
+            if entries:
+                words.positions[self._execution_of(box)] = entries[-1].position
+        for one, word in believed:
+            followed = self._followed[one]
+            taken += not followed.counted
+            followed.begun = followed.counted = True
+            words.add(one, word)
         if taken:
             self.events.emit(ExecutionsTaken(taken))
         return words
@@ -247,27 +282,38 @@ class OwnedEvents(Hearing):
             tell(self.events, finished)
             for loop in self._wakes if finished else ():
                 loop.wake()
-        if words.results:
-            await self._take_results(words.results)
-        for one in (*words.results, *words.refused):
+        taken = await self._take_results(words.results) if words.results else frozenset[int]()
+        for one in (*taken, *words.refused):
             self._unwritten.pop(one, None)
-            followed = self._followed[one]
-            followed.ended_at = now if one in words.results else now - _LOG_LATE  # nothing was written by a refused one
+            self._followed[one].ended = True
             self._over[one] = None
 
-    async def _take_results(self, results: Mapping[int, StatusReport]) -> None:
+    async def _take_results(self, results: Mapping[int, Sequence[StatusReport]]) -> Set[int]:
+        """Those executions that are over now, or were."""
         with suppress(ChannelsUnavailable):  # logs can wait
-            for one in await self._keeping.keep({one: self._followed[one].job_id for one in results}):
-                self._followed[one].kept = True
-        verdicts = await self._callbacks.take([word.result for word in results.values() if word.result is not None])
+            arrived = await self._keeping.keep({one: self._followed[one].job_id for one in results})
+            for one in results:
+                self._followed[one].kept |= arrived[one].whole
+        words = [word for some in results.values() for word in some]
+        judged = await self._callbacks.take([word.result for word in words if word.result is not None])
         if failpoints.armed:
             failpoints.hit("owned_events.stored")
+        for one, why in judged.unproved.items():
+            await self._refusals.note_unproved(one, why, results[one][-1].worker_id)
+        answered = [
+            (word, verdict)
+            for word, verdict in zip(words, judged.verdicts, strict=True)
+            if verdict.verdict is not Verdict.RETRY
+        ]
+        await self._acknowledge(answered)
+        return {verdict.log_id for _word, verdict in answered}
+
+    async def _acknowledge(self, answered: Sequence[tuple[StatusReport, CallbackVerdict]]) -> None:
         told: dict[str, list[Message]] = {}
-        for verdict in verdicts:
-            if verdict.verdict is not Verdict.RETRY:
-                box = self._names.acknowledged(results[verdict.log_id].incarnation)
-                word = Acknowledged(execution_id=verdict.log_id, verdict=verdict.verdict)
-                told.setdefault(box, []).append(word.model_dump(mode="json", by_alias=True))
+        for word, verdict in answered:
+            box = self._names.acknowledged(word.incarnation)
+            said = Acknowledged(execution_id=verdict.log_id, verdict=verdict.verdict)
+            told.setdefault(box, []).append(said.model_dump(mode="json", by_alias=True))
         try:
             if told:
                 await self._channels.post(told)
@@ -290,41 +336,16 @@ class OwnedEvents(Hearing):
     # --- the end
 
     async def _see_to_ended(self) -> None:
-        now = self.clock.monotonic()
-        over = [one for one in self._over if self._followed[one].look_at <= now][:_AT_ONCE]
-        doubtful = [one for one in over if self._followed[one].ended_at is None]
+        over = list(self._over)[:_AT_ONCE]
+        doubtful = [one for one in over if not self._followed[one].ended]
         still = await self._db.read(open_among, doubtful) if doubtful else set()
-        for one in doubtful:
-            if one in still:  # somebody else's
-                self._forget(one)
-            else:
-                self._followed[one].ended_at = now
-        await self._keep_logs([one for one in over if one not in still], now)
+        for one in over:
+            if one not in still:  # else it is somebody else's
+                followed = self._followed[one]
+                self._ended_logs.add(one, followed.job_id, begun=followed.begun, kept=followed.kept)
+            self._forget(one)
         if len(over) == _AT_ONCE:
             self.wake()
-
-    async def _keep_logs(self, ended: Sequence[int], now: float) -> None:
-        unkept = {one: self._followed[one].job_id for one in ended if not self._followed[one].kept}
-        late = [one for one in unkept if self._is_late(self._followed[one], now)]
-        settled = await self._keeping.keep(unkept, late) if unkept else set()
-        gone = [one for one in ended if one in settled or self._followed[one].kept]
-        boxes = [
-            box
-            for one in gone
-            if self._followed[one].begun
-            for box in (self._status(one), self._names.logs(self._followed[one].job_id, one))
-        ]
-        if boxes:
-            await self._channels.remove(boxes)
-        for one in gone:
-            self._forget(one)
-        for one in unkept.keys() - settled:
-            self._followed[one].look_at = now + _LOG_EVERY
-
-    @staticmethod
-    def _is_late(one: _Followed, now: float) -> bool:
-        """Whether nothing more is to be expected; of one that was never begun, at once."""
-        return not one.begun or one.ended_at is None or now - one.ended_at >= _LOG_LATE
 
     def _forget(self, execution_id: int) -> None:
         for known in (self._followed, self._news, self._over, self._unwritten):

@@ -16,7 +16,7 @@ from orth.cluster.holdings import Holdings
 from orth.cluster.orphans import Orphans
 from orth.cluster.ownership import Competing, Tending
 from orth.cluster.peers import SeenPeers
-from orth.cluster.rebalance import Rebalancing
+from orth.cluster.rebalance import Rebalancing, Threshold
 from orth.cluster.station import Station
 from orth.coordinator.facts import ExecutionDispatched, ExecutionFinished
 from orth.coordinator.rooms import Surroundings, Work
@@ -38,6 +38,7 @@ class Owning:
             given.events,
             given.channels,
             given.names,
+            own_after=cluster.own_after.total_seconds(),
         )
         rules = Rules(
             cluster.handoff_ack_timeout.total_seconds(),
@@ -58,7 +59,7 @@ class Owning:
             station,
             self.competing,
             rules,
-            factor=cluster.rebalance_factor,
+            Threshold(cluster.rebalance_factor, cluster.rebalance_difference),
             beat=cluster.heartbeat.total_seconds(),
         )
         self._drain = Drain(station, Taking(self.competing, self.tending, self.assigning), rules)

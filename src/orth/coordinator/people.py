@@ -12,6 +12,7 @@ from orth.coordinator.signing import hash_password
 from orth.domain.access import Role
 from orth.domain.audit import Actor, Deed
 from orth.errors import Conflict, Invalid, NotFound
+from orth.guessable import is_guessable, is_name
 from orth.store.audit import record
 from orth.store.database import Connection, open_database
 from orth.store.sessions import end_sessions
@@ -111,12 +112,20 @@ def new_password() -> str:
     return secrets.token_urlsafe(_MADE_BYTES)
 
 
+def check_password(given: str, username: str, *, field: str = "password") -> None:
+    """Refuse one that somebody chose and others guess."""
+    if len(given) < SHORTEST_PASSWORD:
+        raise Invalid.of("password_too_short", limit=SHORTEST_PASSWORD, field=field)
+    if is_guessable(given) or is_name(given, username):
+        raise Invalid.of("password_guessable", field=field)
+
+
 def reset_at(url: str, actor: Actor, username: str, given: str | None, now: int) -> str | None:
     """Give somebody another password in the store at ``url``, for whoever is at the machine; the one that was made, if
     none was given.
     """
-    if given is not None and len(given) < SHORTEST_PASSWORD:
-        raise Invalid(f"A password has {SHORTEST_PASSWORD} characters or more.", field="password")
+    if given is not None:
+        check_password(given, username)
     made = new_password() if given is None else None
     hashed = hash_password(given or made or "")
     with open_database(url, size=1) as db, db.engine.begin() as connection:
@@ -131,7 +140,7 @@ def _write_grants(connection: Connection, user_id: int, grants: Mapping[int, Rol
     there = hold_groups(connection, grants)
     missing = [group for group in grants if group not in there]
     if missing:
-        raise Invalid(f"There is no group {missing[0]}.", field="grants")
+        raise Invalid.of("grant_without_group", group=missing[0], field="grants")
     set_grants(connection, user_id, grants)
 
 

@@ -23,7 +23,7 @@ from orth.coordinator.letters import Answer, Letter, Outcome
 from orth.coordinator.sending import Sending
 from orth.domain import reasons
 from orth.events import Events
-from orth.wire.messages import BATCH_LIMIT, BODY_LIMIT
+from orth.wire.fields import BATCH_LIMIT, BODY_LIMIT
 
 HELD_LIMIT = 20_000
 """Letters in memory, at most."""

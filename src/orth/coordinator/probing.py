@@ -10,6 +10,9 @@ some thousands of them. So:
 * **The others are called.** A foreign executor may serve one connection at a time, and one that is kept open would
   shut out everybody else. It is called (``/beat``) every ``registry.probe_every``, and so are those beyond
   ``registry.watch_limit``; with more of them than ``registry.probe_rate`` per second, each less often.
+* **Answers are judged.** Something else may have got the address, and a gateway answers for whoever is gone: a page, or
+  a process that nobody registered, is not the executor. One that says no to ``/beat`` is believed if it is asked as the
+  only app that is known there. What it says to another's token, or to none, tells only that it is there.
 * **Doubts are settled.** Whoever is suspect, or overdue with its beat, is called every ``registry.probe_every`` until
   it answers. After a minute of it the pauses grow, to ten seconds.
 
@@ -18,7 +21,7 @@ coordinators to see; with the database away they wait.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -33,10 +36,10 @@ from orth.errors import OrthError, StoreUnavailable
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
+from orth.store.executor_entries import executors_at, list_executors
 from orth.store.groups import manual_addresses
 from orth.store.reachability import Doubt, clear_doubts, save_doubts
-from orth.store.registry import list_executors
-from orth.wire.executor_calls import ExecutorLink
+from orth.wire.executor_calls import ExecutorLink, NotAnExecutor
 from orth.wire.watch_lines import Health, LineSecurity, WatchLines
 
 _LOOK_EVERY = 5.0  # what other coordinators stored is known here after that; what came here, at once
@@ -97,7 +100,8 @@ class Probing(Loop):
         self._agenda = Agenda()
         self._offsets: dict[str, int] = {}
         self._overdue: set[str] = set()
-        self._manual: Mapping[str, str] = {}
+        self._manual: Mapping[str, frozenset[str]] = {}
+        """The addresses people wrote into lists, and the apps of those lists."""
         self._calls: set[asyncio.Task[None]] = set()
         self._storing: asyncio.Task[None] | None = None
         self._bug: BaseException | None = None
@@ -145,19 +149,20 @@ class Probing(Loop):
         for address in self._roster.news:
             entries = self._roster.all_at(address)
             if entries:
-                ours = any(entry.incarnation is not None for entry in entries)
-                self._expect(address, entries[0].app_name, ours, now)
+                # Of all who say that they have it: one that is not ours, watched as ours, would seem to be gone.
+                ours = all(entry.incarnation is not None for entry in entries)
+                self._expect(address, ours, now)
             elif address not in self._manual:
                 self._forget(address)
         self._roster.news.clear()
 
-    def _expect(self, address: str, app_name: str, ours: bool, now: float) -> None:
+    def _expect(self, address: str, ours: bool, now: float) -> None:
         target = self._agenda.targets.get(address)
         if target is None:
             at_once = ours and self._watching.limit > 0  # the others in their turn
-            self._agenda.put(address, Target(app_name, ours), now if at_once else now + self._rest(address))
+            self._agenda.put(address, Target(ours), now if at_once else now + self._rest(address))
         else:
-            target.app_name, target.ours, target.listed, target.short_lives = app_name, ours, True, 0
+            target.ours, target.listed, target.short_lives = ours, True, 0
 
     def _forget(self, address: str) -> None:
         self._agenda.drop(address)
@@ -172,7 +177,7 @@ class Probing(Loop):
             if address in self._agenda.targets:
                 self._agenda.schedule(address, now)
             else:  # one that a trigger named
-                self._agenda.put(address, Target("", ours=False, listed=False), now)
+                self._agenda.put(address, Target(ours=False, listed=False), now)
         self._reach.questions.clear()
         for address in self._reach.ticks.wants & self._agenda.targets.keys():
             if address in self._lines:  # of no other is the clock known
@@ -194,13 +199,9 @@ class Probing(Loop):
     async def _call(self, address: str) -> None:
         target = self._agenda.targets[address]
         try:
-            unwell = await self._ask(address, target)
+            tell = await self._ask(address, target)
         except OrthError as error:
-            tell = partial(self._reach.failed, address, error, probed=True)
-        else:
-            tell = partial(self._reach.answered, address)
-            if unwell is not None:
-                tell = partial(self._reach.silent, address, f"it answers, and says: {unwell}", probed=True)
+            tell = partial(self._reach.failed, address, error, probed=True, excusable=not target.ours)
         if self._agenda.targets.get(address) is not target:
             self._lines.drop(address)  # it left meanwhile, and what it said is nobody's concern
             return
@@ -209,19 +210,45 @@ class Probing(Loop):
             self._forget_unlisted(address)
         self._agenda.done(address, self.clock.monotonic() + self._rest(address))
 
-    async def _ask(self, address: str, target: Target) -> str | None:
-        """Call once; what the executor says is wrong with it, or None."""
+    async def _ask(self, address: str, target: Target) -> Callable[[], None]:
+        """Call once; what ``reach`` is to be told about it."""
         if not self._may_watch(address, target):
-            # Whether anybody is there is all the same to the apps that are: any token that is good will do.
-            app_name = target.app_name if len(self._roster.all_at(address)) <= 1 else ""
-            await self._link.beat(address, token=self._watching.token, app_name=app_name)
-            return None
+            return await self._beat(address)
         if address not in self._lines:
             target.opened = self.clock.monotonic()
-        health = await self._lines.ask(address)
+        try:
+            health = await self._lines.ask(address)
+        except NotAnExecutor:
+            target.short_lives = 0  # that it was closed says nothing of an executor that lives
+            self._lines.drop(address)
+            raise
+        if health.incarnation is not None and not await self._is_registered(address, health.incarnation):
+            self._lines.drop(address)
+            return partial(self._reach.silent, address, "another process is there, not the registered one", probed=True)
         if address in self._agenda.targets:
             self._note_clocks(address, health)
-        return None if health.well else health.status
+        if health.well:
+            return partial(self._reach.answered, address)
+        return partial(self._reach.silent, address, _says(health.status), probed=True)
+
+    async def _beat(self, address: str) -> Callable[[], None]:
+        apps = {entry.app_name for entry in self._roster.all_at(address)} | self._manual.get(address, frozenset())
+        # Whether anybody is there is all the same to several apps that are: any token that is good will do.
+        app_name = apps.pop() if len(apps) == 1 else ""
+        reply = await self._link.beat(address, token=self._watching.token, app_name=app_name)
+        if reply.ok or not app_name:
+            return partial(self._reach.answered, address)
+        return partial(self._reach.unfit, address, _says(reply.msg or reply.code), probed=True)
+
+    async def _is_registered(self, address: str, incarnation: str) -> bool:
+        """Whether that process has the address, or may have: one that was restarted may have told so elsewhere."""
+        if any(entry.incarnation == incarnation for entry in self._roster.all_at(address)):
+            return True
+        try:
+            stored = await self._db.read(executors_at, address)
+        except StoreUnavailable:
+            return True
+        return any(entry.incarnation == incarnation for entry in stored)
 
     def _note_clocks(self, address: str, health: Health) -> None:
         if health.clock_offset is not None:
@@ -294,12 +321,12 @@ class Probing(Loop):
                 if self._reach.unsaved.get(address) is sight:
                     self._reach.unsaved.pop(address, None)
 
-    def _follow_manual(self, manual: Mapping[str, str]) -> None:
+    def _follow_manual(self, manual: Mapping[str, frozenset[str]]) -> None:
         now = self.clock.monotonic()
         before, self._manual = self._manual, manual
-        for address, app_name in manual.items():
+        for address in manual:
             if self._roster.at(address) is None:
-                self._expect(address, app_name, False, now)
+                self._expect(address, False, now)
         for address in before.keys() - manual.keys():
             if self._roster.at(address) is None:
                 self._forget(address)
@@ -333,8 +360,15 @@ class Probing(Loop):
         return max(0.0, min(soonest, due if due is not None else soonest) - now)
 
 
-def _listed(connection: Connection) -> tuple[list[ExecutorEntry], dict[str, str]]:
-    manual = {normal_address(address): app_name for address, app_name in manual_addresses(connection)}
+def _says(what: object) -> str:
+    return f"it answers, and says: {what}"
+
+
+def _listed(connection: Connection) -> tuple[list[ExecutorEntry], dict[str, frozenset[str]]]:
+    manual: dict[str, frozenset[str]] = {}
+    for address, app_name in manual_addresses(connection):
+        address = normal_address(address)
+        manual[address] = manual.get(address, frozenset()) | {app_name}
     return list_executors(connection), manual
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import RowsPurged
 from orth.events import Events
@@ -18,6 +18,7 @@ from orth.store.audit import purge
 from orth.store.cluster_history import trim_handoffs
 from orth.store.daily_reports import drop_reports
 from orth.store.database import Connection, Database
+from orth.store.leases import Term
 from orth.store.purging import Purged, purge_batches, purge_executions, purge_fires, purge_statistics
 
 STEP = 500
@@ -92,7 +93,7 @@ class Purging(LeaderLoop):
     async def lead(self, term: Term) -> float:
         what, step, kept = self._pass[self._at]
         before = self.clock.now() - kept // timedelta(milliseconds=1)
-        done = await self._db.leader_tx(term.epoch, step, before, self._after)
+        done = await self._db.leader_tx(term, step, before, self._after)
         self._removed += done.rows
         if done.reached is not None:
             self._after = done.reached

@@ -12,46 +12,60 @@ compared with what the queues hold and what the beats of executors name.
 * **Left over**: what an executor names and no open row does, was killed or had ended otherwise. It is told again.
 * **Too old**: what nobody took within its bound ends.
 
+Silence proves something only to one who would have heard: while the channels are away, or the beats do not come here,
+nothing is concluded, and what had begun to look lost begins anew when they are back.
+
 These are looked after one by one: what cannot be done about one of them keeps nobody from the others, and no execution
 stays open because something about it could not be said.
 
-The decisions are pure functions; ``workers`` has what they go by.
+The decisions are pure functions in ``queue_evidence``; ``workers`` has what they go by.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
-from orth.channels.interface import START, Channels, ChannelsUnavailable, Entry, Heard, Listening
+from orth.channels.interface import START, Channels, Heard, Listening
 from orth.channels.names import Names
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
+from orth.cluster.facts import NodeDied
 from orth.cluster.hearing import Hearing
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import ExecutorJoined, ExecutorLeft, MessageUnreadable, OffersReclaimed, OffersRepeated
 from orth.coordinator.finishing import Finished, finish, tell
 from orth.coordinator.offering import InQueues, Offering, Place, by_queue
+from orth.coordinator.proving import Proving
+from orth.coordinator.queue_evidence import (
+    WORKER,
+    Evidence,
+    Patience,
+    Sign,
+    held_until,
+    is_given_back,
+    is_missing,
+    named_by,
+    sign_of_loss,
+    taken_by,
+)
 from orth.coordinator.workers import Fate, Process, Workers, queues_of
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.domain.nodes import Vitals
-from orth.errors import OrthError, TermEnded
-from orth.events import Events
+from orth.errors import OrthError, TermEnded, Unavailable
+from orth.events import Event, Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
-from orth.store.executions import Ending
+from orth.store.executions import Ending, sent_among
+from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
-from orth.store.offering import InQueue, Taking, list_in_queues, record_taken, reopen_offered
+from orth.store.offering import InQueue, ended_in_queues, list_in_queues, record_taken, reopen_offered
 from orth.store.ownership import open_among
 from orth.store.queue_executors import QueueBeat, drop_silent, record_queue_beats, remove_queue_executors
-from orth.wire.channel_messages import Standing, WorkerBeat
+from orth.wire.channel_messages import WorkerBeat
+from orth.wire.messages import LeftBehind
 
-WORKER = "queue://"
-"""Before the name of an executor of queues, where others have an address."""
 _LOOK_EVERY = 5.0
-_GONE_FOR = 35.0
-"""How long a process must be gone, or silent about an execution, before that is lost: a result may be on its way."""
 _IN_HAND_FOR = 10
 """How many times the patience a living process may have messages in hand before others are not held up by that."""
 _STORE_EVERY = 10.0
@@ -61,86 +75,7 @@ _KEEP_BOXES = 3 * 86_400.0
 _FORGET = 3600.0
 _AT_ONCE = 500
 _LEFT_OVER_AT_ONCE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long what must be so, in seconds."""
-
-    missing: float
-    """For an offer that nobody has; longer than a living executor is silent."""
-    lost: float
-    """For what a silent process has."""
-    offer: float
-    """For an execution in a queue that nobody takes."""
-
-
-@dataclass(slots=True)
-class Evidence:
-    """What one look at the queues and the beats has shown."""
-
-    waiting: dict[Place, int] = field(default_factory=dict)
-    overtaken: dict[Place, int] = field(default_factory=dict)
-    """The latest offer of each place that somebody took: whatever was offered before it does not wait there."""
-    in_hand: set[Place] = field(default_factory=set)
-    """Places of which some living process has messages that it is not done with."""
-    named: frozenset[int] = frozenset()
-    """Everything that the beats of the living name."""
-    reticent: frozenset[str] = frozenset()
-    """Apps of which somebody alive does not name everything that it has."""
-
-
-def is_missing(one: InQueue, seen: Evidence) -> bool:
-    """Whether nothing speaks for an offered execution being in a queue or with anybody."""
-    place = (one.queue, one.priority)
-    waits = seen.waiting.get(place, 1) > 0 and seen.overtaken.get(place, 0) <= one.sending
-    return not (waits or place in seen.in_hand or app_of(one) in seen.reticent or one.id in seen.named)
-
-
-def is_given_back(one: InQueue, seen: Evidence) -> bool:
-    """Whether the executor that had it has said that it is in no queue and to be offered again, and nobody says that he
-    has it: then there is nothing to wait for.
-    """
-    said = one.reason_code == reasons.OFFERED_AGAIN
-    return said and one.id not in seen.named and app_of(one) not in seen.reticent
-
-
-def app_of(one: InQueue) -> str:
-    """Whose queue it was offered in: after the app's, a queue has a name without dots."""
-    return one.queue.rpartition(".")[0]
-
-
-def named_by(alive: Iterable[Process], rows: Iterable[InQueue]) -> frozenset[int]:
-    """What the living name; nobody has what was offered to another app, whatever he says."""
-    apps = {one.id: app_of(one) for one in rows}
-    said = ((one, process.beat.app_name) for process in alive for one in process.named)
-    return frozenset(one for one, app_name in said if apps.get(one, app_name) == app_name)
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """Why an execution may be lost, and for how many seconds that must stay so."""
-
-    why: str
-    patience: float
-
-
-def sign_of_loss(one: InQueue, workers: Workers, named: Collection[int], patience: Patience) -> Sign | None:
-    """What speaks for an accepted execution being lost; None when somebody has it."""
-    if one.id in named or one.incarnation is None:
-        return None
-    silent = float(one.lost_after) or patience.lost
-    match workers.fate(one.incarnation):
-        case Fate.LEFT:
-            return Sign("the executor stopped while it had it", min(_GONE_FOR, silent))
-        case Fate.REPLACED:
-            return Sign("the executor was restarted while it had it", min(_GONE_FOR, silent))
-        case Fate.SILENT:
-            return Sign("the executor has not been heard of", silent)
-    process = workers.process(one.incarnation)
-    if process is None or not process.tells_all:
-        return None
-    return Sign("the executor does not know it any more", min(_GONE_FOR, silent))
+_CALLED_OFF_AT_ONCE = 5_000
 
 
 class WorkerEar(Hearing):
@@ -171,10 +106,16 @@ class WorkerEar(Hearing):
     async def _open(self) -> Listening:
         fresh = self._ear is None
         ear = await super()._open()
-        if fresh or ear.missed != self._missed:
-            self._missed = ear.missed
+        if not ear.hears:
             self._workers.deaf()
+        elif fresh or ear.missed != self._missed:
+            self._workers.hears()
+        self._missed = ear.missed
         return ear
+
+    async def close(self) -> None:
+        self._workers.deaf()
+        await super().close()
 
 
 class Queueing(LeaderLoop):
@@ -192,6 +133,7 @@ class Queueing(LeaderLoop):
         node_id: str,
         workers: Workers,
         offering: Offering,
+        proving: Proving,
         patience: Patience,
         wakes: Sequence[Loop],
     ) -> None:
@@ -203,6 +145,7 @@ class Queueing(LeaderLoop):
         self._node_id = node_id
         self._workers = workers
         self._offering = offering
+        self._proving = proving
         self._patience = patience
         self._wakes = wakes
         self._epoch: int | None = None
@@ -212,7 +155,8 @@ class Queueing(LeaderLoop):
         self._in_hand: dict[tuple[Place, str], float] = {}
         self._signs: dict[int, tuple[Sign, float]] = {}
         self._left_over: frozenset[int] = frozenset()
-        self._stored: frozenset[str] = frozenset()
+        self._to_call_off = True
+        self._stored: frozenset[tuple[str, tuple[LeftBehind, ...]]] = frozenset()
         self._stored_at = self._cleaned_at = float("-inf")
 
     @property
@@ -221,15 +165,18 @@ class Queueing(LeaderLoop):
         return self._in_queues if self.election.term is not None else InQueues()
 
     async def lead(self, term: Term) -> float:
-        if self._epoch != term.epoch:
+        if self._epoch != term.epoch or self._workers.listening_since is None:
             self._epoch = term.epoch
-            self._missing, self._in_hand, self._signs = {}, {}, {}
-        await self._store_beats(term)
-        rows: list[InQueue] = await self._db.read(list_in_queues)
+            self._begin_anew()
+        if self._workers.listening_since is None:
+            return self._every
         try:
+            await self._store_beats(term)
+            rows: list[InQueue] = await self._db.read(list_in_queues)
             seen = await self._look(rows)
-        except ChannelsUnavailable:  # nothing can be said about what is in queues now
-            self._missing, self._in_hand = {}, {}
+        except Unavailable:  # nothing can be said about what is in queues now, nor who is silent
+            self._workers.missed()
+            self._begin_anew()
             raise
         failures: list[OrthError] = []
         steps: tuple[Callable[[], Awaitable[None]], ...] = (
@@ -237,6 +184,7 @@ class Queueing(LeaderLoop):
             partial(self._end_lost, term, rows, seen),
             partial(self._end_old, term, rows),
             partial(self._tell_left_over, seen.named),
+            self._call_off,
             self._clean,
         )
         for step in steps:
@@ -249,6 +197,15 @@ class Queueing(LeaderLoop):
         if failures:
             raise failures[0]
         return self._every
+
+    def _begin_anew(self) -> None:
+        """What was seen before does not count."""
+        self._missing, self._in_hand, self._signs = {}, {}, {}
+        self._to_call_off = True
+
+    def hear(self, event: Event) -> None:
+        if isinstance(event, NodeDied):
+            self._to_call_off = True
 
     # --- looking
 
@@ -301,8 +258,7 @@ class Queueing(LeaderLoop):
         unsent = self._offering.unsent()
         waits = [one for one in rows if one.incarnation is None and one.id not in unsent]
         missing = {(one.id, one.sending): one for one in waits if is_missing(one, seen)}
-        begun = self._workers.listening_since
-        self._missing = {key: max(self._missing.get(key, now), begun) for key in missing}
+        self._missing = {key: self._counted_from(self._missing.get(key, now)) for key in missing}
         ripe = [missing[key] for key, since in self._missing.items() if now - since >= self._patience.missing]
         ripe += [one for one in waits if is_given_back(one, seen) and one not in ripe]
         for start in range(0, len(ripe), _AT_ONCE):
@@ -310,17 +266,19 @@ class Queueing(LeaderLoop):
 
     async def _offer_some_again(self, term: Term, missing: Sequence[InQueue]) -> None:
         boxes = {self._names.status(one.job_id, one.id): one for one in missing}
-        said = await self._channels.read(dict.fromkeys(boxes, START), limit=_AT_ONCE)
+        found = await self._channels.read(dict.fromkeys(boxes, START), limit=_AT_ONCE)
+        sent = await self._db.read(sent_among, [one.id for one in missing])
+        said = {box: self._proving.believed(boxes[box].id, sent, entries) for box, entries in found.items()}
         takings = [taking for box, one in boxes.items() if (taking := taken_by(one, said.get(box, ()))) is not None]
         had = {taking.execution_id for taking in takings}
         if takings:  # its owner has not read that, or was not there to
-            await self._db.leader_tx(term.epoch, record_taken, takings, self.clock.now())
+            await self._db.leader_tx(term, record_taken, takings, self.clock.now())
         lost = [one for one in missing if one.id not in had]
         if not lost:
             return
         unsaid = await self._offering.withdraw((one.job_id, one.id, one.sending) for one in lost)
         lost = [one for one in lost if one.id not in unsaid]  # two offers of one execution must not be open at once
-        reopened = set(await self._db.leader_tx(term.epoch, self._reopen, lost, self.clock.now()))
+        reopened = set(await self._db.leader_tx(term, self._reopen, lost, self.clock.now()))
         for queue in sorted({one.queue for one in lost}):
             count = sum(one.queue == queue and one.id in reopened for one in lost)
             if count:
@@ -346,13 +304,22 @@ class Queueing(LeaderLoop):
         now = self.clock.monotonic()
         signs = {one.id: sign_of_loss(one, self._workers, seen.named, self._patience) for one in rows}
         self._signs = {
-            one: (sign, before[1] if (before := self._signs.get(one)) and before[0] == sign else now)
+            one: (
+                sign,
+                self._counted_from(before[1] if (before := self._signs.get(one)) and before[0] == sign else now),
+            )
             for one, sign in signs.items()
             if sign is not None
         }
-        lost = {one: sign.why for one, (sign, since) in self._signs.items() if now - since >= sign.patience}
+        until = {one.id: held_until(one, self._workers, now) for one in rows if one.id in self._signs}
+        lost = {one: sign.why for one, (sign, since) in self._signs.items() if until[one] - since >= sign.patience}
         ending = [one for one in rows if one.id in lost]
         await self._end(term, ending, [_lost(one.id, lost[one.id]) for one in ending])
+
+    def _counted_from(self, since: float) -> float:
+        """From when on something has been so: not before beats were heard, and not while none are."""
+        begun = self._workers.listening_since
+        return max(since, self.clock.monotonic() if begun is None else begun)
 
     async def _end_old(self, term: Term, rows: Sequence[InQueue]) -> None:
         before = self.clock.now() - int(self._patience.offer * 1000)
@@ -369,7 +336,7 @@ class Queueing(LeaderLoop):
                 await self._offering.withdraw((one.job_id, one.id, None) for one in some)
         except OrthError as error:  # whoever begins one all the same is told as for all that is left over
             failure = error
-        finished: list[Finished] = await self._db.leader_tx(term.epoch, finish, endings, self.clock.now())
+        finished: list[Finished] = await self._db.leader_tx(term, finish, endings, self.clock.now())
         tell(self.events, finished)
         self._wake()
         if failure is not None:
@@ -386,20 +353,29 @@ class Queueing(LeaderLoop):
             if one in running:
                 await self._offering.announce_end(running[one], 0, one, "The execution has ended.")
 
+    async def _call_off(self) -> None:
+        """What ended in queues while the channels were away, or another one led, may not have been withdrawn; nor what
+        was killed by a node that died, if the channels were away from that one alone.
+        """
+        if self._to_call_off:
+            since = self.clock.now() - int(self._patience.offer * 1000)
+            self._offering.owe(await self._db.read(ended_in_queues, since, _CALLED_OFF_AT_ONCE))
+            self._to_call_off = False
+
     # --- records
 
     async def _store_beats(self, term: Term) -> None:
         """Let people see who takes from queues."""
         now = self.clock.monotonic()
         alive = self._workers.alive()
-        known = frozenset(process.beat.incarnation for process in alive)
+        known = frozenset((process.beat.incarnation, process.beat.left_behind) for process in alive)
         if now - self._stored_at < _STORE_EVERY and known == self._stored:
             return
         self._stored_at, self._stored = now, known
         self._workers.forget(_FORGET)
         beats = [_stored(process) for process in alive]
         departed = self._workers.departed()
-        await self._db.leader_tx(term.epoch, self._write_beats, beats, departed, self.clock.now())
+        await self._db.leader_tx(term, self._write_beats, beats, departed, self.clock.now())
 
     def _write_beats(
         self, connection: Connection, beats: Sequence[QueueBeat], departed: Sequence[str], now: int
@@ -423,23 +399,6 @@ def address_of(beat: WorkerBeat) -> str:
     return f"{WORKER}{beat.worker_id}"
 
 
-def taken_by(one: InQueue, said: Sequence[Entry]) -> Taking | None:
-    """Who has an execution, as its status box tells; None when nobody does."""
-    taking: Taking | None = None
-    for entry in said:
-        word = entry.message
-        sending = word.get("sending")
-        if isinstance(sending, int) and sending < one.sending:
-            continue
-        standing, who = word.get("status"), word.get("incarnation")
-        if standing in (Standing.ACCEPTED, Standing.RUNNING, Standing.PROGRESS) and isinstance(who, str):
-            running = standing != Standing.ACCEPTED
-            taking = Taking(one.id, f"{WORKER}{word.get('workerId', '')}", who, running)
-        elif standing == Standing.RETURNED:
-            taking = None
-    return taking
-
-
 def _stored(process: Process) -> QueueBeat:
     beat = process.beat
     return QueueBeat(
@@ -457,6 +416,8 @@ def _stored(process: Process) -> QueueBeat:
             unacknowledged=min(beat.unacknowledged_results, _LARGEST),
             slots=min(beat.max_concurrent_jobs, _LARGEST) or None,
             python=beat.python,
+            abandoned=len(beat.left_behind),
+            left_behind=tuple((one.log_id, one.since) for one in beat.left_behind),
         ),
     )
 

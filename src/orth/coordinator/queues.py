@@ -7,12 +7,16 @@ have no other way reach the channels. The leader besides looks after what is in 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from orth.coordinator.calling_off import CallingOff
+from orth.coordinator.ended_logs import EndedLogs
 from orth.coordinator.http.channels import ChannelDoor
 from orth.coordinator.log_keeping import LogKeeping
 from orth.coordinator.offering import InQueues
 from orth.coordinator.owned_events import OwnedEvents
 from orth.coordinator.owning import Owning
-from orth.coordinator.queueing import Patience, Queueing, WorkerEar
+from orth.coordinator.queue_evidence import Patience
+from orth.coordinator.queueing import Queueing, WorkerEar
+from orth.coordinator.refusals import Refusals
 from orth.coordinator.rooms import Records, Surroundings, Work
 from orth.coordinator.workers import Workers
 from orth.loop import Loop
@@ -25,7 +29,7 @@ _ROOM = 1024 * 1024
 class Queues:
     """Executors that take, and what they took."""
 
-    def __init__(self, given: Surroundings, work: Work, records: Records, owning: Owning) -> None:
+    def __init__(self, given: Surroundings, work: Work, records: Records, owning: Owning, refusals: Refusals) -> None:
         cluster, own = given.settings.cluster, given.settings.coordinator
         silent = min(own.silent_after, own.lost_after).total_seconds()
         dead_after = cluster.dead_after.total_seconds()
@@ -35,6 +39,7 @@ class Queues:
             given.names,
             given.clock,
             self.workers,
+            report_keys=given.report_keys,
             box_size=_ROOM + _SIGNS * given.settings.logs.archive_limit,
         )
         self._offering = work.offering
@@ -53,23 +58,41 @@ class Queues:
             node_id=given.node.id,
             workers=self.workers,
             offering=work.offering,
+            proving=work.proving,
             patience=Patience(dead_after, silent, own.offer_bound.total_seconds()),
             wakes=work.wakes,
         )
         plan = replace(records.plan, kind="folder" if records.plan.kind == "folder" else "store")
+        keeping = LogKeeping(given.db, *to, records.archives, given.clock, plan=plan, proving=work.proving)
+        self.ended_logs = EndedLogs(
+            given.db,
+            *to,
+            given.clock,
+            given.events,
+            keeping=keeping,
+            boxes=records.boxes,
+            offering=work.offering,
+        )
         self.owned_events = OwnedEvents(
             given.db,
             *to,
             given.clock,
             given.events,
             callbacks=work.callbacks,
-            keeping=LogKeeping(given.db, *to, records.archives, given.clock, plan=plan),
+            proving=work.proving,
+            refusals=refusals,
+            keeping=keeping,
+            ended_logs=self.ended_logs,
             boxes=records.boxes,
             wakes=work.wakes,
         )
+        records.archiving.hand_on = self.ended_logs.take
         owning.holdings.listen(self.owned_events)
         ear = WorkerEar(*to, self.workers, given.clock, given.events)
-        self.loops = (ear, self.owned_events, self.queueing)
+        calling_off = CallingOff(work.offering, given.clock, given.events)
+        work.offering.owe = calling_off.owe
+        given.events.listen(self.queueing.hear)
+        self.loops = (ear, self.owned_events, self.ended_logs, self.queueing, calling_off)
 
     def seen(self) -> InQueues:
         """What waits in queues, as the leader last saw it; nothing on another node."""

@@ -12,10 +12,10 @@ from orth.domain.scripts import runs_code
 from orth.errors import Conflict, Invalid
 from orth.store.batches import has_running_batch
 from orth.store.database import Connection
+from orth.store.executor_entries import list_executors
 from orth.store.group_scopes import groups_of_jobs
 from orth.store.groups import get_group
 from orth.store.jobs import hold_referred, parents_of, sub_tasks_of
-from orth.store.registry import list_executors
 from orth.store.secrets import known_names
 
 _SHOWN = 5
@@ -34,11 +34,7 @@ def check_references(connection: Connection, job: Job, before: Job | None = None
     if before is None or (before.secrets, before.job_group) != (job.secrets, job.job_group):
         _check_secrets(connection, job)
     if job.super_id is None and job.glue_type is GlueType.BEAN and not job.executor_handler:
-        raise Invalid(
-            "The job has no handler of its own.",
-            hint="Name one, or a super task that has one.",
-            field="executor_handler",
-        )
+        raise Invalid.of("no_handler_of_its_own", field="executor_handler")
 
 
 def check_not_referred(connection: Connection, job: Job) -> None:
@@ -62,11 +58,10 @@ def check_addresses(connection: Connection, job: Job, addresses: tuple[str, ...]
     known |= {normal_address(entry.address) for entry in list_executors(connection, group.app_name)}
     strangers = [address for address in addresses if address not in known]
     if strangers:
-        raise Invalid(
-            f"{strangers[0]} is not an executor of {group.app_name}.",
-            hint=f"Known: {', '.join(sorted(known)) or 'none'}.",
-            field="address_list",
-        )
+        about = {"address": strangers[0], "group": group.app_name}
+        if not known:
+            raise Invalid.of("not_an_executor_of_none", **about, field="address_list")
+        raise Invalid.of("not_an_executor", **about, names=", ".join(sorted(known)), field="address_list")
 
 
 def source_of(connection: Connection, job: Job) -> Job:
@@ -78,19 +73,19 @@ def _check_children(connection: Connection, job: Job) -> None:
     """Walk from the children on, holding each job that is passed, so that two edits cannot close a ring together."""
     came_from: dict[int, int] = dict.fromkeys(job.child_job_ids, job.id)
     if job.id in came_from:
-        raise Invalid(f"Job {job.id} cannot follow itself.", field="child_jobid")
+        raise Invalid.of("follows_itself", job=job.id, field="child_jobid")
     wave = set(came_from)
     while wave:
         passed = hold_referred(connection, wave)
         missing = [child for child in job.child_job_ids if child in wave - passed.keys()]
         if missing:
-            raise Invalid(f"There is no job {missing[0]} that could follow.", field="child_jobid")
+            raise Invalid.of("no_such_child", job=missing[0], field="child_jobid")
         wave = set()
         for one in passed.values():
             for child in one.child_job_ids:
                 if child == job.id:
                     ring = " → ".join(map(str, _way_back(came_from, one.id, job.id)))
-                    raise Invalid(f"These jobs would follow each other for ever: {ring}.", field="child_jobid")
+                    raise Invalid.of("follow_for_ever", ring=ring, field="child_jobid")
                 if child not in came_from:
                     came_from[child] = one.id
                     wave.add(child)
@@ -108,19 +103,11 @@ def _check_super_task(connection: Connection, job: Job) -> None:
         return
     above = _super_task(connection, job.super_id)
     if above.super_id is not None:
-        raise Invalid(
-            f"Job {above.id} runs the handler of job {above.super_id} itself.",
-            hint=f"Name job {above.super_id}.",
-            field="super_task_id",
-        )
+        raise Invalid.of("super_task_of_another", job=above.id, other=above.super_id, field="super_task_id")
     below = sub_tasks_of(connection, job.id) if job.id else []  # a new job has no id yet, and nobody names it
     if below:
         listed = ", ".join(map(str, below))
-        raise Invalid(
-            f"Job {listed} runs the handler of this one, so it must have its own.",
-            hint="There is one level of super tasks only.",
-            field="super_task_id",
-        )
+        raise Invalid.of("super_task_needed", others=listed, field="super_task_id")
 
 
 def _performance(job: Job) -> tuple[object, ...]:
@@ -133,17 +120,10 @@ def _check_code_stays(connection: Connection, job: Job) -> None:
     if not runs_code(source):
         return
     if source.job_group != job.job_group:
-        raise Invalid(
-            f"Job {source.id} has code and is in another group; code runs in its own group only.",
-            hint="Name a super task of the same group, or write the code here.",
-            field="super_task_id",
-        )
+        raise Invalid.of("super_task_elsewhere", job=source.id, field="super_task_id")
     below = sub_tasks_of(connection, job.id) if job.id and source is job else []
     if any(group != job.job_group for group in groups_of_jobs(connection, below).values()):
-        raise Conflict(
-            f"A job of another group runs the handler of job {job.id}, so this one cannot have code.",
-            hint="Give that job a handler of its own first, or write the code into another job.",
-        )
+        raise Conflict.of("code_used_elsewhere", job=job.id)
 
 
 def _check_secrets(connection: Connection, job: Job) -> None:
@@ -152,11 +132,7 @@ def _check_secrets(connection: Connection, job: Job) -> None:
     known = known_names(connection, job.job_group, job.secrets, hold=True)
     missing = [name for name in job.secrets if name not in known]
     if missing:
-        raise Invalid(
-            f"There is no secret {missing[0]} for the group {job.job_group}.",
-            hint=f"An administrator can store it: orth secret set {missing[0]} --group {job.job_group}",
-            field="secrets",
-        )
+        raise Invalid.of("no_secret_here", name=missing[0], group=job.job_group, field="secrets")
 
 
 def _named(ids: list[int]) -> str:
@@ -167,5 +143,5 @@ def _named(ids: list[int]) -> str:
 def _super_task(connection: Connection, job_id: int) -> Job:
     found = hold_referred(connection, {job_id}).get(job_id)
     if found is None:
-        raise Invalid(f"There is no job {job_id} whose handler could be run.", field="super_task_id")
+        raise Invalid.of("no_such_super_task", job=job_id, field="super_task_id")
     return found

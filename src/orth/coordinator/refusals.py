@@ -6,6 +6,10 @@ stranger calls from, or the name of whoever is known. Of those whom executors tu
 no other, but a thief who has a token can invent some. Strangers together and all who are known together have a bound a
 minute as well. What the bounds left out is counted, and an entry of this node says every ten minutes how much it was.
 
+What strangers ask at the doors of executors (registering, reporting, channels; and at executors themselves) has bounds
+of its own, by door, and so has each kind of thing that somebody with an executor's token was refused: nobody hides a
+forged registration or result behind a noise of something else.
+
 An executor that knew this coordinator before its restart, or whose clock is wrong, signs once what is good for nobody,
 is told better and comes again at once. So does nobody who has captured a request and no token. What was signed with a
 good key for another process, or at another time, is therefore held back for some seconds, and forgotten when the same
@@ -16,7 +20,7 @@ from collections import Counter, deque
 
 from orth.clock import Clock
 from orth.coordinator.executor_keys import ExecutorKey
-from orth.domain.audit import Actor, ActorKind, Deed
+from orth.domain.audit import AT_DOOR, TURNED_AWAY, Actor, ActorKind, Deed
 from orth.domain.networks import network_of
 from orth.errors import OrthError, StoreUnavailable, Unauthenticated
 from orth.events import Events
@@ -31,12 +35,15 @@ SHARE = 20
 """Entries of one source in ``SHARE_SPAN``: one that asks two forbidden things a minute is told of each time, and three
 coordinators together do not reach what the audit takes of all strangers."""
 SHARE_SPAN = 600.0
+DOOR_SHARE = 8
+"""The same at each door of executors, where a coordinator has it, and where executors have it as they tell."""
 AT_ONCE = 60
 """Entries of all strangers in ``SAME_EVERY``, and as many of those who are known."""
 CORRECTED_WITHIN = 5.0
 """Seconds in which an honest caller comes again with what it was told."""
 _CORRECTED = frozenset({Refused.OTHER_RECEIVER, Refused.STALE})
 _HELD_BACK = 1_000
+_ASKED_OF_EXECUTORS = frozenset({"/run", "/runs", "/trigger", "/kill", "/idleBeat", "/beat", "/log"})
 _SOURCES = 1_000
 _OTHERS = "others"
 
@@ -46,7 +53,8 @@ Thing = tuple[str, ...]
 class Bounds:
     """Which refusals are told of, by the monotonic clock, and how many are not. Decides; writes nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, share: int = SHARE) -> None:
+        self._share_size = share
         self._told: dict[tuple[bool, Thing], float] = {}
         """What was told of in the last minute, and whether by strangers."""
         self._shares: dict[str, deque[float]] = {}
@@ -60,7 +68,7 @@ class Bounds:
             return False
         share = self._share(source, now)
         told_at_once = sum(one == is_stranger for one, _thing in self._told)
-        if share is None or len(share) >= SHARE or told_at_once >= AT_ONCE:
+        if share is None or len(share) >= self._share_size or told_at_once >= AT_ONCE:
             self.leave_out(source)
             return False
         share.append(now)
@@ -90,6 +98,10 @@ class Refusals:
         self._db = db
         self._clock = clock
         self._bounds = Bounds()
+        self._doors = Bounds(DOOR_SHARE)
+        """For strangers at the doors that coordinators have for executors."""
+        self._told_by_executors = Bounds(DOOR_SHARE)
+        """For those at the doors of executors themselves."""
         self._held_back: dict[tuple[str, str], dict[Thing, tuple[Actor, Deed, float]]] = {}
         """What may have been a mistake: by address and key, with what it was and when."""
 
@@ -125,27 +137,35 @@ class Refusals:
         is who says so, if not the actor.
         """
         is_stranger = actor.kind is ActorKind.STRANGER
-        by = source or (network_of(actor.address) if is_stranger else f"{actor.kind.value} {actor.name}")
+        bounds = self._bounds_for(actor, deed)
+        by = source or _source(actor, deed)
         thing = (actor.name, actor.address, deed.action, deed.object_id, reason)
-        if not self._bounds.take(by, thing, is_stranger=is_stranger, now=self._clock.monotonic()):
+        if not bounds.take(by, thing, is_stranger=is_stranger, now=self._clock.monotonic()):
             return
         try:
             if not await self._db.tx(record, actor, deed, self._clock.now()):
-                self._bounds.leave_out(by)
+                bounds.leave_out(by)
         except StoreUnavailable:
             return  # it was refused all the same
 
     async def note_stranger(self, address: str, path: str, error: Unauthenticated) -> None:
         """Somebody without a good token."""
-        deed = Deed("executor.unauthenticated", "route", path, after={"reason": error.message})
+        deed = Deed(AT_DOOR, "route", path, after={"reason": error.message})
         await self.note_caller(Actor(ActorKind.STRANGER, "", address), deed, error, error.message)
 
     async def note_turned_away(self, key: ExecutorKey, executor: str, caller: TurnedAwayCaller) -> None:
         """Somebody without a good token at an executor's own door, as that executor says."""
         told = {"path": caller.path, "reason": caller.reason, "count": caller.count, "told_by": key.name}
-        deed = Deed("executor.turned_away", "executor", f"{executor}{caller.path}", after=told)
+        deed = Deed(TURNED_AWAY, "executor", f"{executor}{caller.path}", after=told)
         stranger = Actor(ActorKind.STRANGER, "", caller.address)
-        await self.note(stranger, deed, caller.reason, source=f"{network_of(caller.address)}, told by {key.name}")
+        at = caller.path if caller.path in _ASKED_OF_EXECUTORS else "others"
+        source = f"{network_of(caller.address)} at {at}, told by {key.name}"
+        await self.note(stranger, deed, caller.reason, source=source)
+
+    def _bounds_for(self, actor: Actor, deed: Deed) -> Bounds:
+        if actor.kind is not ActorKind.STRANGER:
+            return self._bounds
+        return {AT_DOOR: self._doors, TURNED_AWAY: self._told_by_executors}.get(deed.action, self._bounds)
 
     async def note_forbidden(self, key: ExecutorKey, address: str, path: str, reason: str) -> None:
         """An executor that wanted what is not its own."""
@@ -154,9 +174,19 @@ class Refusals:
     async def note_executor(self, key: ExecutorKey, address: str, deed: Deed, reason: str = "") -> None:
         await self.note(Actor(ActorKind.EXECUTOR, key.name, address), deed, reason)
 
+    async def note_unproved(self, execution_id: int, reason: str, said_by: str) -> None:
+        """A word about an execution, in its box, that did not come from where it was offered. Who wrote it there is not
+        known, only whose name it bears.
+        """
+        deed = Deed("callback.refused", "execution", str(execution_id), after={"reason": reason, "said_by": said_by})
+        await self.note(Actor(ActorKind.STRANGER, ""), deed, reason, source="channels")
+
     async def tell_left_out(self, node_id: str) -> None:
         """Say how many refusals have no entry, and who caused most of them."""
-        left_out, self._bounds.left_out = self._bounds.left_out, Counter()
+        left_out: Counter[str] = Counter()
+        for bounds in (self._bounds, self._doors, self._told_by_executors):
+            left_out += bounds.left_out
+            bounds.left_out = Counter()
         if not left_out:
             return
         told = {"refusals": left_out.total(), "sources": len(left_out), "most": dict(left_out.most_common(5))}
@@ -166,6 +196,22 @@ class Refusals:
         except StoreUnavailable:
             self._bounds.left_out.update(left_out)
             raise
+
+
+def _source(actor: Actor, deed: Deed) -> str:
+    """Whose share an entry is of."""
+    if actor.kind is ActorKind.STRANGER:
+        network = network_of(actor.address)
+        return f"{network} at {_door(deed.object_id)}" if deed.action == AT_DOOR else network
+    known = f"{actor.kind.value} {actor.name}"
+    return f"{known}, {deed.action}" if actor.kind is ActorKind.EXECUTOR else known
+
+
+def _door(path: str) -> str:
+    """Which of the things that only executors do a path stands for; many paths stand for the same."""
+    last = path.rpartition("/")[2]
+    doors = {"registry": "registry", "registryRemove": "registry", "callback": "callback"}
+    return doors.get(last, "channels" if "/channels/" in path else "others")
 
 
 class HeldBack(Loop):

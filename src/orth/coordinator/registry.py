@@ -18,7 +18,7 @@ from datetime import timedelta
 from itertools import groupby
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.contests import AddressHeld, Claim, Contests
 from orth.coordinator.facts import (
@@ -38,18 +38,11 @@ from orth.errors import StoreUnavailable
 from orth.events import Events
 from orth.store.database import Connection, Database
 from orth.store.executor_drains import drop_old_drains
+from orth.store.executor_entries import list_overdue
 from orth.store.gathering import Gathering
+from orth.store.leases import Term
 from orth.store.reachability import drop_old_doubts
-from orth.store.registry import (
-    Arrival,
-    Beat,
-    Farewell,
-    Goodbye,
-    list_overdue,
-    record_beats,
-    remove_executors,
-    remove_silent,
-)
+from orth.store.registry import Arrival, Beat, Farewell, Goodbye, record_beats, remove_executors, remove_silent
 from orth.wire.messages import Announcement, Extension, Load, RegistryRequest
 from orth.wire.work_keys import is_same_key
 
@@ -185,7 +178,7 @@ class Registrations:
         trouble = trouble_with(beat.app_name)
         if trouble and beat.app_name not in self._unusable and len(self._unusable) < _NAMES_TOLD:
             self._unusable.add(beat.app_name)
-            self._events.emit(AppNameUnusable(beat.app_name, beat.address, trouble))
+            self._events.emit(AppNameUnusable(beat.app_name, beat.address, trouble.message))
 
     async def leave(self, request: RegistryRequest) -> None:
         """Take a good-bye; ``AddressHeld`` if it is for a process whose work key it does not tell. Of one that has a
@@ -199,6 +192,11 @@ class Registrations:
             self._events.emit(ExecutorLeft(app_name, address, "it said good-bye"))
         elif farewell.held_by is not None and not self._roster.was_before(app_name, address, incarnation):
             raise self._refused(app_name, address, "good-bye")
+
+    def taken_off(self, app_name: str, address: str) -> None:
+        """Somebody took an executor off the list in the store."""
+        self._roster.left(app_name, address)
+        self._events.emit(ExecutorLeft(app_name, address, "it was taken off the list"))
 
     async def _take_out(self, goodbye: Goodbye, work_key: str | None) -> Farewell:
         farewell = await self._put(goodbye)
@@ -248,7 +246,8 @@ def _beat(request: RegistryRequest, clock_offset: int | None) -> Beat:
 def _vitals(said: Announcement) -> Vitals:
     load = Load() if said.load is None else said.load
     counts = {name: min(count, _LARGEST_LOAD) for name, count in load.model_dump().items()}
-    return Vitals(**counts, python=said.python)
+    left_behind = tuple((one.log_id, one.since) for one in said.left_behind)
+    return Vitals(**counts, python=said.python, left_behind=left_behind)
 
 
 _LARGEST_LOAD = 2**31 - 1
@@ -331,7 +330,7 @@ class RegistryMonitor(LeaderLoop):
         waits = [(entry, self._wait(entry, now, here)) for entry in overdue]
         self._watched = {_beat_of(entry): self._watched_since(entry, here) for entry in overdue}
         silent = [entry for entry, wait in waits if wait <= 0]
-        for entry in await self._db.leader_tx(term.epoch, _clean, silent, now):
+        for entry in await self._db.leader_tx(term, _clean, silent, now):
             told = f"no beat for {(now - entry.last_beat) / 1000:.0f} s"
             self.events.emit(ExecutorLeft(entry.app_name, entry.address, told, silent=True))
         return max(1.0, min([self._every, *(wait for _entry, wait in waits if wait > 0)]))

@@ -1,9 +1,9 @@
 """Doing again what has ended, and ending many at once: what people ask for, in one transaction each.
 
-An execution is done again as a new one, with its parameter, its logical time, its shard and a new budget; what it
-follows is its ``origin_id``. By filter and from the dead letters each is done again at most once, however often that is
-asked for: the key of the new execution and the row of the letter both see to it. Somebody who names one execution may
-have it done again as often as they like.
+An execution is done again as a new one, with its parameter, its logical time, its shard, its log level and a new
+budget; what it follows is its ``origin_id``. By filter and from the dead letters each is done again at most once,
+however often that is asked for: the key of the new execution and the row of the letter both see to it. Somebody who
+names one execution may have it done again as often as they like.
 
 What is done again has to be in a group of the caller's twice: as it ran, and as its job is now, for it runs there.
 Where a handler's parameter is code (``orth.domain.scripts``), who may not write code has only done again what the job
@@ -91,19 +91,13 @@ def do_again(
             raise NotFound("execution", execution_id)
         raise Conflict.of("execution_open", execution=execution_id, tag=tag(found.trigger_code, found.handle_code))
     if held[0].is_test:
-        raise Conflict(
-            f"Execution {execution_id} tried code that is not its job's.",
-            hint="Try it again with POST /scripts/…/test.",
-        )
+        raise Conflict.of("test_not_again", execution=execution_id)
     job = jobs_by_id(connection, {held[0].job_id}).get(held[0].job_id)
     if job is None or not _is_in(job.job_group, allowed.groups):
-        raise Conflict(f"Job {held[0].job_id} does not exist or cannot be read, so nothing of it can be done again.")
+        raise Conflict.of("again_without_job", job=held[0].job_id)
     if allowed.is_code_of_others(job, held[0]):
-        raise Forbidden(
-            f"Execution {execution_id} told {held[0].executor_handler} something else than job {job.id} says now. That "
-            f"is code, and doing it again needs the permission {Permission.SCRIPT.value!r}.",
-            hint="Trigger the job instead: it runs with its own parameter.",
-        )
+        handler, permission = held[0].executor_handler, Permission.SCRIPT.value
+        raise Forbidden.of("again_is_code", execution=execution_id, handler=handler, job=job.id, permission=permission)
     opened = open_again(connection, [(job, held[0])], cause, now, key)
     mark_replayed(connection, opened.items())
     note_done_again(connection, execution_id, opened[execution_id], now)

@@ -19,8 +19,9 @@ from orth.cluster.lease_hint import LeaseHint
 from orth.coordinator import tuning
 from orth.coordinator.alarming.loop import AlarmLoop
 from orth.coordinator.alarming.senders import Senders
-from orth.coordinator.archiving import ArchiveFolder, Archiving, Plan
+from orth.coordinator.archiving import ArchiveFolder, Archiving
 from orth.coordinator.batches import Batches
+from orth.coordinator.beginnings import Beginnings
 from orth.coordinator.callbacks import Callbacks
 from orth.coordinator.contests import Contests
 from orth.coordinator.dispatch import Dispatch
@@ -30,6 +31,7 @@ from orth.coordinator.gone import GoneExecutors
 from orth.coordinator.killing import Killing
 from orth.coordinator.logs.archives import Archives
 from orth.coordinator.logs.boxes import LogBoxes
+from orth.coordinator.logs.copies import Plan
 from orth.coordinator.logs.following import LiveLogs
 from orth.coordinator.logs.reading import LogReading
 from orth.coordinator.lost import LostExecutions
@@ -37,6 +39,7 @@ from orth.coordinator.offering import Offering
 from orth.coordinator.outgoing import Outgoing
 from orth.coordinator.probing import Probing
 from orth.coordinator.progress import ProgressReading
+from orth.coordinator.proving import Proving
 from orth.coordinator.purging import Purging
 from orth.coordinator.reach import Reach
 from orth.coordinator.registry import Named, Registrations, RegistryMonitor
@@ -57,6 +60,7 @@ from orth.store.life_locks import LifeLock
 from orth.wire.executor_calls import ExecutorLink
 from orth.wire.health_calls import HealthLink
 from orth.wire.key_calls import KeyLink
+from orth.wire.report_keys import ReportKeys
 
 _OFFERED = 20_000
 """Executions that wait in one place, at most: what is lost with a queue has to be offered again."""
@@ -113,6 +117,10 @@ class Surroundings:
             self.settings, self.db, self.clock, self.sealing, node_id=self.node.id, token=self.access_token
         )
         return replace(self, outgoing=made)
+
+    @property
+    def report_keys(self) -> ReportKeys:
+        return ReportKeys(self.signing_secret)
 
     @property
     def quick_link(self) -> ExecutorLink:
@@ -175,6 +183,7 @@ class Work:
             events,
             still_leads=self._leads,
             keys=given.keys.signing_keys,
+            report_keys=given.report_keys,
             bound=own.offer_bound.total_seconds(),
             limit=min(_OFFERED, given.settings.channels.queue_limit // 2),
         )
@@ -202,6 +211,7 @@ class Work:
             limits=tuning.limits(given.settings),
             longest_wait=own.unknown_bound,
             sealing=given.sealing,
+            report_keys=given.report_keys,
             secrets_without_tls=given.settings.security.secrets_without_tls,
             chance=given.chance,
             offering=self.offering,
@@ -229,8 +239,17 @@ class Work:
             ahead=own.plan_ahead,
         )
         self.batches = Batches(db, self.election, clock, events, dispatch=self.dispatch, avoid=avoid)
+        self.proving = Proving(given.report_keys)
+        self.beginnings = Beginnings(db, clock, self.proving)
         self.callbacks = Callbacks(
-            db, clock, events, wakes=self.wakes, batches=self.batches, avoid=avoid, workers=own.callback_workers
+            db,
+            clock,
+            events,
+            wakes=self.wakes,
+            batches=self.batches,
+            avoid=avoid,
+            workers=own.callback_workers,
+            proving=self.proving,
         )
 
     def _leads(self, epoch: int) -> bool:
@@ -259,6 +278,7 @@ class Care:
             node_id=given.node.id,
             token=token,
             sealing=given.sealing,
+            report_keys=given.report_keys,
             bound=own.unknown_bound,
             lost_after=own.lost_after,
         )
@@ -304,7 +324,7 @@ class Records:
         settings, db, clock, events = given.settings, given.db, given.clock, given.events
         logs, election = settings.logs, work.election
         archives = self.archives = Archives(db, Path(settings.coordinator.data_dir) / "archive")
-        self.boxes = None if given.channels is None else LogBoxes(given.channels, given.names)
+        self.boxes = None if given.channels is None else LogBoxes(db, given.channels, given.names, work.proving)
         self.logs = LogReading(
             db,
             given.log_link or given.link,
@@ -335,9 +355,10 @@ class Records:
         )
         self.archive_folder = ArchiveFolder(archives, clock, events, retention=logs.retention)
         plan = self.plan = Plan(logs.archive, logs.archive_limit, logs.retention)
+        self.archiving = Archiving(db, election, self.logs, archives, clock, events, plan=plan)
         self.loops: Sequence[Loop] = (
             self.alarms,
-            Archiving(db, election, self.logs, archives, clock, events, plan=plan),
+            self.archiving,
             self.archive_folder,
             Folding(db, election, clock, events),
             DailyReports(db, election, clock, events),

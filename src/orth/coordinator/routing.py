@@ -7,19 +7,15 @@ sorted. FAILOVER and BUSYOVER ask the addresses in that order before they settle
 SHARDING_BROADCAST has been turned into one execution for each address when it was opened, so its list has one entry.
 """
 
-import hashlib
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
+from orth.coordinator.hash_ring import Rings, ring_hash
 from orth.domain.jobs import RouteStrategy
 from orth.domain.nodes import normal_address
 from orth.domain.selectors import Selector
 
-_VIRTUAL_NODES = 100
-_RINGS = 64
-"""Rings that are kept: one costs a tenth of a second for a thousand addresses."""
+_RINGS = Rings()
 
 ASKING = frozenset({RouteStrategy.FAILOVER, RouteStrategy.BUSYOVER})
 """Strategies that ask before they send."""
@@ -37,6 +33,16 @@ class Use:
     last: int
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Load:
+    """What there is to do at an address. It is compared by what the cluster knows, then by what was announced."""
+
+    known: int = 0
+    """Executions of this cluster that are there or on their way, and handlers that could not be ended."""
+    announced: int = 0
+    """What the executor said with its last beat. That is old, so it decides only where ``known`` does not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a strategy may look at. ``number`` counts this job's routed executions, cluster-wide."""
@@ -46,7 +52,7 @@ class Question:
     number: int
     pick: Callable[[int], int]  # pick(n): any of 0..n-1
     memory: Mapping[str, Use] = field(default_factory=dict)
-    load: Mapping[str, int] = field(default_factory=dict)
+    load: Mapping[str, Load] = field(default_factory=dict)
 
 
 def route(strategy: RouteStrategy, question: Question) -> str | None:
@@ -68,27 +74,8 @@ def eligible(
     return tuple(address for address, its in found if its is not None and selector.admits(its))
 
 
-def ring_hash(key: str) -> int:
-    """The first four bytes of the MD5, little endian: what every implementation of this ring uses."""
-    return int.from_bytes(hashlib.md5(key.encode(), usedforsecurity=False).digest()[:4], "little")
-
-
-@lru_cache(maxsize=_RINGS)
-def _ring(addresses: tuple[str, ...]) -> tuple[list[int], list[str]]:
-    """The points and whose they are. Executors of this family register with a final slash, which our registry does not
-    keep; the ring counts it, or their jobs would move when we take over.
-    """
-    points = sorted(
-        (ring_hash(f"SHARD-{address.rstrip('/')}/-NODE-{node}"), address)
-        for address in addresses
-        for node in range(_VIRTUAL_NODES)
-    )
-    return [point for point, _address in points], [address for _point, address in points]
-
-
 def _consistent_hash(question: Question) -> str:
-    points, addresses = _ring(tuple(question.addresses))
-    return addresses[bisect_left(points, ring_hash(str(question.job_id))) % len(addresses)]
+    return _RINGS.ring(tuple(question.addresses)).owner(ring_hash(str(question.job_id)))
 
 
 def _least_frequently_used(question: Question) -> str:
@@ -112,10 +99,8 @@ def _least_recently_used(question: Question) -> str:
 
 
 def _least_loaded(question: Question) -> str:
-    """The one with the least to do: what it announced and what was sent since. One that does not say counts as idle but
-    for what was sent.
-    """
-    return min(question.addresses, key=lambda address: question.load.get(address, 0))
+    """The one with the least to do; one of which nothing is known counts as idle."""
+    return min(question.addresses, key=lambda address: question.load.get(address, Load()))
 
 
 def _first(question: Question) -> str:

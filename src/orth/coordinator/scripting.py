@@ -96,7 +96,7 @@ def roll_back(connection: Connection, stored: Job, version_id: int, remark: str,
     version = get_glue_version(connection, stored.id, version_id)
     code = Code(version.glue_type, version.source, remark)
     if _code(stored) == (code.glue_type, code.source):
-        raise Conflict(f"Version {version_id} is what job {stored.id} runs already.")
+        raise Conflict.of("version_runs_already", version=version_id, job=stored.id)
     save_code(connection, stored, code, writer, now)
 
 
@@ -105,7 +105,7 @@ def try_code(
 ) -> tuple[int, bool]:
     """Open a test of ``source``, or of the code as it is saved; its id, and whether it was asked for the first time."""
     if job.super_id is not None:
-        raise Conflict(f"Job {job.id} runs the code of job {job.super_id}.", hint=f"Try that of job {job.super_id}.")
+        raise Conflict.of("code_of_other_job", job=job.id, other=job.super_id)
     check_has_code(job)
     _check_writer(job.job_group, writer)
     _check_group(connection, job.job_group)
@@ -125,18 +125,12 @@ def check_param(connection: Connection, job: Job, param: str | None, actor: Acto
         return
     handler = source_of(connection, job).executor_handler
     if reads_code(handler):
-        raise Forbidden(
-            f"{actor.name} may not give {handler} another parameter: what it is told is code, and needs the permission "
-            f"{Permission.SCRIPT.value!r}.",
-            hint="Trigger the job without a parameter, with its own.",
-        )
+        raise Forbidden.of("param_is_code", name=actor.name, handler=handler, permission=Permission.SCRIPT.value)
 
 
 def check_has_code(job: Job) -> None:
     if job.glue_type is GlueType.BEAN:
-        raise Conflict(
-            f"Job {job.id} has no code: it names a handler in the executor (BEAN).", hint="Give it a kind of script."
-        )
+        raise Conflict.of("job_has_no_code", job=job.id)
 
 
 def _admitted(connection: Connection, before: Job | None, after: Job, writer: Writer, now: int) -> Job:
@@ -195,10 +189,8 @@ def _keep(connection: Connection, before: Job | None, job: Job, writer: Writer, 
 
 def _check_writer(group_id: int, writer: Writer) -> None:
     if not writer.rights.allows(Permission.SCRIPT, group_id):
-        raise Forbidden(
-            f"{writer.actor.name} may not change what code runs in group {group_id}: it needs the permission "
-            f"{Permission.SCRIPT.value!r}.",
-            hint="Ask an administrator for a role that has it.",
+        raise Forbidden.of(
+            "code_not_allowed", name=writer.actor.name, group=group_id, permission=Permission.SCRIPT.value
         )
 
 

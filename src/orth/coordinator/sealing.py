@@ -62,16 +62,11 @@ class Sealing:
         key, body = _parts(sealed)
         cipher = self._ciphers.get(key)
         if cipher is None:
-            raise Unreadable(
-                f"A stored value was sealed with the master key {key}, which this node does not have.",
-                hint="Give it the key (security.master_key), or store the value again.",
-            )
+            raise Unreadable.of("sealed_with_other_key", key=key)
         try:
             return cipher.decrypt(body[:_NONCE_BYTES], body[_NONCE_BYTES:], _bound(key, context))
         except InvalidTag:
-            raise Unreadable(
-                "A stored value was changed or moved since it was sealed.", hint="Store the value again."
-            ) from None
+            raise Unreadable.of("sealed_and_changed") from None
 
     def is_stale(self, sealed: str) -> bool:
         """Whether the value was sealed with another key than the newest."""
@@ -127,7 +122,7 @@ def _parts(sealed: str) -> tuple[str, bytes]:
         decoded = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
         if form == _FORM and len(decoded) >= _NONCE_BYTES:
             return key, decoded
-    raise Unreadable("A stored value is not in the form of a sealed one.", hint="Store the value again.")
+    raise Unreadable.of("not_sealed")
 
 
 def _bound(key: str, context: str) -> bytes:

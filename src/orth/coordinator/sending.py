@@ -4,10 +4,15 @@ What a failure means is decided here once. No connection: surely not sent. Anyth
 unknown. A batch that was answered as a whole instead of item by item is unknown as well, because part of it may have
 been taken before something went wrong.
 
+An executor of another make may refuse by DISCARD_LATER in words of its own. Whether it did, it is asked: busy with this
+job, and idle for one that nobody has, it discarded the trigger. Anything else stays a refusal, which is retried and
+alarmed about.
+
 Secrets are opened here, at the last moment, and are nowhere but in the request.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from orth.clock import Clock
 from orth.coordinator.letters import Answer, Letter, Outcome, Peer, run_request
@@ -19,20 +24,34 @@ from orth.domain.jobs import BlockStrategy, GlueType
 from orth.errors import Invalid, OrthError
 from orth.wire.executor_calls import AnswerUnknown, ExecutorLink, NotSent
 from orth.wire.messages import MISDIRECTED, NOT_ALLOWED_HERE, RunRequest
+from orth.wire.report_keys import ReportKeys
 
 _DISCARDS = ("DISCARD_LATER", "Discard Later")
 """How executors of all makes name the strategy when they refuse by it."""
+_OTHER_REFUSALS = ("not found", "not valid", "access token")
+"""How they refuse for another reason, busy or not."""
+_NOBODYS_JOB = 0
 
 
 class Sending:
     """Sends letters to one executor at a time and tells ``reach`` how it went."""
 
-    def __init__(self, link: ExecutorLink, reach: Reach, clock: Clock, token: str, sealing: Sealing) -> None:
+    def __init__(
+        self,
+        link: ExecutorLink,
+        reach: Reach,
+        clock: Clock,
+        token: str,
+        *,
+        sealing: Sealing,
+        report_keys: ReportKeys,
+    ) -> None:
         self._link = link
         self._reach = reach
         self._clock = clock
         self._token = token
         self._sealing = sealing
+        self._report_keys = report_keys
 
     async def send(self, letters: Sequence[Letter], *, again: bool = False) -> list[Answer]:
         """Send letters that go to the same executor; what is known about each afterwards, in order.
@@ -64,7 +83,8 @@ class Sending:
         except OrthError as error:
             code = reasons.ADDRESS_REFUSED if isinstance(error, Invalid) else reasons.REFUSED
             return _all(letters, Outcome.UNKNOWN if again else Outcome.REFUSED, str(error), code)
-        self._reach.answered(address)
+        took = any(answer.outcome is Outcome.TAKEN for answer in answers)
+        (self._reach.took if took else self._reach.declined)(address)
         return answers
 
     async def _one(self, letter: Letter, again: bool) -> list[Answer]:
@@ -77,7 +97,26 @@ class Sending:
             extensions=peer.extensions,
             dialect=peer.dialect,
         )
-        return [_answer(letter, reply.code, reply.msg, again)]
+        answer = _answer(letter, reply.code, reply.msg, again)
+        if _may_be_discarded(answer) and await self._is_busy(letter):
+            told = f"{answer.message} It is busy with the job, whose block strategy is DISCARD_LATER."
+            answer = replace(answer, message=told, code=reasons.DISCARDED)
+        return [answer]
+
+    async def _is_busy(self, letter: Letter) -> bool:
+        """Whether the executor has something of the job. One that says no to everything has said nothing."""
+        said = await self._idle(letter.peer, letter.job.id)
+        return said is False and await self._idle(letter.peer, _NOBODYS_JOB) is True
+
+    async def _idle(self, peer: Peer, job_id: int) -> bool | None:
+        """Whether it says that a job is idle there; None when it does not answer."""
+        try:
+            reply = await self._link.idle_beat(
+                peer.address, job_id, token=self._token, app_name=peer.app_name, dialect=peer.dialect
+            )
+        except OrthError:
+            return None
+        return reply.ok
 
     async def _batch(self, letters: Sequence[Letter], again: bool) -> list[Answer]:
         peer, now = letters[0].peer, self._clock.now()
@@ -97,7 +136,7 @@ class Sending:
         ]
 
     def _request(self, letter: Letter, now: int, again: bool) -> RunRequest:
-        request = run_request(letter, now, self._tick_at, again=again)
+        request = run_request(letter, now, self._tick_at, self._report_keys, again=again)
         return request.model_copy(update={"secrets": self._opened(letter)}) if letter.secrets else request
 
     def _opened(self, letter: Letter) -> dict[str, str]:
@@ -141,6 +180,17 @@ def _refusal(letter: Letter, message: str) -> str:
     if letter.source.glue_type is not GlueType.BEAN and NOT_ALLOWED_HERE in message:
         return reasons.SCRIPT_REFUSED
     return reasons.REFUSED
+
+
+def _may_be_discarded(answer: Answer) -> bool:
+    """Whether a foreign executor may have refused because it is busy, without one of the words that say so."""
+    letter, said = answer.letter, answer.message.lower()
+    return (
+        answer.code == reasons.REFUSED
+        and letter.job.executor_block_strategy is BlockStrategy.DISCARD_LATER
+        and not letter.peer.can_be_asked
+        and not any(words in said for words in _OTHER_REFUSALS)
+    )
 
 
 def _all(letters: Sequence[Letter], outcome: Outcome, message: str, code: str) -> list[Answer]:

@@ -108,7 +108,6 @@ class Settled:
     letters: list[Letter]
     offers: list[Offer] = field(default_factory=list)
     rerouted: list[tuple[Letter, str]] = field(default_factory=list)
-    beats: dict[str, int] = field(default_factory=dict)
 
 
 def claim(connection: Connection, opened: Sequence[Execution], office: Office, now: int) -> Settled:
@@ -124,8 +123,7 @@ def claim(connection: Connection, opened: Sequence[Execution], office: Office, n
     assign_executions(connection, [assignment(letter) for letter in verdicts.letters], office.epoch, now)
     offer_executions(connection, [placing(offer) for offer in verdicts.offers], office.epoch, now)
     finished = verdicts.write(connection, office, now)
-    beats = {letter.peer.key: routes.beat_of(letter.peer) for letter in verdicts.letters}
-    return Settled(finished, verdicts.letters, verdicts.offers, beats=beats)
+    return Settled(finished, verdicts.letters, verdicts.offers)
 
 
 def is_ahead(execution: Execution, now: int) -> bool:
@@ -205,12 +203,14 @@ def _hand_back(letters: Iterable[Letter], verdicts: Verdicts, now: int) -> None:
 
 
 def placing(offer: Offer) -> Placing:
-    return Placing(offer.letter.execution.id, offer.queue, offer.priority, offer.sending)
+    keyed = offer.letter.peer.gets_report_key
+    return Placing(offer.letter.execution.id, offer.queue, offer.priority, offer.sending, keyed)
 
 
 def assignment(letter: Letter) -> Assignment:
     message = f"routed to {letter.peer.address} ({letter.job.executor_route_strategy})"
-    return Assignment(letter.execution.id, letter.peer.address, letter.peer.incarnation, message)
+    peer = letter.peer
+    return Assignment(letter.execution.id, peer.address, peer.incarnation, message, peer.gets_report_key)
 
 
 def _waiting(connection: Connection, executions: Iterable[Execution]) -> dict[int, int]:

@@ -24,6 +24,7 @@ from orth.clock import Clock
 from orth.errors import Unauthenticated
 
 _ALGORITHM = "HS256"
+_MARK_DIGITS = 32
 _ISSUER = "orth"
 Purpose = Literal["access", "refresh", "oidc"]
 
@@ -85,6 +86,7 @@ class Signing:
     def __init__(self, secret: str, clock: Clock, *, access: timedelta) -> None:
         self._key = OctKey.import_key(secret)
         self._csrf_key = hmac.digest(secret.encode(), b"orth csrf", "sha256")
+        self._cookie_key = hmac.digest(secret.encode(), b"orth cookies", "sha256")
         self._clock = clock
         self.access_seconds = int(access.total_seconds())
 
@@ -115,6 +117,10 @@ class Signing:
         """What a page of ours shows besides the cookie, which other pages make a browser send but cannot read."""
         return hmac.new(self._csrf_key, session_id.encode(), "sha256").hexdigest()
 
+    def cookie_mark(self, session_id: str, secret: str) -> str:
+        """What shows of a cookie that it is one we gave, also when its session is long forgotten."""
+        return hmac.new(self._cookie_key, f"{session_id}.{secret}".encode(), "sha256").hexdigest()[:_MARK_DIGITS]
+
     def sign(self, purpose: Purpose, said: Mapping[str, Any], until: int) -> str:
         """``said`` as a text that nobody else can make, good until a second of the epoch."""
         now = self._clock.now() // 1000
@@ -131,9 +137,9 @@ class Signing:
         if claims.get("iss") != _ISSUER or claims.get("use") != purpose or type(expires) is not int:
             raise _refused()
         if expires <= self._clock.now() // 1000:
-            raise Unauthenticated("The session has expired.", hint="Sign in again, or use the refresh token.")
+            raise Unauthenticated.of("session_expired")
         return claims
 
 
 def _refused() -> Unauthenticated:
-    return Unauthenticated("The token is not valid.", hint="Sign in with POST /api/v1/auth/login.")
+    return Unauthenticated.of("token_not_valid")

@@ -6,11 +6,12 @@ they would become slow.
 """
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.events import Events
 from orth.store.daily_reports import write_reports
 from orth.store.database import Database
+from orth.store.leases import Term
 from orth.store.statistics import fold, has_unfolded
 
 # The longer the pause, the more ends of one job are added at once: writing a row takes longer than adding it.
@@ -31,7 +32,7 @@ class Folding(LeaderLoop):
     async def lead(self, term: Term) -> float:
         if not await self._db.read(has_unfolded):
             return _PAUSE
-        folded = await self._db.leader_tx(term.epoch, fold, _BATCH)
+        folded = await self._db.leader_tx(term, fold, _BATCH)
         return 0.0 if folded == _BATCH else _PAUSE
 
 
@@ -43,5 +44,5 @@ class DailyReports(LeaderLoop):
         self._db = db
 
     async def lead(self, term: Term) -> float:
-        await self._db.leader_tx(term.epoch, write_reports, self.clock.now(), REPORTED_DAYS)
+        await self._db.leader_tx(term, write_reports, self.clock.now(), REPORTED_DAYS)
         return _REPORT_EVERY

@@ -53,7 +53,7 @@ class Supervisor:
         try:
             return [Kept(**{name: row[name] for name in Kept.__slots__}) for row in answer["snapshot"]["rows"]]
         except (KeyError, TypeError):
-            raise Unavailable("The orth up that keeps this process is of another version.") from None
+            raise Unavailable.of("supervisor_of_other_version") from None
 
     async def carry_out(self, wish: ProcessWish, name: str) -> str:
         """Have something done to one of them; what was done."""
@@ -61,7 +61,7 @@ class Supervisor:
             raise NotFound("process", name)
         answer = await self._asked(do=wish.value, name=name)
         if answer.get("refused"):
-            raise Conflict(str(answer.get("said", "It was not done.")))
+            raise Conflict.of("process_refused", said=str(answer.get("said", "It was not done.")))
         return str(answer.get("said", ""))
 
     async def _asked(self, **request: str) -> dict[str, Any]:
@@ -76,9 +76,9 @@ class Supervisor:
                 finally:
                     writer.close()
         except (OSError, ValueError) as error:  # a time limit is an OSError; nothing at all is no JSON
-            raise Unavailable("The orth up that keeps this process does not answer.") from error
+            raise Unavailable.of("supervisor_silent") from error
         if not isinstance(answer, dict):
-            raise Unavailable("The orth up that keeps this process is of another version.")
+            raise Unavailable.of("supervisor_of_other_version")
         return answer
 
 

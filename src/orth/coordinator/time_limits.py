@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.finishing import Finished, finish, tell
 from orth.coordinator.killing import Killing, ended_together, find_peer
@@ -29,6 +29,7 @@ from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending, find_readable
+from orth.store.leases import Term
 from orth.store.time_limits import Limited, list_limited
 
 _LOOK_EVERY = 5.0
@@ -152,7 +153,7 @@ class TimeLimits(LeaderLoop):
         # After those, for of two endings the first counts.
         ended = [one for call, one in calls.items() if troubles[call] is None]
         endings += [_together(other, one, other.id in self._queued) for one in ended for other in one.others]
-        finished: list[Finished] = await self._db.leader_tx(term.epoch, finish, endings, self.clock.now())
+        finished: list[Finished] = await self._db.leader_tx(term, finish, endings, self.clock.now())
         tell(self.events, finished)
         for loop in self._wakes if finished else ():
             loop.wake()  # a retry may wait for dispatch, a delay may have begun

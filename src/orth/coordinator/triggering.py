@@ -29,13 +29,13 @@ from orth.coordinator.broadcasts import EVERYBODY, Avoid, in_shards
 from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.planning import PlannedRun
 from orth.domain.batches import Batch
-from orth.domain.executions import TEST_KEY, Execution, cut
-from orth.domain.jobs import PARAM_LIMIT, Job, TriggerCause
+from orth.domain.executions import TEST_KEY, Execution, LogLevel
+from orth.domain.jobs import Job, TriggerCause
 from orth.domain.scripts import reads_code
 from orth.errors import Invalid
 from orth.events import Events
 from orth.store.database import Connection
-from orth.store.executions import Opening, ids_of_trigger, ids_of_triggers, open_executions, request_digest_of
+from orth.store.executions import Opening, ids_of_trigger, ids_of_triggers, open_executions, request_digest_of, storable
 from orth.store.jobs import jobs_by_id
 from orth.store.script_drafts import Draft, keep_draft
 
@@ -48,6 +48,7 @@ class Request:
     key: str
     param: str | None = None  # None: the job's own
     addresses: tuple[str, ...] = ()
+    log_level: LogLevel | None = None  # None: as the job has it
 
     @property
     def trigger_key(self) -> str:
@@ -56,7 +57,9 @@ class Request:
     @property
     def digest(self) -> str:
         """What was asked for, in short: the same key with another digest is another request."""
-        return digest_of(self.param, self.addresses)
+        asked = (self.param, self.addresses)
+        # Without a level as before there were any: a request may be repeated after an upgrade.
+        return digest_of(*asked) if self.log_level is None else digest_of(*asked, self.log_level)
 
 
 def digest_of(*asked: object) -> str:
@@ -67,7 +70,7 @@ def digest_of(*asked: object) -> str:
 def check_same_request(stored: str | None, digest: str) -> None:
     """Refuse a key that was used for something else."""
     if stored != digest:
-        raise Invalid("This Idempotency-Key was used with another body.", hint="Use a new key for a new request.")
+        raise Invalid.of("key_used")
 
 
 def open_planned(
@@ -89,7 +92,8 @@ def open_planned(
 def open_requested(connection: Connection, job: Job, request: Request, now: int, avoid: Avoid = EVERYBODY) -> list[int]:
     """Open what somebody asked for, or find it when they asked before; the ids."""
     opening = _opening(job, request.cause, request.trigger_key, None, request.param, addresses=request.addresses)
-    _open(connection, [replace(opening, request_digest=request.digest)], {job.id: job}, now, avoid)
+    opening = replace(opening, request_digest=request.digest, log_level=request.log_level)
+    _open(connection, [opening], {job.id: job}, now, avoid)
     return opened_before(connection, job.id, request)
 
 
@@ -120,7 +124,7 @@ def open_test(connection: Connection, job: Job, test: Request, draft: Draft, now
 def open_retries(
     connection: Connection, ended: Sequence[tuple[Job, Execution, RunAgain]], now: int
 ) -> Sequence[Opening]:
-    """Open the next attempt at what each was to do, with the same parameter, logical time and shard; these."""
+    """Open the next attempt at each, with the same parameter, logical time, shard and log level; these."""
     openings = [
         replace(
             _opening(job, TriggerCause.RETRY, f"retry:{before.id}", before.schedule_time, before.executor_param),
@@ -165,13 +169,16 @@ def again_key(execution_id: int, key: str = "") -> str:
 def open_children(
     connection: Connection,
     children: Sequence[tuple[Job, Execution, StartChildren]],
+    results: Mapping[int, str],
     now: int,
     avoid: Avoid = EVERYBODY,
 ) -> Sequence[Opening]:
-    """Open child jobs of what has succeeded, each under its key, with the logical time of the parent; these."""
+    """Open child jobs of what has succeeded, each under its key, with the logical time of the parent; these. By
+    execution ``results`` has what was returned, as it came: a child's parameter is the whole of it.
+    """
     openings = [
         replace(
-            _opening(child, TriggerCause.PARENT, start.key, parent.schedule_time, _passed_on(parent, start)),
+            _opening(child, TriggerCause.PARENT, start.key, parent.schedule_time, _passed_on(parent, start, results)),
             origin_id=parent.id,
         )
         for child, parent, start in children
@@ -238,16 +245,18 @@ def _same_place(before: Execution) -> dict[str, Any]:
     """Where and as what an execution that follows another one runs."""
     return {
         "origin_id": before.id,
+        "root_id": before.root,
         "addresses": before.addresses,
         "shard_index": before.shard_index,
         "shard_total": before.shard_total,
         "batch_id": before.batch_id,
+        "log_level": before.log_level,
     }
 
 
-def _passed_on(parent: Execution, start: StartChildren) -> str | None:
+def _passed_on(parent: Execution, start: StartChildren, results: Mapping[int, str]) -> str | None:
     """The parameter of a child; None for its own."""
-    return cut(parent.handle_msg or "", PARAM_LIMIT) if start.with_result else None
+    return storable(results.get(parent.id, "")) if start.with_result else None
 
 
 def _with_super_handlers(

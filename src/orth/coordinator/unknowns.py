@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import ExecutionDispatched
 from orth.coordinator.finishing import Finished, finish, tell
@@ -32,14 +32,17 @@ from orth.events import Events
 from orth.store.database import Connection, Database
 from orth.store.dispatching import list_unknown, record_accepted
 from orth.store.executions import Ending
+from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
+from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
-from orth.store.registry import list_executors
 from orth.store.script_drafts import drafts_of
 from orth.store.secrets import secrets_of_jobs
 from orth.wire.executor_calls import ExecutorLink
-from orth.wire.messages import BATCH_LIMIT, Extension
+from orth.wire.fields import BATCH_LIMIT
+from orth.wire.messages import Extension
+from orth.wire.report_keys import ReportKeys
 
 _BATCH = 1_000
 _PAUSE = 1.0
@@ -72,13 +75,14 @@ class Unknowns(LeaderLoop):
         node_id: str,
         token: str,
         sealing: Sealing,
+        report_keys: ReportKeys,
         bound: timedelta,
         lost_after: timedelta,
     ) -> None:
         super().__init__(election, clock, events)
         self._db = db
         self._link = link
-        self._sending = Sending(link, reach, clock, token, sealing)
+        self._sending = Sending(link, reach, clock, token, sealing=sealing, report_keys=report_keys)
         self._node_id = node_id
         self._token = token
         self._bound = int(bound.total_seconds() * 1000)
@@ -107,7 +111,7 @@ class Unknowns(LeaderLoop):
         self._not_busy = {one: count for one, count in self._not_busy.items() if one in self._doubted or more}
         late = [one for one, since in orphans if now - since >= self._bound]
         if answers or late:
-            finished = await self._db.leader_tx(term.epoch, self._store, answers, late, self.clock.now())
+            finished = await self._db.leader_tx(term, self._store, answers, late, self.clock.now())
             self._tell(answers, finished)
         return 0.0 if more and answers else _PAUSE
 
@@ -237,7 +241,11 @@ def _doubts(connection: Connection, after: int) -> tuple[list[Doubt], list[tuple
 
 def _doubt(execution: Execution, since: int, job: Job, source: Job, group: Group, entry: ExecutorEntry | None) -> Doubt:
     # One that has left the registry but has an incarnation is ours, and ours can be asked.
-    left = frozenset({Extension.RESEND, Extension.SECRETS}) if execution.incarnation else frozenset[str]()
+    left = (
+        frozenset({Extension.RESEND, Extension.SECRETS, Extension.RUN_KEY, Extension.LOG_LEVEL})
+        if execution.incarnation
+        else frozenset[str]()
+    )
     extensions = left if entry is None else entry.extensions
     address = execution.executor_address or ""
     peer = Peer(address, group.app_name, execution.incarnation, frozenset(map(str, extensions)), group.dialect)

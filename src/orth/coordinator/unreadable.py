@@ -5,14 +5,15 @@ the others from being served. Somebody has to say so, or nobody would know why i
 """
 
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.facts import RowUnreadable
 from orth.events import Events
 from orth.store.database import Connection, Database
 from orth.store.executions import unreadable_executions
+from orth.store.executor_entries import list_executors
 from orth.store.groups import unreadable_groups
-from orth.store.registry import list_executors
+from orth.store.leases import Term
 
 _LOOK_EVERY = 30.0
 _TOLD_AT_MOST = 100

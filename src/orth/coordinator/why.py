@@ -16,6 +16,7 @@ from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status
 from orth.domain.fires import FireDecision
 from orth.domain.jobs import Job, TriggerCause, longest_silence
+from orth.domain.nodes import StillWorking
 from orth.domain.reasons import REASONS
 
 Fact = str | int | float
@@ -43,6 +44,8 @@ class NextCode(StrEnum):
     MEND_TRIGGER = "mend_trigger"
     MEND_JOB = "mend_job"
     MEND_TIME = "mend_time"
+    STILL_WORKS = "still_works"
+    STILL_WORKS_BESIDE = "still_works_beside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,8 @@ class Record:
     """The execution that tries again."""
     takers: int = 0
     """Executors that take from the queue it waits in."""
+    still_working: StillWorking | None = None
+    """Where its handler works on, because nobody could end it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ def explain(record: Record, patience: Patience, now: int) -> Explanation:
     notes = [note for note in record.notes if (note.code, note.at) not in said]
     before = (note for note in notes if note.code not in _AFTER_THE_END)
     late = (note for note in notes if note.code in _AFTER_THE_END)
-    steps = (*_origin(record), *_route(record), *before, *ending, *late)
+    steps = (*_origin(record), *_route(record), *before, *ending, *_left_behind(record), *late)
     following = _next(record, patience, now)
     execution = record.execution
     if execution.phase is not Phase.ENDED:
@@ -203,6 +208,16 @@ def _ending(execution: Execution) -> Iterator[Step]:
     yield Step(code, text or "It ended.", execution.handle_time)
 
 
+def _left_behind(record: Record) -> Iterator[Step]:
+    if (left := record.still_working) is not None:
+        facts: Facts = {"address": left.address, "at": iso(left.since)}
+        yield Step("left_behind", f"{_still_works(left)}.", left.since, facts)
+
+
+def _still_works(left: StillWorking) -> str:
+    return f"Its handler could not be ended and still works on {left.address} since {iso(left.since)}"
+
+
 def _last_words(execution: Execution) -> str:
     told = execution.trigger_msg if execution.status is Status.TRIGGER_FAILED else execution.handle_msg
     return _first_line(told)
@@ -242,7 +257,17 @@ _MEND_JOB = (NextCode.MEND_JOB, "See in its log what went wrong, mend it, and do
 
 
 def _after_the_end(record: Record) -> Following:
-    one, again = record.execution, record.next_attempt
+    one, again, left = record.execution, record.next_attempt, record.still_working
+    if left is not None:
+        facts: dict[str, Fact] = {"address": left.address, "at": iso(left.since), "execution": again or one.id}
+        if again is not None:
+            told = f"{_still_works(left)}; execution {again} tries again beside it."
+            return Following(NextCode.STILL_WORKS_BESIDE, told, facts)
+        told = (
+            f"{_still_works(left)}. Wait until it has returned, or restart that executor; "
+            f"then do it again (orth exec retry {one.id})."
+        )
+        return Following(NextCode.STILL_WORKS, told, facts)
     if again is not None:
         return Following(NextCode.TRIED_AGAIN, f"Execution {again} tries again.", {"execution": again})
     if one.status is Status.SUCCESS or (one.reason_code in _NEVER_BEGUN and one.start_time is None):

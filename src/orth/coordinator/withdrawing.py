@@ -37,8 +37,8 @@ from orth.store.ahead import (
 )
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending
+from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
-from orth.store.registry import list_executors
 from orth.wire.executor_calls import ExecutorLink
 from orth.wire.messages import Extension
 

@@ -60,8 +60,8 @@ class Workers:
         """By the app and the name of an executor, its newest process."""
         self._of_app: Counter[str] = Counter()
         self._order = 0
-        self.listening_since = clock.monotonic()
-        """Since when no beat can have been missed."""
+        self.listening_since: float | None = None
+        """Since when no beat can have been missed; None while none is heard."""
 
     def heard(self, beat: WorkerBeat) -> bool:
         """Whether it counts: a process is of the app it first spoke for, and nobody else speaks for it."""
@@ -77,9 +77,18 @@ class Workers:
         self._processes[beat.incarnation] = Process(beat, self._clock.monotonic(), order, since)
         return True
 
-    def deaf(self) -> None:
-        """Some beats may have been missed: what is not heard says nothing until now."""
+    def hears(self) -> None:
+        """Beats are heard from now on."""
         self.listening_since = self._clock.monotonic()
+
+    def deaf(self) -> None:
+        """No beat is heard until ``hears``: silence says nothing."""
+        self.listening_since = None
+
+    def missed(self) -> None:
+        """Some beats may not have come: silence before now says nothing."""
+        if self.listening_since is not None:
+            self.hears()
 
     def fate(self, incarnation: str) -> Fate:
         process = self._processes.get(incarnation)
@@ -93,6 +102,8 @@ class Workers:
 
     def silence(self, incarnation: str) -> float:
         """Seconds for which this process surely said nothing."""
+        if self.listening_since is None:
+            return 0.0
         process = self._processes.get(incarnation)
         heard = float("-inf") if process is None else process.heard_at
         return self._clock.monotonic() - max(heard, self.listening_since)

@@ -7,13 +7,14 @@ sources of scripts and the names of users; never passwords. In the order of the 
 2. ``fields`` and ``mapping`` (pure) turn a row into a definition of ours, or say why that cannot be. What had to be
    changed on the way is a note.
 3. ``families`` (pure) finds for each job its children and its super task under their new ids, and leaves out what
-   would be a circle.
+   would be a circle. It also says whose relations are others here.
 4. ``storing`` writes everything in one transaction, or nothing.
 5. ``report`` tells what became of each thing; ``xxl_job`` is the way through all of them.
 
 **Again.** An import may be repeated. A job is known again by its definition, so one that is already there is left
-alone; one that differs from its namesake there is reported and left alone too: what somebody has changed since is
-worth more than what the export says.
+alone; one that differs from its namesake there, be it only in its children or its super task, is reported and left
+alone too, and so is a group with another list of manual addresses: what somebody has changed since is worth more than
+what the export says.
 
 **Nothing fires by surprise.** Jobs arrive stopped. Those that ran go on only when asked for, and never those whose
 schedule means something else here.

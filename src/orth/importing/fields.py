@@ -15,7 +15,7 @@ from orth.domain.cron.zones import zone_named
 from orth.domain.schedules import parse_instant
 from orth.errors import Invalid
 from orth.importing.exports import Row
-from orth.wire.messages import INT32_MAX, whole_number
+from orth.wire.fields import INT32_MAX, whole_number
 
 E = TypeVar("E", bound=StrEnum)
 

@@ -9,13 +9,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from pydantic import ValidationError
 
 from orth.coordinator.http.groups import GroupBody
 from orth.domain.access import Role
+from orth.domain.alarms import mail_addresses
 from orth.domain.jobs import (
     ALIASES,
+    CONCURRENCY_LIMIT,
     AddressType,
     BlockStrategy,
     GlueType,
@@ -27,11 +30,11 @@ from orth.domain.jobs import (
     ScheduleType,
 )
 from orth.domain.schedules import parse_schedule
-from orth.errors import InvalidSchedule
+from orth.errors import Invalid, InvalidSchedule
 from orth.importing.exports import Export, Row
 from orth.importing.fields import Fields, Unusable, shown
 from orth.store.glue_versions import GlueVersion
-from orth.wire.messages import GLUE_SOURCE_LIMIT, HANDLER_NAME_LIMIT, PARAMS_LIMIT
+from orth.wire.fields import GLUE_SOURCE_LIMIT, HANDLER_NAME_LIMIT, PARAMS_LIMIT
 
 _NAME_LIMIT = 255
 _CONF_LIMIT = 255
@@ -39,9 +42,9 @@ _AUTHOR_LIMIT = 64
 _REMARK_LIMIT = 128
 _TITLE_LIMIT = 64
 _USERNAME_LIMIT = 50
+_MAILS_LIMIT = 255
 _LONGEST_TIMEOUT = 7 * 86_400
 _MOST_RETRIES = 100
-_MOST_AT_ONCE = 64
 _ADMINISTRATOR = 1
 
 
@@ -49,7 +52,7 @@ _ADMINISTRATOR = 1
 class Origin:
     """What a thing is over there."""
 
-    kind: str  # group | job | user
+    kind: str  # group | job | script | user
     id: int
     name: str
 
@@ -105,16 +108,23 @@ class Mapped:
 def mapped(export: Export, timezone: str, now: int) -> Mapped:
     """``export`` in our words. Local times in it, and its cron expressions, are read in ``timezone``."""
     result = Mapped()
-    versions = _versions_by_job(export.scripts, timezone)
+    versions = _versions_by_job(export.scripts, timezone, result.refused)
     for origin, fields in _each(export.groups, "group", ("app_name", "title", "name"), timezone, result.refused):
         with _refusing(origin, result.refused):
             result.groups.append(_group(origin, fields, export.fork))
     for origin, fields in _each(export.jobs, "job", ("job_desc", "name"), timezone, result.refused):
         with _refusing(origin, result.refused):
-            result.jobs.append(_job(origin, fields, versions.get(origin.id, ()), timezone, now))
+            history = tuple(one.version for one in versions.get(origin.id, ()))
+            result.jobs.append(_job(origin, fields, history, timezone, now))
     for origin, fields in _each(export.users, "user", ("username",), timezone, result.refused):
         with _refusing(origin, result.refused):
             result.users.append(_user(origin, fields))
+    taken = {one.origin.id for one in result.jobs}
+    result.refused.extend(
+        Refused(one.origin, f"its job {one.job} was not found or not taken over")
+        for one in chain.from_iterable(versions.values())
+        if one.job not in taken
+    )
     return result
 
 
@@ -211,15 +221,14 @@ def _job(origin: Origin, fields: Fields, versions: tuple[GlueVersion, ...], time
         executor_block_strategy=fields.choice(
             "executor_block_strategy", BlockStrategy, BlockStrategy.SERIAL_EXECUTION, ALIASES
         ),
-        executor_concurrency=fields.number("executor_concurrency", 1, _MOST_AT_ONCE),
+        executor_concurrency=fields.number("executor_concurrency", 1, CONCURRENCY_LIMIT),
         executor_timeout=fields.number("executor_timeout", 0, _LONGEST_TIMEOUT),
         executor_fail_retry_count=fields.number("executor_fail_retry_count", 0, _MOST_RETRIES),
         glue_type=glue_type,
         glue_source=fields.exact("glue_source", GLUE_SOURCE_LIMIT),
         glue_updatetime=fields.instant("glue_updatetime"),
+        alarm_email=_alarm_email(fields),
     )
-    if "alarm_email" in fields and fields.text("alarm_email").strip():
-        fields.notes.append("its alarm addresses were not taken over")
     return MappedJob(
         origin,
         job,
@@ -231,6 +240,27 @@ def _job(origin: Origin, fields: Fields, versions: tuple[GlueVersion, ...], time
         versions=versions,
         notes=tuple(fields.notes),
     )
+
+
+def _alarm_email(fields: Fields) -> str:
+    """Those of its addresses that are some. A job runs without them, so whatever is wrong with them is a note."""
+    try:
+        parts = [part.strip() for part in fields.text("alarm_email").split(",") if part.strip()]
+    except Unusable as why:
+        fields.notes.append(f"{why}; nobody is told when it fails")
+        return ""
+    kept: list[str] = []
+    for part in dict.fromkeys(parts):
+        try:
+            (address,) = mail_addresses(part)
+        except Invalid:
+            fields.notes.append(f"alarm_email: {shown(part)} is not an e-mail address and was left out")
+            continue
+        if len(",".join([*kept, address])) > _MAILS_LIMIT:
+            fields.notes.append(f"alarm_email: {shown(address)} does not fit and was left out")
+            continue
+        kept.append(address)
+    return ",".join(kept)
 
 
 def _glue_type(fields: Fields) -> GlueType:
@@ -280,26 +310,42 @@ def _complaint(schedule_type: str, conf: str, timezone: str, now: int) -> str | 
     return None
 
 
-def _versions_by_job(rows: Sequence[Row], timezone: str) -> Mapping[int, tuple[GlueVersion, ...]]:
-    """The history of scripts. A version that cannot be read is left out: the present one is with its job."""
-    found: dict[int, list[GlueVersion]] = defaultdict(list)
-    for row in rows:
-        fields = Fields(row, timezone)
-        try:
-            version = GlueVersion(
-                _glue_type(fields),
-                fields.exact("glue_source", GLUE_SOURCE_LIMIT),
-                fields.line("glue_remark", limit=_REMARK_LIMIT),
-                fields.instant("update_time", "add_time"),
-            )
-            found[fields.number("job_id")].append(version)
-        except Unusable:
-            continue
-    return {job_id: tuple(versions) for job_id, versions in found.items()}
+@dataclass(frozen=True, slots=True)
+class _Script:
+    """One version of the source of a job, which is named by its id over there."""
+
+    origin: Origin
+    job: int
+    version: GlueVersion
+
+
+def _versions_by_job(rows: Sequence[Row], timezone: str, refused: list[Refused]) -> Mapping[int, Sequence[_Script]]:
+    """The history of scripts. One that cannot be read is refused by itself: the present one is with its job."""
+    found: dict[int, list[_Script]] = defaultdict(list)
+    for origin, fields in _each(rows, "script", ("glue_remark",), timezone, refused):
+        with _refusing(origin, refused):
+            script = _script(origin, fields)
+            found[script.job].append(script)
+    return found
+
+
+def _script(origin: Origin, fields: Fields) -> _Script:
+    job = fields.number("job_id")
+    if not job:
+        raise Unusable("it names no job")
+    version = GlueVersion(
+        _glue_type(fields),
+        fields.exact("glue_source", GLUE_SOURCE_LIMIT),
+        fields.line("glue_remark", limit=_REMARK_LIMIT),
+        fields.instant("update_time", "add_time"),
+    )
+    return _Script(origin, job, version)
 
 
 def definition(job: Job) -> Job:
-    """``job`` without what an import does not decide: ids, family, and where it stands in its schedule."""
+    """``job`` without what an import does not decide (ids, where it stands in its schedule), and without its family:
+    that is known only when every job has its id here, and compared then (``families``).
+    """
     return replace(
         job,
         id=0,

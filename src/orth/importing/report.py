@@ -29,7 +29,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Every group, job and user that was found, in order."""
+    """Every group, job and user that was found, and every script that belongs to none of these jobs, in order."""
 
     entries: list[Entry] = field(default_factory=list)
     started: int = 0
@@ -64,9 +64,10 @@ class Report:
         """For people: counts, then everything that needs a look."""
         if self.dry_run:
             yield "Dry run: nothing was written. This is what would happen."
-        for kind in ("group", "job", "user"):
+        for kind in ("group", "job", "script", "user"):
             fates = [entry.fate for entry in self.entries if entry.origin.kind == kind]
-            yield f"{kind + 's:':8} {_counted(fates)}"
+            if fates or kind != "script":  # those that came are a part of their jobs
+                yield f"{kind + 's:':8} {_counted(fates)}"
         if self.started:
             yield f"{'started:':8} {self.started}"
         if self.to_allow:

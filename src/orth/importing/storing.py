@@ -3,23 +3,26 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from getpass import getuser
+from itertools import chain
 
 from orth.coordinator.defining import define, define_group, start_job
 from orth.coordinator.first_start import ADMIN
 from orth.domain.access import Role
 from orth.domain.audit import Actor, ActorKind, Deed
 from orth.domain.jobs import AddressType, Group, Job
+from orth.domain.nodes import normal_address
 from orth.domain.scripts import runs_code
 from orth.errors import OrthError
-from orth.importing.families import Notes, children, super_tasks
+from orth.importing.families import Notes, children, other_children, other_super_task, super_tasks
 from orth.importing.mapping import Mapped, MappedGroup, MappedJob, MappedUser, Origin, definition
 from orth.importing.report import Entry, Fate, Report
 from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.glue_versions import keep_glue_versions
 from orth.store.groups import groups_by_id, list_groups
-from orth.store.jobs import UnreadableJob, get_job, list_jobs, replace_job
+from orth.store.jobs import UnreadableJob, get_job, jobs_by_id, list_jobs, replace_job
 from orth.store.quotas import check_room_for_job
 from orth.store.users import add_user, find_user, set_grants
 
@@ -101,9 +104,17 @@ def _store_group(connection: Connection, found: MappedGroup, here: dict[str, Gro
         group_id = define_group(connection, group, now)
         here[group.app_name] = replace(group, id=group_id)
         return Entry(found.origin, Fate.CREATED, group_id, found.notes)
-    if (present.address_type, present.dialect) == (group.address_type, group.dialect):
-        return Entry(found.origin, Fate.THERE, present.id)
-    return Entry(found.origin, Fate.DIFFERS, present.id, ("address_type or dialect is another here",))
+    if named := _group_differences(present, group):
+        return Entry(found.origin, Fate.DIFFERS, present.id, (_differs_in(named),))
+    return Entry(found.origin, Fate.THERE, present.id)
+
+
+def _group_differences(here: Group, there: Group) -> list[str]:
+    named = [name for name in ("address_type", "dialect") if getattr(here, name) != getattr(there, name)]
+    manual = here.address_type is there.address_type is AddressType.MANUAL  # others follow the registry
+    if manual and set(map(normal_address, here.addresses)) != set(map(normal_address, there.addresses)):
+        named.append("address_list")
+    return named
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +153,16 @@ class _Known:
                 self._left[_namesake(job)].append(job)
             after = page[-1].id
 
-    def same(self, job: Job) -> Job | None:
-        """The one with this very definition."""
+    def same(self, job: Job, super_task: bool, followers: int) -> Job | None:
+        """The one with this very definition; of several rather one with a super task as well, and as many children."""
         candidates = self._left[_namesake(job)]
-        found = next((one for one in candidates if definition(one) == job), None)
-        if found is not None:
-            candidates.remove(found)
+        same = [one for one in candidates if definition(one) == job]
+        if not same:
+            return None
+        found = max(
+            same, key=lambda one: ((one.super_id is not None) == super_task, len(one.child_job_ids) == followers)
+        )
+        candidates.remove(found)
         return found
 
     def namesake(self, job: Job) -> Job | None:
@@ -158,6 +173,15 @@ class _Known:
 
 def _namesake(job: Job) -> tuple[object, ...]:
     return (job.job_desc, job.executor_handler, job.glue_type)
+
+
+@dataclass(frozen=True, slots=True)
+class _Present:
+    """A job over there, which of those here it is, and in what they differ."""
+
+    found: MappedJob
+    here: Job
+    named: list[str]
 
 
 class _JobWriter:
@@ -172,19 +196,21 @@ class _JobWriter:
         self._ids: dict[int, int] = {}
         self._notes: Notes = defaultdict(list)
         self._new: list[MappedJob] = []
+        self._present: list[_Present] = []
         self.groups_with_code: set[int] = set()
         """Groups here whose jobs have code, of those that were found."""
 
     def write(self, jobs: Sequence[MappedJob]) -> list[Entry]:
         """Create the jobs that are not here; what became of each."""
         supers = super_tasks(jobs, self._notes)
-        missing = self._recognised(jobs)
+        missing = self._recognised(jobs, supers)
         for found, job in sorted(missing, key=lambda pair: pair[0].origin.id in supers):
             self._create(found, job, supers.get(found.origin.id, 0))
         for one, followers in children(self._new, self._ids, self._notes).items():
             if followers:
                 whole = replace(get_job(self._connection, self._ids[one]), child_job_ids=followers)
                 replace_job(self._connection, whole, self._now)
+        self._compare(supers)
         entries = [self._entries[found.origin] for found in jobs]
         return [replace(entry, notes=(*entry.notes, *self._notes[entry.origin.id])) for entry in entries]
 
@@ -195,7 +221,7 @@ class _JobWriter:
             start_job(self._connection, job_id, self._now)
         return len(running)
 
-    def _recognised(self, jobs: Sequence[MappedJob]) -> list[tuple[MappedJob, Job]]:
+    def _recognised(self, jobs: Sequence[MappedJob], supers: Mapping[int, int]) -> list[tuple[MappedJob, Job]]:
         """Find out which jobs have no group and which are here already; the others, in their group."""
         wanted: list[tuple[MappedJob, Job]] = []
         for found in jobs:
@@ -210,19 +236,46 @@ class _JobWriter:
         # First all that are the same, so that none of them is taken for a changed version of another.
         changed: list[tuple[MappedJob, Job]] = []
         for found, job in wanted:
-            same = known[job.job_group].same(job)
+            same = known[job.job_group].same(job, found.origin.id in supers, len(found.children))
             if same is None:
                 changed.append((found, job))
             else:
-                self._tell(found, Fate.THERE, same.id)
+                self._know(found, same, [])
         missing: list[tuple[MappedJob, Job]] = []
         for found, job in changed:
             other = known[job.job_group].namesake(job)
             if other is None:
                 missing.append((found, job))
             else:
-                self._tell(found, Fate.DIFFERS, other.id, (_differences(other, job),))
+                self._know(found, other, _differences(other, job))
         return missing
+
+    def _know(self, found: MappedJob, here: Job, named: list[str]) -> None:
+        self._present.append(_Present(found, here, named))
+        self._ids[found.origin.id] = here.id
+
+    def _compare(self, supers: Mapping[int, int]) -> None:
+        """Tell of each job that was here before whether it is the same; by now every job has its id."""
+        for one in self._present:
+            found, here, named = one.found, one.here, list(one.named)
+            leads_back = partial(self._leads, to=here.id)
+            if other_children(found, here.child_job_ids, self._ids, leads_back, self._notes):
+                named.append("child_jobid")
+            if other_super_task(found, here.super_id or 0, supers, self._ids, self._notes):
+                named.append("super_task_id")
+            if named:
+                self._tell(found, Fate.DIFFERS, here.id, (_differs_in(named),))
+            else:
+                self._tell(found, Fate.THERE, here.id)
+
+    def _leads(self, job_id: int, to: int) -> bool:
+        """Whether a job here is followed by that other one, however many are between them, or is it itself."""
+        wave = passed = {job_id}
+        while wave and to not in passed:
+            followers = (job.child_job_ids for job in jobs_by_id(self._connection, wave).values())
+            wave = set(chain.from_iterable(followers)) - passed
+            passed = passed | wave
+        return to in passed
 
     def _create(self, found: MappedJob, job: Job, super_task: int) -> None:
         if super_task and super_task not in self._ids:
@@ -239,13 +292,18 @@ class _JobWriter:
         self._tell(found, Fate.CREATED, job_id, found.notes)
 
     def _tell(self, found: MappedJob, fate: Fate, job_id: int = 0, notes: tuple[str, ...] = ()) -> None:
+        if fate is Fate.REFUSED and found.versions:
+            notes = (*notes, f"nor was the history of its script ({len(found.versions)})")
         self._entries[found.origin] = Entry(found.origin, fate, job_id, notes)
         if job_id:
             self._ids[found.origin.id] = job_id
 
 
-def _differences(here: Job, there: Job) -> str:
-    named = [item.name for item in fields(Job) if getattr(definition(here), item.name) != getattr(there, item.name)]
+def _differences(here: Job, there: Job) -> list[str]:
+    return [item.name for item in fields(Job) if getattr(definition(here), item.name) != getattr(there, item.name)]
+
+
+def _differs_in(named: Sequence[str]) -> str:
     return f"differs in {', '.join(named)}"
 
 

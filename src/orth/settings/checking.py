@@ -11,10 +11,17 @@ from datetime import timedelta
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
+from pydantic import SecretStr
+
+from orth.guessable import is_guessable
 from orth.settings.sections import Sections
 from orth.settings.values import Address, format_duration
 
 _SHORTEST_GOOD_TOKEN = 16
+_FEWEST_CHARACTERS = 6
+_SHORTEST_PASSWORD = 10
+_SHIPPED_TOKENS = frozenset({"default_token"})
+"""What every installation of some scheduler has, and so everybody knows."""
 
 
 class Check(NamedTuple):
@@ -76,10 +83,80 @@ def _needs_token(key: str, *, only_for: str | None = None) -> Rule:
         opened = only_for is None or settings.executor.transport == only_for
         if not opened or listen.is_loopback or settings.security.access_token is not None:
             return None
-        return f"{key} ({listen}) can be reached from other machines: set security.access_token, or listen on 127.0.0.1"
+        # A coordinator makes a token of its own there, and an executor takes that one: it never works without.
+        way = ", or listen on 127.0.0.1" + (" beside a coordinator, which has one" if key == "executor.listen" else "")
+        return f"{key} ({listen}) can be reached from other machines: set security.access_token{way}"
 
     keys = (key, "security.access_token")
     return Rule((*keys, "executor.transport") if only_for else keys, finding)
+
+
+def _needs_good_token(key: str, token_key: str, *, only_for: str | None = None) -> Rule:
+    """Where others can reach it, nobody guesses the token."""
+
+    def finding(settings: Sections) -> str | None:
+        listen, token = settings.value(key), settings.value(token_key)
+        assert isinstance(listen, Address), key
+        opened = only_for is None or settings.executor.transport == only_for
+        if not opened or listen.is_loopback or not isinstance(token, SecretStr):
+            return None
+        weakness = _weakness(token.get_secret_value())
+        if weakness is None:
+            return None
+        return (
+            f"{key} ({listen}) can be reached from other machines, and {token_key} {weakness}: "
+            "make another, such as with openssl rand -hex 32, or listen on 127.0.0.1"
+        )
+
+    keys = (key, token_key)
+    return Rule((*keys, "executor.transport") if only_for else keys, finding)
+
+
+def _weakness(token: str) -> str | None:
+    if token in _SHIPPED_TOKENS:
+        return "is one that everybody knows"
+    if len(token) < _SHORTEST_GOOD_TOKEN:
+        return f"is shorter than {_SHORTEST_GOOD_TOKEN} characters"
+    if is_guessable(token):
+        return "is one of the first that anybody tries"
+    return "repeats a few characters" if len(set(token)) < _FEWEST_CHARACTERS else None
+
+
+def _needs_good_password() -> Rule:
+    """Where others can reach it, the first user's password is no worse than one that people may choose."""
+
+    def finding(settings: Sections) -> str | None:
+        listen, password = settings.coordinator.listen, settings.security.admin_password
+        if listen.is_loopback or password is None:
+            return None
+        short = len(password.get_secret_value()) < _SHORTEST_PASSWORD
+        if not short and not is_guessable(password.get_secret_value()):
+            return None
+        weakness = f"shorter than {_SHORTEST_PASSWORD} characters" if short else "one of the first that anybody tries"
+        return (
+            f"coordinator.listen ({listen}) can be reached from other machines, and security.admin_password is "
+            f"{weakness}: choose another, or leave it unset and one is made"
+        )
+
+    return Rule(("coordinator.listen", "security.admin_password"), finding)
+
+
+def _needs_tls(key: str, *, only_for: str | None = None) -> Rule:
+    """Told, not refused: what is in front, or whose the network is, nobody here can know."""
+
+    def finding(settings: Sections) -> str | None:
+        listen, security = settings.value(key), settings.security
+        assert isinstance(listen, Address), key
+        opened = only_for is None or settings.executor.transport == only_for
+        if not opened or listen.is_loopback or security.tls_certificate is not None or security.behind_tls_proxy:
+            return None
+        return (
+            f"{key} ({listen}) can be reached from other machines without TLS, so the network between can read what "
+            "is said: set security.tls_certificate and tls_key, or security.behind_tls_proxy if a proxy does TLS"
+        )
+
+    keys = (key, "security.tls_certificate", "security.behind_tls_proxy")
+    return Rule((*keys, "executor.transport") if only_for else keys, finding, fatal=False)
 
 
 def _handoffs_fit(settings: Sections) -> str | None:
@@ -177,6 +254,17 @@ RULES = (
     Rule(("security.tls_verify_clients", "security.tls_client_ca", "security.tls_certificate"), _verifying_has_files),
     _needs_token("coordinator.listen"),
     _needs_token("executor.listen", only_for="push"),
+    *(
+        rule
+        for token_key in ("security.access_token", "security.access_token_previous")
+        for rule in (
+            _needs_good_token("coordinator.listen", token_key),
+            _needs_good_token("executor.listen", token_key, only_for="push"),
+        )
+    ),
+    _needs_good_password(),
+    _needs_tls("coordinator.listen"),
+    _needs_tls("executor.listen", only_for="push"),
     _at_least(
         "coordinator.lost_after",
         "registry.dead_after",

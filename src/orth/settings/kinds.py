@@ -201,6 +201,7 @@ OptionalPort = Annotated[
 Bytes = Annotated[int, Field(ge=1), BeforeValidator(_refuse_switches), Kind("bytes")]
 SourceBytes = Annotated[int, Field(ge=1, le=1024 * 1024), BeforeValidator(_refuse_switches), Kind("bytes")]
 Switch = Annotated[bool, Kind("true or false")]
+OptionalSwitch = Annotated[bool | None, _reading(_or_none), Kind("true or false")]
 
 Name = Annotated[str, Field(min_length=1, max_length=64), _reading(_stripped), Kind("text")]
 OptionalName = Annotated[str | None, Field(max_length=64), _reading(_or_none), Kind("text")]
@@ -224,6 +225,7 @@ Zone = Annotated[str, AfterValidator(_zone), _reading(_stripped), Kind("time zon
 Host = Annotated[str, Field(max_length=200, pattern=_HOST), _reading(_stripped), Kind("host name")]
 OptionalHost = Annotated[str | None, Field(max_length=200, pattern=_HOST), _reading(_or_none), Kind("host name")]
 Folder = Annotated[Path, _reading(_stripped), Kind("path")]
+OptionalProgram = Annotated[str | None, Field(min_length=1), _reading(_or_none), Kind("path")]
 OptionalFolder = Annotated[Path | None, _reading(_or_none), Kind("path")]
 
 Listen = Annotated[Address, _reading(Address.parse), Kind("host:port")]

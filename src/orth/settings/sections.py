@@ -32,6 +32,8 @@ from orth.settings.kinds import (
     OptionalHost,
     OptionalName,
     OptionalPort,
+    OptionalProgram,
+    OptionalSwitch,
     OptionalText,
     OptionalUrl,
     OptionalUrls,
@@ -92,7 +94,7 @@ class ChannelsSection(Section):
     url: ChannelsUrl = _setting(
         None,
         "memory:// within one process, database:// through the store, redis://host:port/n through Redis or Valkey. "
-        "Unset: memory:// with SQLite, else database://.",
+        "Unset: database://; with SQLite within the process, until a second coordinator uses the file.",
         option="--channels",
         shown=False,
     )
@@ -141,10 +143,16 @@ class ClusterSection(Section):
     assignment_timeout: Duration = _setting(
         _seconds(30), "How long a dispatched execution may be without an owner before the leader offers it to all."
     )
+    own_after: Moment = _setting(
+        _seconds(2),
+        "How long an execution is open before a coordinator owns it: most are over by then and cost neither a message "
+        "nor a row. 0s: every one is assigned with its dispatch.",
+    )
     rebalance: Switch = _setting(
         True, "Whether a coordinator that owns far more executions than another hands some over."
     )
     rebalance_factor: Count = _setting(2, "How many times as much it has to own for that.")
+    rebalance_difference: Count = _setting(10, "How many more it has to own for that: fewer are chance, not load.")
 
 
 class RegistrySection(Section):
@@ -326,6 +334,11 @@ class ExecutorSection(Section):
         _seconds(30), "Pause before results that could not be delivered are sent again."
     )
     drain_timeout: Duration = _setting(_seconds(60), "How long running executions may take to end when it stops.")
+    finish_queue: Switch = _setting(
+        False,
+        "Whether, when it stops, executions that wait for their job are carried out too, within drain_timeout; else "
+        "they are reported as not executed at once. With transport queue they are given back instead.",
+    )
     call_timeout: Duration = _setting(_seconds(3), "How long a coordinator may take to answer.")
     token_until_registered: Switch = _setting(
         False,
@@ -363,7 +376,7 @@ class ExecutorSection(Section):
     process_limits: ProcessLimits = _setting(
         (), 'The same for handlers with isolation="process"; cpu is what one execution may use.'
     )
-    python: OptionalFolder = _setting(None, "Interpreter of Python scripts. Unset: the one the executor runs with.")
+    python: OptionalProgram = _setting(None, "Interpreter of Python scripts. Unset: the one the executor runs with.")
     builtin: BuiltinHandlers = _setting(
         (), "Built-in handlers that it offers: command (runs a program of this machine), http (makes a request)."
     )
@@ -402,9 +415,11 @@ class LogsSection(Section):
         8 * 1024 * 1024, "Text kept of one log in the archive; of a longer one its beginning and its last lines."
     )
     follow_poll: Duration = _setting(
-        _seconds(1), "How often a log that somebody follows is read from an executor that cannot say when it grows."
+        _seconds(0.5), "How often a log that somebody follows is read from an executor that cannot say when it grows."
     )
-    follow_poll_longest: Duration = _setting(_seconds(3), "The same while nothing new comes.")
+    follow_poll_longest: Duration = _setting(
+        _seconds(0.8), "The same while nothing new comes; an executor that answers slowly is asked less often."
+    )
     streams: Count = _setting(500, "Logs followed at the same time through one coordinator, at most.")
     streams_per_user: Count = _setting(50, "Of these by one user, at most.")
 
@@ -479,6 +494,11 @@ class SecuritySection(Section):
         "Authority, in a PEM file, of the certificates that coordinators and executors show each other. It is trusted "
         "besides the system's.",
     )
+    behind_tls_proxy: Switch = _setting(
+        False,
+        "Whether something in front of what listens does TLS, or the network is known to be safe; without it, and "
+        "without a certificate, listening beyond loopback is warned of.",
+    )
     tls_verify_clients: Switch = _setting(
         False, "Whether only those may connect that show a certificate of tls_client_ca. Browsers then need one too."
     )
@@ -500,7 +520,11 @@ class SecuritySection(Section):
     outbound_deny: Networks = _setting(
         (), "Networks in which nothing is called: no executors, no webhooks, nothing by the built-in handler http."
     )
-    outbound_loopback: Switch = _setting(True, "Whether executors on this machine are called by its loopback address.")
+    outbound_loopback: OptionalSwitch = _setting(
+        None,
+        "Whether executors on this machine are called by its loopback address. Unset: only while the coordinator "
+        "itself listens on loopback.",
+    )
     rate: Count = _setting(200, "Requests of one caller to the API in a second, on average.")
     rate_burst: Count = _setting(2_000, "Requests of one caller at once, before that average counts.")
     stranger_rate: Count = _setting(
@@ -547,6 +571,10 @@ class AlarmsSection(Section):
     ca_file: OptionalFolder = _setting(None, "Certificates that are trusted besides the system's, in one PEM file.")
     allow_local: Switch = _setting(
         False, "Whether channels may lead to this machine. Where clouds keep credentials, nothing ever leads."
+    )
+    outbound_allow: Networks = _setting(
+        (),
+        "The only networks in which webhooks and mail servers are called. Empty: all but those that are never called.",
     )
     apprise: Switch = _setting(
         False, "Whether channels may use apprise, which connects to wherever its URLs say (needs the extra notify)."
@@ -613,6 +641,14 @@ class Sections(Section):
         """The value of a dotted key such as ``store.url``."""
         section, _, name = key.partition(".")
         return getattr(getattr(self, section), name)
+
+    @property
+    def calls_loopback(self) -> bool:
+        """Whether a coordinator calls its own machine by its loopback address: as set, or while nobody from elsewhere
+        can tell it to.
+        """
+        chosen = self.security.outbound_loopback
+        return self.coordinator.listen.is_loopback if chosen is None else chosen
 
     @property
     def store_url(self) -> str:

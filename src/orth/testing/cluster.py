@@ -67,6 +67,7 @@ class Cluster:
         self.settings = _planning(settings or Settings(), plan_ahead, settle)
         self.chance = random.Random(seed)
         self.sealing = Sealing.fresh()
+        self.secret = secrets.token_hex(32)
         self.store_url = store_url or f"sqlite:///{folder / 'orth.db'}"
         self.coordinators: list[Coordinator] = []
         self.executors: list[Runtime] = []
@@ -92,7 +93,7 @@ class Cluster:
             executor.close()
         for coordinator in self.coordinators:
             await coordinator.presence.probing.close()
-            await coordinator.work.dispatch.drain()
+            await coordinator.work.dispatch.drain(patience=5.0)
         for db in self._databases:
             db.close()
 
@@ -117,7 +118,7 @@ class Cluster:
             clock=self.clock,
             events=self.events,
             access_token=TOKEN,
-            signing_secret=secrets.token_hex(32),
+            signing_secret=self.secret,
             chance=self.chance,
             sealing=self.sealing,
         )

@@ -2,13 +2,14 @@
 
 import asyncio
 import errno
-from collections.abc import Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
 from orth.coordinator.node import Coordinator
 from orth.errors import Unavailable
 from orth.executor.runtime import Runtime
+from orth.wire.beginnings import BegunReport
 from orth.wire.dialects import (
     Dialect,
     auth_headers,
@@ -19,8 +20,9 @@ from orth.wire.dialects import (
     run_body,
     runs_body,
 )
-from orth.wire.executor_calls import AnswerUnknown, NotSent, read_batch, read_state
+from orth.wire.executor_calls import AnswerUnknown, NotSent, read_batch, read_beat, read_state
 from orth.wire.key_calls import PATH, Holding, judged
+from orth.wire.long_logs import LongLog
 from orth.wire.messages import (
     CallbackItem,
     CallbackVerdict,
@@ -34,6 +36,9 @@ from orth.wire.messages import (
 from orth.wire.signatures import Key, Signer, receiver_name
 
 T = TypeVar("T")
+
+_PIECE = 64 * 1024
+"""Bytes of an answer that come at once."""
 
 
 class Line(Enum):
@@ -108,7 +113,8 @@ class ExecutorEnd:
         return read_batch(*await self._network.exchange(address, path, body, headers), requests)
 
     async def beat(self, address: str, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO) -> Reply:
-        return await self._network.deliver(address, "/beat", b"{}", auth_headers(token, dialect, app_name))
+        headers = auth_headers(token, dialect, app_name)
+        return read_beat(address, *await self._network.exchange(address, "/beat", b"{}", headers))
 
     async def idle_beat(
         self, address: str, job_id: int, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
@@ -144,6 +150,17 @@ class ExecutorEnd:
         reply = await self._network.deliver(address, "/log", body, auth_headers(token, dialect, app_name))
         return read_log_page(reply.payload, request.from_line_num)
 
+    async def log_pages(
+        self, address: str, request: LogRequest, *, token: str, app_name: str = "", dialect: Dialect = Dialect.AUTO
+    ) -> AsyncGenerator[LogPage, None]:
+        headers = auth_headers(token, dialect, app_name)
+        status, answer = await self._network.exchange(address, "/log", log_body(request), headers)
+        log = LongLog(address, status, request.from_line_num)
+        for at in range(0, len(answer), _PIECE):
+            if (page := log.feed(answer[at : at + _PIECE])) is not None:
+                yield page
+        yield log.finish()
+
     async def holding(self, address: str, key: Key, incarnation: str) -> Holding:
         """Whether the executor there has a work key (``KeyLink``)."""
         runtime, line = self._network.executors.get(address), self._network.lines.get(address, Line.UP)
@@ -169,7 +186,10 @@ class CoordinatorLine:
         self._do(self._first().presence.registrations.leave(request))
 
     def call_back(self, items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
-        return self._do(self._first().work.callbacks.take(items))
+        return self._do(self._first().work.callbacks.take(items)).verdicts
+
+    def tell_begun(self, report: BegunReport) -> frozenset[int]:
+        return frozenset(self._do(self._first().work.beginnings.take(report)))
 
     def _first(self) -> Coordinator:
         if not self._network.coordinators:

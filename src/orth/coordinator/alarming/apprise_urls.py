@@ -8,7 +8,7 @@ from typing import Any
 
 from orth.coordinator.alarming.outbound import NotDelivered
 from orth.coordinator.alarming.texts import Alarm
-from orth.errors import Invalid
+from orth.errors import Invalid, quotable
 
 _NEVER = ("dbus", "exec", "file", "gnome", "kde", "macosx", "qt", "syslog", "windows")
 """Schemes that act on this machine instead of telling somebody."""
@@ -19,24 +19,18 @@ def apprise_library() -> Any:  # Any: it is not installed everywhere, and has no
     try:
         return import_module("apprise")
     except ModuleNotFoundError:
-        raise Invalid(
-            "This coordinator cannot use apprise: it is not installed.",
-            hint="pip install 'orth[notify]' on every coordinator.",
-            field="kind",
-        ) from None
+        raise Invalid.of("apprise_missing", field="kind") from None
 
 
 def check_urls(urls: list[str], *, allowed: bool) -> None:
     """Refuse a definition that could not be used here."""
     if not allowed:
-        raise Invalid(
-            "Channels of kind apprise are switched off.", hint="Set alarms.apprise to true to allow them.", field="kind"
-        )
+        raise Invalid.of("apprise_off", field="kind")
     library = apprise_library()
     for url in urls:
         scheme = url.partition(":")[0].lower()
         if scheme in _NEVER or not library.Apprise().add(url):
-            raise Invalid(f"apprise does not know, or may not use, {scheme[:20]}://.", field="definition.urls")
+            raise Invalid.of("apprise_scheme", scheme=quotable(scheme, 20), field="definition.urls")
 
 
 async def send_by_apprise(urls: list[str], alarm: Alarm, patience: float) -> str:
@@ -49,7 +43,7 @@ async def send_by_apprise(urls: list[str], alarm: Alarm, patience: float) -> str
         async with asyncio.timeout(patience):
             sent = await to_all.async_notify(body=alarm.text, title=alarm.title)
     except TimeoutError as error:
-        raise NotDelivered(f"No answer within {patience:g} s.") from error
+        raise NotDelivered.of("no_answer_within", seconds=f"{patience:g}") from error
     if not sent:
-        raise NotDelivered("apprise could not deliver it to every receiver.")
+        raise NotDelivered.of("apprise_failed")
     return f"delivered to {len(urls)}"

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, ValidationError, field_validator
 
 from orth.coordinator.alarming.templates import PRESETS, SIGNED, check_template
+from orth.coordinator.field_troubles import WrongField
 from orth.domain.alarms import mail_addresses
-from orth.errors import Invalid
+from orth.errors import Invalid, InvalidValue, quotable
 from orth.settings.values import HIDDEN
 from orth.wire.outbound import plain_ip
 
@@ -27,13 +28,13 @@ _OURS = frozenset({"host", "content-length", "content-type", "transfer-encoding"
 
 def _printable(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("must be one line of printable characters")
+        raise InvalidValue.of("field_one_line")
     return text
 
 
 def _visible_ascii(text: str) -> str:
     if not (text.isascii() and text.isprintable()):
-        raise ValueError("must be printable ASCII characters")
+        raise InvalidValue.of("field_ascii")
     return text
 
 
@@ -44,9 +45,9 @@ def _http_url(text: str) -> str:
     except ValueError:
         usable = False
     if not usable or " " in text or not (text.isascii() and text.isprintable()):
-        raise ValueError("must be an http or https URL")
+        raise InvalidValue.of("channel_url")
     if "@" in parts.netloc:
-        raise ValueError("must not name a user; use headers")
+        raise InvalidValue.of("channel_url_with_user")
     return text.partition("#")[0]
 
 
@@ -72,20 +73,20 @@ class MailDefinition(_Definition):
     @classmethod
     def _a_host(cls, value: str | None) -> str | None:
         if value is not None and not _HOST.fullmatch(value) and ("%" in value or plain_ip(value) is None):
-            raise ValueError("must be a host name or an IP address")
+            raise InvalidValue.of("channel_host")
         return value
 
     @field_validator("sender")
     @classmethod
     def _one_address(cls, value: str | None) -> str | None:
-        if value is not None and len(_addresses(value)) != 1:
-            raise ValueError("must be one e-mail address")
+        if value is not None and len(mail_addresses(value)) != 1:
+            raise InvalidValue.of("channel_sender")
         return value
 
     @field_validator("to")
     @classmethod
     def _each_an_address(cls, value: list[str]) -> list[str]:
-        return list(dict.fromkeys(address for text in value for address in _addresses(text)))
+        return list(dict.fromkeys(address for text in value for address in mail_addresses(text)))
 
 
 class WebhookDefinition(_Definition):
@@ -104,7 +105,7 @@ class WebhookDefinition(_Definition):
     def _header_names(cls, value: dict[str, str]) -> dict[str, str]:
         for name in value:
             if not _HEADER.fullmatch(name) or name.lower() in _OURS:
-                raise ValueError(f"{name[:64]!r} is no header that may be given")
+                raise InvalidValue.of("channel_header", name=quotable(name, 64))
         return value
 
 
@@ -128,15 +129,14 @@ def checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
     try:
         definition = _MODELS[kind].model_validate(given).model_dump()
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(("definition", *map(str, first["loc"])))
-        raise Invalid(f"{place}: {first['msg'].removeprefix('Value error, ')}.", field=place) from None
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise WrongField(first, ".".join(("definition", *map(str, first["loc"])))) from None
     if kind == "webhook":
         check_template(definition["template"])
         if definition["secret"] is not None and definition["preset"] not in SIGNED:
-            raise Invalid(f"Only {' and '.join(SIGNED)} have a secret; use headers.", field="definition.secret")
+            raise Invalid.of("channel_secret", first=SIGNED[0], second=SIGNED[1], field="definition.secret")
     if kind == "mail" and definition["password"] and definition["security"] == "none" and definition["host"]:
-        raise Invalid("A password is not sent without encryption.", field="definition.security")
+        raise Invalid.of("channel_password", field="definition.security")
     return definition
 
 
@@ -173,11 +173,7 @@ def _refuse_new_places(kind: str, stored: dict[str, Any], merged: dict[str, Any]
     taken_along = sorted(kept - {"url", "urls"})
     if taken_along:
         name = taken_along[0]
-        raise Invalid(
-            f"The channel would send its {name} to another place.",
-            hint=f"Give {name} again, or null to remove it.",
-            field=f"definition.{name}",
-        )
+        raise Invalid.of("channel_elsewhere", name=name, field=f"definition.{name}")
 
 
 def _place(kind: str, definition: dict[str, Any]) -> tuple[object, ...]:
@@ -204,10 +200,3 @@ def _masked(name: str, value: Any) -> Any:
         parts = urlsplit(value)
         return f"{parts.scheme}://{parts.netloc}/{HIDDEN}"
     return HIDDEN
-
-
-def _addresses(text: str) -> tuple[str, ...]:
-    try:
-        return mail_addresses(text)
-    except Invalid as error:
-        raise ValueError(error.message) from None

@@ -1,7 +1,7 @@
 """Judges the signs of jobs and stores what is to be said, in one transaction: a sign is never lost between the two."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orth.clock import iso
 from orth.coordinator.alarming.texts import Alarm, content_of, shortened
@@ -117,10 +117,13 @@ def _judge_one(connection: Connection, scene: _Scene, job_id: int, signs: Sequen
     channels = (
         channels_of(job, scene.channels, mail=scene.rules.mail) if job is not None and scene.rules.enabled else ()
     )
-    if job is None or not channels:
+    if job is None:
         drop_signs(connection, signs)
         keep_standings(connection, {job_id: None})
-        return Judged(job_id, failures, withheld="no_channel" if job else "no_job")
+        return Judged(job_id, failures, withheld="no_job")
+    if not channels:
+        _count_untold(connection, scene, job_id, signs)
+        return Judged(job_id, failures, withheld="no_channel")
     timing, now = scene.rules.timing, scene.now
     if len(signs) == _SIGNS_LIMIT:  # enough for one message
         timing = Timing(0, 0, timing.repeat)
@@ -136,6 +139,16 @@ def _judge_one(connection: Connection, scene: _Scene, job_id: int, signs: Sequen
         return Judged(job_id, failures, withheld="silence" if silenced else "repeat")
     _settle_into_messages(connection, scene, job, signs, verdict.tell, channels)
     return Judged(job_id, failures, said=len(verdict.tell) * len(channels))
+
+
+def _count_untold(connection: Connection, scene: _Scene, job_id: int, signs: Sequence[Sign]) -> None:
+    """Where nobody can be told a job that fails stands as failing all the same, so that it is seen; the first failure
+    after it got a channel is told.
+    """
+    before = scene.standings.get(job_id)
+    standing = decide(before, signs, AlarmPolicy(), scene.rules.timing, silenced=True, now=scene.now).standing
+    drop_signs(connection, signs)
+    keep_standings(connection, {job_id: standing and replace(standing, told_at=0)})
 
 
 def _settle_into_messages(

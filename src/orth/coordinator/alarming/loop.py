@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from orth import failpoints
 from orth.clock import Clock
-from orth.cluster.election import Election, Term
+from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.alarming.facts import AlarmDelayed, AlarmGivenUp, AlarmsWithheld, AlarmTold
 from orth.coordinator.alarming.judging import Judged, Rules, judge, unstick
@@ -35,6 +35,7 @@ from orth.store.alarms import (
     states_beside,
 )
 from orth.store.database import Connection, Database
+from orth.store.leases import Term
 from orth.store.silences import purge_silences
 
 log = logging.getLogger("orth.coordinator")
@@ -131,7 +132,7 @@ class AlarmLoop(LeaderLoop):
     async def _judge(self, term: Term, now: int) -> None:
         ripe = sorted((at, job_id) for job_id, at in self._look_again.items() if at <= now)[:_JOBS]
         jobs = {job_id for _at, job_id in ripe} | set(await self._db.read(due_jobs, now, _JOBS - len(ripe)))
-        judged = await self._db.leader_tx(term.epoch, self._judged, jobs, now)
+        judged = await self._db.leader_tx(term, self._judged, jobs, now)
         for job_id in jobs:
             self._look_again.pop(job_id, None)
         for one in judged:
@@ -149,7 +150,7 @@ class AlarmLoop(LeaderLoop):
         if room <= 0:
             return
         until = now + self._rules.lease
-        claimed, given_up = await self._db.leader_tx(term.epoch, self._claimed, now, until, room)
+        claimed, given_up = await self._db.leader_tx(term, self._claimed, now, until, room)
         for fact in given_up:
             self.events.emit(fact)
         if not claimed:
@@ -182,7 +183,7 @@ class AlarmLoop(LeaderLoop):
         alarm, recipients = read_content(message.content, message.message_id)
         try:
             if channel is None:
-                raise NotDelivered(f"There is no channel named {message.channel!r}, or it is switched off.")
+                raise NotDelivered.of("channel_gone", name=message.channel)
             await self._senders.send(channel, alarm, recipients)
         except OrthError as error:
             failure = str(error)
@@ -192,7 +193,7 @@ class AlarmLoop(LeaderLoop):
         if failpoints.armed:
             failpoints.hit("alarms.sent")
         try:
-            told = await self._db.leader_tx(term.epoch, self._mark, message, failure)
+            told = await self._db.leader_tx(term, self._mark, message, failure)
         except OrthError:  # the term is over, or the database is away: it is sent again when its lease has run out
             return
         if told is not None:
@@ -228,9 +229,9 @@ class AlarmLoop(LeaderLoop):
             return
         before = self.clock.now() - self._persistence.kept
         removed = [
-            await self._db.leader_tx(term.epoch, purge_messages, before, _PURGED),
-            await self._db.leader_tx(term.epoch, purge_silences, before, _PURGED),
-            await self._db.leader_tx(term.epoch, purge_standings, _PURGED),
+            await self._db.leader_tx(term, purge_messages, before, _PURGED),
+            await self._db.leader_tx(term, purge_silences, before, _PURGED),
+            await self._db.leader_tx(term, purge_standings, _PURGED),
         ]
         if max(removed) < _PURGED:
             self._purged = self.clock.monotonic()

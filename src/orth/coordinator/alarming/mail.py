@@ -56,7 +56,7 @@ class MailSender:
     async def send(self, server: MailServer, recipients: tuple[str, ...], alarm: Alarm) -> str:
         """Send one and give the answer of the server in short."""
         if not recipients:
-            raise NotDelivered("There is nobody to send it to: neither the channel nor the job names an address.")
+            raise NotDelivered.of("nobody_to_tell")
         outbound = replace(self._outbound, loopback=True) if server.local else self._outbound
         talk = _Talk(server, self._timeout, outbound, trusted(self._ca_file))
         mail = mail_of(server, recipients, alarm, self._now())
@@ -65,13 +65,14 @@ class MailSender:
             async with asyncio.timeout(self._timeout):
                 return await home.run_in_executor(self._threads, talk.deliver, recipients, mail)
         except TimeoutError as error:
-            raise NotDelivered(f"{server.host}: no answer within {self._timeout:g} s.") from error
+            raise NotDelivered.of("mail_server_silent", host=server.host, seconds=f"{self._timeout:g}") from error
         except smtplib.SMTPRecipientsRefused as error:
-            raise NotDelivered(f"{server.host} refused {_refusals(error.recipients)}.") from error
+            raise NotDelivered.of("mail_refused", host=server.host, said=_refusals(error.recipients)) from error
         except smtplib.SMTPResponseException as error:
-            raise NotDelivered(f"{server.host} answered {error.smtp_code} {_text(error.smtp_error)}") from error
+            said = _text(error.smtp_error)
+            raise NotDelivered.of("mail_answered", host=server.host, number=error.smtp_code, said=said) from error
         except (smtplib.SMTPException, SSLError, OSError, UnicodeError) as error:  # the last: a host that is no name
-            raise NotDelivered(f"{server.host}: {str(error) or type(error).__name__}.") from error
+            raise NotDelivered.of("mail_failed", host=server.host, said=str(error) or type(error).__name__) from error
         finally:
             talk.cut()
 

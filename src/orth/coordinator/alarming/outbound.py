@@ -17,8 +17,14 @@ class NotDelivered(Unavailable):
     kind = "not-delivered"
 
 
-def channels_outbound(*, allow_local: bool, deny: Sequence[Network] = ()) -> Outbound:
-    return Outbound(deny=tuple(deny), loopback=allow_local, loopback_setting="alarms.allow_local")
+def channels_outbound(*, allow_local: bool, allow: Sequence[Network] = (), deny: Sequence[Network] = ()) -> Outbound:
+    return Outbound(
+        tuple(allow),
+        tuple(deny),
+        loopback=allow_local,
+        loopback_setting="alarms.allow_local",
+        allow_setting="alarms.outbound_allow",
+    )
 
 
 @cache  # reading them takes longer than sending a message

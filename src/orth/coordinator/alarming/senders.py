@@ -26,7 +26,7 @@ class Senders:
         self._settings = settings
         self._sealing = sealing
         timeout, ca_file = settings.timeout.total_seconds(), settings.ca_file
-        outbound = channels_outbound(allow_local=settings.allow_local, deny=deny)
+        outbound = channels_outbound(allow_local=settings.allow_local, allow=settings.outbound_allow, deny=deny)
         self._mail = MailSender(now, timeout=timeout, outbound=outbound, ca_file=ca_file)
         self._webhook = WebhookSender(now, timeout=timeout, outbound=outbound, ca_file=ca_file)
         self.server = _server_of(settings)
@@ -48,7 +48,7 @@ class Senders:
         try:
             definition = checked(channel.kind, channel.definition)
         except (OrthError, KeyError) as error:
-            raise NotDelivered(f"The channel's definition cannot be read: {error}.") from None
+            raise NotDelivered.of("channel_unreadable", said=str(error)) from None
         if channel.kind == "webhook":
             return await self._webhook.send(definition, alarm)
         if channel.kind == "mail":
@@ -64,7 +64,7 @@ class Senders:
         definition = channel.definition
         if not definition.get("host"):
             if self.server is None:
-                raise NotDelivered("The channel names no mail server, and neither do the settings (alarms.smtp_host).")
+                raise NotDelivered.of("no_mail_server")
             return self.server
         names = ("host", "port", "security", "username", "password", "sender")
         return MailServer(**{name: definition[name] for name in names})

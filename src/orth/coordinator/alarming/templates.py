@@ -15,14 +15,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from orth.coordinator.alarming.texts import NAMES, Alarm
+from orth.coordinator.alarming.texts import NAMES, Alarm, fitted
 from orth.domain.alarms import AlarmKind
-from orth.errors import Invalid
+from orth.errors import Invalid, quotable
 
 _NAME = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}")
 _DEPTH_LIMIT = 20
 _SIZE_LIMIT = 32_768
 _NAMES_LIMIT = 100
+_WECOM_BYTES = 2_048
+"""Of UTF-8, in the text itself."""
+_DINGTALK_BYTES = _FEISHU_BYTES = 16_000
+"""A request may have 20,000 bytes; the rest is room for its shape, the signature and escaped characters."""
 _COLOURS = {AlarmKind.RESOLVED: "Good", AlarmKind.TEST: "Accent"}
 
 
@@ -31,21 +35,18 @@ def check_template(template: object) -> None:
     named = _named(template, 0)
     for name in named:
         if name not in NAMES:
-            raise Invalid(
-                f"The template names {name[:40]!r}, which no alarm has.",
-                hint=f"It may name {', '.join(sorted(NAMES))}.",
-                field="template",
-            )
+            told = quotable(name, 40)
+            raise Invalid.of("template_fact", name=told, names=", ".join(sorted(NAMES)), field="template")
     if len(named) > _NAMES_LIMIT:
-        raise Invalid(f"The template names facts {len(named):,} times, and may {_NAMES_LIMIT} times.", field="template")
+        raise Invalid.of("template_too_many", count=len(named), limit=_NAMES_LIMIT, field="template")
     if len(json.dumps(template)) > _SIZE_LIMIT:
-        raise Invalid(f"The template is longer than {_SIZE_LIMIT:,} characters of JSON.", field="template")
+        raise Invalid.of("template_too_long", limit=_SIZE_LIMIT, field="template")
 
 
 def _named(template: object, depth: int) -> list[str]:
     """What a template names, as often as it does."""
     if depth > _DEPTH_LIMIT:
-        raise Invalid(f"The template is nested more than {_DEPTH_LIMIT} deep.", field="template")
+        raise Invalid.of("template_too_deep", limit=_DEPTH_LIMIT, field="template")
     if isinstance(template, str):
         return _NAME.findall(template)
     return [name for part in _parts(template) for name in _named(part, depth + 1)]
@@ -97,21 +98,24 @@ def _teams(alarm: Alarm) -> Any:
     return {"type": "message", "attachments": [attachment]}
 
 
-def _text_message(alarm: Alarm) -> Any:
-    """As DingTalk and WeCom read it."""
-    return {"msgtype": "text", "text": {"content": f"{alarm.title}\n{alarm.text}"}}
+def _dingtalk(alarm: Alarm) -> Any:
+    return {"msgtype": "text", "text": {"content": fitted(alarm, _DINGTALK_BYTES)}}
+
+
+def _wecom(alarm: Alarm) -> Any:
+    return {"msgtype": "text", "text": {"content": fitted(alarm, _WECOM_BYTES)}}
 
 
 def _feishu(alarm: Alarm) -> Any:
-    return {"msg_type": "text", "content": {"text": f"{alarm.title}\n{alarm.text}"}}
+    return {"msg_type": "text", "content": {"text": fitted(alarm, _FEISHU_BYTES)}}
 
 
 PRESETS: Mapping[str, Callable[[Alarm], Any]] = {
     "plain": _plain,
     "slack": _slack,
     "teams": _teams,
-    "dingtalk": _text_message,
-    "wecom": _text_message,
+    "dingtalk": _dingtalk,
+    "wecom": _wecom,
     "feishu": _feishu,
 }
 

@@ -1,13 +1,14 @@
 """What a message says: the facts, and the words made of them."""
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from orth.clock import iso
 from orth.domain.alarms import AlarmKind
 
 _REASON_LIMIT = 1000
+_LEFT_OUT = " … "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,36 @@ def trial_alarm(channel: str, now: int) -> Alarm:
         at=iso(now),
         url="",
     )
+
+
+def fitted(alarm: Alarm, limit: int) -> str:
+    """Title and text within ``limit`` bytes of UTF-8: receivers count these. The reason gives way first, in its middle,
+    so that all else, and where to look, is still said.
+    """
+    over = len(_encoded(_whole(alarm))) - limit
+    if over > 0:
+        alarm = replace(alarm, reason=within(alarm.reason, len(_encoded(alarm.reason)) - over))
+    return within(_whole(alarm), limit)
+
+
+def within(text: str, limit: int) -> str:
+    """``text`` within ``limit`` bytes of UTF-8, keeping head and tail; nothing where not even the mark has room."""
+    raw, mark = _encoded(text), _encoded(_LEFT_OUT)
+    if len(raw) <= limit:
+        return text
+    keep = limit - len(mark)
+    if keep < 0:
+        return ""
+    tail = keep // 2
+    return f"{raw[: keep - tail].decode(errors='ignore')}{_LEFT_OUT}{raw[len(raw) - tail :].decode(errors='ignore')}"
+
+
+def _whole(alarm: Alarm) -> str:
+    return f"{alarm.title}\n{alarm.text}"
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 def shortened(reason: str | None) -> str:

@@ -40,11 +40,11 @@ class WebhookSender:
         try:
             status, answer = await self._post(url, body, headers)
         except aiohttp.ClientConnectorError as error:
-            raise NotDelivered(f"No connection: {error.os_error.strerror or error.os_error}.") from error
+            raise NotDelivered.of("no_connection", said=error.os_error.strerror or str(error.os_error)) from error
         except TimeoutError as error:
-            raise NotDelivered(f"No answer within {self._timeout:g} s.") from error
+            raise NotDelivered.of("no_answer_within", seconds=f"{self._timeout:g}") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise NotDelivered(f"No answer: {_told(error)}.") from error
+            raise NotDelivered.of("no_answer", said=_told(error)) from error
         return judged(definition["preset"], status, answer)
 
     async def _post(self, url: URL, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
@@ -76,7 +76,7 @@ def request_of(definition: dict[str, Any], alarm: Alarm, now: int) -> tuple[URL,
         body = {**feishu_members(secret, now), **body}
     written = json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
     if len(written) > _BODY_LIMIT:
-        raise NotDelivered(f"Filled in, the message has {len(written):,} bytes; {_BODY_LIMIT:,} are sent at most.")
+        raise NotDelivered.of("message_too_large", size=len(written), limit=_BODY_LIMIT)
     return URL(url, encoded=True), written
 
 
@@ -85,7 +85,7 @@ def judged(preset: str, status: int, answer: bytes) -> str:
     said = answer.decode("utf-8", "replace").strip()
     quoted = f"HTTP {status}" + (f": {said[:_QUOTED]}" if said else "")
     if not 200 <= status < 300:
-        raise NotDelivered(f"The receiver answered {quoted}")
+        raise NotDelivered.of("receiver_answered", said=quoted)
     member = ANSWER_CODES.get(preset)
     if member is not None:
         try:
@@ -93,7 +93,7 @@ def judged(preset: str, status: int, answer: bytes) -> str:
         except (ValueError, AttributeError, RecursionError):
             code = 0
         if code != 0:
-            raise NotDelivered(f"The receiver answered {quoted}")
+            raise NotDelivered.of("receiver_answered", said=quoted)
     return quoted
 
 

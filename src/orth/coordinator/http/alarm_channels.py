@@ -18,6 +18,7 @@ from orth.coordinator.alarming.sealed import opened, sealed
 from orth.coordinator.alarming.texts import trial_alarm
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
+from orth.coordinator.http.problems import coded
 from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.http.versions import IfMatch, check_match
@@ -80,6 +81,8 @@ class TrialAnswer(BaseModel):
     ok: bool
     answer: str
     seconds: float
+    code: str | None = Field(None, description="Why it was not delivered, for programs, with its facts.")
+    facts: dict[str, str | int] | None = None
 
 
 @router.get("", dependencies=[needs(Permission.VIEW)])
@@ -131,16 +134,18 @@ async def try_channel(channel_id: ChannelId, tools: ToolsHere, body: TrialBody |
     found = await tools.db.read(get_channel, channel_id)
     recipients = mail_addresses(body.to) if body else ()
     began = tools.clock.monotonic()
+    refused: NotDelivered | None = None
     try:
-        answer, ok = await tools.senders.send(found, trial_alarm(found.name, tools.clock.now()), recipients), True
+        answer = await tools.senders.send(found, trial_alarm(found.name, tools.clock.now()), recipients)
     except NotDelivered as error:
-        answer, ok = error.message, False
-    return TrialAnswer(ok=ok, answer=answer, seconds=round(tools.clock.monotonic() - began, 3))
+        answer, refused = error.message, error
+    took = round(tools.clock.monotonic() - began, 3)
+    return TrialAnswer(ok=refused is None, answer=answer, seconds=took, **(coded(refused) if refused else {}))
 
 
 def _usable(tools: Tools, channel: Channel) -> Channel:
     if channel.name == MAIL_CHANNEL:
-        raise Invalid(f"{MAIL_CHANNEL!r} is the name of the channel that the settings define.", field="name")
+        raise Invalid.of("channel_of_settings", name=MAIL_CHANNEL, field="name")
     tools.senders.check(channel)
     return channel
 
@@ -156,7 +161,7 @@ def _replace(
     connection: Connection, tools: Tools, caller: Caller, channel_id: int, body: ChannelBody, if_match: str | None
 ) -> None:
     held = opened(hold_channel(connection, channel_id), tools.sealing)
-    check_match(if_match, _etag(held), f"Channel {channel_id}")
+    check_match(if_match, _etag(held), what="alarm channel", key=str(channel_id))
     given = body.definition
     if body.kind == held.kind:
         given = with_kept_secrets(body.kind, held.definition, given)
@@ -171,7 +176,7 @@ def _replace(
 
 def _remove(connection: Connection, tools: Tools, caller: Caller, channel_id: int, if_match: str | None) -> None:
     held = hold_channel(connection, channel_id)
-    check_match(if_match, _etag(held), f"Channel {channel_id}")
+    check_match(if_match, _etag(held), what="alarm channel", key=str(channel_id))
     delete_channel(connection, channel_id)
     before = _told(opened(held, tools.sealing))
     _tell(connection, caller, "channel.delete", channel_id, tools.clock.now(), before=before)

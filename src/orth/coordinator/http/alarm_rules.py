@@ -79,13 +79,16 @@ async def rules(
     limit: Limit = 50,
     cursor: Cursor = None,
     job_group: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    job_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> Page[RuleShown]:
     """What is told of each job, in order of id. Jobs that this version cannot read are left out."""
     group, groups = narrowed(job_group, caller.rights.groups(Permission.VIEW))
     now = tools.clock.now()
 
     def look(connection: Connection) -> _Scene:
-        found = list_jobs(connection, position(cursor) or 0, limit + 1, group, groups=groups)
+        after, many = (position(cursor) or 0, limit + 1) if job_id is None else (job_id - 1, 1)
+        found = list_jobs(connection, after, many, group, groups=groups)
+        found = [job for job in found if job_id in (None, job.id)]
         return _Scene(found, enabled_channels(connection), silences_at(connection, now, _SILENCES_LIMIT))
 
     scene = await tools.db.read(look)
@@ -102,7 +105,7 @@ async def preview(body: PreviewBody, tools: ToolsHere) -> PreviewShown:
         check_template(body.template)
     sent = PRESETS[body.preset](alarm) if body.template is None else fill(body.template, alarm.facts())
     if len(json.dumps(sent)) > _LARGEST_PREVIEW:
-        raise Invalid(f"Filled in, the message is longer than {_LARGEST_PREVIEW:,} characters.", field="template")
+        raise Invalid.of("preview_too_long", limit=_LARGEST_PREVIEW, field="template")
     return PreviewShown(title=alarm.title, text=alarm.text, body=sent)
 
 

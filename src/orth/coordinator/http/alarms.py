@@ -1,6 +1,7 @@
 """Alarms: what was told, which jobs are failing, and silences. All of it is of a group."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
@@ -8,23 +9,29 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from orth.clock import iso
+from orth.coordinator.alarming.judging import channels_of
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.instants import LAST_SHOWN, instant, shown_instant
 from orth.coordinator.http.job_names import named
 from orth.coordinator.http.object_checks import check_job, check_silence, groups_silenced
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Line
-from orth.coordinator.http.tools import ToolsHere
+from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission
-from orth.domain.alarms import AlarmKind, AlarmState, Silence, Standing
+from orth.domain.alarms import AlarmKind, AlarmState, Silence, Standing, is_silenced
 from orth.domain.audit import Deed
+from orth.domain.jobs import Job
 from orth.errors import Conflict, Invalid
 from orth.settings import parse_duration
+from orth.store.alarm_channels import Channel, enabled_channels
 from orth.store.alarms import Message, list_messages, list_standings
 from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.groups import get_group
-from orth.store.silences import add_silence, count_silences, end_silence, get_silence, list_silences
+from orth.store.jobs import jobs_by_id
+from orth.store.overview import names_of
+from orth.store.silences import add_silence, count_silences, end_silence, get_silence, list_silences, silences_at
+from orth.store.tellings import Telling, last_tellings, last_told
 
 router = APIRouter(prefix="/api/v1/alarms", tags=["alarms"])
 
@@ -53,15 +60,29 @@ class AlarmShown(BaseModel):
     error: str | None
 
 
+class TellingShown(BaseModel):
+    """What became of the last message about a job by one channel; ``next_attempt`` is null when it is settled."""
+
+    channel: str
+    state: AlarmState
+    attempts: int
+    next_attempt: str | None
+    error: str | None
+
+
 class FailingShown(BaseModel):
-    """A job that is failing; ``told_at`` is null while nobody was told."""
+    """A job that is failing; ``told_at`` is null while no receiver of a message has said yes."""
 
     job_id: int
     job_desc: str | None = Field(None, description="Its name.")
+    job_group: int | None = Field(None, description="Its group; null when the job was removed.")
     execution_id: int = Field(description="The first that failed.")
     since: str
     told_at: str | None
     failures: int
+    channels: list[str] = Field(description="Those by which it is told now; none: nobody hears of it.")
+    silenced: bool
+    messages: list[TellingShown] = Field(description="The last about it, one for each channel.")
 
 
 class SilenceBody(BaseModel):
@@ -79,17 +100,17 @@ class SilenceBody(BaseModel):
     def silence(self, actor: str, now: int) -> Silence:
         starts = now if self.starts_at is None else instant(self.starts_at, now, "starts_at")
         if (self.ends_at is None) == (self.lasts is None):
-            raise Invalid("A silence has an end: give ends_at or lasts, not both.", field="ends_at")
+            raise Invalid.of("silence_end", field="ends_at")
         if self.lasts is not None:
             ends = starts + parse_duration(self.lasts) // timedelta(milliseconds=1)
         else:
             ends = instant(self.ends_at or "", now, "ends_at")
         if ends <= max(starts, now):
-            raise Invalid("The silence would be over before it begins.", field="ends_at")
+            raise Invalid.of("silence_over", field="ends_at")
         if starts < 0 or ends - max(starts, now) > _LONGEST_SILENCE:
-            raise Invalid("A silence may last a year.", field="ends_at")
+            raise Invalid.of("silence_too_long", field="ends_at")
         if ends > LAST_SHOWN:
-            raise Invalid("A silence ends before the year 10000.", field="starts_at")
+            raise Invalid.of("silence_too_late", field="starts_at")
         return Silence(self.job_id, self.job_group, starts, ends, self.reason, actor)
 
 
@@ -103,6 +124,19 @@ class SilenceShown(BaseModel):
     ends_at: str | None
     reason: str
     actor: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """What is known of the jobs that stand as failing."""
+
+    standings: list[Standing]
+    tellings: Mapping[int, list[Telling]]
+    told: Mapping[int, int]
+    jobs: Mapping[int, Job]
+    names: Mapping[int, tuple[int, str]]
+    channels: Mapping[str, Channel]
+    silences: Sequence[Silence]
 
 
 @router.get("", dependencies=[needs(Permission.VIEW)])
@@ -125,12 +159,20 @@ async def alarms(
 
 
 @router.get("/failing", dependencies=[needs(Permission.VIEW)])
-async def failing(tools: ToolsHere, caller: CallerHere, limit: Limit = 50, cursor: Cursor = None) -> Page[FailingShown]:
-    """Jobs that have failed and not succeeded since."""
+async def failing(
+    tools: ToolsHere, caller: CallerHere, limit: Limit = 50, cursor: Cursor = None, job_id: JobFilter = None
+) -> Page[FailingShown]:
+    """Jobs that have failed and not succeeded since, whether or not somebody is told of them."""
     seen = caller.rights.groups(Permission.VIEW)
-    rows = await tools.db.read(list_standings, position(cursor) or 0, limit + 1, seen)
-    found = page(rows, limit, lambda row: row.job_id, _failing_shown)
-    return Page[FailingShown].model_validate(found | {"items": await named(tools, found["items"])})
+    now = tools.clock.now()
+
+    def look(connection: Connection) -> _Scene:
+        found = list_standings(connection, position(cursor) or 0, limit + 1, seen, job_id)
+        return _scene(connection, found, now)
+
+    scene = await tools.db.read(look)
+    found = page(scene.standings, limit, lambda row: row.job_id, lambda row: _failing_shown(tools, scene, row, now))
+    return Page[FailingShown].model_validate(found)
 
 
 @router.get("/silences", dependencies=[needs(Permission.VIEW)])
@@ -174,7 +216,7 @@ def _add_silence(connection: Connection, caller: Caller, asked: Silence, now: in
     if asked.job_id is None and asked.job_group is None:
         caller.check(Permission.OPERATE, None, "silence", "")
     if count_silences(connection, now, _SILENCES_LIMIT) >= _SILENCES_LIMIT:
-        raise Conflict(f"There are {_SILENCES_LIMIT:,} silences already.", hint="End some that are not needed.")
+        raise Conflict.of("silences_full", limit=_SILENCES_LIMIT)
     silence_id = add_silence(connection, asked)
     after = {name: value for name, value in _silence_shown(asked).items() if name not in ("id", "actor")}
     _tell_of_silence(connection, caller, "silence.create", replace(asked, id=silence_id), now, after)
@@ -212,13 +254,53 @@ def _alarm_shown(message: Message) -> dict[str, Any]:
     }
 
 
-def _failing_shown(standing: Standing) -> dict[str, Any]:
+def _scene(connection: Connection, standings: list[Standing], now: int) -> _Scene:
+    tellings = last_tellings(connection, standings)
+    untaken = [one for one in standings if not _taken(one, tellings.get(one.job_id, []))]
+    return _Scene(
+        standings,
+        tellings,
+        last_told(connection, untaken),
+        jobs_by_id(connection, [one.job_id for one in standings]),
+        names_of(connection, [one.job_id for one in standings]),
+        enabled_channels(connection),
+        silences_at(connection, now, _SILENCES_LIMIT),
+    )
+
+
+def _taken(standing: Standing, last: list[Telling]) -> bool:
+    """Whether somebody has the last message; where none is kept any more, they have."""
+    return standing.told_at > 0 and (not last or any(one.state is AlarmState.TOLD for one in last))
+
+
+def _failing_shown(tools: Tools, scene: _Scene, standing: Standing, now: int) -> dict[str, Any]:
+    group, name = scene.names.get(standing.job_id, (None, None))
+    job = scene.jobs.get(standing.job_id)
+    alarms = tools.settings.alarms
+    mail = alarms.smtp_host is not None
+    last = scene.tellings.get(standing.job_id, [])
+    told_at = standing.told_at if _taken(standing, last) else scene.told.get(standing.job_id, 0)
     return {
         "job_id": standing.job_id,
+        "job_desc": name,
+        "job_group": group,
         "execution_id": standing.execution_id,
         "since": iso(standing.since),
-        "told_at": iso(standing.told_at) if standing.told_at else None,
+        "told_at": iso(told_at) if told_at else None,
         "failures": standing.failures,
+        "channels": channels_of(job, scene.channels, mail=mail) if job and alarms.enabled else (),
+        "silenced": group is not None and is_silenced(scene.silences, standing.job_id, group, now),
+        "messages": [_telling_shown(one) for one in last],
+    }
+
+
+def _telling_shown(one: Telling) -> dict[str, Any]:
+    return {
+        "channel": one.channel,
+        "state": one.state,
+        "attempts": one.attempts,
+        "next_attempt": iso(one.next_attempt) if one.next_attempt else None,
+        "error": one.error,
     }
 
 

@@ -11,7 +11,7 @@ class Allowed:
         marker = "\0"
         self._dispatch = names.dispatch(marker).partition(marker)[0]
         self._told = frozenset({names.worker_heartbeat})
-        self._heard = frozenset({names.cancel})
+        self._heard = frozenset({names.cancel, names.logs_wanted})
         self._about = names.status(0, 0).partition("0.status")[0]
         self._own, _, self._own_end = names.acknowledged(marker).partition(marker)
 
@@ -28,7 +28,8 @@ class Allowed:
         return self._checked(box, self._is_execution(box))
 
     def read(self, box: str) -> str:
-        return self._checked(box, self._is_process(box) or self._is_execution(box))
+        """Logs are written by executors and read by coordinators."""
+        return self._checked(box, self._is_process(box) or self._is_execution(box, ("status",)))
 
     def remove(self, box: str) -> str:
         return self._checked(box, self._is_process(box))
@@ -36,10 +37,10 @@ class Allowed:
     def _is_process(self, box: str) -> bool:
         return box.startswith(self._own) and box.endswith(self._own_end)
 
-    def _is_execution(self, box: str) -> bool:
+    def _is_execution(self, box: str, kinds: tuple[str, ...] = ("status", "logs")) -> bool:
         job, _, rest = box.removeprefix(self._about).partition(".")
         kind, _, execution = rest.partition(".")
-        named = kind in ("status", "logs") and job.isdecimal() and execution.isdecimal()
+        named = kind in kinds and job.isdecimal() and execution.isdecimal()
         return box.startswith(self._about) and named
 
     @staticmethod

@@ -171,7 +171,8 @@ def assembled(settings: Settings) -> FastAPI:
         app.router.routes[:0] = called_by_executors  # first, for they are called most: routes are tried in their order
     handle_problems(app)
     audit_refusals(app)
-    app.add_middleware(BodyLimit, limit=settings.coordinator.max_body)
+    open_paths = paths_of(app.routes, _OPEN)
+    app.add_middleware(BodyLimit, limit=settings.coordinator.max_body, open_paths=open_paths)
     if settings.console.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -180,8 +181,8 @@ def assembled(settings: Settings) -> FastAPI:
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=[services.SEQ_HEADER],
         )
-    app.add_middleware(StrangersLimit)
-    app.add_middleware(KnownHosts, settings=settings, open_paths=paths_of(app.routes, _OPEN))
+    app.add_middleware(StrangersLimit, open_paths=open_paths)
+    app.add_middleware(KnownHosts, settings=settings, open_paths=open_paths)
     app.add_middleware(Bugs)
     app.add_middleware(DeclaredTypes)
     check_declared(

@@ -6,17 +6,19 @@ There is nothing here that writes: entries are made by what they tell of.
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import AfterValidator, BaseModel, Field
 
 from orth.clock import iso
 from orth.coordinator.http.callers import needs
 from orth.coordinator.http.instants import instant
+from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import Tools, ToolsHere
@@ -24,6 +26,7 @@ from orth.domain.access import Permission
 from orth.domain.audit_chain import Entry, Head
 from orth.errors import Invalid
 from orth.store.audit import Wanted, entries_after, head, newest_entries
+from orth.store.overview import names_of
 
 router = APIRouter(prefix="/api/v1/audit", tags=["audit"], dependencies=[needs(Permission.ADMINISTER, everywhere=True)])
 
@@ -31,6 +34,7 @@ _COLUMNS = (
     *("seq", "at", "actor_kind", "actor", "address", "action", "object_kind", "object_id", "group_id"),
     *("before", "after", "previous_digest", "digest"),
 )
+_JOB_ID = re.compile(r"[0-9]{1,10}")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -53,6 +57,7 @@ class EntryShown(BaseModel):
     action: str = Field(description="Such as job.update.")
     object_kind: str
     object_id: str
+    object_name: str | None = Field(None, description="The name of a job now; null when it was removed, or is no job.")
     group_id: int | None
     before: dict[str, Any] | None
     after: dict[str, Any] | None
@@ -90,7 +95,7 @@ def _wanted(
         until=None if until is None else instant(until, now, "until"),
     )
     if wanted.since is not None and wanted.until is not None and wanted.since >= wanted.until:
-        raise Invalid("since must be before until.", field="since")
+        raise Invalid.of("since_after_until", field="since")
     return wanted
 
 
@@ -108,6 +113,7 @@ def _wanted(
     },
 )
 async def entries(
+    request: Request,
     tools: ToolsHere,
     wanted: Annotated[Wanted, Depends(_wanted)],
     limit: Limit = 50,
@@ -118,15 +124,28 @@ async def entries(
     ] = "json",
 ) -> Page[EntryShown] | StreamingResponse:
     if format != "json":
+        check_origin(request, tools.settings)
         return _file(tools, wanted, format)
     rows = await tools.db.read(newest_entries, wanted, position(cursor), limit + 1)
-    return Page[EntryShown].model_validate(page(rows, limit, lambda entry: entry.seq, _shown))
+    names = await tools.db.read(names_of, {int(row.object_id) for row in rows if _is_job(row)})
+    return Page[EntryShown].model_validate(
+        page(rows, limit, lambda entry: entry.seq, lambda entry: _shown(entry) | {"object_name": _name(entry, names)})
+    )
 
 
 @router.get("/head")
 async def chain_head(tools: ToolsHere) -> HeadShown:
     found = await tools.db.read(head) or Head()
     return HeadShown(seq=found.seq, digest=found.digest)
+
+
+def _is_job(entry: Entry) -> bool:
+    return entry.object_kind in ("job", "script") and _JOB_ID.fullmatch(entry.object_id) is not None
+
+
+def _name(entry: Entry, names: Mapping[int, tuple[int, str]]) -> str | None:
+    found = names.get(int(entry.object_id)) if _is_job(entry) else None
+    return found[1] if found else None
 
 
 def _file(tools: Tools, wanted: Wanted, form: Literal["csv", "jsonl"]) -> StreamingResponse:

@@ -13,12 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from orth.clock import iso
 from orth.coordinator.http.callers import Caller, CallerHere, needs
+from orth.coordinator.http.changes import mark_now
 from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.cookies import drop_session_cookie, set_session_cookie
 from orth.coordinator.http.origins import check_origin
+from orth.coordinator.http.refused_callers import told_already
 from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import Tools, ToolsHere
-from orth.coordinator.people import SHORTEST_PASSWORD
+from orth.coordinator.people import SHORTEST_PASSWORD, check_password
 from orth.coordinator.signing import Claim, Refresh, hash_password, password_fits
 from orth.coordinator.signing_in.links import use_link
 from orth.coordinator.signing_in.sessions import Begun, Lifetimes, Origin, begin_session, end_own_session, renew_session
@@ -79,6 +81,9 @@ class BrowserSession(BaseModel):
     username: str
     csrf_token: str = Field(description="To be sent in X-CSRF-Token with whatever changes something.")
     rights: RightsShown
+    changes_mark: str | None = Field(
+        None, description="To be shown as since= to /api/v1/changes: what changed after this answer is told there."
+    )
 
 
 class SessionShown(BaseModel):
@@ -131,7 +136,7 @@ async def refresh(body: RefreshBody, tools: ToolsHere, request: Request, respons
     renewed = await tools.db.tx(renew_session, shown, address, lifetimes=lifetimes, now=now)
     if renewed is None:
         forget_sessions(tools, [shown.session_id])
-        raise Unauthenticated("The session has ended.", hint="Sign in again.")
+        raise Unauthenticated.of("session_ended")
     response.headers["Cache-Control"] = "no-store"
     return _tokens(tools, renewed.signed_in.user.username, renewed.refresh, renewed.until)
 
@@ -152,7 +157,7 @@ async def begin_browser_session(body: Login, tools: ToolsHere, request: Request,
     check_origin(request, tools.settings)
     user, attempt = await _known_by_password(tools, body, request)
     begun = await tools.db.tx(_begin_after_try, attempt, user, SessionKind.BROWSER, _origin(tools, request), tools)
-    return browser_session(tools, request, response, begun, user)
+    return await _give_session(tools, request, response, begun, user)
 
 
 @router.post("/link")
@@ -164,16 +169,16 @@ async def open_link(body: LinkBody, tools: ToolsHere, request: Request, response
     await _count_try(tools, attempt)
     opened = await tools.db.tx(_begin_by_link, body.token, attempt, origin, tools)
     if opened is None:
-        raise Unauthenticated("The link is not good, or no longer.", hint="Make a new one: orth login --link.")
+        told_already(request)
+        raise Unauthenticated.of("link_not_good")
     user, begun = opened
-    return browser_session(tools, request, response, begun, user)
+    return await _give_session(tools, request, response, begun, user)
 
 
 @router.get("/session", dependencies=[needs(None)])
-async def show_browser_session(tools: ToolsHere, caller: CallerHere, response: Response) -> BrowserSession:
+async def show_browser_session(caller: CallerHere, request: Request, response: Response) -> BrowserSession:
     """What a page needs to know of the session it is in."""
-    response.headers["Cache-Control"] = "no-store"
-    return _browser_session(tools, caller.name, caller.rights, _session_of(caller))
+    return await _shown_session(request, response, (caller.name, caller.rights), _session_of(caller))
 
 
 # --- the sessions one has
@@ -216,15 +221,17 @@ async def end_one_session(session_id: SessionId, tools: ToolsHere, caller: Calle
 async def change_password(body: PasswordBody, tools: ToolsHere, caller: CallerHere, request: Request) -> SessionsEnded:
     """Change one's own password, which ends all other sessions."""
     own = await _own(tools, caller)
+    check_password(body.new_password, own.user.username, field="new_password")
     attempt = Attempt(own.user.username, client_address(request, tools.settings))
     await _count_try(tools, attempt)
     if not await _compared(tools, attempt, body.old_password, own.user):
         await tools.db.tx(record_refusal, attempt, True, tools.clock.now())
-        raise Forbidden("The old password is wrong.", hint="Nothing was changed.")
+        told_already(request)
+        raise Forbidden.of("old_password_wrong")
     hashed = await _hashed(tools, body.new_password)
     ended = await tools.db.tx(_change_password, own, attempt, hashed, caller.actor, tools.clock.now())
     if ended is None:
-        raise Conflict("The password was changed meanwhile.", hint="Sign in again.")
+        raise Conflict.of("password_changed_meanwhile")
     forget_sessions(tools, ended)
     return SessionsEnded(ended=len(ended))
 
@@ -240,6 +247,7 @@ async def _known_by_password(tools: Tools, body: Login, request: Request) -> tup
     fits = await _compared(tools, attempt, body.password, user)
     if user is None or not fits or user.disabled_at is not None:
         await tools.db.tx(record_refusal, attempt, user is not None, tools.clock.now())
+        told_already(request)
         raise Unauthenticated.of("wrong_password")
     return user, attempt
 
@@ -292,16 +300,25 @@ def _begin_by_link(
     return user, begin_session(connection, user, SessionKind.BROWSER, Way.LINK, origin, lifetimes=lifetimes, now=now)
 
 
-def browser_session(tools: Tools, request: Request, response: Response, begun: Begun, user: User) -> BrowserSession:
+async def _give_session(tools: Tools, request: Request, response: Response, begun: Begun, user: User) -> BrowserSession:
     """Give a browser its session."""
-    set_session_cookie(response, request, tools.settings, begun.session.id, begun.secret)
+    given = (begun.session.id, begun.secret)
+    set_session_cookie(response, request, tools.settings, tools.signing, given)
+    return await _shown_session(request, response, (user.username, user.rights), begun.session.id)
+
+
+async def _shown_session(
+    request: Request, response: Response, whose: tuple[str, Rights], session_id: str
+) -> BrowserSession:
     response.headers["Cache-Control"] = "no-store"
-    return _browser_session(tools, user.username, user.rights, begun.session.id)
-
-
-def _browser_session(tools: Tools, username: str, rights: Rights, session_id: str) -> BrowserSession:
-    shown = RightsShown(everywhere=rights.everywhere, in_groups=dict(rights.in_groups))
-    return BrowserSession(username=username, csrf_token=tools.signing.csrf_token(session_id), rights=shown)
+    username, rights = whose
+    tools: Tools = request.app.state.tools
+    return BrowserSession(
+        username=username,
+        csrf_token=tools.signing.csrf_token(session_id),
+        rights=RightsShown(everywhere=rights.everywhere, in_groups=dict(rights.in_groups)),
+        changes_mark=await mark_now(request.app.state.pulse),
+    )
 
 
 def _tokens(tools: Tools, username: str, refresh: Refresh, until: int) -> Tokens:
@@ -314,7 +331,7 @@ def _tokens(tools: Tools, username: str, refresh: Refresh, until: int) -> Tokens
 
 def _session_of(caller: Caller) -> str:
     if caller.session_id is None:
-        raise Forbidden("This is for people who are signed in.", hint="An API token has no session.")
+        raise Forbidden.of("people_only")
     return caller.session_id
 
 
@@ -322,7 +339,7 @@ async def _own(tools: Tools, caller: Caller) -> SignedIn:
     """The session a request is made in, and whose it is."""
     found = await tools.db.read(find_signed_in, _session_of(caller), tools.clock.now())
     if found is None:
-        raise Unauthenticated("The session has ended.", hint="Sign in again.")
+        raise Unauthenticated.of("session_ended")
     return found
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, StrictBool, StrictInt
 from orth.clock import iso
 from orth.coordinator.batches import BatchRequest, Survey, cancel_batch, start_batch, survey_batch, was_started
 from orth.coordinator.http.callers import Caller, CallerHere, needs
-from orth.coordinator.http.jobs import IdempotencyKey, JobId, TriggerBody
+from orth.coordinator.http.jobs import GivenBody, IdempotencyKey, JobId
 from orth.coordinator.http.object_checks import check_batch, check_held_job, check_job
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Line
@@ -30,7 +30,7 @@ router = APIRouter(prefix="/api/v1", tags=["batches"])
 BatchId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-class BatchBody(TriggerBody):
+class BatchBody(GivenBody):
     """The span [start, end) of the job's schedule, and how to run it."""
 
     start: Line = Field(min_length=1, max_length=64, description="First instant; a local time is in the job's zone.")

@@ -16,6 +16,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import HTTPConnection
 
 from orth.connections import known_caller
+from orth.coordinator.http.strict_requests import check_understood
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission, Rights
 from orth.domain.audit import Actor, ActorKind
@@ -51,13 +52,26 @@ class Caller:
         return Actor(self.kind, self.name, self.address)
 
     def check(self, permission: Permission, group_id: int | None, what: str, key: object) -> None:
-        """Refuse what may not be done in that group; where it may not even be seen, as if it were not there."""
+        """Refuse what may not be done in that group; where it may not even be seen, as if it were not there. Without a
+        group it is about everything, and a role in some groups is not enough.
+        """
         if self.rights.allows(permission, group_id):
             return
         if group_id is not None and not self.rights.allows(Permission.VIEW, group_id):
             raise NotFound(what, key)
-        raise Forbidden.of("needs_permission", name=self.name, permission=permission.value)
+        raise self._lacking(permission, everywhere=group_id is None)
 
+    def check_somewhere(self, permission: Permission) -> None:
+        """Refuse what may not be done in any group."""
+        if not self.rights.allows_somewhere(permission):
+            raise self._lacking(permission, everywhere=False)
+
+    def _lacking(self, permission: Permission, *, everywhere: bool) -> Forbidden:
+        code = "needs_permission_everywhere" if everywhere else "needs_permission"
+        return Forbidden.of(code, name=self.name, permission=permission.value)
+
+
+_FOUND = "orth.caller"
 
 CallerOf = Callable[[Tools, HTTPConnection], Awaitable[Caller]]
 """Reads who is calling from the credential of a request, or refuses it with 401."""
@@ -71,10 +85,20 @@ BearerHere = Annotated[
 
 async def caller_of(tools: Tools, connection: HTTPConnection) -> Caller:
     """Who is calling; 401 when nobody says so, or not well enough."""
+    caller = connection.scope.pop(_FOUND, None) or await _read_caller(tools, connection)
+    tools.callers.take(caller.identity)
+    return caller
+
+
+async def find_caller(tools: Tools, connection: HTTPConnection) -> None:
+    """See who is calling before anything else is looked at, for the first who asks; 401 likewise."""
+    connection.scope[_FOUND] = await _read_caller(tools, connection)
+
+
+async def _read_caller(tools: Tools, connection: HTTPConnection) -> Caller:
     read: CallerOf = connection.app.state.caller_of
     caller = await read(tools, connection)
     known_caller(connection.scope)
-    tools.callers.take(caller.identity)
     return caller
 
 
@@ -88,16 +112,19 @@ CallerHere = Annotated[Caller, Depends(signed_in)]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a route asks of its callers, before it looks at anything. Without a permission: to be signed in."""
+    """What a route asks of its callers, before it looks at anything: a permission, or only to be signed in, and a
+    request that it understands.
+    """
 
     permission: Permission | None
     everywhere: bool
 
-    async def __call__(self, caller: CallerHere) -> None:
-        rights = caller.rights
-        if self.permission is None or (not self.everywhere and rights.allows_somewhere(self.permission)):
-            return
-        caller.check(self.permission, None, "", "")
+    async def __call__(self, caller: CallerHere, request: Request) -> None:
+        if self.permission is not None and self.everywhere:
+            caller.check(self.permission, None, "", "")
+        elif self.permission is not None:
+            caller.check_somewhere(self.permission)
+        await check_understood(request)
 
 
 def needs(permission: Permission | None, *, everywhere: bool = False) -> Any:

@@ -5,6 +5,10 @@ changed: the page asks for what it shows, with its own rights, so nothing is tol
 message that is lost costs a moment and no truth. A beat comes when nothing else does; who hears neither has lost the
 line.
 
+A page asks for what it shows while its line is still being opened. What changes in between is not lost: the page is
+given a mark with its session, before it asks for anything, and shows it when it opens the line (``?since=``). Subjects
+that are no longer as they were at the mark are told first; the others need not be asked for again.
+
 However many pages listen, one coordinator looks at the database once in ``LOOK_EVERY``; while nobody listens, not at
 all.
 """
@@ -12,8 +16,10 @@ all.
 import asyncio
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
+from hashlib import sha256
+from typing import Annotated
 
-from fastapi import APIRouter, WebSocket
+from fastapi import APIRouter, Query, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
 from orth.clock import Clock
@@ -33,6 +39,7 @@ BEAT_EVERY = 10.0
 _CHECK_EVERY = 10.0
 _STALLED_AFTER = 10.0
 _UNAUTHENTICATED = 4401
+_LONGEST_MARK = 500
 
 Signs = Mapping[str, Hashable]
 
@@ -59,9 +66,32 @@ def differing(before: Signs, now: Signs) -> list[str]:
     return sorted(subject for subject, sign in now.items() if before.get(subject) != sign)
 
 
+def digests(signs: Signs) -> dict[str, str]:
+    """The signs as a page may carry them: they can be compared, and nothing else."""
+    return {subject: sha256(repr(sign).encode()).hexdigest()[:12] for subject, sign in signs.items()}
+
+
+def mark_of(signs: Signs) -> str:
+    return ",".join(f"{subject}:{digest}" for subject, digest in sorted(digests(signs).items()))
+
+
+def changed_since(mark: str, signs: Signs) -> list[str]:
+    """Subjects that are not as they were at the mark; what it does not speak of may have changed."""
+    before = dict(one.split(":", 1) for one in mark.split(",") if ":" in one)
+    return differing(before, digests(signs))
+
+
+async def mark_now(pulse: Pulse) -> str | None:
+    """A mark from before whatever is asked for next; None while the database is away."""
+    try:
+        return mark_of(await pulse.signs())
+    except OrthError:
+        return None
+
+
 @sockets.websocket("/api/v1/changes")
-async def changes(websocket: WebSocket) -> None:
-    """Tell where to look again, as long as the session is good."""
+async def changes(websocket: WebSocket, since: Annotated[str | None, Query(max_length=_LONGEST_MARK)] = None) -> None:
+    """Tell where to look again, as long as the session is good; first, what changed since the mark ``since``."""
     tools: Tools = websocket.app.state.tools
     try:
         check_origin(websocket, tools.settings)
@@ -73,13 +103,13 @@ async def changes(websocket: WebSocket) -> None:
         return
     try:
         await websocket.accept()
-        await _until_left(websocket, tools, caller)
+        await _until_left(websocket, tools, caller, since)
     finally:
         tools.places.give_back(place)
 
 
-async def _until_left(websocket: WebSocket, tools: Tools, caller: Caller) -> None:
-    telling = asyncio.ensure_future(_tell(websocket, tools, caller))
+async def _until_left(websocket: WebSocket, tools: Tools, caller: Caller, since: str | None) -> None:
+    telling = asyncio.ensure_future(_tell(websocket, tools, caller, since))
     hearing = asyncio.ensure_future(_hear_nothing(websocket))
     try:
         await asyncio.wait((telling, hearing), return_when=asyncio.FIRST_COMPLETED)
@@ -95,7 +125,7 @@ async def _hear_nothing(websocket: WebSocket) -> None:
         continue
 
 
-async def _tell(websocket: WebSocket, tools: Tools, caller: Caller) -> None:
+async def _tell(websocket: WebSocket, tools: Tools, caller: Caller, since: str | None) -> None:
     pulse: Pulse = websocket.app.state.pulse
     signs: Signs | None = None
     told = checked = tools.clock.monotonic()
@@ -108,13 +138,19 @@ async def _tell(websocket: WebSocket, tools: Tools, caller: Caller) -> None:
                     await websocket.close(_UNAUTHENTICATED, "The session has ended.")
                     return
             before, signs = signs, await _signs(pulse, tools, signs)
-            subjects = differing(before, signs) if before is not None else []
+            subjects = _to_tell(before, signs, since)
             if subjects or now - told >= BEAT_EVERY:
                 told = now
                 message = {"type": "changed", "subjects": subjects} if subjects else {"type": "beat"}
                 async with asyncio.timeout(_STALLED_AFTER):
                     await websocket.send_json(message)
             await tools.clock.sleep_unless(over, LOOK_EVERY)
+
+
+def _to_tell(before: Signs | None, signs: Signs, since: str | None) -> list[str]:
+    if before is not None:
+        return differing(before, signs)
+    return [] if since is None else changed_since(since, signs)
 
 
 async def _signs(pulse: Pulse, tools: Tools, before: Signs | None) -> Signs:

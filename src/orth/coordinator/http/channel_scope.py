@@ -1,13 +1,19 @@
-"""What of the channels an executor may use with the token of its group: what is of its apps.
+"""What of the channels an executor may use: what is of the apps of its token, of its own process, and of the executions
+that it was given.
 
-Queues are named after the app. Boxes are of executions, whose group the database knows, or of executor processes, and a
-process is of the app it first spoke for: its name, the incarnation, is no secret. Nothing is kept for an execution that
-does not exist: ids are counted up, so whoever may write ahead would speak for others.
+Queues are named after the app. Whoever takes, beats or reads acknowledgements does so under the name of its process,
+the incarnation. That is no secret: the work key is, from which the name is made. Boxes of executions are of those who
+were given them, and these have a report key; so an executor's token alone neither reads nor writes anything of what
+others run, be it of its own app. What only coordinators say, nobody says through this door.
+
+An executor may honestly have a report key that fits no more: its execution was deleted, or the database was restored.
+So that this keeps nothing else back, such a box takes nothing, and shows only what coordinators have withdrawn.
 
 What a body says otherwise is left to ``channels``, which reads it again and more closely.
 """
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orth.channels.names import Names
@@ -15,43 +21,58 @@ from orth.coordinator.executor_access import not_its_app
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.http.channel_shares import Guest
 from orth.coordinator.http.tools import Tools
+from orth.coordinator.proving import Unproved
+from orth.domain.audit import Deed
 from orth.errors import Forbidden, Invalid
 from orth.store.database import Connection
 from orth.store.queue_executors import app_of_process
 from orth.store.tokens import Home, apps_of_jobs, homes_of_executions
-from orth.wire.channel_messages import WorkerBeat
-from orth.wire.messages import BODY_LIMIT, IDENTITY_LIMIT
+from orth.wire.channel_messages import SAID_BY_EXECUTORS, WorkerBeat
+from orth.wire.fields import BODY_LIMIT, IDENTITY_LIMIT
 from orth.wire.strict_json import read_json
+from orth.wire.work_keys import is_process_of
 
 OPEN_FOR = 3_600_000
 """Milliseconds after its end for which boxes of an execution take something; the rest of its log comes much sooner."""
 _PRIORITY = re.compile(r"\.p[0-9]$")
-_EXECUTION = re.compile(r"\.(?P<job>[1-9][0-9]{0,17})\.(?:status|logs)\.(?P<id>[1-9][0-9]{0,17})\Z")
+_EXECUTION = re.compile(r"\.(?P<job>[1-9][0-9]{0,17})\.(?P<kind>status|logs)\.(?P<id>[1-9][0-9]{0,17})\Z")
 _OF_BOXES = {"post": "boxes", "read": "after", "remove": "boxes"}
+_OF_QUEUES = frozenset({"take", "done", "bury", "give_back"})
+_HINT = "Use an executor of this version."
+
+Said = Mapping[str, Any]
 
 
-async def check_channel_use(tools: Tools, key: ExecutorKey, verb: str, body: bytes) -> Guest:
+async def check_channel_use(tools: Tools, key: ExecutorKey, address: str, verb: str, body: bytes) -> Guest:
     """Refuse what belongs to others; as whom the caller may use the rest."""
-    if key.app_names is None:
-        return Guest()
     said = read_json(body, BODY_LIMIT)
     if not isinstance(said, dict):
         return Guest(key.token_id, app_names=key.app_names)  # refused where it is read
     for queue in _texts(said.get("queues")) + _texts([said.get("queue")]):
         _check_queue(tools.door.names, key, queue)
-    if verb == "announce":
-        await _check_beat(tools, key, said.get("message"))
+    if verb in _OF_QUEUES and isinstance(said.get("consumer"), str):
+        _check_process(said["consumer"], said)
+    if verb == "announce" and said.get("topic") == tools.door.names.worker_heartbeat:
+        await _check_beat(tools, key, said)
     boxes = said.get(_OF_BOXES.get(verb, ""))
     named = _texts(list(boxes) if isinstance(boxes, dict | list) else [])
-    closed = await _check_boxes(tools, key, named, of_gone=verb == "read" and not said.get("wait"))
-    return Guest(key.token_id, closed, key.app_names)
+    found = {box: one for box in named if (one := _EXECUTION.search(box)) is not None}
+    for box in named:
+        if box not in found:
+            await _check_own_box(tools, key, box, said)
+    closed, unproved = await _check_boxes(tools, key, verb, said, found)
+    for box in unproved:
+        told = {"reason": Unproved.WRONG, "box": box}
+        deed = Deed("callback.refused", "execution", found[box]["id"], after=told)
+        await tools.refusals.note_executor(key, address, deed, Unproved.WRONG)
+    return Guest(key.token_id, closed | unproved, key.app_names, closed | unproved)
 
 
-async def check_what_was_awaited(tools: Tools, key: ExecutorKey, verb: str, body: bytes) -> None:
+async def check_what_was_awaited(tools: Tools, key: ExecutorKey, address: str, verb: str, body: bytes) -> None:
     """The same once more, after a wait: what was its own at the beginning may be another's by now."""
-    said = read_json(body, BODY_LIMIT) if verb == "read" and key.app_names is not None else {}
+    said = read_json(body, BODY_LIMIT) if verb == "read" else {}
     if isinstance(said, dict) and said.get("wait"):
-        await check_channel_use(tools, key, verb, body)
+        await check_channel_use(tools, key, address, verb, body)
 
 
 def _check_queue(names: Names, key: ExecutorKey, queue: str) -> None:
@@ -69,14 +90,24 @@ def _check_app(key: ExecutorKey, app_name: str) -> None:
 # --- processes
 
 
-async def _check_beat(tools: Tools, key: ExecutorKey, message: object) -> None:
-    """A beat is of the apps of the token, and of a process that nobody else has spoken for."""
+def _check_process(incarnation: str, said: Said) -> None:
+    """A process alone uses what bears its name."""
+    if not is_process_of(incarnation, said.get("work_key")):
+        raise Forbidden(
+            f"Only the process {incarnation[:160]!r} itself may do that: it proves its work key.", hint=_HINT
+        )
+
+
+async def _check_beat(tools: Tools, key: ExecutorKey, said: Said) -> None:
+    """A beat is of the apps of the token, and of a process that has spoken for no other."""
+    message = said.get("message")
     _check_app(key, str(message.get("appName") if isinstance(message, dict) else ""))
     try:
         beat = WorkerBeat.model_validate(message)
     except ValueError:
         raise Invalid("This is no beat of an executor.", field="message") from None
     _check_app(key, beat.app_name)
+    _check_process(beat.incarnation, said)
     if (await _app_of(tools, beat.incarnation) or beat.app_name) != beat.app_name:
         raise Forbidden(f"The process {beat.incarnation!r} is not of {beat.app_name!r}.")
 
@@ -89,34 +120,67 @@ async def _app_of(tools: Tools, incarnation: str) -> str | None:
     return await tools.db.read(app_of_process, incarnation) if sound else None
 
 
-# --- boxes
-
-
-async def _check_boxes(tools: Tools, key: ExecutorKey, boxes: list[str], *, of_gone: bool) -> frozenset[str]:
-    """Refuse boxes of others, and those of nothing; which of the others take nothing more.
-
-    ``of_gone``: a box of its own job may be read though the execution is gone. Its offer may still wait in a queue, and
-    whoever takes that reads in the box that it was withdrawn.
+async def _check_own_box(tools: Tools, key: ExecutorKey, box: str, said: Said) -> None:
+    """A process's own box is its own, and its app's. What is no such box either is refused where it is used, and here
+    with the token of a group.
     """
-    executions = {box: found for box in boxes if (found := _EXECUTION.search(box)) is not None}
-    for box in boxes:
-        if box not in executions:
-            await _check_own_box(tools, key, box)
-    if not executions:
-        return frozenset()
+    before, _, after = tools.door.names.acknowledged("\0").partition("\0")
+    incarnation = box.removeprefix(before).removesuffix(after)
+    if not key.serves(await _app_of(tools, incarnation) or ""):
+        raise _not_its_box(key, box)
+    if box.startswith(before) and box.endswith(after):
+        _check_process(incarnation, said)
+
+
+# --- boxes of executions
+
+
+async def _check_boxes(
+    tools: Tools, key: ExecutorKey, verb: str, said: Said, boxes: Mapping[str, re.Match[str]]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Refuse boxes of other apps, and whoever shows no report key. Which of the others are closed, because their
+    executions are gone or ended long ago, and which are closed to who asks: the key does not fit.
+    """
+    if not boxes or verb == "remove":  # nobody but coordinators removes them
+        return frozenset(), frozenset()
     homes, jobs = await tools.db.read(
-        _look_up, {int(one["id"]) for one in executions.values()}, {int(one["job"]) for one in executions.values()}
+        _look_up, {int(one["id"]) for one in boxes.values()}, {int(one["job"]) for one in boxes.values()}
     )
-    over = set()
-    for box, one in executions.items():
-        home = homes.get(int(one["id"]))
-        if home is None and of_gone and key.serves(jobs.get(int(one["job"]), "")):
-            continue
-        if home is None or home.job_id != int(one["job"]) or not key.serves(home.app_name):
-            raise Forbidden(f"The token {key.name!r} may not use the box {box[:160]!r}.")
-        if home.ended_at is not None and home.ended_at < tools.clock.now() - OPEN_FOR:
-            over.add(box)
-    return frozenset(over)
+    closed, unproved = set(), set()
+    for box, one in boxes.items():
+        home, told = homes.get(int(one["id"])), _keys_shown(verb, said, box, one["kind"])
+        if home is None:
+            if not key.serves(jobs.get(int(one["job"]), "")) or said.get("wait"):
+                raise _not_its_box(key, box)
+            closed.add(box)
+        elif home.job_id != int(one["job"]) or not key.serves(home.app_name):
+            raise _not_its_box(key, box)
+        elif not all(tools.door.report_keys.fits(shown, int(one["id"]), home.trigger_time) for shown in told):
+            unproved.add(box)
+        elif verb == "post" and home.ended_at is not None and home.ended_at < tools.clock.now() - OPEN_FOR:
+            closed.add(box)
+    return frozenset(closed), frozenset(unproved)
+
+
+def _keys_shown(verb: str, said: Said, box: str, kind: str) -> set[str]:
+    """The report keys that are shown for a box: one of them, or one in each message."""
+    if verb == "post":
+        messages = said["boxes"].get(box) if isinstance(said["boxes"], dict) else None
+        words = [one for one in messages if isinstance(one, dict)] if isinstance(messages, list) else []
+        if kind == "status" and any(one.get("status") not in SAID_BY_EXECUTORS for one in words):
+            raise Forbidden(f"That is not an executor's to say, in the box {box[:160]!r}.")
+        shown: Iterable[object] = [one.get("reportKey") for one in words]
+    else:
+        keys = said.get("keys")
+        shown = [keys.get(box) if isinstance(keys, dict) else None]
+    found = {one for one in shown if isinstance(one, str)}
+    if not all(isinstance(one, str) for one in shown):
+        raise Forbidden(f"The box {box[:160]!r} needs the report key of its execution.", hint=_HINT)
+    return found
+
+
+def _not_its_box(key: ExecutorKey, box: str) -> Forbidden:
+    return Forbidden(f"The token {key.name!r} may not use the box {box[:160]!r}.")
 
 
 def _look_up(
@@ -125,14 +189,6 @@ def _look_up(
     homes = homes_of_executions(connection, execution_ids)
     known = {home.job_id for home in homes.values()}
     return homes, apps_of_jobs(connection, job_ids) if execution_ids - homes.keys() or job_ids - known else {}
-
-
-async def _check_own_box(tools: Tools, key: ExecutorKey, box: str) -> None:
-    """A process's own box is its app's. What is no such box either is refused here as well."""
-    before, _, after = tools.door.names.acknowledged("\0").partition("\0")
-    app_name = await _app_of(tools, box.removeprefix(before).removesuffix(after))
-    if not key.serves(app_name or ""):
-        raise Forbidden(f"The token {key.name!r} may not use the box {box[:160]!r}.")
 
 
 def _texts(value: Any) -> list[str]:  # Any: a member of what somebody sent

@@ -37,9 +37,11 @@ class Guest:
 
     token_id: int | None = None
     closed: frozenset[str] = frozenset()
-    """Boxes that take nothing more: their executions ended long ago."""
+    """Boxes that take nothing: their executions ended long ago, or are gone, or were not given to who asks."""
     app_names: frozenset[str] | None = None
     """The apps of which it hears what is told to all; None: of all."""
+    withheld: frozenset[str] = frozenset()
+    """Boxes of which it reads only what coordinators have withdrawn."""
 
 
 class Shares:
@@ -79,7 +81,7 @@ class Shares:
     def room(self, guest: Guest, boxes: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, int]:
         """Those of these boxes that take what is meant for them, and how much that is."""
         if guest.token_id is None:
-            return dict.fromkeys(boxes, 0)
+            return dict.fromkeys(boxes.keys() - guest.closed, 0)
         left = BOXES_FULL * self._box_size - self._put_lately(guest.token_id)
         room: dict[str, int] = {}
         for box, said in boxes.items():

@@ -8,15 +8,21 @@ up to ``WAIT_LIMIT`` seconds:
 * ``done {queue, consumer, deliveries}``, ``bury {queue, consumer, deliveries}``
 * ``give_back {queue, consumer, to_dead_after?}`` → how many
 * ``announce {topic, message}``, ``post {boxes}``, ``remove {boxes}``
-* ``post`` → ``{full: [box]}`` when some took nothing: they have no room, or a message is too large
-* ``read {after, limit, wait?}`` → ``{box: [{position, message}]}``; with ``wait`` it waits until one of them grows
+* ``post`` → ``{full: [box]}`` when some took nothing: they have no room, or a message is too large, or what was said is
+  not of whom the execution was given to
+* ``read {after, limit, wait?, keys}`` → ``{box: [{position, message}]}``; with ``wait`` it waits until one grows
 * ``hear {topics, listener, wait}`` → ``{heard: [{topic, message}], missed, fresh}``. A listener is remembered between
   two calls; ``fresh`` says that this one was not, so that what came before was not heard.
 
-An executor needs few of the channels, and only those are open to it: dispatch queues to take from, the cancel topic to
-hear, its heartbeat to tell, and the boxes of executions and of its own process. So the token of an executor gives
-nobody a way into what coordinators tell each other, and nobody but coordinators puts anything into a queue: what makes
-executors work comes from there. With the token of a group only cancels of its own apps are heard.
+An executor needs few of the channels, and only those are open to it: dispatch queues to take from, the topics of
+cancels and of wanted logs to hear, its heartbeat to tell, and the boxes of executions and of its own process. So the
+token of an executor gives nobody a way into what coordinators tell each other, and nobody but coordinators puts
+anything into a queue: what makes executors work comes from there. With the token of a group only what is said to its
+own apps is heard.
+
+A token is shared, and proves neither which process asks nor what it was given. So whoever takes, beats or reads its own
+box tells its ``work_key``, from which its name is made; and whoever speaks of an execution, or reads what is said of
+it, shows the report key that came with it: in each message, or by box in ``keys`` (``channel_scope``).
 """
 
 import asyncio
@@ -35,7 +41,9 @@ from orth.coordinator.http.allowed_channels import Allowed
 from orth.coordinator.http.channel_shares import Guest, Shares
 from orth.coordinator.workers import Workers
 from orth.errors import Forbidden, InvalidMessage, TooBusy, TooLarge, Unavailable
-from orth.wire.messages import BODY_LIMIT
+from orth.wire.channel_messages import Standing
+from orth.wire.fields import BODY_LIMIT
+from orth.wire.report_keys import ReportKeys
 from orth.wire.strict_json import read_json
 
 CHANNELS = "/api/channels"
@@ -48,6 +56,7 @@ _FORGET_AFTER = 60.0
 _LISTENERS = 10_000
 _HELD = 1_000
 _CHUNK = 5.0
+_REPORT_KEY = "reportKey"
 
 B = TypeVar("B", bound="_Body")
 _Listener = tuple[int | None, str]
@@ -126,12 +135,20 @@ class ChannelDoor:
     """The channels of this coordinator, for executors."""
 
     def __init__(
-        self, channels: Channels | None, names: Names, clock: Clock, workers: Workers, *, box_size: int
+        self,
+        channels: Channels | None,
+        names: Names,
+        clock: Clock,
+        workers: Workers,
+        *,
+        report_keys: ReportKeys,
+        box_size: int,
     ) -> None:
         """``box_size`` is in characters of what one box takes from a token of a group."""
         self._channels = channels
         self.names = names
         self.workers = workers
+        self.report_keys = report_keys
         self._shares = Shares(box_size, clock)
         self._allowed = Allowed(names)
         self._clock = clock
@@ -285,7 +302,11 @@ class ChannelDoor:
         else:
             found = await self._open.read(after, limit=asked.limit)
         return {
-            box: [{"position": entry.position, "message": entry.message} for entry in entries]
+            box: [
+                {"position": entry.position, "message": _without_key(entry.message)}
+                for entry in entries
+                if box not in guest.withheld or entry.message.get("status") == Standing.WITHDRAWN
+            ]
             for box, entries in found.items()
         }
 
@@ -348,6 +369,15 @@ class ChannelDoor:
 def _is_for(app_names: frozenset[str] | None, heard: Heard) -> bool:
     """Whether something that was told to all is of these apps. What does not say whose it is is nobody's."""
     return app_names is None or heard.message.get("appName") in app_names
+
+
+def _without_key(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What an executor has said of an execution, without what lets it: others with its token read it too."""
+    result = message.get("result")
+    shown = {name: value for name, value in message.items() if name != _REPORT_KEY}
+    if isinstance(result, dict):
+        shown["result"] = {name: value for name, value in result.items() if name != _REPORT_KEY}
+    return shown
 
 
 def no_longer(verb: str) -> Forbidden:

@@ -75,6 +75,7 @@ class RulesShown(BaseModel):
     dead_after: float
     orphan_check: float
     rebalance_factor: int | None = Field(description="Null when nothing is evened out.")
+    rebalance_difference: int = Field(description="Smaller differences are left alone, whatever the factor.")
 
 
 class ClusterShown(BaseModel):
@@ -111,7 +112,7 @@ async def show(tools: ToolsHere) -> ClusterShown:
         term=lease.epoch if lease else 0,
         lease_age=_lease_age(lease, standing),
         answered_by=tools.node_id,
-        rules=_rules(tools.settings.cluster),
+        rules=rules_of(tools.settings.cluster),
         nodes=[_node(row, fellows.get(row.said.node_id), lease, counts, now) for row in rows],
         owned=sum(one.count for one in counts if one.holding != Holding.ORPHAN_PENDING),
         handoffs=sum(one.count for one in counts if one.holding == Holding.OFFERED),
@@ -127,7 +128,7 @@ async def drain(node_id: NodeId, tools: ToolsHere, caller: CallerHere) -> Asked:
     if row is None:
         raise NotFound("coordinator", node_id)
     if not _lives(tools, row):
-        raise Conflict(f"Coordinator {node_id} is not there any more.")
+        raise Conflict.of("coordinator_gone", node=node_id)
     await _ask(tools, caller, row, Wish.DRAIN)
     return Asked(node=node_id, asked_to=Wish.DRAIN)
 
@@ -147,7 +148,7 @@ async def step_down(tools: ToolsHere, caller: CallerHere) -> Asked:
 
 async def _ask(tools: Tools, caller: Caller, row: NodeRow, wish: Wish) -> None:
     if not await tools.db.tx(_store_wish, caller, row, wish, tools.clock.now()):
-        raise Conflict(f"Coordinator {row.said.node_id} was just replaced, or is about to stop.", hint="Look again.")
+        raise Conflict.of("coordinator_replaced", node=row.said.node_id)
     await tools.membership.hint(row.said.node_id)
 
 
@@ -162,13 +163,14 @@ def _all(connection: Connection) -> tuple[Lease | None, list[NodeRow], list[Owne
     return find_lease(connection), list_nodes(connection), count_owned(connection)
 
 
-def _rules(cluster: ClusterSection) -> RulesShown:
+def rules_of(cluster: ClusterSection) -> RulesShown:
     return RulesShown(
         lease=cluster.lease.total_seconds(),
         lease_renew=cluster.lease_renew.total_seconds(),
         dead_after=cluster.dead_after.total_seconds(),
         orphan_check=cluster.orphan_check.total_seconds(),
         rebalance_factor=cluster.rebalance_factor if cluster.rebalance else None,
+        rebalance_difference=cluster.rebalance_difference,
     )
 
 

@@ -40,10 +40,7 @@ async def caller_of(tools: Tools, connection: HTTPConnection) -> Caller:
         return await caller_with(tools, token, connection)
     shown = session_cookie(connection, tools.settings)
     if shown is None:
-        raise Unauthenticated(
-            "This needs a signed-in caller.",
-            hint="Sign in with POST /api/v1/auth/login and send Authorization: Bearer …",
-        )
+        raise Unauthenticated.of("needs_sign_in")
     session_id, secret = shown
     found = await _signed_in(tools, session_id, connection)
     session = found.session
@@ -70,9 +67,7 @@ async def caller_with(tools: Tools, token: str, connection: HTTPConnection) -> C
 
 def refuse_token_in_address(connection: HTTPConnection) -> None:
     if any(name in connection.query_params for name in _TOKENS_IN_QUERY):
-        raise Unauthenticated(
-            "A token in an address ends up in logs, and is not accepted.", hint="Send Authorization: Bearer …"
-        )
+        raise Unauthenticated.of("token_in_address")
 
 
 def _bearer(connection: HTTPConnection) -> str | None:
@@ -85,10 +80,7 @@ def _check_page(tools: Tools, connection: HTTPConnection, session_id: str) -> No
     check_origin(connection, tools.settings)
     shown = connection.headers.get(CSRF_HEADER, "")
     if not hmac.compare_digest(shown.encode(), tools.signing.csrf_token(session_id).encode()):
-        raise Forbidden(
-            f"A change needs the CSRF token of the session in {CSRF_HEADER}.",
-            hint="GET /api/v1/auth/session tells it.",
-        )
+        raise Forbidden.of("csrf_missing", header=CSRF_HEADER)
 
 
 async def _note_use(tools: Tools, connection: HTTPConnection, session: Session) -> None:
@@ -134,4 +126,4 @@ def _caller(tools: Tools, found: SignedIn, connection: HTTPConnection) -> Caller
 
 
 def _ended() -> Unauthenticated:
-    return Unauthenticated("The session has ended.", hint="Sign in again.")
+    return Unauthenticated.of("session_ended")

@@ -171,10 +171,7 @@ def _drop(connection: Connection, caller: Caller, asked: Meant, now: int) -> Don
 
 def _check_meant(wanted: LetterFilter, named: Named | None) -> None:
     if (named is None) == (wanted == LetterFilter()):
-        raise Invalid(
-            "Say which letters you mean, in one way.",
-            hint='Name them, {"ids": […]}, or filter by job_id, job_group, status, reason_code, since or until.',
-        )
+        raise Invalid.of("say_which_letters")
 
 
 def _shown(letter: DeadLetter) -> dict[str, object]:

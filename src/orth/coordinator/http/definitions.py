@@ -1,29 +1,29 @@
 """Definitions as they stand in a file: the fields of ``JobBody``, with names in the place of ids.
 
 Ids differ from place to place. So a group is its app name, a calendar its name, and another job (a child, a super task)
-the app name of its group and its own name with a slash between: ``shop/Nightly report``. An app name has no slash, so
-the first one parts them. Ids are read too, for files that stay where they were made.
+the app name of its group and its own name with a slash between: ``shop/Nightly report``. Ids are read too, for files
+that stay where they were made.
 
 Which job a definition is about is said by its group and its name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
+from orth.coordinator.field_troubles import kind_of, sentence_of
 from orth.coordinator.http.callers import Caller
 from orth.coordinator.http.job_body import JobBody, shown
 from orth.domain.access import Permission
+from orth.domain.definitions import Definition, parted
 from orth.domain.jobs import Job
-from orth.errors import Invalid
+from orth.errors import Invalid, quotable
 from orth.store.database import Connection
 from orth.store.groups import find_group, groups_by_id
-from orth.store.job_names import JobName, calendar_named, jobs_named, names_of_calendars, names_of_jobs
+from orth.store.job_names import calendar_named, jobs_named, names_of_calendars, names_of_jobs
 
 _SHOWN = 3
-
-Definition = Mapping[str, Any]
 
 
 def as_definitions(connection: Connection, caller: Caller, found: Sequence[Job]) -> list[dict[str, Any]]:
@@ -67,43 +67,6 @@ def read_definition(connection: Connection, caller: Caller, definition: Definiti
         raise _trouble(error) from None
 
 
-def in_order(definitions: Sequence[Definition]) -> list[int]:
-    """The places of ``definitions``, those first that others name. Of a ring any may be the first: it is refused where
-    it closes.
-    """
-    places = {name: place for place, one in reversed(list(enumerate(definitions))) if (name := _name(one))}
-    ordered: dict[int, None] = {}
-    entered: set[int] = set()
-    for first in range(len(definitions)):
-        stack = [first]
-        while stack:
-            place = stack[-1]
-            entered.add(place)
-            ahead = [places[name] for name in _named_in(definitions[place]) if name in places]
-            waiting = [one for one in ahead if one not in entered]
-            if waiting:
-                stack.append(waiting[0])
-            else:
-                ordered.setdefault(stack.pop())
-    return list(ordered)
-
-
-def _name(definition: Definition) -> JobName | None:
-    group, name = definition.get("job_group"), definition.get("job_desc")
-    return JobName(group, name.strip()) if isinstance(group, str) and isinstance(name, str) else None
-
-
-def _named_in(definition: Definition) -> list[JobName]:
-    children = definition.get("child_jobid")
-    mentioned = [*(children if isinstance(children, list) else []), definition.get("super_task_id")]
-    return [_parted(one) for one in mentioned if isinstance(one, str)]
-
-
-def _parted(reference: str) -> JobName:
-    app_name, _, name = reference.partition("/")
-    return JobName(app_name.strip(), name.strip())
-
-
 def _group(connection: Connection, caller: Caller, named: object) -> object:
     if not isinstance(named, str):
         return named  # an id, or nothing a job could have: JobBody says so
@@ -114,13 +77,9 @@ def _group(connection: Connection, caller: Caller, named: object) -> object:
 
 
 def _job(connection: Connection, caller: Caller, reference: str, field: str) -> int:
-    app_name, name = _parted(reference)
+    app_name, name = parted(reference)
     if not name:
-        raise Invalid(
-            f"{reference[:80]!r} names no job.",
-            hint="Write the app name of its group, a slash and its name.",
-            field=field,
-        )
+        raise Invalid.of("reference_strange", said=quotable(reference, 80), field=field)
     group = find_group(connection, app_name)
     seen = group is not None and caller.rights.allows(Permission.VIEW, group.id)
     found = jobs_named(connection, group.id, name) if group is not None and seen else []
@@ -139,13 +98,13 @@ def _calendar(connection: Connection, name: str) -> int:
 
 
 def _trouble(error: ValidationError) -> Invalid:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
+    found = error.errors(include_url=False, include_input=False)
     places = [".".join(map(str, one["loc"])) or "definition" for one in found]
-    said = [
-        "there is no such field" if one["type"] == "extra_forbidden" else str(one["msg"]).removeprefix("Value error, ")
-        for one in found
-    ]
+    said = [sentence_of(one) for one in found]
     listed = "; ".join(
         f"{place}: {words.rstrip('.')}" for place, words in list(zip(places, said, strict=True))[:_SHOWN]
     )
-    return Invalid(f"It cannot be read: {listed}.", field=places[0])
+    told = Invalid(f"It cannot be read: {listed}.", field=places[0])
+    kind = kind_of(found[0])
+    told.code, told.facts = kind["code"], kind["facts"]
+    return told

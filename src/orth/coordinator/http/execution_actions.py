@@ -75,9 +75,7 @@ def meant(wanted: FilterAsked, caller: CallerHere) -> Filter:
     do this to, and nothing else.
     """
     if wanted == Filter():
-        raise Invalid(
-            "Say which executions you mean.", hint="By job_id, status, since or any other filter of the list."
-        )
+        raise Invalid.of("say_which_executions")
     return wanted.within(caller.rights.groups(Permission.OPERATE))
 
 
@@ -98,7 +96,7 @@ async def retry_many(
     Skipped is what has code for a parameter that is not the job's own any more, without the permission ``script``.
     """
     if wanted.status in (Status.INIT, Status.PENDING, Status.SUCCESS):
-        raise Invalid("Only what failed is done again by filter.", hint="Trigger the job instead.", field="status")
+        raise Invalid.of("only_failed_again", field="status")
     found = await look_for_failed(tools.db, wanted, maximum, after)
     if dry_run:
         return would_do(found.ids, found.left, found.next_after)
@@ -120,7 +118,7 @@ async def kill_filtered(
     of another make can end a job only as a whole: what else is open of it there is ended too.
     """
     if wanted.status not in (None, Status.INIT, Status.PENDING):
-        raise Invalid("Only what is open can be killed.", hint="Ask for init or pending.", field="status")
+        raise Invalid.of("only_open_killed", field="status")
     if dry_run:
         return would_do(*await tools.db.read(find_open, wanted, maximum))
     killing = Killing(
@@ -141,9 +139,9 @@ async def retry(
     idempotency_key: IdempotencyKey = None,
     orth_client: Client = None,
 ) -> DoneAgain:
-    """Do an execution again that has ended, however it did: as a new one with its parameter, logical time and shard.
-    The same ``Idempotency-Key`` is the same request. One that is open stays as it is: 409. Where the parameter is code
-    and not the job's own any more, it needs the permission ``script``: 403.
+    """Do an execution again that has ended, however it did: as a new one with its parameter, logical time, shard and
+    log level. The same ``Idempotency-Key`` is the same request. One that is open stays as it is: 409. Where the
+    parameter is code and not the job's own any more, it needs the permission ``script``: 403.
     """
     cause, key = cause_of(orth_client), idempotency_key or secrets.token_hex(16)
     new = await tools.db.tx(_retry, caller, execution_id, cause, key, tools.clock.now())

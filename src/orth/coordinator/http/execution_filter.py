@@ -45,6 +45,9 @@ def filter_asked(
         _Text | None,
         Query(min_length=1, max_length=TEXT_LIMIT, description="Part of a message or of the parameter, in any case."),
     ] = None,
+    ended_since: Annotated[
+        str | None, Query(max_length=40, description="Ended at this instant or later, or no longer ago than this age.")
+    ] = None,
 ) -> Filter:
     now = tools.clock.now()
     wanted = Filter(
@@ -57,9 +60,10 @@ def filter_asked(
         since=None if since is None else instant(since, now, "since"),
         until=None if until is None else instant(until, now, "until"),
         text=text,
+        ended_since=None if ended_since is None else instant(ended_since, now, "ended_since"),
     )
     if wanted.since is not None and wanted.until is not None and wanted.since >= wanted.until:
-        raise Invalid("since must be before until.", field="since")
+        raise Invalid.of("since_after_until", field="since")
     return wanted
 
 

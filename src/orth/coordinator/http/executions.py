@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, BackgroundTasks, Path, Query
 from pydantic import BaseModel, Field
 
+from orth.clock import iso
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.execution_filter import FilterAsked
 from orth.coordinator.http.instants import shown_instant
@@ -18,16 +19,19 @@ from orth.coordinator.killing import Killing, may_start_yet
 from orth.coordinator.why import Fact, NextCode, Patience, Record, Step, explain
 from orth.domain.access import Permission
 from orth.domain.executions import TEST_KEY, Execution, Phase, Status, status_of, tag
+from orth.domain.nodes import StillWorking
 from orth.errors import NotFound
 from orth.store.database import Connection
 from orth.store.execution_filters import Filter
 from orth.store.execution_lists import Found, Listed, Stretch, find_longest, look
 from orth.store.executions import UnreadableExecution, find_execution, ids_of_trigger, look_up
+from orth.store.executor_entries import still_working
 from orth.store.fires import fire_of
 from orth.store.group_scopes import groups_of_jobs, job_of_batch
 from orth.store.jobs import jobs_by_id
 from orth.store.notes import notes_of
 from orth.store.queue_executors import count_takers
+from orth.store.statistics import earliest_start
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
 
@@ -40,6 +44,8 @@ _FIRST_WINDOW, _LARGEST_WINDOW = 250, 4_000
 """Rows looked at between two glances at the clock. Those of one job lie far apart in the database: each is slow."""
 
 
+_WAITED = 3_600_000
+"""Before the longest that ended since then began to run, it may have waited so long, in ms."""
 _SORTED = 5_000
 """Rows that a list by duration looks at."""
 
@@ -75,6 +81,7 @@ class ExecutionShown(BaseModel):
     queue: str | None = Field(None, description="Where it was offered, if its job has a queue.")
     executor_handler: str
     executor_param: str
+    log_level: str | None = Field(None, description="Asked for with its trigger; null: as its job has it.")
     shard_index: int
     shard_total: int
     attempt: int
@@ -104,8 +111,19 @@ class ProgressShown(BaseModel):
     eta: float | None = Field(description="Seconds that are left if it goes on as it has gone.")
 
 
+class LeftBehindShown(BaseModel):
+    """A handler that could not be ended: its execution has a result, and it still works."""
+
+    address: str = Field(description="The executor where it works.")
+    since: str = Field(description="When the executor gave up ending it, by its own clock.")
+
+
 class ExecutionDetail(ExecutionShown):
     """One execution, with what is looked up for it alone."""
+
+    left_behind: LeftBehindShown | None = Field(
+        None, description="As long as its handler works on although it has ended, as its executor says."
+    )
 
     progress: ProgressShown | None = Field(
         None, description="While it runs and has said so; null as well when its executor cannot be asked in time."
@@ -171,7 +189,7 @@ async def executions(
         Sort,
         Query(
             description=f"opened: newest first; duration: the longest first, of the newest {_SORTED:,} that an index "
-            "finds, which begin at looked_to."
+            "finds, which begin at looked_to; what runs counts with its time so far."
         ),
     ] = Sort.OPENED,
 ) -> ExecutionsPage:
@@ -181,6 +199,9 @@ async def executions(
     seen = await tools.db.read(_seen, caller, wanted)
     if sort is Sort.DURATION:
         return await _longest(tools, seen, cursor, limit)
+    if seen.ended_since is not None and seen.since is None:  # else history is looked through to its beginning
+        earliest = await tools.db.read(earliest_start, seen.ended_since)
+        seen = replace(seen, since=earliest - _WAITED)
     found = await _look(tools, seen, position(cursor), limit)
     return ExecutionsPage(
         items=[ExecutionShown(**one) for one in await named(tools, [_shown(one) for one in found.items])],
@@ -194,7 +215,12 @@ async def execution(execution_id: ExecutionId, tools: ToolsHere, caller: CallerH
     found = await tools.db.read(_find, caller, execution_id)
     told = None if isinstance(found, UnreadableExecution) else await tools.progress.of(found)
     (shown,) = await named(tools, [_shown(found)])
-    return ExecutionDetail(**shown, progress=None if told is None else ProgressShown(**told.model_dump()))
+    left = None if isinstance(found, UnreadableExecution) else await tools.db.read(_still_working, found)
+    return ExecutionDetail(
+        **shown,
+        progress=None if told is None else ProgressShown(**told.model_dump()),
+        left_behind=None if left is None else LeftBehindShown(address=left.address, since=iso(left.since)),
+    )
 
 
 @router.get("/{execution_id}/why", dependencies=[needs(Permission.VIEW)])
@@ -258,7 +284,14 @@ def _record(connection: Connection, caller: Caller, execution_id: int) -> Record
         [Step(note.code, note.message, note.at) for note in notes_of(connection, execution_id)],
         next(iter(ids_of_trigger(connection, found.job_id, f"retry:{found.id}")), None),
         count_takers(connection, found.queue) if found.queue is not None and found.phase is Phase.OFFERED else 0,
+        _still_working(connection, found),
     )
+
+
+def _still_working(connection: Connection, one: Execution) -> StillWorking | None:
+    if one.phase is not Phase.ENDED or one.status is Status.SUCCESS or one.incarnation is None:
+        return None
+    return still_working(connection, one.id, one.incarnation)
 
 
 async def _look(tools: Tools, wanted: Filter, before: int | None, limit: int) -> Found:
@@ -281,7 +314,8 @@ async def _look(tools: Tools, wanted: Filter, before: int | None, limit: int) ->
 
 async def _longest(tools: Tools, wanted: Filter, cursor: str | None, limit: int) -> ExecutionsPage:
     stretch = None if cursor is None else Stretch(*numbers(cursor, len(fields(Stretch))))
-    found = await tools.db.read(find_longest, wanted, stretch=stretch, limit=limit, window=_SORTED)
+    now = tools.clock.now()
+    found = await tools.db.read(find_longest, wanted, stretch=stretch, limit=limit, window=_SORTED, now=now)
     rest = found.rest
     return ExecutionsPage(
         items=[ExecutionShown(**one) for one in await named(tools, [_shown(one) for one in found.items])],

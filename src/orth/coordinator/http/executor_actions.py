@@ -4,17 +4,19 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from orth.coordinator.http.callers import Caller, CallerHere, needs
+from orth.coordinator.http.problems import coded
 from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import ToolsHere
 from orth.domain.access import Permission
 from orth.domain.audit import Deed
-from orth.errors import NotFound, OrthError
+from orth.errors import NotFound, OrthError, Unavailable
 from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.executor_drains import drain_executor, resume_executor
+from orth.store.executor_entries import list_executors
 from orth.store.groups import find_group
-from orth.store.registry import list_executors
-from orth.wire.messages import ADDRESS_LIMIT, RegistryRequest
+from orth.store.registry import take_off
+from orth.wire.fields import ADDRESS_LIMIT
 
 router = APIRouter(prefix="/api/v1/executors", tags=["executors"])
 
@@ -33,6 +35,8 @@ class Pinged(BaseModel):
     answered: bool
     took_ms: int
     reason: str = Field("", description="Why it was not reached.")
+    code: str | None = Field(None, description="The same for programs, with its facts.")
+    facts: dict[str, str | int] | None = None
 
 
 @router.post("/ping", dependencies=[needs(Permission.OPERATE)])
@@ -40,16 +44,23 @@ async def ping(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> Pi
     """Call an executor from the coordinator that answers, now."""
     await tools.db.read(_check, caller, Permission.OPERATE, named)
     began = tools.clock.monotonic()
-    reason = ""
+    failed: OrthError | None = None
     try:
-        await tools.link.beat(named.address, token=tools.access_token, app_name=named.app_name)
+        reply = await tools.link.beat(named.address, token=tools.access_token, app_name=named.app_name)
     except OrthError as error:
-        reason = error.message
+        failed = error
         tools.reach.failed(named.address, error, probed=True)
     else:
-        tools.reach.answered(named.address)
+        if reply.ok:
+            tools.reach.answered(named.address)
+        else:
+            said = reply.msg or str(reply.code)
+            failed = Unavailable.of("executor_not_answered", address=named.address, said=said)
+            tools.reach.spoke(named.address)
     took = round((tools.clock.monotonic() - began) * 1000)
-    return Pinged(node=tools.node_id, answered=not reason, took_ms=took, reason=reason)
+    if failed is None:
+        return Pinged(node=tools.node_id, answered=True, took_ms=took)
+    return Pinged(node=tools.node_id, answered=False, took_ms=took, reason=failed.message, **coded(failed))
 
 
 @router.post("/drain", status_code=204, dependencies=[needs(Permission.OPERATE)])
@@ -69,8 +80,8 @@ async def resume(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> 
 @router.post("/remove", status_code=204, dependencies=[needs(Permission.ADMINISTER, everywhere=True)])
 async def remove(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> None:
     """Take an executor off the list, as if it had said good-bye. One that lives is back with its next beat."""
-    await tools.db.tx(_tell_of_removal, caller, named, tools.clock.now())
-    await tools.registrations.leave(RegistryRequest(registry_key=named.app_name, registry_value=named.address))
+    await tools.db.tx(_remove, caller, named, tools.clock.now())
+    tools.registrations.taken_off(named.app_name, named.address)
 
 
 def _check(connection: Connection, caller: Caller, permission: Permission, named: ExecutorNamed) -> int | None:
@@ -83,8 +94,10 @@ def _check(connection: Connection, caller: Caller, permission: Permission, named
     return group_id
 
 
-def _tell_of_removal(connection: Connection, caller: Caller, named: ExecutorNamed, now: int) -> None:
+def _remove(connection: Connection, caller: Caller, named: ExecutorNamed, now: int) -> None:
     group_id = _check(connection, caller, Permission.ADMINISTER, named)
+    if not take_off(connection, named.app_name, named.address, now):
+        raise NotFound("executor", named.address)
     record(connection, caller.actor, Deed("executor.remove", "executor", named.address, group_id, _told(named)), now)
 
 

@@ -20,16 +20,17 @@ from orth.coordinator.http.paging import Limit, LongCursor, after_text, cursor_o
 from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission
-from orth.domain.app_names import LONGEST, RENAME, trouble_with
+from orth.domain.app_names import LONGEST, trouble_with
 from orth.domain.jobs import AddressType, Group
 from orth.domain.nodes import ExecutorEntry, Liveness, Reachability, Vitals, liveness, normal_address
-from orth.errors import Conflict, Invalid, NotFound, StoreUnavailable
+from orth.errors import Conflict, Invalid, NotFound, StoreUnavailable, quotable
+from orth.store.announced import list_unclaimed
 from orth.store.database import Connection
+from orth.store.executor_entries import list_executors
 from orth.store.group_scopes import app_names
 from orth.store.groups import find_group, get_group
 from orth.store.nodes import NodeState, list_nodes
 from orth.store.reachability import Doubt, list_doubts
-from orth.store.registry import list_executors, list_unclaimed
 
 router = APIRouter(prefix="/api/v1/executors", tags=["executors"])
 
@@ -98,6 +99,8 @@ class UnclaimedShown(BaseModel):
     last_beat: str
     adoptable: bool = Field(description="Whether a group may bear this name.")
     trouble: str | None = Field(description="Why it may not.")
+    code: str | None = Field(description="The same for programs, with its facts.")
+    facts: dict[str, str | int] | None
 
 
 class UnclaimedList(BaseModel):
@@ -164,10 +167,12 @@ async def unclaimed(tools: ToolsHere, limit: Limit = 50, cursor: LongCursor = No
                 app_name=row.app_name,
                 executors=row.executors,
                 last_beat=iso(row.last_beat),
-                adoptable=not trouble_with(row.app_name),
-                trouble=trouble_with(row.app_name) or None,
+                adoptable=trouble is None,
+                trouble=trouble and trouble.message,
+                code=trouble and trouble.code,
+                facts=trouble and dict(trouble.facts),
             )
-            for row in rows[:limit]
+            for row, trouble in ((row, trouble_with(row.app_name)) for row in rows[:limit])
         ],
         next_cursor=cursor_of(rows[limit - 1].app_name) if len(rows) > limit else None,
     )
@@ -183,7 +188,8 @@ async def adopt(
 ) -> GroupShown:
     """Make a group for executors that have none; it has their addresses at once."""
     if trouble := trouble_with(app_name):
-        raise Invalid(f"No group can be called {app_name[:LONGEST]!r}: {trouble}.", hint=RENAME, field="app_name")
+        code = "adopt_length" if trouble.facts else "adopt_characters"
+        raise Invalid.of(code, group=quotable(app_name, LONGEST), **trouble.facts, field="app_name")
     title = body.title if body else ""
     group = Group(0, app_name, title or app_name, AddressType.AUTO, ())
     group_id = await tools.db.tx(_adopt, caller, group, tools.clock.now())
@@ -259,7 +265,9 @@ def _shown(tools: Tools, row: ExecutorEntry, others: _Others, removed: bool) -> 
 
 
 def _vitals(said: Vitals) -> VitalsShown:
-    return VitalsShown(**{**asdict(said), "python": said.python or None})
+    facts = asdict(said)
+    del facts["left_behind"]  # told with each of those executions
+    return VitalsShown(**{**facts, "python": said.python or None})
 
 
 def _seen_from_here(tools: Tools, address: str) -> ReachShown:
@@ -287,9 +295,9 @@ def _seen_by(doubt: Doubt) -> ReachShown:
 
 def _adopt(connection: Connection, caller: Caller, group: Group, now: int) -> int:
     if find_group(connection, group.app_name) is not None:
-        raise Conflict(f"The executors of {group.app_name!r} have a group already.", hint="Use that one.")
+        raise Conflict.of("group_adopted", group=group.app_name)
     if not list_executors(connection, group.app_name, limit=1):
-        raise NotFound("executor of app", group.app_name)
+        raise NotFound.of("no_executor_of_app", group=group.app_name)
     group_id = define_group(connection, group, now)
     tell_of_group(connection, caller, "group.adopt", get_group(connection, group_id), now)
     return group_id

@@ -1,5 +1,6 @@
 """What executors call: registry, registryRemove, callback; under every prefix, in every dialect. Ours also call the
-channels.
+channels, tell what they run, and ask whether offers stand. What xxl-job 3.5 lets them do with jobs is not offered:
+whoever has the token of one executor could run anything on all others.
 
 Plain Starlette routes: these are hot, and their bodies are read by ``orth.wire``. Whatever happens, the answer is the
 envelope executors know. A result that was understood is always answered 200, also when nothing came of it: some
@@ -20,19 +21,22 @@ from orth.coordinator.contests import AddressHeld, Claim
 from orth.coordinator.executor_access import Asked, not_its_app
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.facts import RefusalCause, RegistrationRefused
-from orth.coordinator.http.addresses import check_address
+from orth.coordinator.http.addresses import NeverCalled, check_address, check_name
 from orth.coordinator.http.channel_scope import check_channel_use, check_what_was_awaited
 from orth.coordinator.http.channels import CHANNELS, CLOSED_VERBS, VERBS, no_longer
 from orth.coordinator.http.client_addresses import client_address
+from orth.coordinator.http.open_offers import open_offers
 from orth.coordinator.http.problems import reported, told
-from orth.coordinator.http.results import take_results
+from orth.coordinator.http.results import take_begun, take_results
 from orth.coordinator.http.signed_paths import signed_path
 from orth.coordinator.http.tools import Tools
 from orth.domain.audit import Deed
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Forbidden, Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
+from orth.wire.beginnings import BEGUN_PATH, read_begun
 from orth.wire.dialects import PREFIXES, read_callback, read_registry, reads_verdicts, verdicts_payload
 from orth.wire.messages import Extension, RegistryRequest, Reply
+from orth.wire.open_offers import OPEN_OFFERS_PATH, read_open_offers_question
 from orth.wire.signatures import RECEIVER_HEADER, BadSignature
 from orth.wire.work_keys import acknowledgement, work_key_of
 
@@ -57,6 +61,8 @@ async def _registry(tools: Tools, call: Call) -> object:
             "Only executors that read signatures may register here.",
             hint="Use an executor of this version, or switch security.require_signatures off.",
         )
+    if tools.roster.at(request.registry_value) is None:
+        await check_name(tools.settings, request.registry_value, "registryValue")
     if await tools.registrations.beat(request, call.key.key.id):
         await _note_contested(tools, call, request.registry_key, request.registry_value, "beat", refused=False)
     for caller in request.orth.turned_away if request.orth else ():
@@ -85,22 +91,33 @@ def _read_beat(tools: Tools, call: Call) -> RegistryRequest:
     request = read_registry(call.body)
     if "," in request.registry_value:
         raise Invalid("The address has a comma, which ends an address in a list.", field="registryValue")
-    check_address(tools.settings.security, request.registry_value, "registryValue")
+    check_address(tools.settings, request.registry_value, "registryValue")
     if not call.key.serves(request.registry_key):
         raise not_its_app(call.key, request.registry_key)
     return request
 
 
 async def _callback(tools: Tools, call: Call) -> object:
-    verdicts = await take_results(tools, call.key, call.address, read_callback(call.body))
-    return verdicts_payload(verdicts) if reads_verdicts(call.headers) else None
+    reads = reads_verdicts(call.headers)
+    verdicts = await take_results(tools, call.key, call.address, read_callback(call.body), reads_verdicts=reads)
+    return verdicts_payload(verdicts) if reads else None
+
+
+async def _begun(tools: Tools, call: Call) -> object:
+    again = await take_begun(tools, call.key, read_begun(call.body))
+    return {"again": sorted(again)}
+
+
+async def _open_offers(tools: Tools, call: Call) -> object:
+    answer = await open_offers(tools, call.key, read_open_offers_question(call.body))
+    return answer.model_dump(mode="json", by_alias=True)
 
 
 def _channel_call(verb: str) -> Answering:
     async def use(tools: Tools, call: Call) -> object:
-        guest = await check_channel_use(tools, call.key, verb, call.body)
+        guest = await check_channel_use(tools, call.key, call.address, verb, call.body)
         payload = await tools.door.verbs[verb](call.body, guest)
-        await check_what_was_awaited(tools, call.key, verb, call.body)
+        await check_what_was_awaited(tools, call.key, call.address, verb, call.body)
         return payload
 
     return use
@@ -113,8 +130,27 @@ def _closed_call(verb: str) -> Answering:
     return refuse
 
 
+class _NotOffered(OrthError):
+    """What others offer at this path, and we do not."""
+
+    status = 404
+    kind = "not-found"
+
+
+async def _job_call(_tools: Tools, _call: Call) -> object:
+    raise _NotOffered(
+        "Jobs are not managed with the token of an executor.",
+        hint="Use /api/v1/jobs with an API token (docs/foreign.md).",
+    )
+
+
+JOB_CALLS = ("addJob", "updateJob", "removeJob", "startJob", "stopJob", "triggerJob")
+"""What an executor of xxl-job 3.5 may call, and nobody here."""
 _CALLS: dict[str, Answering] = {"registry": _registry, "registryRemove": _registry_remove, "callback": _callback}
+_CALLS |= dict.fromkeys(JOB_CALLS, _job_call)
 _PATHS = {f"{prefix}/{name}": call for prefix in PREFIXES for name, call in _CALLS.items()}
+_PATHS[BEGUN_PATH] = _begun
+_PATHS[OPEN_OFFERS_PATH] = _open_offers
 _PATHS |= {f"{CHANNELS}/{verb}": _channel_call(verb) for verb in VERBS}
 _PATHS |= {f"{CHANNELS}/{verb}": _closed_call(verb) for verb in CLOSED_VERBS}
 
@@ -158,19 +194,24 @@ def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
         except OrthError as error:
             await _tell(tools, request, call, error)
             message = f"{told(error)} {error.hint}" if error.hint else told(error)
-            refused = envelope(Reply(code=FAILURE, msg=message), error.status)
+            refused = _of_ours(envelope(Reply(code=FAILURE, msg=message), error.status), tools)
             refused.headers.update(error.headers if isinstance(error, BadSignature) else {})
             if isinstance(error, TooBusy):
                 refused.headers["Retry-After"] = str(error.retry_after)
             return refused
         except Exception as bug:
             tell_refusal(tools, request.url.path, bug)
-            return envelope(Reply(code=FAILURE, msg=reported(request.method, request.url.path, bug)), 500)
-        answered = envelope(Reply(code=SUCCESS, payload=payload))
-        answered.headers[RECEIVER_HEADER] = tools.access.verifier.receiver  # ours see that signatures are understood
-        return answered
+            said = Reply(code=FAILURE, msg=reported(request.method, request.url.path, bug).message)
+            return _of_ours(envelope(said, 500), tools)
+        return _of_ours(envelope(Reply(code=SUCCESS, payload=payload)), tools)
 
     return endpoint
+
+
+def _of_ours(answer: Response, tools: Tools) -> Response:
+    """Ours see by it, whatever is answered, that signatures are understood here."""
+    answer.headers[RECEIVER_HEADER] = tools.access.verifier.receiver
+    return answer
 
 
 async def _admitted(tools: Tools, request: Request) -> Call:
@@ -187,7 +228,7 @@ async def _tell(tools: Tools, request: Request, call: Call | None, error: OrthEr
     tell_refusal(tools, path, error)
     if isinstance(error, Unauthenticated):
         await tools.refusals.note_stranger(client_address(request, tools.settings), path, error)
-    elif isinstance(error, Forbidden) and call is not None:
+    elif isinstance(error, Forbidden | NeverCalled) and call is not None:
         await tools.refusals.note_forbidden(call.key, call.address, path, error.message)
     elif isinstance(error, AddressHeld) and call is not None:
         await _note_contested(tools, call, error.app_name, error.address, error.claim, refused=True)

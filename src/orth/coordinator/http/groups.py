@@ -16,10 +16,11 @@ from orth.coordinator.http.versions import IfMatch, check_match
 from orth.domain.access import Permission
 from orth.domain.audit import Deed
 from orth.domain.jobs import AddressType, Group, GroupDialect
+from orth.errors import InvalidValue
+from orth.store.announced import announced_handlers
 from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.groups import delete_group, get_group, list_groups
-from orth.store.registry import announced_handlers
 
 router = APIRouter(prefix="/api/v1/groups", tags=["groups"])
 
@@ -52,15 +53,15 @@ class GroupBody(BaseModel):
     def _addresses(cls, value: list[str]) -> list[str]:
         addresses = sorted({listed_address(address) for address in value})
         if len(",".join(addresses)) > _ADDRESSES_LIMIT:
-            raise ValueError(f"may have {_ADDRESSES_LIMIT:,} characters in all")
+            raise InvalidValue.of("field_too_long_in_all", limit=_ADDRESSES_LIMIT)
         return addresses
 
     @model_validator(mode="after")
     def _manual_needs_addresses(self) -> "GroupBody":
         if self.address_type is AddressType.MANUAL and not self.address_list:
-            raise ValueError("address_list must name at least one address when address_type is 1 (manual)")
+            raise InvalidValue.of("group_needs_addresses")
         if self.address_type is AddressType.AUTO and self.address_list:
-            raise ValueError("address_list is filled by the registry when address_type is 0; set address_type to 1")
+            raise InvalidValue.of("group_addresses_filled")
         return self
 
     def group(self, stored: Group | None = None) -> Group:
@@ -186,7 +187,7 @@ def _edit(
     connection: Connection, caller: Caller, group_id: int, body: GroupBody, if_match: str | None, now: int
 ) -> None:
     stored = get_group(connection, group_id)
-    check_match(if_match, _etag(stored), f"Group {group_id}")
+    check_match(if_match, _etag(stored), what="group", key=str(group_id))
     edit_group(connection, body.group(stored), now)
     before, after = _written(stored), _written(get_group(connection, group_id))
     record(connection, caller.actor, Deed("group.update", "group", str(group_id), group_id, before, after), now)
@@ -194,7 +195,7 @@ def _edit(
 
 def _delete(connection: Connection, caller: Caller, group_id: int, if_match: str | None, now: int) -> None:
     stored = get_group(connection, group_id)
-    check_match(if_match, _etag(stored), f"Group {group_id}")
+    check_match(if_match, _etag(stored), what="group", key=str(group_id))
     delete_group(connection, group_id)
     record(connection, caller.actor, Deed("group.delete", "group", str(group_id), group_id, _written(stored)), now)
 

@@ -15,12 +15,15 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from starlette.requests import HTTPConnection
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from orth.coordinator.http.from_executors import is_executor_call
-from orth.coordinator.http.problems import problem
+from orth.coordinator.http.problems import problem_of
+from orth.coordinator.http.refused_callers import tell_misdirected
+from orth.errors import OrthError
 from orth.settings import Settings
 from orth.wire.dialects import TOKEN_HEADERS
 from orth.wire.signatures import SIGNATURE_HEADER
@@ -31,6 +34,13 @@ _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?")
 _HEALTH = ("/health/live", "/health/ready")
 _ASKING = ("/api/", "/metrics", "/ws")
 """Where a credential is asked for, but for the paths that are open; everything else is the console's files."""
+
+
+class Misdirected(OrthError):
+    """A request for somebody else, as far as we know."""
+
+    status = 421
+    kind = "misdirected"
 
 
 class KnownHosts:
@@ -48,12 +58,8 @@ class KnownHosts:
         if self._asks_for_credential(scope):
             await self._app(_without_cookies(scope), receive, send)
             return
-        answer = problem(
-            421,
-            "misdirected",
-            "This coordinator is not known by that name.",
-            hint="Add the name to security.allowed_hosts, or set console.base_url.",
-        )
+        await tell_misdirected(scope["app"].state.tools, HTTPConnection(scope))
+        answer = problem_of(Misdirected.of("unknown_host"))
         if scope["type"] == "websocket":
             await WebSocket(scope, receive, send).send_denial_response(answer)
         else:

@@ -21,9 +21,7 @@ def instant(text: str, now: int, field: str) -> int:
         moment = datetime.fromisoformat(text.replace(" ", "+"))
         return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(milliseconds=1)
     except (ValueError, OverflowError):
-        raise Invalid(
-            f"{text!r} is not an instant.", hint="Write 2026-01-30T10:00:00Z, or an age such as 2h.", field=field
-        ) from None
+        raise Invalid.of("not_an_instant", said=text, field=field) from None
 
 
 def shown_instant(moment: int | None) -> str | None:

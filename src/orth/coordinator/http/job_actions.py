@@ -3,10 +3,14 @@
 A request works through the jobs that match, newest first, each in a transaction of its own: what is refused for one
 does not keep the others. It stops after ``max`` of them or a few seconds, and says how many are left and where to go on
 (``next_cursor``); so whoever asks can show how far it is. ``dry_run`` tells what it would be about and changes nothing.
+
+Jobs that need each other are deleted together: before one that is needed go those that need it, where they are meant
+too, in whatever part they would have come.
 """
 
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -24,9 +28,9 @@ from orth.coordinator.http.problems import coded
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.triggering import Request as TriggerRequest
 from orth.domain.access import Permission
-from orth.errors import Invalid, OrthError, StoreUnavailable
+from orth.errors import Conflict, Invalid, NotFound, OrthError, StoreUnavailable, Unreadable
 from orth.store.database import Connection
-from orth.store.job_board import Named, Wanted, executors_online, find_jobs
+from orth.store.job_board import Named, Wanted, executors_online, find_jobs, find_referrers
 
 router = APIRouter(prefix="/api/v1/jobs/bulk", tags=["jobs"])
 
@@ -79,12 +83,14 @@ def many_meant(
 ) -> Many:
     """What is meant. It must be said: nobody means everything by saying nothing."""
     if wanted == Wanted() and not every:
-        raise Invalid("Say which jobs you mean.", hint="By a filter of the list, or all=true.", field="all")
+        raise Invalid.of("say_which_jobs", field="all")
     return Many(wanted, maximum, position(cursor), dry_run)
 
 
 ManyMeant = Annotated[Many, Depends(many_meant)]
-Act = Callable[[int], Awaitable[object]]
+Act = Callable[[int], Awaitable[Sequence[int]]]
+"""Does it to a job; others it was done to with it."""
+_NEEDED = ("job_followed_by", "job_handler_used")
 
 
 @router.post("/start", dependencies=[needs(Permission.OPERATE)])
@@ -114,8 +120,9 @@ async def trigger_many(
 
 @router.post("/delete", dependencies=[needs(Permission.EDIT)])
 async def delete_many(many: ManyMeant, tools: ToolsHere, caller: CallerHere) -> ManyJobsDone:
-    """Delete them; refused for those that others need, or that have an open execution."""
-    return await _each(tools, caller, many, Permission.EDIT, lambda one: _delete(tools, caller, one))
+    """Delete them; refused for those that others need which are not meant, or that have an open execution."""
+    wanted = many.wanted.within(caller.rights.groups(Permission.EDIT))
+    return await _each(tools, caller, many, Permission.EDIT, lambda one: _delete(tools, caller, one, wanted))
 
 
 @dataclass(slots=True)
@@ -124,15 +131,17 @@ class _Result:
     refused: list[RefusedShown] = field(default_factory=list)
 
     async def add(self, job: Named, act: Act) -> None:
+        if job.id in self.done:
+            return  # with one before it
         try:
-            await act(job.id)
+            others = await act(job.id)
         except StoreUnavailable:
             raise  # it is no fault of this job, and the next would fare no better
         except OrthError as error:
             code = {"code": None, "facts": None} | coded(error)
             self.refused.append(RefusedShown(id=job.id, job_desc=job.job_desc, detail=error.message, **code))
         else:
-            self.done.append(job.id)
+            self.done += [*others, job.id]
 
 
 async def _each(tools: Tools, caller: Caller, many: Many, permission: Permission, act: Act) -> ManyJobsDone:
@@ -151,7 +160,8 @@ async def _each(tools: Tools, caller: Caller, many: Many, permission: Permission
             break
     for loop in (*tools.planning, *tools.dispatching):
         loop.wake()
-    return _told(many, result, left + len(found) - tried, found[:tried])
+    beyond = sum(one < found[-1].id for one in result.done)
+    return _told(many, result, max(0, left - beyond) + len(found) - tried, found[:tried])
 
 
 def _find(connection: Connection, wanted: Wanted, many: Many, heard: int) -> tuple[list[Named], int]:
@@ -170,19 +180,39 @@ def _told(many: Many, result: _Result, left: int, passed: list[Named]) -> ManyJo
     )
 
 
-async def _start(tools: Tools, caller: Caller, job_id: int) -> None:
+async def _start(tools: Tools, caller: Caller, job_id: int) -> Sequence[int]:
     await tools.db.tx(start_one, caller, job_id, tools.clock.now())
+    return ()
 
 
-async def _stop(tools: Tools, caller: Caller, job_id: int) -> None:
+async def _stop(tools: Tools, caller: Caller, job_id: int) -> Sequence[int]:
     await tools.db.tx(stop_one, caller, job_id, tools.clock.now())
+    return ()
 
 
-async def _delete(tools: Tools, caller: Caller, job_id: int) -> None:
-    await tools.db.tx(delete_job, caller, job_id, None, tools.clock.now())
+async def _delete(tools: Tools, caller: Caller, job_id: int, wanted: Wanted) -> Sequence[int]:
+    """Delete a job; before it, those that need it and are meant too, wherever they are in the list."""
+    gone: list[int] = []
+    try:
+        await tools.db.tx(delete_job, caller, job_id, None, tools.clock.now())
+    except Conflict as refused:
+        if refused.code not in _NEEDED:
+            raise
+        for one in await tools.db.read(_find_referrers, wanted, job_id, heard_since(tools)):
+            with suppress(Conflict, NotFound, Unreadable):  # told when it is its turn
+                await tools.db.tx(delete_job, caller, one, None, tools.clock.now())
+                gone.append(one)
+        await tools.db.tx(delete_job, caller, job_id, None, tools.clock.now())
+    return gone
 
 
-async def _trigger(tools: Tools, caller: Caller, job_id: int, asked: TriggerRequest) -> None:
+def _find_referrers(connection: Connection, wanted: Wanted, job_id: int, heard: int) -> list[int]:
+    online = executors_online(connection, heard, wanted.groups)
+    return find_referrers(connection, wanted, online, job_id, limit=AT_ONCE)
+
+
+async def _trigger(tools: Tools, caller: Caller, job_id: int, asked: TriggerRequest) -> Sequence[int]:
     ids, new = await tools.db.tx(trigger_one, caller, job_id, asked, tools.clock.now(), tools.reach.avoid)
     if new:
         tools.events.emit(ExecutionsOpened(asked.cause, len(ids)))
+    return ()

@@ -23,6 +23,7 @@ from orth.domain.alarms import AlarmPolicy, mail_addresses
 from orth.domain.job_secrets import SECRET_NAME, SECRETS_LIMIT
 from orth.domain.jobs import (
     ALIASES,
+    CONCURRENCY_LIMIT,
     HIGHEST_PRIORITY,
     PARAM_LIMIT,
     PRIORITY_NAME,
@@ -40,9 +41,9 @@ from orth.domain.jobs import (
 )
 from orth.domain.retries import CODES_LIMIT, LARGEST_CODE, LARGEST_MULTIPLIER, LONGEST_PAUSE, policy_of, values_of
 from orth.domain.selectors import SELECTOR_LIMIT, parse_selector
-from orth.errors import Invalid
+from orth.errors import InvalidValue
 from orth.store.jobs import UnreadableJob
-from orth.wire.messages import GLUE_SOURCE_LIMIT
+from orth.wire.fields import GLUE_SOURCE_LIMIT
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -57,7 +58,7 @@ def _by_alias(value: object) -> object:
 
 def _no_flag(value: object) -> object:
     if isinstance(value, bool | str):
-        raise ValueError("must be a number")
+        raise InvalidValue.of("field_not_decimal")
     return value
 
 
@@ -136,7 +137,7 @@ class JobBody(BaseModel):
     )
     executor_param: Prose = Field("", max_length=PARAM_LIMIT)
     executor_block_strategy: Block = BlockStrategy.SERIAL_EXECUTION
-    executor_concurrency: StrictInt = Field(1, ge=1, le=64)
+    executor_concurrency: StrictInt = Field(1, ge=1, le=CONCURRENCY_LIMIT)
     executor_timeout: StrictInt = Field(0, ge=0, le=7 * 86_400, description="Seconds; 0 = no limit.")
     executor_fail_retry_count: StrictInt = Field(0, ge=0, le=100)
     retry_policy: RetryPolicyBody | None = Field(
@@ -174,52 +175,43 @@ class JobBody(BaseModel):
     @field_validator("label_selector")
     @classmethod
     def _selector_readable(cls, value: str) -> str:
-        try:
-            parse_selector(value)
-        except Invalid as error:
-            raise ValueError(str(error)) from None
+        parse_selector(value)
         return value
 
     @field_validator("executor_queue")
     @classmethod
     def _one_taker(cls, value: str, info: ValidationInfo) -> str:
         if PRIORITY_NAME.fullmatch(value):
-            raise ValueError("must not be p and a digit: that is how priorities are called")
+            raise InvalidValue.of("queue_called_priority")
         if value and info.data.get("executor_route_strategy") is RouteStrategy.SHARDING_BROADCAST:
-            raise ValueError("must be empty for SHARDING_BROADCAST: what is in a queue is taken by one executor")
+            raise InvalidValue.of("queue_with_broadcast")
         if value and info.data.get("label_selector"):
-            raise ValueError("must be empty with a label_selector: whoever takes from a queue chooses, not the job")
+            raise InvalidValue.of("queue_with_selector")
         return value
 
     @field_validator("secrets")
     @classmethod
     def _secrets_not_queued(cls, value: list[str], info: ValidationInfo) -> list[str]:
         if value and info.data.get("executor_queue"):
-            raise ValueError("must be empty with an executor_queue: a queue keeps what is put into it, readable")
+            raise InvalidValue.of("secrets_with_queue")
         return list(dict.fromkeys(value))
 
     @field_validator("alarm_email")
     @classmethod
     def _mail_addresses(cls, value: str) -> str:
-        try:
-            return ",".join(mail_addresses(value))
-        except Invalid as error:
-            raise ValueError(error.message) from None
+        return ",".join(mail_addresses(value))
 
     @field_validator("alarm_policy")
     @classmethod
     def _policy_readable(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
-        try:
-            return None if value is None else AlarmPolicy.parse(value).to_dict()
-        except Invalid as error:
-            raise ValueError(error.message) from None
+        return None if value is None else AlarmPolicy.parse(value).to_dict()
 
     @field_validator("executor_handler")
     @classmethod
     def _handler_named(cls, value: str, info: ValidationInfo) -> str:
         bean = info.data.get("glue_type", GlueType.BEAN) is GlueType.BEAN
         if not value and bean and not info.data.get("super_task_id"):
-            raise ValueError("must name a handler, unless super_task_id names a job that has one")
+            raise InvalidValue.of("handler_needed")
         return value
 
     @field_validator("child_jobid", mode="before")
@@ -229,21 +221,21 @@ class JobBody(BaseModel):
             return value
         parts = [part.strip() for part in value.split(",") if part.strip()]
         if not all(part.isascii() and part.isdigit() and len(part) < 11 for part in parts):
-            raise ValueError("must be ids of jobs with commas between them")
+            raise InvalidValue.of("child_ids_with_commas")
         return [int(part) for part in parts]
 
     @field_validator("child_jobid")
     @classmethod
     def _each_once(cls, value: list[int]) -> list[int]:
         if not all(1 <= child <= 2**31 - 1 for child in value):
-            raise ValueError("must be ids of jobs")
+            raise InvalidValue.of("child_ids")
         return list(dict.fromkeys(value))
 
     @field_validator("glue_source")
     @classmethod
     def _of_code(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value and info.data.get("glue_type") is GlueType.BEAN:
-            raise ValueError("must be empty for BEAN, which is a handler in the executor")
+            raise InvalidValue.of("code_with_bean")
         return value
 
     def job(self, default_timezone: str) -> Job:

@@ -48,7 +48,7 @@ def edit_job(
     """Read, change and write in one transaction: nobody's edit in between is lost."""
     check_held_job(connection, caller, Permission.EDIT, job_id)
     stored = hold_job(connection, job_id)
-    check_match(if_match, etag_of(stored), f"Job {job_id}")
+    check_match(if_match, etag_of(stored), what="job", key=str(job_id))
     written = edited(stored)
     caller.check(Permission.EDIT, written.job_group, "group", written.job_group)  # it may be moved there
     if written.job_group != stored.job_group:
@@ -62,7 +62,7 @@ def edit_job(
 def delete_job(connection: Connection, caller: Caller, job_id: int, if_match: str | None, now: int) -> None:
     check_held_job(connection, caller, Permission.EDIT, job_id)
     stored = hold_job(connection, job_id)
-    check_match(if_match, etag_of(stored), f"Job {job_id}")
+    check_match(if_match, etag_of(stored), what="job", key=str(job_id))
     remove_job(connection, job_id, now)
     _tell(connection, caller, "job.delete", stored, now, before=body_of(stored))
 
@@ -95,6 +95,8 @@ def trigger_one(
             after["executor_param"] = asked.param
         if asked.addresses:
             after["address_list"] = list(asked.addresses)
+        if asked.log_level is not None:
+            after["log_level"] = asked.log_level
         _tell(connection, caller, "job.trigger", get_job(connection, job_id), now, after=after)
     return ids, new
 

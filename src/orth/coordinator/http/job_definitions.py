@@ -18,7 +18,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from orth.coordinator.http.callers import Caller, CallerHere, needs
-from orth.coordinator.http.definitions import Definition, as_definitions, in_order, read_definition
+from orth.coordinator.http.definitions import as_definitions, read_definition
 from orth.coordinator.http.job_board import heard_since
 from orth.coordinator.http.job_body import JobBody, body_of
 from orth.coordinator.http.job_deeds import create_job, edit_job
@@ -29,6 +29,7 @@ from orth.coordinator.http.problems import coded
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.http.versions import IfMatch, check_match
 from orth.domain.access import Permission
+from orth.domain.definitions import AT_ONCE, Definition, in_order
 from orth.domain.jobs import Job
 from orth.errors import Conflict, OrthError
 from orth.store.database import Connection
@@ -37,9 +38,6 @@ from orth.store.job_names import jobs_named
 from orth.store.jobs import get_job
 
 router = APIRouter(prefix="/api/v1/jobs/definitions", tags=["jobs"])
-
-AT_ONCE = 500
-"""Definitions in one request: nobody else writes to an SQLite file while they are looked at."""
 
 
 class Fate(StrEnum):
@@ -167,7 +165,7 @@ def _take_in(connection: Connection, tools: Tools, caller: Caller, asked: _Asked
         refused=counted[Fate.REFUSE],
         items=items,
     )
-    check_match(asked.if_match, taken.plan, "What would become of these definitions")
+    check_match(asked.if_match, taken.plan, "definitions_changed_meanwhile")
     if asked.dry_run:
         raise _Undone(_not_made(taken))
     return taken

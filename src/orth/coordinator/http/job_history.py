@@ -55,12 +55,18 @@ def _changes(connection: Connection, caller: Caller, job_id: int, below: int | N
 
 
 def _shown(entry: Entry, caller: Caller) -> dict[str, Any]:
-    open_to_them = caller.rights.allows(Permission.VIEW, entry.group_id)
     return {
         "seq": entry.seq,
         "at": iso(entry.at),
         "actor": entry.actor,
         "action": entry.action,
-        "before": fields_of(entry.before) if open_to_them else None,
-        "after": fields_of(entry.after) if open_to_them else None,
+        "before": _seen(entry.before, entry.group_id, caller),
+        "after": _seen(entry.after, entry.group_id, caller),
     }
+
+
+def _seen(text: str | None, group: int | None, caller: Caller) -> dict[str, Any] | None:
+    """What was, for those who may see the group that the job was in then; one that was moved had two."""
+    fields = fields_of(text)
+    was_in = group if fields is None else fields.get("job_group", group)
+    return fields if caller.rights.allows(Permission.VIEW, was_in) else None

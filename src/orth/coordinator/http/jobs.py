@@ -38,9 +38,11 @@ from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.http.versions import IfMatch
 from orth.coordinator.triggering import Request as TriggerRequest
 from orth.domain.access import Permission, narrowed
+from orth.domain.executions import LogLevel
 from orth.domain.jobs import Job, TriggerCause
 from orth.domain.nodes import normal_address
 from orth.domain.schedules import Schedule
+from orth.errors import InvalidValue
 from orth.store.database import Connection
 from orth.store.fires import list_fires
 from orth.store.jobs import UnreadableJob, get_job, list_jobs
@@ -58,8 +60,8 @@ _ADDRESSES_LIMIT = 1000
 _PEOPLE = ("console", "cli")
 
 
-class TriggerBody(BaseModel):
-    """What a manual trigger may change for this one execution."""
+class GivenBody(BaseModel):
+    """What may be given to executions that somebody asks for."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -76,8 +78,16 @@ class TriggerBody(BaseModel):
     def _bounded(cls, value: list[str]) -> list[str]:
         addresses = [normal_address(address) for address in value]
         if len(",".join(addresses)) > _ADDRESSES_LIMIT:
-            raise ValueError(f"may have {_ADDRESSES_LIMIT:,} characters in all")
+            raise InvalidValue.of("field_too_long_in_all", limit=_ADDRESSES_LIMIT)
         return addresses
+
+
+class TriggerBody(GivenBody):
+    """What a manual trigger may change for this one execution."""
+
+    log_level: LogLevel | None = Field(
+        None, description="From this level on its log has what is logged, retries included; null: as its job has it."
+    )
 
 
 class Triggered(BaseModel):
@@ -202,6 +212,7 @@ async def trigger(
         idempotency_key or secrets.token_hex(16),
         body.executor_param,
         tuple(body.address_list),
+        body.log_level,
     )
     ids, new = await tools.db.tx(trigger_one, caller, job_id, asked, tools.clock.now(), tools.reach.avoid)
     if new:

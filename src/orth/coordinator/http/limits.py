@@ -1,15 +1,35 @@
 """Bounds on what a request may bring, checked while it is read: a body is never larger in memory than allowed, and
 what the API is given as JSON has one meaning only.
+
+To read a megabyte of JSON costs as much as hundreds of requests. So where only known callers are answered, who it is is
+seen before anything of the body is read; and where anybody may ask, little is read.
 """
 
+import asyncio
+from collections.abc import Iterable
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from orth.coordinator.http.callers import find_caller
+from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.from_executors import envelope, is_executor_call, tell_refusal
 from orth.coordinator.http.problems import problem_of
-from orth.errors import OrthError, TooLarge
-from orth.wire.messages import BODY_LIMIT, Reply
+from orth.coordinator.http.refused_callers import tell_refused
+from orth.coordinator.http.signed_paths import signed_path
+from orth.coordinator.http.tools import Tools
+from orth.errors import OrthError, TooLarge, Unauthenticated, Unavailable, quotable
+from orth.wire.fields import BODY_LIMIT, RESULTS_LIMIT
+from orth.wire.messages import Reply
+from orth.wire.signatures import BadSignature
 from orth.wire.strict_json import read_json
+
+STRANGERS_LIMIT = 64 * 1024
+"""Bytes of a body that are read before anybody has looked at a credential."""
+_FOR_KNOWN_CALLERS = "/api/v1/"
 
 
 class NotJson(OrthError):
@@ -24,18 +44,23 @@ class BodyLimit:
     declared, and passes nothing on when the caller went away in the middle: half a request was never made.
     """
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    def __init__(self, app: ASGIApp, limit: int, open_paths: Iterable[str]) -> None:
+        """``open_paths`` are those that answer anybody."""
         self._app = app
         self._limit = limit
+        self._open = [compile_path(path)[0] for path in open_paths]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         from_executor = is_executor_call(scope["path"])
-        # Results come in batches with messages of up to 50,000 characters each.
-        limit = BODY_LIMIT if from_executor else self._limit
+        limit = self._limit
         try:
+            if from_executor:
+                limit = await _limit_of_executor(scope)
+            elif _announces_body(scope):
+                limit = await self._limit_of_caller(scope)
             body = await _read(scope, receive, limit)
             if body is None:
                 return
@@ -48,9 +73,55 @@ class BodyLimit:
             return
         await self._app(scope, _replay(body, receive), send)
 
+    async def _limit_of_caller(self, scope: Scope) -> int:
+        """How large the body may be of whoever asks; 401 or 403 where that has to be somebody else."""
+        path = scope["path"]
+        if not path.startswith(_FOR_KNOWN_CALLERS) or any(one.match(path) for one in self._open):
+            return min(self._limit, STRANGERS_LIMIT)
+        tools, connection = scope["app"].state.tools, HTTPConnection(scope)
+        try:
+            await find_caller(tools, connection)
+        except OrthError as error:
+            if (route := _route_of(scope)) is not None:
+                scope["route"] = route
+            await tell_refused(tools, connection, error)
+            raise
+        return self._limit
+
+
+async def _limit_of_executor(scope: Scope) -> int:
+    """Results come in batches with messages of up to 50,000 characters each, from executors of another make in very
+    large ones. Who sends more than a little shows its token before it is read.
+    """
+    declared = _header(scope, b"content-length")
+    size = int(declared) if declared.isdigit() else None
+    if size is not None and size <= STRANGERS_LIMIT:
+        return STRANGERS_LIMIT
+    tools: Tools = scope["app"].state.tools
+    try:
+        await tools.access.glance(scope["method"], signed_path(scope), Headers(scope=scope))
+    except Unauthenticated as error:
+        address = client_address(HTTPConnection(scope), tools.settings)
+        await tools.refusals.note_stranger(address, scope["path"], error)
+        raise
+    return RESULTS_LIMIT if size is not None and scope["path"].endswith("/callback") else BODY_LIMIT
+
+
+def _announces_body(scope: Scope) -> bool:
+    return _header(scope, b"content-length") not in (b"", b"0") or bool(_header(scope, b"transfer-encoding"))
+
+
+def _route_of(scope: Scope) -> BaseRoute | None:
+    routes: list[BaseRoute] = scope["app"].routes
+    return next((one for one in routes if one.matches(scope)[0] is Match.FULL), None)
+
 
 def _refusal(error: OrthError, from_executor: bool) -> Response:
-    return envelope(Reply.failure(str(error)), error.status) if from_executor else problem_of(error)
+    if not from_executor:
+        return problem_of(error)
+    refused = envelope(Reply.failure(str(error)), error.status)
+    refused.headers.update(error.headers if isinstance(error, BadSignature) else {})
+    return refused
 
 
 def _header(scope: Scope, wanted: bytes) -> bytes:
@@ -62,8 +133,7 @@ def _check_json(scope: Scope, body: bytes) -> None:
     """Refuse what two readers could understand differently. A body nobody asked for is held to the same."""
     kind = _header(scope, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        stated = kind[:60] or "of no stated type"
-        raise NotJson(f"The body is {stated}, not JSON.", hint="Send Content-Type: application/json.")
+        raise NotJson.of("body_not_json", kind=quotable(kind, 60)) if kind else NotJson.of("body_of_no_type")
     read_json(body, len(body))
 
 
@@ -75,7 +145,10 @@ async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
     parts: list[bytes] = []
     size = 0
     while True:
-        message = await receive()
+        try:
+            message = await receive()
+        except asyncio.CancelledError:  # the server stops, and has waited for the rest long enough
+            raise Unavailable.of("coordinator_stops") from None
         if message["type"] != "http.request":
             return None
         part = message.get("body", b"")
@@ -101,4 +174,4 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _too_large(limit: int) -> TooLarge:
-    return TooLarge(f"The body is larger than {limit:,} bytes.", hint="Send less at once.")
+    return TooLarge.of("body_too_large", limit=limit)

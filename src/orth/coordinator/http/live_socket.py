@@ -46,7 +46,9 @@ STALLED_AFTER = 10.0
 AUTH_WITHIN = 5.0
 _CHECK_EVERY = 5.0
 _ASK_STORE_EVERY = 6
-"""Checks of a credential for one that also asks the database whether its user is still good."""
+"""Checks of a session for one that also asks the database what its user may; that it ended is told at once. Nobody
+tells that an API token was revoked: each check asks.
+"""
 _CLOSE_WITHIN = 2.0
 _PROTOCOL = "orth"
 _BEARER = "orth.bearer."
@@ -220,7 +222,7 @@ async def _checking(websocket: WebSocket, tools: Tools, session: _Session) -> No
                 await tools.held.look(tools.db, tools.clock)
                 if session.caller is not caller:
                     continue  # another credential was sent meanwhile
-                if over.is_set() or checks % _ASK_STORE_EVERY == 0:
+                if over.is_set() or checks % _ASK_STORE_EVERY == 0 or _is_api_token(session.token):
                     session.caller = await _caller(websocket, tools, session.token)
                 elif session.token is not None and not _lasts(tools, session.token):
                     tools.signing.read_access(session.token)
@@ -257,7 +259,11 @@ def _agreed(offered: Sequence[str]) -> str | None:
 
 def _lasts(tools: Tools, token: str) -> bool:
     """Whether only the database knows when a credential ends, if it does."""
-    return shows_access_token(tools, token) or token.startswith(API_PREFIX)
+    return shows_access_token(tools, token) or _is_api_token(token)
+
+
+def _is_api_token(token: str | None) -> bool:
+    return token is not None and token.startswith(API_PREFIX)
 
 
 async def _first_session(tools: Tools, websocket: WebSocket, shown: str | None) -> _Session | None:

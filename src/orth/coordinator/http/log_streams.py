@@ -71,6 +71,7 @@ async def stream(
     last_event_id: Annotated[str | None, Header(max_length=20, pattern=r"^[0-9]{0,10}$")] = None,
 ) -> StreamingResponse:
     """The log as server-sent events."""
+    check_origin(request, tools.settings)
     source = await source_for(tools, caller, execution_id)
     tools.live_logs.enter(caller.name)
     begin = min(int(last_event_id) + 1, 2**31 - 1) if last_event_id else from_line

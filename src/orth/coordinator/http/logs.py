@@ -4,17 +4,18 @@ A log is what a handler wrote: it may hold anything. It leaves here as JSON or a
 to guess about, and always as data.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 from starlette.types import Receive, Scope, Send
 
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.instants import shown_instant
+from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.sending import Departed, patiently
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.logs.expressions import expression, literal
@@ -138,12 +139,20 @@ async def search(
     response_class=StreamingResponse,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-async def download(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -> StreamingResponse:
+async def download(
+    execution_id: ExecutionId, request: Request, tools: ToolsHere, caller: CallerHere
+) -> StreamingResponse:
     """The whole log as a file, as far as it is written."""
+    check_origin(request, tools.settings)
     source = await source_for(tools, caller, execution_id)
-    first = await tools.logs.page(source, 1)
-    tools.live_logs.enter(caller.name)
-    return Download(_text(tools, source, first), tools, caller.name, f"execution-{execution_id}.log")
+    pages = tools.logs.pages(source, 1)
+    try:
+        first = await anext(pages)
+        tools.live_logs.enter(caller.name)
+    except BaseException:
+        await pages.aclose()
+        raise
+    return Download(_text(first, pages), tools, caller.name, f"execution-{execution_id}.log", pages)
 
 
 async def source_for(tools: Tools, caller: Caller, execution_id: int) -> Source:
@@ -158,14 +167,16 @@ class Download(StreamingResponse):
     that nobody takes half a log for a whole one.
     """
 
-    def __init__(self, text: AsyncIterator[bytes], tools: Tools, username: str, name: str) -> None:
+    def __init__(
+        self, text: AsyncIterator[bytes], tools: Tools, username: str, name: str, pages: AsyncGenerator[Page, None]
+    ) -> None:
         headers = {
             "Content-Disposition": f'attachment; filename="{name}"',
             "X-Content-Type-Options": "nosniff",
             "Cache-Control": "no-store",
         }
         super().__init__(text, media_type="text/plain", headers=headers)
-        self._live, self._username = tools.live_logs, username
+        self._live, self._username, self._pages = tools.live_logs, username, pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -174,14 +185,19 @@ class Download(StreamingResponse):
             return
         finally:
             self._live.leave(self._username)
+            await self._pages.aclose()
 
 
-async def _text(tools: Tools, source: Source, page: Page) -> AsyncIterator[bytes]:
-    while page.lines.texts:
-        yield f"{page.lines.content}\n".encode("utf-8", "replace")
-        if page.end:
-            return
-        page = await tools.logs.page(source, page.lines.last + 1)
+async def _text(first: Page, pages: AsyncIterator[Page]) -> AsyncIterator[bytes]:
+    if first.lines.texts:
+        yield _bytes(first)
+    async for page in pages:
+        if page.lines.texts:
+            yield _bytes(page)
+
+
+def _bytes(page: Page) -> bytes:
+    return f"{page.lines.content}\n".encode("utf-8", "replace")
 
 
 def _shown(page: Page) -> LogShown:

@@ -61,10 +61,10 @@ def check_mentions(connection: Connection, caller: Caller, job: Job, before: Job
     groups = groups_of_jobs(connection, [*children, *([] if above is None else [above])])
     for child in children:
         if not _is_seen(caller, groups.get(child)):
-            raise Invalid(f"There is no job {child} that could follow.", field="child_jobid")
+            raise Invalid.of("no_such_child", job=child, field="child_jobid")
         caller.check(Permission.OPERATE, groups[child], "job", child)
     if above is not None and not _is_seen(caller, groups.get(above)):
-        raise Invalid(f"There is no job {above} whose handler could be run.", field="super_task_id")
+        raise Invalid.of("no_such_super_task", job=above, field="super_task_id")
 
 
 def _is_seen(caller: Caller, group: int | None) -> bool:

@@ -8,7 +8,9 @@ elsewhere. The browser may come from the issuer's site, so unlike the session's 
 import base64
 import hashlib
 import hmac
+import logging
 import secrets
+from collections.abc import Awaitable
 from typing import Annotated
 from urllib.parse import urlencode, urlsplit
 
@@ -17,13 +19,15 @@ from fastapi.responses import RedirectResponse
 
 from orth.coordinator.http.client_addresses import client_address, is_secure
 from orth.coordinator.http.cookies import console_path, set_session_cookie
+from orth.coordinator.http.problems import coded
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.signing_in.identities import Identity, key_id_of, read_identity, user_of_identity
 from orth.coordinator.signing_in.sessions import Begun, Lifetimes, Origin, begin_session
 from orth.domain.sessions import SessionKind, Way
-from orth.errors import NotFound, Unauthenticated
+from orth.errors import NotFound, OrthError, Unauthenticated
 from orth.store.database import Connection
 
+log = logging.getLogger("orth.http")
 router = APIRouter(prefix="/api/v1/auth/oidc", tags=["auth"])
 
 _COOKIE = "orth-oidc"
@@ -37,6 +41,36 @@ async def start(
     tools: ToolsHere, request: Request, next: Annotated[str, Query(max_length=_NEXT_LIMIT)] = "/"
 ) -> RedirectResponse:
     """Go to the issuer."""
+    return await _or_told(tools, request, _begun(tools, request, next))
+
+
+@router.get("/callback", include_in_schema=False, status_code=303)
+async def callback(
+    tools: ToolsHere, request: Request, state: Text = None, code: Text = None, error: Text = None
+) -> RedirectResponse:
+    """Come back from the issuer, signed in or not."""
+    return await _or_told(tools, request, _ended(tools, request, state, code, error))
+
+
+async def _or_told(tools: Tools, request: Request, flow: Awaitable[RedirectResponse]) -> RedirectResponse:
+    """Where ``flow`` leads to. When it leads nowhere, a browser that shows a page gets ours, which says why in the
+    language of its reader; whoever else asks is told as everywhere.
+    """
+    try:
+        return await flow
+    except OrthError as error:
+        if "text/html" not in request.headers.get("accept", ""):
+            raise
+        log.warning("nobody was signed in: %s", error)
+        said = coded(error)
+        # By the code alone: an address is anybody's, and must not put words into our page.
+        code = said["code"] if said and not said["facts"] else "issuer_trouble"
+        answer = RedirectResponse(f"{console_path(tools.settings).rstrip('/')}/login?refused={code}", 303)
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+
+
+async def _begun(tools: Tools, request: Request, next: str) -> RedirectResponse:
     own = tools.settings.security
     _offered(tools)
     doors = await tools.issuer.doors(tools.settings, tools.clock)
@@ -69,23 +103,23 @@ async def start(
     return answer
 
 
-@router.get("/callback", include_in_schema=False, status_code=303)
-async def callback(
-    tools: ToolsHere, request: Request, state: Text = None, code: Text = None, error: Text = None
+async def _ended(
+    tools: Tools, request: Request, state: str | None, code: str | None, error: str | None
 ) -> RedirectResponse:
-    """Come back from the issuer, signed in or not."""
     _offered(tools)
-    begun = tools.signing.read(request.cookies.get(_COOKIE, ""), "oidc")
+    try:
+        begun = tools.signing.read(request.cookies.get(_COOKIE, ""), "oidc")
+    except Unauthenticated:  # it waited for too long, or nothing was begun here
+        raise Unauthenticated.of("sign_in_not_begun") from None
     if not hmac.compare_digest((state or "").encode(), str(begun["state"]).encode()):
-        raise Unauthenticated("This is not the sign-in that was begun in this browser.", hint="Begin again.")
+        raise Unauthenticated.of("sign_in_not_begun")
     if code is None:
-        refused = "refused it" if error else "gave no code"
-        raise Unauthenticated(f"Nobody was signed in: the issuer {refused}.", hint="Begin again.")
+        raise Unauthenticated.of("issuer_refused" if error else "issuer_gave_no_code")
     identity = await _identity(tools, request, code, str(begun["verifier"]), str(begun["nonce"]))
     opened = await tools.db.tx(_begin, identity, _origin(tools, request), tools)
     prefix = console_path(tools.settings).rstrip("/")
     answer = RedirectResponse(prefix + local_path(str(begun["next"])), 303)
-    set_session_cookie(answer, request, tools.settings, opened.session.id, opened.secret)
+    set_session_cookie(answer, request, tools.settings, tools.signing, (opened.session.id, opened.secret))
     answer.delete_cookie(_COOKIE, path=_cookie_path(tools))
     answer.headers["Cache-Control"] = "no-store"
     return answer
@@ -99,7 +133,7 @@ def local_path(text: str) -> str:
 
 def _offered(tools: Tools) -> None:
     if tools.settings.security.oidc_issuer is None:
-        raise NotFound("way to sign in called", "oidc")
+        raise NotFound.of("no_oidc_here")
 
 
 async def _identity(tools: Tools, request: Request, code: str, verifier: str, nonce: str) -> Identity:

@@ -1,6 +1,6 @@
 """Everything at a glance, for the first page of the console: from counts, and never from the whole history."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -9,9 +9,16 @@ from pydantic import BaseModel, Field
 from orth.clock import iso
 from orth.coordinator.http.callers import CallerHere, needs
 from orth.coordinator.http.tools import ToolsHere
+from orth.coordinator.planning import schedule_of
 from orth.domain.access import Permission
+from orth.domain.calendars import Calendar
 from orth.domain.executions import Status, status_of
+from orth.domain.jobs import Job
+from orth.domain.schedules import Schedule
+from orth.errors import OrthError
+from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
+from orth.store.jobs import jobs_by_id
 from orth.store.overview import (
     Failing,
     Groups,
@@ -29,6 +36,8 @@ from orth.store.statistics import HOUR
 router = APIRouter(prefix="/api/v1/stats", tags=["stats"])
 
 _DAY = 24 * HOUR
+PER_DAY_LIMIT = 1_500
+"""Fires of one job: one a minute for a day, and some more."""
 
 
 class JobsCounted(BaseModel):
@@ -50,10 +59,16 @@ class UpcomingShown(BaseModel):
     schedule_type: str
     schedule_conf: str
     due_time: str
+    per_day: int | None = Field(
+        description="Fires in the next 24 hours, without those its calendar leaves out, counted up to "
+        f"{PER_DAY_LIMIT:,}; null where the clock does not decide."
+    )
 
 
 class FailingShown(BaseModel):
-    """A job that failed in the last day and has not succeeded since. ``streak`` is counted up to 100."""
+    """A job that failed in the last day and has not succeeded since. ``streak`` is counted up to 100; what was tried
+    again counts once, when its last attempt has failed.
+    """
 
     job_id: int
     job_group: int
@@ -123,7 +138,7 @@ def _overview(
         at=iso(now),
         jobs=JobsCounted(started=started, stopped=stopped),
         executors=ExecutorsCounted(alive=alive, total=total),
-        upcoming=[_upcoming(one) for one in list_upcoming(connection, coming, seen, now)],
+        upcoming=_coming(connection, list_upcoming(connection, coming, seen, now), now),
         failing=[_failing(one) for one in list_failing(connection, since, top, seen)],
         slowest=[_slow(one) for one in list_slowest(connection, since, top, seen)],
         late=summed_up(list_lateness(connection, since, seen)),
@@ -139,7 +154,36 @@ def summed_up(lateness: Sequence[int]) -> LateShown | None:
     return LateShown(fires=count, p50_ms=p50, p95_ms=p95)
 
 
-def _upcoming(one: Upcoming) -> UpcomingShown:
+def _coming(connection: Connection, soon: Sequence[Upcoming], now: int) -> list[UpcomingShown]:
+    jobs = jobs_by_id(connection, (one.job_id for one in soon))
+    calendars = calendars_by_id(connection, {job.calendar_id for job in jobs.values() if job.calendar_id is not None})
+    return [_upcoming(one, _per_day(jobs.get(one.job_id), calendars, now)) for one in soon]
+
+
+def _per_day(job: Job | None, calendars: Mapping[int, Calendar], now: int) -> int | None:
+    if job is None:
+        return None
+    try:
+        schedule = schedule_of(job, calendars[job.calendar_id] if job.calendar_id is not None else None)
+    except (KeyError, OrthError):  # its next fire is known all the same
+        return None
+    return fires_of_day(schedule, now) if schedule.repeats_by_clock else None
+
+
+def fires_of_day(schedule: Schedule, now: int) -> int:
+    """How many fires of the next 24 hours run, counted up to a limit."""
+    if schedule.calendar is None:
+        return schedule.count_between(now, now + _DAY, PER_DAY_LIMIT)
+    count, fire = 0, schedule.next_after(now)
+    for _ in range(PER_DAY_LIMIT):
+        if fire is None or fire > now + _DAY:
+            break
+        count += schedule.skip_reason(fire) is None
+        fire = schedule.next_after(fire)
+    return count
+
+
+def _upcoming(one: Upcoming, per_day: int | None) -> UpcomingShown:
     return UpcomingShown(
         job_id=one.job_id,
         job_group=one.job_group,
@@ -147,6 +191,7 @@ def _upcoming(one: Upcoming) -> UpcomingShown:
         schedule_type=one.schedule_type,
         schedule_conf=one.schedule_conf,
         due_time=iso(one.due_time),
+        per_day=per_day,
     )
 
 

@@ -83,4 +83,4 @@ def page(rows: Sequence[T], limit: int, key: Callable[[T], int], shown: Callable
 
 
 def _refuse() -> int:
-    raise Invalid("The cursor is not one of ours.", hint="Use next_cursor of the page before, or none.", field="cursor")
+    raise Invalid.of("cursor_strange", field="cursor")

@@ -9,12 +9,14 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError, ValidationException, WebSocketRequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from orth.errors import SAYINGS, InvalidSchedule, OrthError, StoreUnavailable, TooBusy, Unauthenticated, Unavailable
+from orth.coordinator.field_troubles import WrongField, kind_of, sentence_of
+from orth.errors import InvalidSchedule, OrthError, StoreUnavailable, TooBusy, Unauthenticated, Unavailable
+from orth.sayings import SAYINGS
 from orth.wire.signatures import BadSignature
 
 log = logging.getLogger("orth.http")
@@ -27,13 +29,15 @@ class Trouble(BaseModel):
 
     field: str
     message: str
+    code: str | None = Field(None, description="What is wrong, for programs; the facts are those of its sentence.")
+    facts: dict[str, str | int] | None = None
     position: int | None = None
     length: int | None = None
     text: str | None = None
 
 
 class Problem(BaseModel):
-    """Why a request was not carried out (RFC 9457). ``hint`` says what to do next. What people meet often has a
+    """Why a request was not carried out (RFC 9457). ``hint`` says what to do next. What people can meet has a
     ``code``, with the facts of the sentence beside it.
     """
 
@@ -78,7 +82,10 @@ def problem(
 
 def problem_of(error: OrthError) -> JSONResponse:
     """An expected failure as its caller sees it."""
-    errors: list[dict[str, Any]] | None = [{"field": error.field, "message": error.message}] if error.field else None
+    own = {"field": error.field, "message": error.message, **coded(error)}
+    if isinstance(error, WrongField):
+        own |= error.trouble
+    errors: list[dict[str, Any]] | None = [own] if error.field else None
     if isinstance(error, InvalidSchedule) and error.text and errors:
         errors[0] |= {"position": error.position, "length": error.length, "text": error.text}
     answer = problem(error.status, error.kind, told(error), hint=error.hint, errors=errors, **coded(error))
@@ -106,11 +113,11 @@ def told(error: OrthError) -> str:
     return error.message
 
 
-def reported(method: str, path: str, bug: Exception) -> str:
-    """Write ``bug`` to the log; the sentence that leads from the answer to it."""
+def reported(method: str, path: str, bug: Exception) -> OrthError:
+    """Write ``bug`` to the log; what leads from the answer to it."""
     reference = secrets.token_hex(4)
     log.error("error %s at %s %s", reference, method, path, exc_info=bug)
-    return f"Something is wrong on our side. The log of this node has it as error {reference}."
+    return OrthError.of("bug_here", reference=reference)
 
 
 def handle_problems(app: FastAPI) -> None:
@@ -140,7 +147,7 @@ class Bugs:
         except Exception as bug:
             if scope["type"] != "http" or begun:
                 raise  # half an answer cannot be mended
-            await problem(500, "error", reported(scope["method"], scope["path"], bug))(scope, receive, send)
+            await problem_of(reported(scope["method"], scope["path"], bug))(scope, receive, send)
 
 
 async def _expected(_request: Request, error: Exception) -> JSONResponse:
@@ -159,15 +166,10 @@ async def _unreadable_socket(websocket: WebSocket, error: Exception) -> None:
 
 
 def _wrong(error: ValidationException) -> JSONResponse:
-    errors = [{"field": _place(one["loc"]), "message": _sentence(one)} for one in error.errors()[:50]]
+    errors = [{"field": _place(one["loc"]), "message": sentence_of(one), **kind_of(one)} for one in error.errors()[:50]]
     listed = "; ".join(f"{one['field']}: {one['message'].rstrip('.')}" for one in errors[:3])
-    return problem(422, "invalid", f"The request cannot be accepted: {listed}.", errors=errors)
-
-
-def _sentence(one: dict[str, Any]) -> str:
-    if one["type"] == "extra_forbidden":
-        return "there is no such field"
-    return str(one["msg"]).removeprefix("Value error, ")
+    detail = f"The request cannot be accepted: {listed}."
+    return problem(422, "invalid", detail, errors=errors, code="invalid_request", facts={})
 
 
 def _place(loc: tuple[str | int, ...]) -> str:

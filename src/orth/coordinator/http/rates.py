@@ -7,17 +7,20 @@ proved their token pay nothing.
 """
 
 import math
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 from starlette.requests import HTTPConnection
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
 from orth.clock import Clock
 from orth.connections import SCOPE_KEY
 from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.problems import problem_of
 from orth.errors import TooBusy
+from orth.sayings import SAYINGS
 from orth.wire.dialects import TOKEN_HEADERS
 from orth.wire.signatures import SIGNATURE_HEADER
 
@@ -29,7 +32,6 @@ browsers ask for without anybody looking at their cookie: people who share an ad
 _CREDENTIALS = frozenset(
     name.lower().encode() for name in ("Authorization", "Cookie", SIGNATURE_HEADER, *TOKEN_HEADERS)
 )
-_TRY_AGAIN = 1013
 
 
 class TooOften(TooBusy):
@@ -39,7 +41,9 @@ class TooOften(TooBusy):
 
     def __init__(self, seconds: float) -> None:
         self.retry_after = max(1, math.ceil(seconds))
-        super().__init__("Too many requests.", hint=f"Come back in {self.retry_after} s.")
+        sentence, hint = SAYINGS["too_often"]
+        super().__init__(sentence, hint=hint.format(seconds=self.retry_after))
+        self.code, self.facts = "too_often", {"seconds": self.retry_after}
 
 
 class Buckets:
@@ -75,8 +79,10 @@ class Buckets:
 class StrangersLimit:
     """Middleware that bounds what is asked without a good credential, for each address."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, open_paths: Iterable[str]) -> None:
+        """``open_paths`` are those that answer anybody: there a credential makes nobody known."""
         self._app = app
+        self._open = [compile_path(path)[0] for path in open_paths]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         tools = scope["app"].state.tools if scope["type"] in ("http", "websocket") else None
@@ -85,10 +91,15 @@ class StrangersLimit:
             return
         address = client_address(HTTPConnection(scope), tools.settings)
         answer = _Answer(scope, receive, send, tools.strangers, address)
-        if not _has_credential(scope) and (error := tools.strangers.refusal(address)) is not None:
+        if not self._may_be_known(scope) and (error := tools.strangers.refusal(address)) is not None:
             await answer.refuse(error)
             return
         await self._app(scope, receive, answer.send)
+
+    def _may_be_known(self, scope: Scope) -> bool:
+        """Whether the caller may turn out to be known, so that it has to be seen who it is."""
+        is_open = scope["type"] == "http" and any(one.match(scope["path"]) for one in self._open)
+        return not is_open and any(name in _CREDENTIALS for name, _value in scope["headers"])
 
 
 class _Answer:
@@ -119,7 +130,7 @@ class _Answer:
         if scope["type"] == "http":
             await problem_of(error)(scope, receive, self._send)
         else:
-            await self._send({"type": "websocket.close", "code": _TRY_AGAIN, "reason": error.message})
+            await WebSocket(scope, receive, self._send).send_denial_response(problem_of(error))
 
 
 class _Known:
@@ -134,7 +145,3 @@ class _Known:
         self.yes = True
         if self._others is not None:
             self._others()
-
-
-def _has_credential(scope: Scope) -> bool:
-    return any(name in _CREDENTIALS for name, _value in scope["headers"])

@@ -3,8 +3,9 @@
 Who shows no good credential is a stranger there. Somebody known who asks for more than a role allows is told of by
 name. Both are bounded (``Refusals``): what is asked again within a minute is one entry.
 
-A browser whose session has ended goes on reading until somebody looks at it: that is nobody knocking, and is left out.
-So is signing in, which tells of its failures itself.
+A browser whose session has ended goes on reading until somebody looks at it: that is nobody knocking, and is left out,
+if its cookie was really given by us. So is a page that asks whether somebody is signed in, and shows nothing; and a
+wrong password or link, for trying those is counted and told of where it happens (``told_already``).
 """
 
 from fastapi import FastAPI, Request
@@ -12,13 +13,15 @@ from fastapi.responses import JSONResponse
 from starlette.requests import HTTPConnection
 
 from orth.coordinator.http.client_addresses import client_address
-from orth.coordinator.http.cookies import session_cookie
+from orth.coordinator.http.cookies import is_given_cookie, session_cookie
 from orth.coordinator.http.problems import problem_of
 from orth.coordinator.http.tools import Tools
 from orth.domain.audit import Actor, ActorKind, Deed
 from orth.errors import Forbidden, OrthError, Unauthenticated
 
-_API, _SIGNING_IN = ("/api/", "/ws"), "/api/v1/auth/"
+_ASKING = ("/api/", "/ws", "/metrics")
+_WHO_AM_I = "/api/v1/auth/session"
+_NAME_LIMIT = 200
 _SAFE = ("GET", "HEAD")
 
 
@@ -26,6 +29,11 @@ def audit_refusals(app: FastAPI) -> None:
     """Let the audit hear of everybody whom a route of ``app`` refuses."""
     app.add_exception_handler(Unauthenticated, _refused)
     app.add_exception_handler(Forbidden, _refused)
+
+
+def told_already(request: Request) -> None:
+    """The refusal that follows is counted elsewhere, and told of there."""
+    request.state.refusal_told = True
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
@@ -47,12 +55,23 @@ async def tell_refused(tools: Tools, connection: HTTPConnection, error: OrthErro
 
 
 def _matters(tools: Tools, connection: HTTPConnection, error: OrthError) -> bool:
-    path = connection.scope["path"]
-    if not path.startswith(_API) or path.startswith(_SIGNING_IN):
+    scope, path = connection.scope, connection.scope["path"]
+    if not path.startswith(_ASKING) or getattr(connection.state, "refusal_told", False):
         return False
-    reads = connection.scope["type"] == "websocket" or connection.scope["method"] in _SAFE
-    ended = reads and session_cookie(connection, tools.settings) is not None
-    return not (ended and isinstance(error, Unauthenticated))
+    reads = scope["type"] == "websocket" or scope["method"] in _SAFE
+    if not reads or not isinstance(error, Unauthenticated) or "authorization" in connection.headers:
+        return True
+    if session_cookie(connection, tools.settings) is None:
+        return str(path) != _WHO_AM_I
+    return not is_given_cookie(connection, tools.settings, tools.signing)
+
+
+async def tell_misdirected(tools: Tools, connection: HTTPConnection) -> None:
+    """Somebody asked under a name that is none of ours: the same for all paths, for they are the asker's to choose."""
+    host = connection.headers.get("host", "")[:_NAME_LIMIT]
+    shown = {"host": "".join(one for one in host if one.isprintable()), "path": connection.scope["path"][:_NAME_LIMIT]}
+    stranger = Actor(ActorKind.STRANGER, "", client_address(connection, tools.settings))
+    await tools.refusals.note(stranger, Deed("api.misdirected", "host", "unknown", after=shown))
 
 
 def _route(connection: HTTPConnection) -> str:

@@ -1,42 +1,67 @@
-"""Results, from executors that may speak for their own group only.
+"""Results, and word of what runs, from executors that may speak for their own group only.
 
 A result for another group's execution changes nothing and is written to the audit. The sender is asked to keep it: it
 may have been given the wrong token, and a result is not lost for that. When there is nothing else in a callback, all of
-it is refused.
+it is refused. Word of what another group's executor runs is not taken either, and that is all: nothing is lost.
+
+A result of an execution that was sent with a report key, and that comes without it, counts as little: whoever reads
+verdicts is asked to keep it, and others are refused when there is nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from orth.coordinator.executor_access import not_its_app
+from orth.coordinator.executor_access import not_of_its_apps
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.http.tools import Tools
 from orth.domain.audit import Deed
+from orth.errors import Forbidden
 from orth.store.tokens import apps_of_executions
+from orth.wire.beginnings import BegunReport
 from orth.wire.dialects import Malformed
 from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 
 
 async def take_results(
-    tools: Tools, key: ExecutorKey, address: str, items: Sequence[CallbackItem | Malformed]
+    tools: Tools, key: ExecutorKey, address: str, items: Sequence[CallbackItem | Malformed], *, reads_verdicts: bool
 ) -> list[CallbackVerdict]:
     """What became of each result."""
-    foreign = await _of_others(tools, key, items)
+    foreign = await _of_others(tools, key, {item.log_id for item in items if isinstance(item, CallbackItem)})
     if not foreign:
-        return await tools.callbacks.take(items)
+        return await _take(tools, key, address, items, reads_verdicts)
     for execution_id, app_name in foreign.items():
         deed = Deed("callback.refused", "execution", str(execution_id), after={"app_name": app_name})
         await tools.refusals.note_executor(key, address, deed)
     own = [item for item in items if item.log_id not in foreign]
     if not own:
-        raise not_its_app(key, next(iter(foreign.values())))
+        raise not_of_its_apps(key)
     refused = [CallbackVerdict(log_id=execution_id, verdict=Verdict.RETRY) for execution_id in foreign]
-    return await tools.callbacks.take(own) + refused
+    return await _take(tools, key, address, own, reads_verdicts) + refused
 
 
-async def _of_others(tools: Tools, key: ExecutorKey, items: Sequence[CallbackItem | Malformed]) -> dict[int, str]:
+async def _take(
+    tools: Tools, key: ExecutorKey, address: str, items: Sequence[CallbackItem | Malformed], reads_verdicts: bool
+) -> list[CallbackVerdict]:
+    judged = await tools.callbacks.take(items)
+    for execution_id, why in judged.unproved.items():
+        deed = Deed("callback.refused", "execution", str(execution_id), after={"reason": why.value})
+        await tools.refusals.note_executor(key, address, deed, why)
+    if judged.unproved and not reads_verdicts and all(item.log_id in judged.unproved for item in items):
+        raise Forbidden(f"The execution was not sent to whoever reports it: {next(iter(judged.unproved.values()))}.")
+    return judged.verdicts
+
+
+async def take_begun(tools: Tools, key: ExecutorKey, report: BegunReport) -> set[int]:
+    """Of which executions it is to be said again that they run."""
+    foreign = await _of_others(tools, key, {one.log_id for one in report.begun})
+    if foreign and len(foreign) == len({one.log_id for one in report.begun}):
+        raise not_of_its_apps(key)
+    own = tuple(one for one in report.begun if one.log_id not in foreign)
+    return await tools.beginnings.take(report.model_copy(update={"begun": own}))
+
+
+async def _of_others(tools: Tools, key: ExecutorKey, ids: Collection[int]) -> dict[int, str]:
     """The executions that are of groups this token does not speak for, with their app names."""
     if key.app_names is None:
         return {}
-    ids = {item.log_id for item in items if isinstance(item, CallbackItem)}
     apps = await tools.db.read(apps_of_executions, ids)
     return {execution_id: app_name for execution_id, app_name in apps.items() if not key.serves(app_name)}

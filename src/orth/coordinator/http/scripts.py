@@ -1,7 +1,8 @@
 """The code of jobs: read, save, compare, roll back, and try it before it is saved.
 
 What is written here runs on executors, so it needs the permission ``script`` and a group that allows scripts
-(``scripting``); whoever may see the job may read it. The ETag of code is its SHA-256.
+(``scripting``); whoever may see the job may read it. What was saved in a group that the job has left since is there
+for those who may see that group. The ETag of code is its SHA-256.
 """
 
 import secrets
@@ -28,6 +29,7 @@ from orth.domain.access import Permission
 from orth.domain.jobs import PARAM_LIMIT, GlueType, Job, TriggerCause
 from orth.domain.nodes import normal_address
 from orth.domain.scripts import REMARK_LONGEST, REMARK_SHORTEST, difference, digest_of
+from orth.errors import NotFound
 from orth.store.database import Connection
 from orth.store.glue_versions import (
     GlueVersion,
@@ -39,7 +41,7 @@ from orth.store.glue_versions import (
 )
 from orth.store.groups import get_group
 from orth.store.jobs import get_job, hold_job
-from orth.wire.messages import ADDRESS_LIMIT, GLUE_SOURCE_LIMIT
+from orth.wire.fields import ADDRESS_LIMIT, GLUE_SOURCE_LIMIT
 
 router = APIRouter(prefix="/api/v1/scripts", tags=["scripts"])
 
@@ -171,14 +173,15 @@ async def versions(
 ) -> Page[VersionShown]:
     """What was saved, newest first."""
     await tools.db.read(_seen, job_id, caller)
-    rows = await tools.db.read(list_glue_versions, job_id, limit + 1, position(cursor))
+    seen = caller.rights.groups(Permission.VIEW)
+    rows = await tools.db.read(list_glue_versions, job_id, limit + 1, position(cursor), seen)
     return Page[VersionShown].model_validate(page(rows, limit, lambda row: row.id, _version))
 
 
 @router.get("/{job_id}/versions/{version_id}", dependencies=[_SEES])
 async def version(job_id: JobId, version_id: VersionId, tools: ToolsHere, caller: CallerHere) -> VersionWhole:
     await tools.db.read(_seen, job_id, caller)
-    found = await tools.db.read(get_glue_version, job_id, version_id)
+    found = await tools.db.read(_seen_version, job_id, caller, version_id)
     return VersionWhole(**_version(found), glue_source=found.source)
 
 
@@ -201,6 +204,7 @@ async def rollback(
 
     def write(connection: Connection) -> None:
         job = _held(connection, job_id, caller, if_match)
+        _seen_version(connection, job_id, caller, body.version_id)
         roll_back(connection, job, body.version_id, body.remark, writer, tools.clock.now())
 
     writer = writer_of(caller, tools)
@@ -243,16 +247,23 @@ def _seen(connection: Connection, job_id: int, caller: Caller) -> Job:
     return _visible(get_job(connection, job_id), caller)
 
 
+def _seen_version(connection: Connection, job_id: int, caller: Caller, version_id: int) -> GlueVersion:
+    found = get_glue_version(connection, job_id, version_id)
+    if found.left_group is not None and not caller.rights.allows(Permission.VIEW, found.left_group):
+        raise NotFound("version", version_id)
+    return found
+
+
 def _held(connection: Connection, job_id: int, caller: Caller, if_match: str | None) -> Job:
     job = _visible(hold_job(connection, job_id), caller)
-    check_match(if_match, _etag(job), f"The code of job {job_id}")
+    check_match(if_match, _etag(job), "code_changed_meanwhile", job=str(job_id))
     return job
 
 
 def _difference(connection: Connection, job_id: int, caller: Caller, before: int, to: int | None) -> str:
     job = _seen(connection, job_id, caller)
-    old = get_glue_version(connection, job_id, before)
-    new = job.glue_source if to is None else get_glue_version(connection, job_id, to).source
+    old = _seen_version(connection, job_id, caller, before)
+    new = job.glue_source if to is None else _seen_version(connection, job_id, caller, to).source
     return difference(old.source, new, f"version {before}", "now" if to is None else f"version {to}")
 
 

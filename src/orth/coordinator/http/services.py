@@ -38,8 +38,9 @@ from orth.domain.services import Failing, Service, ServiceKind, ServiceStatus, U
 from orth.errors import Forbidden, Invalid, NotFound, TooLarge
 from orth.store.service_events import as_shown
 from orth.store.services import list_services, service_name
+from orth.wire.addresses import checked_address
 from orth.wire.dialects import TOKEN_HEADERS, token_from
-from orth.wire.messages import ADDRESS_LIMIT, checked_address
+from orth.wire.fields import ADDRESS_LIMIT
 from orth.wire.signatures import SIGNATURE_HEADER
 from orth.wire.strict_json import read_json
 
@@ -66,10 +67,7 @@ async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> A
     if request.method == "GET":
         caller.check(Permission.VIEW, None, "", "")
     elif not caller.rights.allows(Permission.ADMINISTER):
-        raise Forbidden(
-            "Only services themselves and administrators may say who is there.",
-            hint="Sign in as an administrator, or show the cluster's access token.",
-        )
+        raise Forbidden.of("services_or_administrators")
     return caller.actor
 
 
@@ -293,8 +291,8 @@ async def _register(
     try:
         url = checked_address(said.url.strip())
     except Invalid as error:
-        raise Invalid(error.message, hint=error.hint, field="url") from None
-    check_address(tools.settings.security, url, "url")
+        raise Invalid.like(error, field="url") from None
+    check_address(tools.settings, url, "url")
     incarnation, name = said.incarnation or None, said.name or None
     return Registered(
         id=await tools.registrar.register(

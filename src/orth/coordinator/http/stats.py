@@ -77,9 +77,11 @@ class StatsShown(BaseModel):
 
 
 class BucketShown(EndedShown):
-    """A part of a histogram; it begins at ``start``."""
+    """A part of a histogram; it begins at ``start``. The times are of those that ran, and null when none did."""
 
     start: str
+    mean_ms: int | None
+    longest_ms: int | None
 
 
 class HistogramShown(BaseModel):
@@ -119,10 +121,9 @@ async def histogram(
     start = _start(since or ("24h" if bucket is Bucket.HOUR else "30d"), now, bucket.ms)
     end = now + 1 if until is None else instant(until, now, "until")
     if not start < end <= _LAST_INSTANT:
-        raise Invalid("since must be before until.", field="since")
+        raise Invalid.of("since_after_until", field="since")
     if (end - start) // bucket.ms >= BUCKETS_LIMIT:
-        hint = "Ask for days, or for a shorter span."
-        raise Invalid(f"That would be more than {BUCKETS_LIMIT} parts.", hint=hint, field="since")
+        raise Invalid.of("too_many_bars", limit=BUCKETS_LIMIT, field="since")
     span = Span(since=start, until=end, job_id=job_id, job_group=job_group)
     seen = caller.rights.groups(Permission.VIEW)
     found = await tools.db.read(counts_by_time, span.within(seen), bucket.ms)
@@ -139,13 +140,13 @@ async def job_stats(
     """How the executions of a job ended in the last days."""
     now = tools.clock.now()
     span = Span(since=now - now % DAY - (days - 1) * DAY, until=now + 1, job_id=job_id)
-    return JobStatsShown(**await tools.db.read(_job_stats, caller, span))
+    seen = caller.rights.groups(Permission.VIEW)
+    return JobStatsShown(**await tools.db.read(_job_stats, caller, span.within(seen)))
 
 
 def _stats(connection: Connection, span: Span) -> dict[str, object]:
     counts = counts_by_status(connection, span)
     total = sum(count.executions for count in counts.values())
-    ran = sum((count for status, count in counts.items() if status is not Status.TRIGGER_FAILED), Count())
     succeeded = counts[Status.SUCCESS].executions if Status.SUCCESS in counts else 0
     return {
         "since": iso(span.since),
@@ -153,8 +154,7 @@ def _stats(connection: Connection, span: Span) -> dict[str, object]:
         "executions": total,
         "ended": _ended(counts),
         "success_rate": succeeded / total if total else None,
-        "mean_ms": ran.total_ms // ran.executions if ran.executions else None,
-        "longest_ms": ran.longest_ms if ran.executions else None,
+        **_times(counts),
         "open": _open(open_counts(connection, job_id=span.job_id, job_group=span.job_group, groups=span.groups)),
     }
 
@@ -178,12 +178,22 @@ def _ended(counts: Mapping[Status, Count]) -> dict[str, int]:
 
 def _buckets(found: Mapping[int, Mapping[Status, Count]], span: Span, size: int) -> list[BucketShown]:
     starts = range(span.since - span.since % size, span.until, size)
-    return [BucketShown(start=iso(at), **_ended(found.get(at, {}))) for at in starts]
+    parts = ((at, found.get(at, {})) for at in starts)
+    return [BucketShown(start=iso(at), **_ended(counts), **_times(counts)) for at, counts in parts]
+
+
+def _times(counts: Mapping[Status, Count]) -> dict[str, int | None]:
+    """How long those took that ran."""
+    ran = sum((count for status, count in counts.items() if status is not Status.TRIGGER_FAILED), Count())
+    return {
+        "mean_ms": ran.total_ms // ran.executions if ran.executions else None,
+        "longest_ms": ran.longest_ms if ran.executions else None,
+    }
 
 
 def _start(since: str, now: int, size: int) -> int:
     """The first instant of the hour or day that ``since`` falls into."""
     start = instant(since, now, "since")
     if not _FIRST_INSTANT <= start <= now:
-        raise Invalid("since must be in the past, and after 1970.", field="since")
+        raise Invalid.of("since_not_past", field="since")
     return start - start % size

@@ -7,8 +7,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from orth.domain.app_names import LONGEST, SHORTEST, trouble_with
 from orth.domain.nodes import normal_address
-from orth.errors import Invalid
-from orth.wire.messages import checked_address
+from orth.errors import Invalid, InvalidValue, quotable
+from orth.wire.addresses import checked_address
 
 
 def _trimmed(value: object) -> object:
@@ -18,19 +18,19 @@ def _trimmed(value: object) -> object:
 
 def _one_line(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("must be one line of printable characters")
+        raise InvalidValue.of("field_one_line")
     return text
 
 
 def _storable(text: str) -> str:
     if "\x00" in text:
-        raise ValueError("must not contain NUL")
+        raise InvalidValue.of("field_without_nul")
     return text
 
 
 def _app_name(text: str) -> str:
     if trouble := trouble_with(text):
-        raise ValueError(trouble)
+        raise trouble
     return text
 
 
@@ -39,9 +39,9 @@ def listed_address(text: str) -> str:
     try:
         address = checked_address(text.strip())
     except Invalid as error:
-        raise ValueError(f"{text[:100]!r}: {error}") from None
+        raise InvalidValue.like(error) from None
     if "," in address:
-        raise ValueError(f"{text[:100]!r}: an address has no comma")
+        raise InvalidValue.of("address_comma", address=quotable(text, 100))
     return normal_address(address)
 
 

@@ -21,10 +21,7 @@ async def token_caller(tools: Tools, text: str, address: str = "") -> Caller | N
     found = await tools.db.read(_find, digest_of(text)) if len(text) <= _LONGEST else None
     now = tools.clock.now()
     if found is None or not found[0].is_good(now) or found[1].disabled_at is not None:
-        raise Unauthenticated(
-            "The API token is not valid.",
-            hint="It may have expired, or was revoked or replaced, or its owner is no longer let in.",
-        )
+        raise Unauthenticated.of("api_token_not_valid")
     token, owner = found[0].token, found[1]
     if token.last_used_at is None or now - token.last_used_at >= USE_NOTED_EVERY:
         await tools.db.tx(note_use, token.id, now)

@@ -22,7 +22,7 @@ from orth.coordinator.tokens import make_secret
 from orth.domain.access import Permission, Rights, Role
 from orth.domain.audit import Actor, Deed
 from orth.domain.tokens import OwnerState, Token, TokenKind, excess
-from orth.errors import Forbidden, Invalid
+from orth.errors import Forbidden, Invalid, InvalidValue
 from orth.settings.values import format_duration
 from orth.store.audit import record
 from orth.store.database import Connection
@@ -66,9 +66,9 @@ class TokenBody(BaseModel):
     def _fits_its_kind(self) -> "TokenBody":
         has_rights = self.role is not None or bool(self.group_roles)
         if self.kind is TokenKind.EXECUTOR and (has_rights or not self.app_names):
-            raise ValueError("an executor token has app_names, and neither role nor group_roles")
+            raise InvalidValue.of("executor_token_parts")
         if self.kind is TokenKind.API and (self.app_names or not has_rights):
-            raise ValueError("an API token has a role or group_roles, and no app_names")
+            raise InvalidValue.of("api_token_parts")
         return self
 
     def token(self, caller: Caller, now: int) -> Token:
@@ -175,17 +175,17 @@ async def revoke(token_id: TokenId, tools: ToolsHere, caller: CallerHere) -> Non
 def _check_lifetime(token: Token, longest: timedelta) -> None:
     lifetime = (token.expires_at or token.created_at) - token.created_at
     if token.kind is TokenKind.API and lifetime > longest.total_seconds() * 1000:
-        raise Invalid(
-            f"An API token is good for at most {format_duration(longest)}.",
-            hint="Set security.token_longest for longer ones.",
-            field="expires_in_days",
-        )
+        raise Invalid.of("token_lasts_too_long", longest=format_duration(longest), field="expires_in_days")
 
 
 def _check_rights(token: Token, caller: Caller) -> None:
     more = excess(token.rights, caller.rights)
-    if more is not None:
-        raise Forbidden(f"The token would be allowed {more}, and {caller.name} is not.")
+    if more is None:
+        return
+    permission, group_id = more
+    if group_id is None:
+        raise Forbidden.of("token_exceeds", permission=permission.value, name=caller.name)
+    raise Forbidden.of("token_exceeds_in_group", permission=permission.value, group=group_id, name=caller.name)
 
 
 def _check_made_with(token: Token, caller: Caller) -> None:
@@ -194,11 +194,9 @@ def _check_made_with(token: Token, caller: Caller) -> None:
     if own is None or token.kind is not TokenKind.API:
         return
     if token.created_by != own.created_by:
-        raise Forbidden(f"The token is {token.created_by}'s, and {caller.name} acts for {own.created_by}.")
+        raise Forbidden.of("token_of_another", owner=token.created_by, name=caller.name, own=own.created_by)
     if token.outlives(own):
-        raise Forbidden(
-            f"The token would be good for longer than {caller.name} is.", hint="Sign in, or ask for fewer days."
-        )
+        raise Forbidden.of("token_outlives", name=caller.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from orth.clock import Clock
 from orth.cluster.election import Election
 from orth.cluster.membership import Membership
 from orth.coordinator.alarming.senders import Senders
+from orth.coordinator.beginnings import Beginnings
 from orth.coordinator.callbacks import Callbacks
 from orth.coordinator.executor_access import ExecutorAccess
 from orth.coordinator.http.channels import ChannelDoor
@@ -55,7 +56,7 @@ class Gate:
 
     async def __aenter__(self) -> None:
         if self._inside >= self._limit:
-            raise TooBusy("Too many sign-ins at the same time.", hint="Try again in a moment.")
+            raise TooBusy.of("too_many_sign_ins")
         self._inside += 1
         try:
             await self._places.acquire()
@@ -106,6 +107,7 @@ class Tools:
     """The way of executors to the channels."""
     offering: Offering
     callbacks: Callbacks
+    beginnings: Beginnings
     registrations: Registrations
     metrics: Metrics
     roster: Roster

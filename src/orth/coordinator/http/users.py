@@ -21,6 +21,7 @@ from orth.coordinator.people import (
     Standing,
     add_person,
     change_person,
+    check_password,
     new_password,
     remove_person,
     reset_password,
@@ -28,6 +29,7 @@ from orth.coordinator.people import (
 from orth.coordinator.signing import hash_password
 from orth.domain.access import Permission, Role, granted
 from orth.domain.audit import ActorKind
+from orth.errors import InvalidValue
 from orth.store.database import Connection
 from orth.store.users import User, get_user, hold_admins, hold_user, list_users
 
@@ -54,7 +56,7 @@ Grants = Annotated[list[Grant], Field(max_length=_GRANTS)]
 
 def _each_once(grants: list[Grant] | None) -> list[Grant] | None:
     if grants is not None and len({grant.group_id for grant in grants}) < len(grants):
-        raise ValueError("may name a group once")
+        raise InvalidValue.of("grant_twice")
     return grants
 
 
@@ -170,7 +172,7 @@ async def users(
 @router.post("", status_code=201, dependencies=[_ADMINISTRATORS])
 async def create(body: UserBody, tools: ToolsHere, caller: CallerHere, response: Response) -> UserCreated:
     """Add somebody."""
-    made, hashed = await _password(tools, body.password)
+    made, hashed = await _password(tools, body.password, body.username)
     standing = Standing(body.role, _by_group(body.grants))
     now = tools.clock.now()
     user_id = await tools.db.tx(add_person, caller.actor, body.username, hashed, standing, now)
@@ -220,8 +222,8 @@ async def password(
     user_id: UserId, tools: ToolsHere, caller: CallerHere, body: PasswordBody | None = None
 ) -> PasswordShown:
     """Give somebody another password, which ends their sessions. Without one in the body it is made, and told once."""
-    await tools.db.read(get_user, user_id)
-    made, hashed = await _password(tools, body.password if body else None)
+    user = await tools.db.read(get_user, user_id)
+    made, hashed = await _password(tools, body.password if body else None, user.username)
     _sessions_over(tools, await tools.db.tx(reset_password, caller.actor, user_id, hashed, tools.clock.now()))
     return PasswordShown(password=made)
 
@@ -255,12 +257,14 @@ def _hold(connection: Connection, user_id: int, if_match: str | None) -> User:
     """The user, kept as it is; the administrators first, so that two who change each other wait and do not block."""
     hold_admins(connection)
     held = hold_user(connection, user_id)
-    check_match(if_match, _etag(held), f"User {user_id}")
+    check_match(if_match, _etag(held), what="user", key=str(user_id))
     return held
 
 
-async def _password(tools: Tools, given: str | None) -> tuple[str | None, str]:
+async def _password(tools: Tools, given: str | None, username: str) -> tuple[str | None, str]:
     """The password that was made, if none was given, and the hash of the one that counts."""
+    if given is not None:
+        check_password(given, username)
     made = new_password() if given is None else None
     async with tools.logins:
         return made, await asyncio.to_thread(hash_password, given or made or "")

@@ -16,10 +16,10 @@ class ChangedMeanwhile(OrthError):
     kind = "changed-meanwhile"
 
 
-def check_match(if_match: str | None, current: str, what: str) -> None:
+def check_match(if_match: str | None, current: str, code: str = "changed_meanwhile", **facts: str) -> None:
     """Refuse unless ``current`` is among the tags in ``if_match``; no header and ``*`` mean any version."""
     if if_match is None:
         return
     named = {tag.strip() for tag in if_match.split(",")}
     if not named & {"*", current}:
-        raise ChangedMeanwhile.of("changed_meanwhile", thing=what, etag=current)
+        raise ChangedMeanwhile.of(code, etag=current, **facts)

@@ -5,7 +5,7 @@ here works in pages of lines, so that a log of any size passes through in bounde
 
 * ``pages`` (pure) — lines with their numbers
 * ``blocks`` (pure) — the form of an archived log: compressed pages that can be found by line
-* ``archives`` — archived logs, in the database or in files
+* ``archives`` — archived logs, in the database or in files; ``copies``, logs while they are written there
 * ``reading`` — a page of a log, from wherever it is
 * ``searching`` — the lines that say something; ``expressions`` carries out regular expressions in a process of their
   own, ``expression_process``, because nothing else can stop one that takes for ever

@@ -78,7 +78,7 @@ class Archives:
 
     def _path(self, place: str) -> Path:
         if _PLACE.fullmatch(place) is None:
-            raise Unreadable("The archive has a log at a place that none can have.")
+            raise Unreadable.of("log_misplaced")
         return self._folder / place
 
 

@@ -110,4 +110,4 @@ def opened(content: bytes) -> BinaryIO:
 
 
 def _damaged() -> Unreadable:
-    return Unreadable("The archived log is damaged.")
+    return Unreadable.of("log_damaged")

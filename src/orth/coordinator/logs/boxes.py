@@ -2,6 +2,7 @@
 
 Pieces come in order, each with the number of its first line. A piece may come twice, and one that was sent by another
 process begins anew: what is there already is passed over. Numbers may jump where the middle of a long log was left out.
+What does not come from where the execution was sent (``proving``) is no piece of its log.
 """
 
 from collections import OrderedDict
@@ -12,6 +13,9 @@ from typing import Any
 from orth.channels.interface import START, Channels
 from orth.channels.names import Names
 from orth.coordinator.logs.pages import Lines, no_lines
+from orth.coordinator.proving import Proving
+from orth.store.database import Database
+from orth.store.executions import sent_among
 from orth.wire.channel_messages import LogLines
 
 _PIECES = 100
@@ -46,7 +50,9 @@ class _Place:
 class LogBoxes:
     """Reads logs from their boxes."""
 
-    def __init__(self, channels: Channels, names: Names) -> None:
+    def __init__(self, db: Database, channels: Channels, names: Names, proving: Proving) -> None:
+        self._db = db
+        self._proving = proving
         self._channels = channels
         self._names = names
         self._places: OrderedDict[int, _Place] = OrderedDict()
@@ -56,6 +62,7 @@ class LogBoxes:
         box = self._names.logs(job_id, execution_id)
         place = self._place(execution_id)
         last, position = place.before(from_line)
+        sent = await self._db.read(sent_among, [execution_id])
         while True:
             entries = (await self._channels.read({box: position}, limit=_PIECES)).get(box, [])
             if not entries:
@@ -65,7 +72,7 @@ class LogBoxes:
             for entry in entries:
                 piece = read_piece(entry.message)
                 position = entry.position
-                if piece is None:
+                if piece is None or not self._proving.tells_log(execution_id, sent, piece.report_key):
                     continue
                 lines, end = lines_after(piece, last), bool(piece.end)
                 if lines.texts:

@@ -83,16 +83,16 @@ class _Talk:
     async def begin(self, wanted: str, ignore_case: bool) -> None:
         """Have the expression compiled."""
         complaint = await self._ask(
-            {"expression": wanted, "ignore_case": ignore_case}, COMPILED_WITHIN, "to be compiled"
+            {"expression": wanted, "ignore_case": ignore_case}, COMPILED_WITHIN, "expression_slow_to_compile"
         )
         if complaint is not None:
-            raise Invalid(f"This is not a regular expression: {complaint}.", field="q")
+            raise Invalid.of("not_a_regular_expression", said=str(complaint), field="q")
 
     async def matching(self, texts: Sequence[str]) -> list[Fit]:
-        fits = await self._ask(list(texts), PAGE_WITHIN, "for a page of this log")
+        fits = await self._ask(list(texts), PAGE_WITHIN, "expression_slow")
         return [(index, start, end) for index, start, end in fits]
 
-    async def _ask(self, message: object, within: float, what_for: str) -> Any:
+    async def _ask(self, message: object, within: float, slow: str) -> Any:
         try:
             async with asyncio.timeout(within):
                 with suppress(ConnectionError):  # it has ended; the answer that does not come says so
@@ -100,15 +100,11 @@ class _Talk:
                     await self._asking.drain()
                 answer = await self._answers.readline()
         except TimeoutError:
-            raise Invalid(
-                f"The regular expression takes longer than {within:g} s {what_for}.",
-                hint="Avoid repetitions inside repetitions, or search for a plain text.",
-                field="q",
-            ) from None
+            raise Invalid.of(slow, seconds=f"{within:g}", field="q") from None
         except ValueError:
             answer = b""  # longer than it can be
         if not answer.endswith(b"\n"):
-            raise Unavailable("The search ended unexpectedly.", hint="A simpler regular expression may do.")
+            raise Unavailable.of("search_broke_off")
         return json.loads(answer)
 
 

@@ -12,7 +12,7 @@ have ended it once the database says that it is over and there is nothing more t
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -34,6 +34,9 @@ _TRIES_AFTER_END = 3
 _UNTIL_REPORTED = 5.0
 """Seconds for which the end waits for the result, which an executor sends after the last line."""
 _LOOK_AGAIN = 0.2
+_SHARE = 3
+"""An executor that has to be asked is at rest for so much longer than it took to answer: some read the whole file."""
+_LONGEST_REST = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +100,12 @@ class LiveLogs:
     def enter(self, username: str) -> None:
         """Take a place for one more watcher; ``leave`` gives it back."""
         streams, per_user = self._limits
-        if self._stopping or self.streams >= streams:
-            why = "it is stopping" if self._stopping else f"{streams} logs are followed through it already"
-            raise Unavailable(f"This coordinator takes no more watchers: {why}.", hint="Another one may.")
+        if self._stopping:
+            raise Unavailable.of("watchers_stopping")
+        if self.streams >= streams:
+            raise Unavailable.of("watchers_full", limit=streams)
         if self._by_user.get(username, 0) >= per_user:
-            raise TooBusy(f"{username} follows {per_user} logs already.", hint="Close some of them.")
+            raise TooBusy.of("own_watchers_full", name=username, limit=per_user)
         self._by_user[username] = self._by_user.get(username, 0) + 1
 
     def leave(self, username: str) -> None:
@@ -114,13 +118,18 @@ class LiveLogs:
         line = from_line
         heard: Trouble | None = None
         while not self._stopping:
-            lines = await self._by_itself(execution_id, line)
-            if lines is not None and lines.texts:
-                yield lines
-                line = lines.last + 1
+            read = nothing_more = False
+            async with aclosing(self._by_itself(execution_id, line)) as coming:
+                async for lines in coming:
+                    if not lines.texts:
+                        nothing_more = True
+                        break
+                    yield lines
+                    read, line = True, lines.last + 1
+            if read and not nothing_more:
                 continue
             with self._reader(execution_id, line) as reader:
-                if lines is not None:
+                if nothing_more:
                     reader.begin_no_later(line)
                 if not reader.has(line):
                     yield Trouble(f"Lines {line} to {reader.first - 1} cannot be read just now.")
@@ -147,16 +156,25 @@ class LiveLogs:
         for reader in self._readers.values():
             reader.tell()
 
-    async def _by_itself(self, execution_id: int, line: int) -> Lines | None:
-        """The next lines, where the reader of all does not have them; None when it has, or nobody can have them now."""
-        reader = self._readers.get(execution_id)
-        if reader is not None and reader.has(line):
-            return None
+    async def _by_itself(self, execution_id: int, line: int) -> AsyncGenerator[Lines, None]:
+        """The next lines as long as the reader of all does not have them, none when there are none yet; nothing at all
+        when it has them, or nobody can have them now.
+        """
+        if self._has(execution_id, line):
+            return
         try:
-            page = await self._reading.page(await self._reading.source(execution_id), line)
+            source = await self._reading.source(execution_id)
+            async with aclosing(self._reading.pages(source, line)) as pages:
+                async for page in pages:
+                    yield page.lines
+                    if self._stopping or self._has(execution_id, page.lines.last + 1):
+                        return
         except Unavailable:  # the reader tries again, and tells
-            return None
-        return page.lines
+            return
+
+    def _has(self, execution_id: int, line: int) -> bool:
+        reader = self._readers.get(execution_id)
+        return reader is not None and reader.has(line)
 
     @contextmanager
     def _reader(self, execution_id: int, line: int) -> Iterator["_Reader"]:
@@ -261,7 +279,8 @@ class _Reader:
                 await self._end_when_reported(source, page)
             elif not page.lines.texts and not (page.held and self._clock.monotonic() - began > HELD_FOR / 2):
                 # While it waits to be sent only the database is asked, and its first lines should not be late.
-                await self._rest(longer=source.execution.phase not in UNSENT_PHASES)
+                took = 0.0 if page.held else self._clock.monotonic() - began
+                await self._rest(longer=source.execution.phase not in UNSENT_PHASES, took=took)
 
     async def _source(self) -> Source | None:
         try:
@@ -303,8 +322,8 @@ class _Reader:
             self.tell()
         await self._rest()
 
-    async def _rest(self, *, longer: bool = True) -> None:
-        await self._clock.sleep_unless(asyncio.Event(), self._pause)
+    async def _rest(self, *, longer: bool = True, took: float = 0.0) -> None:
+        await self._clock.sleep_unless(asyncio.Event(), max(self._pause, min(_SHARE * took, _LONGEST_REST)))
         if longer:
             self._pause = min(self._pause * 1.5, max(self._polls))
 

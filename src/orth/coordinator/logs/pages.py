@@ -32,6 +32,14 @@ class Lines:
         return Lines(line, max(self.last, line - 1), self.texts[line - self.first :])
 
 
+def gap_note(first: int, last: int, what: str = "did not arrive here") -> str:
+    """What stands in a log in the place of lines that it lacks."""
+    which = f"Line {first}" if first == last else f"Lines {first} to {last}"
+    return f"({which} {what}.)"
+
+
+LONG = "were left out, because the log is long"
+
 _BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """All that anybody takes for the end of a line."""
 

@@ -2,14 +2,20 @@
 
 While an execution is open its executor has the log, and afterwards a whole copy in the archive is nearer. A copy that
 is not whole is for when the executor is gone, or has cleaned up. Executors of ours give the last lines and wait for
-new ones; the others are read from a line on, and at once. An executor of queues is not asked: its log is in a box.
+new ones; the others are read from a line on, at once, and give all there is: their answer is read while it comes, so
+whoever needs the whole of a log asks for its pages (``pages``), and they come out of one answer. An executor of queues
+is not asked: its log is in a box.
 
 What an executor says may be anything. A page whose numbers do not fit its text is refused as if there had been no
 answer, and nobody is asked for a line beyond the last number a request can have: there the log ends.
 """
 
 from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from orth.clock import Clock
 from orth.coordinator.logs.archives import Archives
@@ -25,7 +31,10 @@ from orth.store.executions import find_execution
 from orth.store.groups import groups_by_id
 from orth.store.log_archives import ArchivedLog, find_archive
 from orth.wire.executor_calls import ExecutorLink
-from orth.wire.messages import INT32_MAX, Extension, LogPage, LogRequest, ProgressTold
+from orth.wire.fields import INT32_MAX
+from orth.wire.messages import Extension, LogPage, LogRequest, ProgressTold
+
+T = TypeVar("T")
 
 TAIL_LIMIT = 1000
 _TAIL_BYTES = 1024 * 1024
@@ -87,42 +96,71 @@ class LogReading:
         """Where the log of an execution is. ``NotFound`` without such an execution."""
         return await self._db.read(_source, execution_id)
 
-    async def page(self, source: Source, from_line: int, *, wait: int = 0, lines: int | None = None) -> Page:
-        """Lines from ``from_line`` on, as many as come at once, or up to ``lines`` where the executor can. Where there
-        are none yet and it can, it waits ``wait`` seconds for some.
+    async def page(self, source: Source, from_line: int, *, wait: int = 0) -> Page:
+        """Lines from ``from_line`` on, as many as come at once. Where there are none yet and the executor can, it waits
+        ``wait`` seconds for some.
         """
+        return await _first(self._some(source, from_line, wait=wait))
+
+    def pages(self, source: Source, from_line: int, *, lines: int | None = None) -> AsyncGenerator[Page, None]:
+        """All there is from ``from_line`` on: up to the end, or to a page without lines. ``lines`` are how many there
+        may be on one where the executor can. To be closed.
+        """
+        return _on_and_on(partial(self._some, source, lines=lines), from_line)
+
+    def executor_pages(self, source: Source, from_line: int) -> AsyncGenerator[Page, None]:
+        """The same, from the executor only."""
+        return _on_and_on(partial(self._answer, source), from_line)
+
+    async def _some(
+        self, source: Source, from_line: int, *, wait: int = 0, lines: int | None = None
+    ) -> AsyncGenerator[Page, None]:
+        """The pages that are to be had for one question, from wherever they are."""
         kept = source.archived
         # What came in a box is nowhere else once it was archived, complete or not.
         only = kept is not None and (kept.complete or (source.execution.queue is not None and self._boxes is not None))
         if only and (found := await self._from_archive(kept, from_line)) is not None:
-            return found
+            yield found
+            return
         try:
-            got = await self.executor_page(source, from_line, wait=wait, lines=lines)
+            async with aclosing(self._answer(source, from_line, wait=wait, lines=lines)) as answer:
+                async for got in answer:
+                    missing = kept is not None and _is_missing(got, from_line)
+                    yield (await self._from_archive(kept, from_line) or got) if missing else got
+                    from_line = got.lines.last + 1
         except Unavailable:
             found = await self._from_archive(kept, from_line)
             if found is None:
                 raise
-            return found
-        if kept is not None and _is_missing(got, from_line):
-            return await self._from_archive(kept, from_line) or got
-        return got
+            yield found
 
-    async def executor_page(self, source: Source, from_line: int, *, wait: int = 0, lines: int | None = None) -> Page:
-        """The same, from the executor only."""
+    async def _answer(
+        self, source: Source, from_line: int, *, wait: int = 0, lines: int | None = None
+    ) -> AsyncGenerator[Page, None]:
+        """The pages of one answer of the executor."""
         one = source.execution
         if one.queue is not None and self._boxes is not None:
-            return await self._box_page(source, self._boxes, from_line)
-        if one.executor_address is None:
+            yield await self._box_page(source, self._boxes, from_line)
+        elif one.executor_address is None:
             over = one.status.terminal
-            return Page(no_lines(from_line), over, (one.trigger_msg or "") if over else "", closed=over)
-        if from_line > INT32_MAX:
-            return Page(no_lines(from_line), True, closed=True)
-        whose = {"log_id": one.id, "log_date_time": one.trigger_time}
-        asked = LogRequest(**whose, from_line_num=from_line, wait=wait or None, lines=lines)
-        extensions = self._extensions(source)
-        got = await self._ask(source, asked, extensions)
-        held = bool(wait) and Extension.FOLLOW_LOG in extensions
-        return replace(_read(source, got, from_line), held=held)
+            yield Page(no_lines(from_line), over, (one.trigger_msg or "") if over else "", closed=over)
+        elif from_line > INT32_MAX:
+            yield Page(no_lines(from_line), True, closed=True)
+        else:
+            extensions = self._extensions(source)
+            asked = LogRequest(
+                log_id=one.id,
+                log_date_time=one.trigger_time,
+                from_line_num=from_line,
+                wait=wait or None,
+                lines=lines,
+            )
+            held = bool(wait) and Extension.FOLLOW_LOG in extensions
+            async with aclosing(self._ask(source, asked, extensions)) as pages:
+                async for got in pages:
+                    page = _read(source, got, from_line)
+                    yield replace(page, held=held)
+                    from_line = page.lines.last + 1
 
     async def _box_page(self, source: Source, boxes: LogBoxes, from_line: int) -> Page:
         one = source.execution
@@ -156,7 +194,7 @@ class LogReading:
         if one.executor_address is None or Extension.PROGRESS not in extensions:
             return None
         asked = LogRequest(log_id=one.id, log_date_time=one.trigger_time, tail=1, progress=True)
-        return (await self._ask(source, asked, extensions)).progress
+        return (await _first(self._ask(source, asked, extensions))).progress
 
     async def executor_tail(self, source: Source) -> Lines | None:
         """The last lines, if the executor can give them without reading all that is before."""
@@ -170,52 +208,56 @@ class LogReading:
         if one.queue is not None and self._boxes is not None:
             return await self._walked_tail(source, count)
         if one.executor_address is None:
-            return await self.executor_page(source, 1)
+            return await _first(self._answer(source, 1))
         if Extension.FOLLOW_LOG in extensions:
             asked = LogRequest(log_id=one.id, log_date_time=one.trigger_time, tail=count)
-            got = await self._ask(source, asked, extensions)
+            got = await _first(self._ask(source, asked, extensions))
             return _read(source, got, got.from_line)
         return await self._walked_tail(source, count)
 
     async def _walked_tail(self, source: Source, count: int) -> Page:
         """The last lines of a log that can only be read from its beginning: all of it passes through here."""
         last: deque[str] = deque()
-        line, size = 1, 0
+        size = 0
         deadline = self._clock.monotonic() + _TAIL_PATIENCE
-        while True:
-            page = await self.executor_page(source, line)
-            for text in page.lines.texts:
-                last.append(text)
-                size += len(text)
-                while len(last) > 1 and (len(last) > count or size > _TAIL_BYTES):
-                    size -= len(last.popleft())
-            if page.lines.last < line or page.end:
-                reached = page.lines.last
-                break
-            line = page.lines.last + 1
-            if self._clock.monotonic() > deadline:
-                raise Unavailable(
-                    f"The log is long, and its executor gives it from the beginning only: line {line} was reached.",
-                    hint=f"Read it with from={line}.",
-                )
+        async with aclosing(self.executor_pages(source, 1)) as pages:
+            async for page in pages:
+                for text in page.lines.texts:
+                    last.append(text)
+                    size += len(text)
+                    while len(last) > 1 and (len(last) > count or size > _TAIL_BYTES):
+                        size -= len(last.popleft())
+                if self._clock.monotonic() > deadline and page.lines.texts and not page.end:
+                    line = page.lines.last + 1
+                    raise Unavailable.of("log_too_long", line=line)
         if not last:
             return page
-        return replace(page, lines=Lines(reached - len(last) + 1, reached, list(last)))
+        return replace(page, lines=Lines(page.lines.last - len(last) + 1, page.lines.last, list(last)))
 
-    async def _ask(self, source: Source, asked: LogRequest, extensions: frozenset[str]) -> LogPage:
+    async def _ask(
+        self, source: Source, asked: LogRequest, extensions: frozenset[str]
+    ) -> AsyncGenerator[LogPage, None]:
         address = source.execution.executor_address
         assert address is not None
         try:
-            return await self._link.log(
-                address,
-                asked,
-                token=self._token,
-                app_name=source.app_name,
-                extensions=extensions,
-                dialect=source.dialect,
+            if source.ours:
+                yield await self._link.log(
+                    address,
+                    asked,
+                    token=self._token,
+                    app_name=source.app_name,
+                    extensions=extensions,
+                    dialect=source.dialect,
+                )
+                return
+            pages = self._link.log_pages(
+                address, asked, token=self._token, app_name=source.app_name, dialect=source.dialect
             )
+            async with aclosing(pages):
+                async for page in pages:
+                    yield page
         except InvalidMessage as error:
-            raise Unavailable(f"{address} answered with something that is not a log: {error}") from None
+            raise Unavailable.of("not_a_log", address=address, said=str(error)) from None
 
     async def _from_archive(self, kept: ArchivedLog | None, from_line: int) -> Page | None:
         found = None if kept is None else await self._archives.page(kept, from_line)
@@ -252,6 +294,22 @@ def _source(connection: Connection, execution_id: int) -> Source:
     )
 
 
+async def _first(found: AsyncGenerator[T, None]) -> T:
+    async with aclosing(found):
+        return await anext(found)
+
+
+async def _on_and_on(some: Callable[[int], AsyncGenerator[Page, None]], line: int) -> AsyncGenerator[Page, None]:
+    """Ask for ``some`` pages again and again, each time from the next line."""
+    while True:
+        async with aclosing(some(line)) as pages:
+            async for page in pages:
+                yield page
+                if page.end or not page.lines.texts:
+                    return
+                line = page.lines.last + 1
+
+
 def _read(source: Source, got: LogPage, from_line: int) -> Page:
     """What an executor's page means. Those of other makes call every end of the file the end, or a file that is not
     there yet: it counts once the execution is over. Ours know better, once they have it.
@@ -265,10 +323,8 @@ def _read(source: Source, got: LogPage, from_line: int) -> Page:
         # The note comes with the end only: before, it would come again and again.
         return Page(no_lines(from_line), ended, got.content if ended else "", closed=closed)
     if not fits(from_line, got.to_line, got.content):
-        raise Unavailable(
-            f"{one.executor_address} answered with something that is not a log: "
-            f"as lines {from_line} to {got.to_line} a text that has not as many."
-        )
+        address = one.executor_address or ""
+        raise Unavailable.of("not_so_many_lines", address=address, first=from_line, last=got.to_line)
     lines = lines_of(from_line, got.to_line, got.content)
     return Page(lines, got.end and ended, closed=closed)
 

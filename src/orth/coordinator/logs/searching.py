@@ -6,7 +6,7 @@ searched in answers of bounded size and time.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 
@@ -64,9 +64,9 @@ class Searches:
         is bounded with the rest.
         """
         if self._inside.total() >= SEARCHES_AT_ONCE:
-            raise TooBusy(f"{SEARCHES_AT_ONCE} logs are searched already.", hint="Try again in a moment.")
+            raise TooBusy.of("searches_full", limit=SEARCHES_AT_ONCE)
         if self._inside[caller] >= OF_ONE_CALLER:
-            raise TooBusy(f"You search {OF_ONE_CALLER} logs already.", hint="Try again in a moment.")
+            raise TooBusy.of("own_searches_full", limit=OF_ONE_CALLER)
         self._inside[caller] += 1
         try:
             async with wanted as matching:
@@ -78,7 +78,7 @@ class Searches:
     async def _search(self, source: Source, matching: Matching, from_line: int, limit: int) -> Found:
         found = Found(from_line - 1)
         deadline = self._clock.monotonic() + _PATIENCE
-        async with aclosing(self._pages(source, from_line)) as pages:
+        async with aclosing(_ahead(self._reading.pages(source, from_line, lines=_LINES_AT_ONCE))) as pages:
             async for page in pages:
                 if not page.lines.texts:
                     found.end = page.end
@@ -91,20 +91,18 @@ class Searches:
                     break
         return found
 
-    async def _pages(self, source: Source, from_line: int) -> AsyncGenerator[Page, None]:
-        """The pages of a log; the next one is on its way while somebody looks at the one before."""
-        coming = asyncio.ensure_future(self._read(source, from_line))
+
+async def _ahead(pages: AsyncGenerator[Page, None]) -> AsyncGenerator[Page, None]:
+    """The same pages; the next one is on its way while somebody looks at the one before."""
+    async with aclosing(pages):
+        coming = asyncio.ensure_future(anext(pages, None))
         try:
-            while True:
-                page = await coming
-                coming = asyncio.ensure_future(self._read(source, page.lines.last + 1))
+            while (page := await coming) is not None:
+                coming = asyncio.ensure_future(anext(pages, None))
                 yield page
         finally:
             coming.cancel()
             await asyncio.wait((coming,))
-
-    def _read(self, source: Source, from_line: int) -> Coroutine[None, None, Page]:
-        return self._reading.page(source, from_line, lines=_LINES_AT_ONCE)
 
 
 def _add(found: Found, lines: Lines, fits: list[Fit], limit: int) -> bool:

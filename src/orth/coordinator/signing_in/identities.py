@@ -25,7 +25,7 @@ from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.groups import find_group
 from orth.store.identities import bind_identity, find_identity, is_bound
-from orth.store.users import User, add_user, find_user, get_user, set_grants, set_role
+from orth.store.users import User, add_user, find_user, get_user, hold_admins, set_grants, set_role
 
 ALGORITHMS = ("RS256", "PS256", "ES256")
 NO_PASSWORD = "!"  # noqa: S105  # what no password fits
@@ -83,9 +83,7 @@ def read_identity(
     if not trusted or not isinstance(subject, str) or not 0 < len(subject) <= 255:
         raise _refused()
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.strip()) <= _LONGEST_NAME:
-        raise Forbidden(
-            "The issuer tells no user name that can be used here.", hint="See security.oidc_username_claim."
-        )
+        raise Forbidden.of("issuer_no_user_name")
     return Identity(own.oidc_issuer or "", subject, name.strip(), _values(claims.get(own.oidc_role_claim or "")))
 
 
@@ -120,6 +118,11 @@ def user_of_identity(connection: Connection, identity: Identity, settings: Setti
     if everywhere is None and not grants:
         raise _not_let_in()
     before = (user.rights.everywhere, dict(user.grants))
+    if before[0] is Role.ADMIN and everywhere is not Role.ADMIN and hold_admins(connection) <= {user.id}:
+        # Nobody would be left who could make another: they stay, and the audit has what the issuer says.
+        kept = Deed("user.kept", "user", user.username, before=_told(*before), after=_told(everywhere, grants))
+        record(connection, Actor(ActorKind.USER, user.username, address), kept, now)
+        everywhere = Role.ADMIN
     if before != (everywhere, grants):
         set_role(connection, user.id, everywhere, now)
         set_grants(connection, user.id, grants)
@@ -173,10 +176,8 @@ def _told(everywhere: Role | None, grants: Mapping[int, Role]) -> dict[str, obje
 
 
 def _refused() -> Unauthenticated:
-    return Unauthenticated("What the issuer sent cannot be believed.", hint="Sign in again.")
+    return Unauthenticated.of("issuer_not_believed")
 
 
 def _not_let_in() -> Forbidden:
-    return Forbidden(
-        "The issuer knows you, but here you are nobody.", hint="Ask an administrator to make a user for you."
-    )
+    return Forbidden.of("nobody_here")

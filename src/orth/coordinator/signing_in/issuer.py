@@ -56,7 +56,7 @@ class Issuer:
         issuer = settings.security.oidc_issuer or ""
         said = await _asked(settings, "GET", f"{issuer}/.well-known/openid-configuration")
         if str(said.get("issuer", "")).rstrip("/") != issuer:
-            raise IssuerTrouble("The issuer calls itself by another name than security.oidc_issuer.")
+            raise IssuerTrouble.of("issuer_other_name")
         names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
         doors = Doors(*(_checked_door(said.get(name), name, issuer) for name in names))
         self._doors = (doors, clock.monotonic())
@@ -90,7 +90,7 @@ class Issuer:
         said = await _asked(settings, "POST", doors.token, form=form, headers=headers)
         token = said.get("id_token")
         if not isinstance(token, str):
-            raise IssuerTrouble("The issuer gave no ID token for the code.")
+            raise IssuerTrouble.of("issuer_gave_no_token")
         return token
 
 
@@ -114,15 +114,15 @@ async def _asked(
                 body += more
             status = answer.status
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise IssuerTrouble(f"The issuer does not answer: {type(error).__name__}.") from None
+        raise IssuerTrouble.of("issuer_silent", said=type(error).__name__) from None
     if status != 200 or len(body) > _LARGEST:
-        raise IssuerTrouble(f"The issuer answered with status {status}, or with too much.")
+        raise IssuerTrouble.of("issuer_status", status=status)
     try:
         said = json.loads(body)
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):
-        raise IssuerTrouble("The issuer answered with something else than JSON.")
+        raise IssuerTrouble.of("issuer_not_json")
     return said
 
 
@@ -135,5 +135,5 @@ def _checked_door(url: object, name: str, issuer: str) -> str:
         parts, hosts = None, []
     local = bool(hosts) and all(Address(host, 0).is_loopback for host in hosts)
     if parts is None or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
-        raise IssuerTrouble(f"The issuer names no usable {name}.")
+        raise IssuerTrouble.of("issuer_without_door", name=name)
     return parts.geturl()
