@@ -28,7 +28,7 @@ function texts(language: string): Record<string, string> {
 }
 
 function placeholders(text: string): string[] {
-  return [...new Set(text.match(/{{\w+}}/g) ?? [])].sort();
+  return [...new Set(text.match(/{{\w+(?:, number)?}}/g) ?? [])].sort();
 }
 
 interface Use {

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, test } from './stage';
+import { call, ended, made } from './calling';
+import { expect, jobs, test } from './stage';
 
 test('a channel is made, tells its receiver in a test, and hides where it leads', async ({ signedIn: page }) => {
   const { server, received, url } = await receiver();
@@ -70,6 +71,60 @@ test('what fails is shown and can be kept silent for a while', async ({ signedIn
   await silence.getByRole('button', { name: 'End' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'End' }).click();
   await expect(silence).toHaveCount(0);
+});
+
+test('a job of which nobody is told is shown as failing, with the way to change that', async ({ signedIn: page }) => {
+  const id = await made(page, 'Count the crates', { executor_handler: 'stumble', alarm_policy: { channels: [] } });
+  await ended(page, id);
+  await page.goto('/alarms');
+  const row = page.getByRole('row', { name: /Count the crates/ });
+  await expect(row).toContainText('nobody: no channel');
+  await row.getByRole('link', { name: 'Set one up' }).click();
+  await expect(page).toHaveURL(/\/alarms\/channels$/);
+  await call(page, 'DELETE', `/jobs/${id}`);
+});
+
+test('the page of a job says whether it fails, who is told of it and what was', async ({ signedIn: page }) => {
+  const job = jobs['Collect prices of all suppliers'];
+  await page.goto(`/jobs/${job}`);
+  const alarms = page.locator('.panel', { has: page.getByRole('heading', { name: 'Alarms', exact: true }) });
+  await expect(alarms).toContainText(/Failing\s*\d+ failures? · since/);
+  await expect(alarms).toContainText(/Told by\s*On call/);
+  await expect(alarms.getByRole('listitem').first()).toContainText('On call');
+  await alarms.getByRole('link', { name: 'All messages' }).click();
+  await expect(page).toHaveURL(new RegExp(`/alarms/history\\?job_id=${job}$`));
+  const messages = page.getByRole('region', { name: 'History' }).getByRole('table');
+  await expect(messages).toContainText('Collect prices of all suppliers');
+  await expect(messages).not.toContainText('Send the invoices');
+  await page.goto('/alarms/history?job_id=none');
+  await expect(page.getByRole('alert')).toContainText('job_id=none');
+  await page.goto(`/jobs/${jobs['Nightly report']}`);
+  await expect(alarms).toContainText('Not failing');
+});
+
+test('a job to be kept silent is found by its name, however many there are', async ({ signedIn: page }) => {
+  await page.goto('/alarms/silences');
+  await page.getByRole('button', { name: 'Silence' }).click();
+  const job = page.getByRole('dialog').getByRole('combobox', { name: 'Job' });
+  const asked = page.waitForRequest((one) => one.url().includes('/jobs/board') && one.url().includes('text=Nightly'));
+  await job.fill('Nightly');
+  await asked;
+  await page.getByTitle('Nightly report', { exact: true }).click();
+  await expect(page.getByRole('dialog')).toContainText('Nightly report');
+});
+
+test('a job that begins to fail is seen without asking', async ({ signedIn: page }) => {
+  const { csrf_token } = await (await page.request.get('/api/v1/auth/session')).json();
+  const headers = { 'X-CSRF-Token': csrf_token as string };
+  const { job_group } = await (await page.request.get(`/api/v1/jobs/${jobs['Greet the customers']}`)).json();
+  const data = { job_group, job_desc: 'Weigh the parcels', executor_handler: 'stumble' };
+  const { id } = await (await page.request.post('/api/v1/jobs', { headers, data })).json();
+  await page.goto('/alarms');
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  await page.waitForLoadState('networkidle');
+  await page.request.post(`/api/v1/jobs/${id}/trigger`, { headers, data: {} });
+  await expect(page.getByRole('row', { name: /Weigh the parcels/ })).toBeVisible();
+  await page.request.delete(`/api/v1/jobs/${id}`, { headers });
 });
 
 /** Somebody who takes messages, and the paths at which they came. */

@@ -18,3 +18,11 @@ export async function made(page: Page, name: string, fields: object = {}, anyHan
   const body = { job_group, job_desc: name, executor_handler: 'greet', ...fields };
   return (await call(page, 'POST', `/jobs?allow_unknown_handler=${anyHandler}`, body)).id;
 }
+
+/** Run a job and wait until it has ended; the id of its execution. */
+export async function ended(page: Page, job: number, parameter = ''): Promise<number> {
+  const { execution_ids } = await call(page, 'POST', `/jobs/${job}/trigger`, { executor_param: parameter });
+  const [id] = execution_ids as [number];
+  await expect.poll(async () => (await call(page, 'GET', `/executions/${id}`)).handle_time).not.toBeNull();
+  return id;
+}

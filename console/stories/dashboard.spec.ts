@@ -6,10 +6,16 @@ test('the dashboard shows what there is, what fails and what comes next', async 
   await expect(page.getByRole('region', { name: 'Jobs started' })).toContainText('2');
   const failing = page.locator('.panel', { hasText: 'Failing now' });
   await expect(failing.getByText('Collect prices of all suppliers')).toBeVisible();
-  await expect(failing.getByText('Failed 200/500')).toBeVisible();
+  await failing.getByRole('button', { name: 'Failed 200/500' }).first().click();
+  await expect(page.getByRole('dialog')).toContainText('the supplier sent no prices for 2026-01-30');
+  await page.keyboard.press('Escape');
   await expect(failing.getByText('3 in a row')).toBeVisible();
   const next = page.locator('.panel', { hasText: 'Next fires' });
   await expect(next.getByText('Nightly report')).toBeVisible();
+  await expect(next.getByRole('listitem').filter({ hasText: 'Greet the customers' })).toHaveCount(1);
+  await expect(next.getByRole('listitem').filter({ hasText: 'Greet the customers' })).toContainText(
+    /28[789] fires in 24 h/,
+  );
   await failing.getByText('Collect prices of all suppliers').click();
   await expect(page).toHaveURL(new RegExp(`/jobs/${jobs['Collect prices of all suppliers']}$`));
 });

@@ -168,14 +168,21 @@ test('what failed is found, read and retried by keyboard only', async ({ signedI
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog');
   await expect(dialog).toContainText(`Run execution ${id} again?`);
-  await dialog.getByRole('button', { name: 'Retry' }).focus();
+  await expect(dialog.getByRole('button', { name: 'Retry' })).toBeFocused();
   await page.keyboard.press('Enter');
   await expect(page).not.toHaveURL(new RegExp(`/executions/${id}$`));
-  await expect(page.getByRole('button', { name: 'Failed 200/500' })).toBeVisible();
+  await expect(dialog).toBeHidden();
+  await expect(page.getByRole('button', { name: 'Failed 200/500' }).first()).toBeVisible();
   await expect(page.getByRole('table').getByRole('link', { name: 'Attempt 2' })).toBeVisible();
+  await page
+    .getByRole('row', { name: /Attempt 1/ })
+    .getByRole('button', { name: 'Failed 200/500' })
+    .press('Enter');
+  await expect(dialog.getByRole('link', { name: `Execution ${id}` })).toBeVisible();
+  await page.keyboard.press('Escape');
   await page.locator('#content').focus();
   await page.keyboard.press('[');
-  await expect(page.getByRole('button', { name: 'Failed 200/500' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Failed 200/500' }).first()).toBeVisible();
 });
 
 test('a run with another parameter is a new one, which is shown', async ({ signedIn: page }) => {
@@ -184,11 +191,14 @@ test('a run with another parameter is a new one, which is shown', async ({ signe
   await page.goto(`/executions/${id}?tab=params`);
   await expect(page.getByRole('tabpanel')).toContainText('greeted');
   await page.getByRole('button', { name: 'Run again…' }).click();
-  await page.getByRole('textbox', { name: 'Parameter', exact: true }).fill('{"for": "tomorrow"}');
+  await page
+    .getByRole('textbox', { name: 'Parameter', exact: true })
+    .fill('{"for": "tomorrow", "order": 1234567890123456789}');
   await page.getByRole('dialog').getByRole('button', { name: 'Run', exact: true }).click();
   await expect(page).not.toHaveURL(new RegExp(`/executions/${id}`));
   await page.getByRole('tab', { name: 'Parameter and result' }).click();
   await expect(page.getByRole('tabpanel')).toContainText('tomorrow');
+  await expect(page.getByRole('tabpanel')).toContainText('"order": 1234567890123456789');
 });
 
 test('what was never taken has no log, and says why', async ({ signedIn: page }) => {
@@ -220,6 +230,38 @@ test('the shards of a broadcast are read as one log, each line with its shard', 
   for (const shard of ['Shard 1', 'Shard 2']) {
     await expect(lines.locator('.log-row').filter({ hasText: shard }).filter({ hasText: 'hello' })).toBeVisible();
   }
+});
+
+test('what shards write is told as they write it, and not asked for', async ({ signedIn: page }) => {
+  const executors = await (await page.request.get('/api/v1/executors?app_name=stories')).json();
+  const address = executors.items[0].address as string;
+  const twins = [address, address.replace('127.0.0.1', 'localhost')];
+  const group = await post(page, '/api/v1/groups', { app_name: 'twins-live', address_type: 1, address_list: twins });
+  const spread = {
+    executor_route_strategy: 'SHARDING_BROADCAST',
+    executor_handler: 'chatter',
+    executor_concurrency: 2,
+  };
+  const body = { job_group: group.id, job_desc: 'Spread it slowly', ...spread };
+  const job = await post(page, '/api/v1/jobs?allow_unknown_handler=true', body);
+  const { execution_ids } = await post(page, `/api/v1/jobs/${job.id}/trigger`, {});
+  const streams: string[] = [];
+  page.on('websocket', (line) => streams.push(line.url()));
+  await page.goto(`/executions/${execution_ids[0]}`);
+  await page.getByRole('tab', { name: 'Log of all shards' }).click();
+  const rows = page.getByRole('log', { name: 'Log of all shards' }).locator('.log-row');
+  await expect(rows.first()).toBeVisible();
+  for (const id of execution_ids) {
+    await expect.poll(() => streams.some((one) => one.includes(`/executions/${id}/log/ws`))).toBe(true);
+  }
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (/\/log\?.*(tail=|limit=1000)/.test(request.url())) asked.push(request.url());
+  });
+  const before = await rows.count();
+  await expect.poll(() => rows.count(), { timeout: 15_000 }).toBeGreaterThan(before + 8);
+  expect(asked, 'questions for lines').toEqual([]);
+  await post(page, `/api/v1/executions/bulk/kill?job_id=${job.id}`, {});
 });
 
 async function post(page: Page, path: string, data: object) {

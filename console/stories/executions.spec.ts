@@ -1,3 +1,4 @@
+import { ended } from './calling';
 import { expect, jobs, test } from './stage';
 
 test('every status is shown as its tag', async ({ signedIn: page }) => {
@@ -7,8 +8,15 @@ test('every status is shown as its tag', async ({ signedIn: page }) => {
   }
 });
 
+test('an execution of code has no empty place where others name their handler', async ({ signedIn: page }) => {
+  const id = await ended(page, jobs['Clean the archive'] ?? 0);
+  await page.goto(`/executions?job_id=${jobs['Clean the archive']}`);
+  const number = page.locator('.cell-sub', { has: page.getByRole('link', { name: `#${id}`, exact: true }) });
+  await expect(number).toHaveText(`#${id}`);
+});
+
 test('the tag opens by keyboard, shows the raw messages, and Esc closes it', async ({ signedIn: page }) => {
-  await page.goto('/executions?status=failed');
+  await page.goto(`/executions?status=failed&job_id=${jobs['Collect prices of all suppliers']}`); // other stories fail in their own ways
   const tag = page.getByRole('button', { name: 'Failed 200/500' }).first();
   await tag.focus();
   await page.keyboard.press('Enter');
@@ -24,6 +32,40 @@ test('the tag opens by keyboard, shows the raw messages, and Esc closes it', asy
   await expect(box).toBeVisible();
 });
 
+test('what a tag shows is wholly in the window, however small that is', async ({ signedIn: page }) => {
+  for (const [width, height] of [
+    [1366, 768],
+    [1280, 720],
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await page.goto(`/executions?status=failed&job_id=${jobs['Collect prices of all suppliers']}`);
+    await page.getByRole('button', { name: 'Failed 200/500' }).first().click();
+    const box = page.getByRole('dialog', { name: 'Messages behind this status' });
+    await expect(box.getByRole('region', { name: 'Why' })).toBeVisible();
+    const outside = () =>
+      page.locator('.ant-popover').evaluate((popover) => {
+        const { left, top, right, bottom } = popover.getBoundingClientRect();
+        return left < 0 || top < 0 || right > window.innerWidth || bottom > window.innerHeight;
+      });
+    await expect.poll(outside, `at ${width}`).toBe(false);
+    await box.getByRole('link', { name: 'Open the log' }).click();
+    await expect(page).toHaveURL(/\/log$/);
+  }
+});
+
+test('to select a row moves none', async ({ signedIn: page }) => {
+  await page.goto('/executions?status=failed');
+  const row = page.locator('tr[data-row-key]').first();
+  const box = row.getByRole('checkbox');
+  await expect(box).toBeVisible();
+  await page.waitForLoadState('networkidle');
+  const before = (await row.boundingBox())?.y;
+  await box.check();
+  await expect(page.getByRole('toolbar')).toBeInViewport();
+  expect((await row.boundingBox())?.y).toBe(before);
+});
+
 test('filters are in the address and survive a reload and Back', async ({ signedIn: page }) => {
   await page.goto('/executions');
   await page.getByRole('combobox', { name: 'Any status' }).click();
@@ -34,6 +76,19 @@ test('filters are in the address and survive a reload and Back', async ({ signed
   await expect(page.getByRole('button', { name: 'Timeout 200/502' })).toHaveCount(1);
   await page.goBack();
   await expect(page.getByRole('button', { name: 'Success 200/200' }).first()).toBeVisible();
+});
+
+test('a job is chosen by its name, which the address and a reload keep', async ({ signedIn: page }) => {
+  await page.goto('/executions');
+  const choice = page.getByRole('combobox', { name: 'Any job' });
+  await choice.click();
+  await choice.fill('suppliers');
+  await page.locator('.ant-select-item[title="Collect prices of all suppliers"]').click();
+  await expect(page).toHaveURL(new RegExp(`job_id=${jobs['Collect prices of all suppliers']}`));
+  await expect(page.getByRole('button', { name: 'Success 200/200' })).toHaveCount(0);
+  await page.reload();
+  const filters = page.getByRole('search');
+  await expect(filters.getByTitle('Collect prices of all suppliers')).toBeVisible();
 });
 
 test('what runs is ended, after its job was named', async ({ signedIn: page }) => {
@@ -59,6 +114,41 @@ test('everything that failed is counted before it is run again', async ({ signed
   await dialog.getByRole('button', { name: 'Retry all that match' }).click();
   await expect(page.getByText(`${counted} executions done.`)).toBeVisible();
   await expect(failed).toHaveCount(before + counted);
+});
+
+test('a press meets the row it was meant for, whatever arrives meanwhile', async ({ signedIn: page }) => {
+  const job = jobs['Greet the customers'];
+  const run = async () => {
+    const { csrf_token } = await (await page.request.get('/api/v1/auth/session')).json();
+    const headers = { 'X-CSRF-Token': csrf_token as string };
+    const answer = await page.request.post(`/api/v1/jobs/${job}/trigger`, { headers, data: {} });
+    return (await answer.json()).execution_ids[0] as number;
+  };
+  const first = await run();
+  await page.goto(`/executions?job_id=${job}`);
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  const row = page.locator(`tr[data-row-key="${first}"]`);
+  await expect(row.getByRole('button', { name: 'Success 200/200' })).toBeVisible();
+  const box = await row.getByRole('button', { name: 'Retry' }).boundingBox();
+  if (!box) throw new Error('There is no button.');
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  const second = await run();
+  const hint = page.getByRole('button', { name: '1 new', exact: true });
+  await expect(hint).toBeVisible();
+  await page.mouse.down();
+  await page.mouse.up();
+  await expect(page.getByRole('dialog')).toContainText(`${first}`);
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.mouse.move(5, 5);
+  await expect(hint).toHaveCount(0);
+  await expect(page.getByRole('row').nth(1)).toContainText(`#${second}`);
+  await row.getByRole('button', { name: 'Success 200/200' }).click();
+  await page.mouse.move(5, 5);
+  const where = await row.boundingBox();
+  await run();
+  await expect(hint).toBeVisible(); // what is open belongs to its row, so the rows wait
+  expect(await row.boundingBox()).toEqual(where);
+  await page.keyboard.press('Escape');
 });
 
 test('dragging over the bars chooses a span', async ({ signedIn: page }) => {

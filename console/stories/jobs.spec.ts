@@ -15,11 +15,25 @@ test('the list says when, how it went, who could run it, and whether it is on', 
   await expect(greet).toContainText('Every 5 minutes');
   await expect(greet).toContainText('0 */5 * * * ?');
   await expect(greet).toContainText(/in \d+/);
-  await expect(greet.getByRole('link', { name: 'Success 200/200' })).toBeVisible();
+  await expect(greet.getByRole('button', { name: 'Success 200/200' })).toBeVisible();
   await expect(greet.getByRole('img', { name: /executions: .*Success/ })).toBeVisible();
   await expect(greet).toContainText('1/1');
   await expect(greet.getByRole('switch')).toBeChecked();
   await expect(row(page, 'Send the invoices')).toContainText('0/0');
+});
+
+test('the last status of a job shows the messages behind it, by click and by Enter', async ({ signedIn: page }) => {
+  await page.goto('/jobs');
+  const tag = row(page, 'Collect prices').getByRole('button', { name: /^Failed 200/ });
+  const messages = page.getByRole('dialog', { name: 'Messages behind this status' });
+  await tag.click();
+  await expect(messages.locator('pre').last()).toContainText('the supplier sent no prices for 2026-01-30');
+  await expect(messages.getByRole('button', { name: /^Copy/ }).last()).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(messages).toBeHidden();
+  await tag.press('Enter');
+  await messages.getByRole('link', { name: /^Execution \d+/ }).click();
+  await expect(page).toHaveURL(/\/executions\/\d+$/);
 });
 
 test('quick filters and texts are in the address and survive a reload', async ({ signedIn: page }) => {
@@ -75,7 +89,11 @@ test('a job is written: its handler says what it takes, and what will be saved i
   await page.getByLabel('supplier').fill('north');
   await page.getByLabel('pages').fill('700');
   await expect(page.getByText('must be at most 100')).toBeVisible();
+  await page.getByLabel('pages').fill('7x');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await expect(page.getByText('A field holds something that is no value yet.')).toBeVisible();
   await page.getByLabel('pages').fill('7');
+  await expect(page.getByText('A field holds something that is no value yet.')).toBeHidden();
   await page.getByText('JSON', { exact: true }).click();
   await expect(page.getByRole('textbox', { name: 'Parameter' })).toHaveValue(/"supplier": "north",\s+"pages": 7/);
   await page.getByRole('button', { name: 'Create' }).click();
@@ -86,18 +104,27 @@ test('a job is written: its handler says what it takes, and what will be saved i
   await expect(page.getByText('Stopped', { exact: true })).toBeVisible();
 });
 
-test('a job is run once with another parameter, on an executor one chose', async ({ signedIn: page }) => {
+test('a job is run once with another parameter, on an executor and at a log level one chose', async ({
+  signedIn: page,
+}) => {
   const param = JSON.stringify({ supplier: 'south', pages: 7 });
   const id = await made(page, 'Collect prices of the south', { executor_handler: 'collect', executor_param: param });
   await page.goto(`/jobs/${id}`);
   await page.getByRole('button', { name: 'Run once' }).click();
   const dialog = page.getByRole('dialog', { name: 'Run “Collect prices of the south” now?' });
+  await dialog.getByLabel('pages').fill('300');
+  await dialog.getByRole('button', { name: 'Run' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('pages: must be at most 100');
   await dialog.getByLabel('pages').fill('3');
   await dialog.getByRole('combobox', { name: 'Executor' }).click();
   await page.getByTitle(/^http:\/\/127/).click();
+  await dialog.getByRole('combobox', { name: 'Log level for this run' }).click();
+  await page.getByTitle('DEBUG').click();
   await dialog.getByRole('button', { name: 'Run' }).click();
   await expect(page).toHaveURL(/\/executions\/\d+$/);
   await expect(page.getByRole('log', { name: 'Log' })).toContainText('3 pages of south, new prices');
+  await expect(page.getByRole('log', { name: 'Log' })).toContainText('DEBUG prices: asked south for 3 pages');
+  await expect(page.getByRole('definition').filter({ hasText: 'DEBUG' })).toBeVisible();
 });
 
 test.describe('while a schedule is typed', () => {
@@ -227,6 +254,24 @@ test.describe('what is refused for one', () => {
     await expect(differs.getByRole('row').filter({ hasText: 'ada' })).toContainText('–');
     await expect(differs).toContainText('1 min 30 s');
     await expect(history.getByRole('row').filter({ hasText: 'created' })).toBeVisible();
+  });
+
+  test('a job becomes again what it was before a change', async ({ signedIn: page }) => {
+    const id = await made(page, 'Changed by mistake', { executor_timeout: 30 });
+    await call(page, 'PATCH', `/jobs/${id}`, { executor_timeout: 90, author: 'ada' });
+    await call(page, 'PATCH', `/jobs/${id}`, { author: 'bob' });
+    await page.goto(`/jobs/${id}`);
+    const history = page.getByRole('region', { name: 'History of the definition' });
+    await history.getByRole('link', { name: 'Restore' }).last().click();
+    await expect(page.getByText('This is the definition as it was before the change you chose.')).toBeVisible();
+    await page.getByRole('button', { name: 'Save' }).click();
+    const review = page.getByRole('dialog');
+    await expect(review).toContainText('1 min 30 s');
+    await expect(review).toContainText('bob');
+    await review.getByRole('button', { name: 'Save' }).click();
+    await expect(page.getByRole('heading', { name: 'Changed by mistake' })).toBeVisible();
+    const stored = await call(page, 'GET', `/jobs/${id}`);
+    expect([stored.executor_timeout, stored.author]).toEqual([30, '']);
   });
 
   test('several jobs are done with at once, and what is refused is told by name', async ({ signedIn: page }) => {

@@ -42,3 +42,55 @@ test('the dashboard asks when something has changed', async ({ signedIn: page })
   await expect.poll(() => asked.length, { message: 'a change is asked for' }).toBeGreaterThan(0);
   await tell(page, 'start', jobs['Nightly report']);
 });
+
+test('what is to come is counted by the clock of the server', async ({ signedIn: page }) => {
+  await page.addInitScript(() => {
+    const right = Date.now;
+    Date.now = () => right() + 26 * 3_600_000;
+  });
+  await page.goto('/jobs?text=Nightly');
+  const row = page.getByRole('row', { name: /Nightly report/ });
+  await expect(row.getByText(/^in \d+/)).toBeVisible();
+  await expect(row.getByText('due', { exact: true })).toHaveCount(0);
+});
+
+const LISTS = [
+  '/',
+  '/jobs',
+  '/executions',
+  '/executions?status=failed',
+  '/timeline?view=table',
+  '/executors',
+  '/scripts',
+];
+
+/** Which questions a page asked more than once while it was opened; null: something has changed meanwhile. */
+async function askedTwice(page: Page, path: string): Promise<string[] | null> {
+  const asked: string[] = [];
+  let told = 0;
+  const onRequest = (request: { url: () => string }) => {
+    if (request.url().includes('/api/v1/')) asked.push(new URL(request.url()).href);
+  };
+  page.on('request', onRequest);
+  page.once('websocket', (line) =>
+    line.on('framereceived', ({ payload }) => {
+      if (String(payload).includes('changed')) told += 1;
+    }),
+  );
+  await page.goto(path);
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  await page.waitForLoadState('networkidle');
+  page.off('request', onRequest);
+  return told > 0 ? null : asked.filter((one, index) => asked.indexOf(one) !== index);
+}
+
+for (const path of LISTS) {
+  test(`${path} asks for everything once`, async ({ signedIn: page }) => {
+    let twice: string[] | null = null;
+    await expect(async () => {
+      twice = await askedTwice(page, path);
+      expect(twice, 'a look while nothing changed').not.toBeNull();
+    }).toPass({ timeout: 25_000 });
+    expect(twice).toEqual([]);
+  });
+}

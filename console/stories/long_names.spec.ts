@@ -52,3 +52,50 @@ test('a name of 255 letters pushes nothing away', async ({ signedIn: page }) => 
 
   for (const path of [`jobs/${job.id}`, `groups/${group.id}`]) await remove(page, path);
 });
+
+/** Tables in which some columns lie behind those that stay. */
+function hiding(page: Page): Promise<string[]> {
+  return page
+    .locator('.ant-table-content')
+    .evaluateAll((tables) =>
+      tables
+        .filter((one) => one.scrollWidth > one.clientWidth)
+        .map((one) => `${one.scrollWidth} px in ${one.clientWidth}: ${one.querySelector('thead')?.textContent}`),
+    );
+}
+
+test('no column of a list lies behind others, in any language, also on a small screen', async ({ signedIn: page }) => {
+  test.setTimeout(120_000);
+  await page.goto('/jobs');
+  const when = { schedule_type: 'CRON', schedule_conf: '0 0/10 8-18 ? * MON-FRI', timezone: 'America/Buenos_Aires' };
+  const named = { job_group: 2, job_desc: 'Synchronise every warehouse with the catalogues of all suppliers' };
+  const handler = {
+    executor_handler: 'synchronise_every_warehouse',
+    author: 'somebody',
+    tags: ['catalogue', 'nightly'],
+  };
+  const asked = { ...named, ...handler, ...when };
+  const job = await call<{ id: number }>(page, 'jobs?allow_unknown_handler=true', asked);
+  await call(page, `jobs/${job.id}/start`, {});
+  await call(page, `jobs/${job.id}/trigger`, {});
+  for (const language of ['en', 'fr', 'zh-CN']) {
+    await page.evaluate((chosen) => localStorage.setItem('orth.preferences', chosen), JSON.stringify({ language }));
+    for (const [path, widths] of Object.entries({
+      '/jobs': [1440, 1024],
+      '/executions': [1440, 1024],
+      '/executors': [1440],
+    })) {
+      await page.goto(path);
+      await expect(page.locator('html')).toHaveAttribute('lang', language);
+      await expect(page.locator('main tr[data-row-key]').first()).toBeVisible();
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 });
+        await expect
+          .configure({ soft: true })
+          .poll(() => hiding(page), `${path} at ${width} in ${language}`)
+          .toEqual([]);
+      }
+    }
+  }
+  await remove(page, `jobs/${job.id}`);
+});

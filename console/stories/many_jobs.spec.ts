@@ -132,6 +132,44 @@ test.describe('a file', () => {
   });
 });
 
+test('a file too large for one request is taken in in parts', async ({ signedIn: page }) => {
+  const many = Array.from({ length: 501 }, (_, number) => ({
+    job_group: 'stories',
+    job_desc: `Part ${number}`,
+    executor_handler: 'greet',
+    tags: ['parts'],
+    ...(number === 0 && { child_jobid: ['stories/Part 500'] }),
+  }));
+  await page.goto('/jobs?tag=parts');
+  await page.getByRole('button', { name: 'Import' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Import definitions' });
+  await dialog.locator('input[type=file]').setInputFiles(asFile(JSON.stringify([...many, many[1]])));
+  await expect(dialog.getByRole('alert')).toContainText('Definitions 2 and 502 are about the same job.');
+  await dialog.locator('input[type=file]').setInputFiles(asFile(JSON.stringify({ jobs: many })));
+  await expect(dialog).toContainText('Part 1 of 2: 500 of 501 definitions.', { timeout: 20_000 });
+  await expect(dialog).toContainText('500 to create, 0 to change, 0 the same, 0 refused');
+  expect((await call(page, 'GET', '/jobs/board?tag=parts')).items).toHaveLength(0);
+  await dialog.getByRole('button', { name: 'Apply part 1' }).click();
+  await expect(dialog).toContainText('Part 2 of 2: 1 of 501 definitions.', { timeout: 20_000 });
+  await expect(dialog).toContainText('1 to create, 0 to change, 0 the same, 0 refused');
+  await dialog.getByRole('button', { name: 'Apply part 2' }).click();
+  await expect(page.getByText('501 created, 0 changed.')).toBeVisible();
+  let left = 1;
+  while (left > 0) left = (await call(page, 'POST', '/jobs/bulk/delete?tag=parts')).left;
+});
+
+test('jobs that follow each other are deleted together', async ({ signedIn: page }) => {
+  const parent = await made(page, 'Goes first', { tags: ['together'] });
+  const child = await made(page, 'Goes after', { tags: ['together'] });
+  await call(page, 'PATCH', `/jobs/${parent}`, { child_jobid: [child] });
+  await page.goto('/jobs?tag=together');
+  await page.getByRole('checkbox', { name: 'Select all' }).check();
+  await page.locator('.selection-bar').getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await expect(page.getByText('2 jobs done.')).toBeVisible();
+  await expect(page.getByText('No job matches these filters')).toBeVisible();
+});
+
 test('who may edit nothing imports nothing', async ({ signedIn: admin, browser }) => {
   const secret = 'only-for-operating-2026';
   await call(admin, 'POST', '/users', { username: 'jobs-operator', password: secret, role: 'operator' });

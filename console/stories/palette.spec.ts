@@ -103,3 +103,27 @@ test('actions are not offered to those who may not do them', async ({ signedIn: 
   await expect(theirs.getByRole('option', { name: /Greet the customers/ })).toHaveCount(1);
   await context.close();
 });
+
+test('lists of every page by keyboard, with views of their own', async ({ signedIn: page }) => {
+  for (const path of ['/jobs', '/executors', '/admin/users', '/admin/audit', '/cluster', '/timeline?view=table']) {
+    await page.goto(path);
+    const rows = page.getByRole('main').locator('tr[data-row-key]');
+    await expect(rows.first(), path).toBeVisible();
+    await page.keyboard.press('j');
+    await expect(rows.first(), path).toBeFocused();
+  }
+  await page.goto('/executors?text=stories');
+  const view = page.getByRole('button', { name: 'Views' });
+  await view.click();
+  await page.getByRole('textbox', { name: 'Name of this view' }).fill('Ours');
+  await page.getByRole('dialog', { name: 'Views' }).getByRole('button', { name: 'Save' }).click();
+  await page.goto('/executors?text=nobody');
+  await expect(page.getByText('stories', { exact: true })).toHaveCount(0);
+  await view.click();
+  await page.getByRole('link', { name: 'Ours' }).click();
+  await expect(page).toHaveURL(/\/executors\?text=stories$/);
+  await expect(page.getByText('stories', { exact: true }).first()).toBeVisible();
+  await page.goto('/admin/audit');
+  await view.click();
+  await expect(page.getByRole('link', { name: 'Ours' })).toHaveCount(0);
+});

@@ -106,6 +106,11 @@ const VISITS: Visit[] = [
     ready: /node-1|needs the permission/,
     offers: [button(/^Drain$/, 'admin'), button(/^Step down$/, 'admin')],
   },
+  {
+    path: () => '/alarms',
+    ready: /Collect prices of all suppliers/,
+    offers: [button(/^Silence$/, 'operator')],
+  },
   { path: () => '/alarms/rules', ready: /Nightly report/, offers: [] },
   {
     path: () => '/alarms/channels',

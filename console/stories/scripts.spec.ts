@@ -10,6 +10,8 @@ test('code is written, tried, saved with a remark, compared and rolled back', as
   await page.getByRole('link', { name: JOB }).click();
   const editor = page.getByRole('textbox', { name: /Code of Clean the archive/ });
   await expect(editor).toContainText('cleaned the archive');
+  await expect(page.getByText(/Shell\s*run by\s*sh ·/)).toBeVisible();
+  await expect(page.getByText('Editors and administrators of the group Stories may edit')).toBeVisible();
   await editor.click();
   await page.keyboard.press('Control+End');
   await page.keyboard.type('echo and swept the floor');
@@ -40,6 +42,32 @@ test('code is written, tried, saved with a remark, compared and rolled back', as
   await expect(side.getByRole('listitem').first()).toContainText('Back to version');
 });
 
+test('who leaves with unsaved code is asked first, by a link, by Back and by signing out', async ({
+  signedIn: page,
+}) => {
+  await page.goto('/scripts');
+  await page.getByRole('link', { name: JOB }).click();
+  const editor = page.getByRole('textbox', { name: /Code of Clean the archive/ });
+  await editor.click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('echo not saved');
+  const signOut = async () => {
+    await page.getByRole('button', { name: /^Signed in as/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  };
+  const link = page.getByRole('link', { name: 'Jobs', exact: true });
+  for (const leave of [() => link.click(), () => page.goBack(), signOut]) {
+    await leave();
+    const asked = page.getByRole('dialog').filter({ hasText: 'Leave without saving?' });
+    await asked.getByRole('button', { name: 'Stay' }).click();
+    await expect(asked).toBeHidden();
+    await expect(editor).toContainText('echo not saved');
+  }
+  await link.click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
+  await expect(page).toHaveURL(/\/jobs$/);
+});
+
 test('what somebody else saved meanwhile is not written over', async ({ page, request }) => {
   await signIn(page);
   await page.goto(`/scripts/${jobs[JOB]}`);
@@ -56,6 +84,25 @@ test('what somebody else saved meanwhile is not written over', async ({ page, re
   await expect(conflict.locator('.cm-merge-b')).toContainText('echo mine');
   await conflict.getByRole('button', { name: 'Take the saved one' }).click();
   await expect(editor).toHaveText('echo theirs');
+});
+
+test('a line that is added ends as the others do, and nothing else changes', async ({ page, request }) => {
+  await signIn(page);
+  await saveElsewhere(request, jobs[JOB] ?? 0, 'echo one\r\necho two\r\n');
+  await page.goto(`/scripts/${jobs[JOB]}`);
+  const editor = page.getByRole('textbox', { name: /Code of Clean the archive/ });
+  await editor.click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('echo three\n');
+  const tried = page.waitForRequest(/\/test$/);
+  await page.getByRole('tab', { name: 'Test run' }).click();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  expect((await tried).postDataJSON().source).toBe('echo one\r\necho two\r\necho three\r\n');
+  const sent = page.waitForRequest((one) => one.method() === 'PUT');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByLabel('What was changed').fill('count to three');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  expect((await sent).postDataJSON().glue_source).toBe('echo one\r\necho two\r\necho three\r\n');
 });
 
 async function saveElsewhere(request: APIRequestContext, job: number, source: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { expect, password, test } from './stage';
+import { call } from './calling';
+import { browserOptions, expect, jobs, password, signIn, test } from './stage';
 
 test('what this browser shows can be chosen, and the start page is gone to', async ({ signedIn: page }) => {
   await page.goto('/settings');
@@ -12,6 +13,31 @@ test('what this browser shows can be chosen, and the start page is gone to', asy
   await expect(page.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible();
   await page.reload();
   await expect(page.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible();
+});
+
+test('no start page is offered that one may not see, and one that was chosen before leads to the dashboard', async ({
+  signedIn,
+  browser,
+}) => {
+  const { job_group } = await call(signedIn, 'GET', `/jobs/${jobs['Greet the customers']}`);
+  const gil = { username: 'gil-of-one-group', password: 'the password of gil' };
+  await call(signedIn, 'POST', '/users', { ...gil, grants: [{ group_id: job_group, role: 'viewer' }] });
+  const context = await browser.newContext({ ...browserOptions });
+  const page = await context.newPage();
+  await signIn(page, '', gil);
+  await page.goto('/settings');
+  await page.getByRole('combobox', { name: 'Start page' }).click();
+  await expect(page.getByTitle('Executions', { exact: true })).toBeVisible();
+  for (const hidden of ['Cluster', 'Lifecycle', 'Admin']) {
+    await expect(page.getByTitle(hidden, { exact: true })).toHaveCount(0);
+  }
+  await page.evaluate(() => localStorage.setItem('orth.preferences', JSON.stringify({ landing: '/cluster' })));
+  await page.goto('/');
+  await expect(page.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible();
+  await expect(page).toHaveURL(/:\d+\/$/);
+  await page.goto('/settings');
+  await expect(page.getByRole('group', { name: 'Start page' })).toContainText('Dashboard');
+  await context.close();
 });
 
 test('what the coordinator runs with is shown with where it was said, and no secret', async ({ signedIn: page }) => {
@@ -45,4 +71,13 @@ test('a new password is asked for twice, and other sessions can be ended', async
   await sessions.getByRole('button', { name: 'End', exact: true }).first().click();
   await page.getByRole('dialog').getByRole('button', { name: 'End', exact: true }).click();
   await expect(sessions.getByRole('listitem')).toHaveCount(before - 1);
+});
+
+test('settings are explained in the language of the page', async ({ signedIn: page }) => {
+  await page.goto('/settings');
+  const row = page.getByRole('row', { name: /retention\.audit/ }).first();
+  await expect(row).toContainText('How long the record of who changed what is kept.');
+  await page.evaluate(() => localStorage.setItem('orth.preferences', JSON.stringify({ language: 'fr' })));
+  await page.reload();
+  await expect(row).toContainText('Combien de temps est gardé l’enregistrement de qui a changé quoi.');
 });

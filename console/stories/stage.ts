@@ -1,6 +1,6 @@
 // Where stories are told: a coordinator that tests/console started, and the system's own browser.
 
-import { test as base, expect, type Page, type PlaywrightTestConfig } from '@playwright/test';
+import { type BrowserContext, test as base, expect, type Page, type PlaywrightTestConfig } from '@playwright/test';
 
 function given(name: string): string {
   const value = process.env[name];
@@ -41,24 +41,36 @@ interface Actor {
   signedIn: Page;
 }
 
-export const test = base.extend<
-  Actor,
-  { session: Awaited<ReturnType<import('@playwright/test').BrowserContext['storageState']>> }
->({
+interface Session {
+  context: BrowserContext;
+  cookies: Awaited<ReturnType<BrowserContext['cookies']>>;
+}
+
+/** A page as in a new browser, but for the files of the console, which to read and compile takes a second each time. */
+async function newPage({ context, cookies }: Session): Promise<Page> {
+  await context.clearCookies();
+  await context.addCookies(cookies);
+  const page = await context.newPage();
+  const wire = await context.newCDPSession(page);
+  await wire.send('Storage.clearDataForOrigin', { origin: new URL(url).origin, storageTypes: 'local_storage' });
+  await wire.detach();
+  return page;
+}
+
+export const test = base.extend<Actor, { session: Session }>({
   refusals: [[], { option: true }],
   session: [
     async ({ browser }, use) => {
       const context = await browser.newContext({ ...browserOptions });
       await signIn(await context.newPage());
-      const state = await context.storageState();
+      await use({ context, cookies: await context.cookies() });
       await context.close();
-      await use(state);
     },
     { scope: 'worker' },
   ],
-  signedIn: async ({ browser, session, refusals }, use) => {
-    const context = await browser.newContext({ ...browserOptions, storageState: session });
-    const page = await context.newPage();
+  signedIn: async ({ session, refusals }, use) => {
+    await Promise.all(session.context.pages().map((left) => left.close()));
+    const page = await newPage(session);
     const complaints: string[] = [];
     page.on('pageerror', (error) => complaints.push(String(error)));
     page.on('console', (message) => {
@@ -66,7 +78,7 @@ export const test = base.extend<
       if (message.type() === 'error' && !expected) complaints.push(message.text());
     });
     await use(page);
-    await context.close();
+    await page.close();
     expect(complaints, 'what the browser complained about').toEqual([]);
   },
 });

@@ -5,11 +5,13 @@ import createClient, { type Middleware } from 'openapi-fetch';
 import { prefix } from '@/api/base';
 import { Problem, problemOf, Unreachable } from '@/api/problem';
 import type { paths } from '@/api/schema';
+import { heardTime } from '@/api/serverClock';
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 let csrfToken: string | null = null;
 const lost = new Set<() => void>();
+const sentAt = new WeakMap<Request, number>();
 
 export function rememberCsrfToken(token: string | null): void {
   csrfToken = token;
@@ -29,7 +31,13 @@ const middleware: Middleware = {
   onRequest({ request }) {
     request.headers.set('Orth-Client', 'console');
     if (csrfToken && !SAFE.has(request.method)) request.headers.set('X-CSRF-Token', csrfToken);
+    sentAt.set(request, Date.now());
     return request;
+  },
+  onResponse({ request, response }) {
+    const [date, sent] = [Date.parse(response.headers.get('Date') ?? ''), sentAt.get(request)];
+    if (sent !== undefined && !Number.isNaN(date)) heardTime({ date, sent, received: Date.now() });
+    return response;
   },
   onError() {
     return new Unreachable();

@@ -1,6 +1,15 @@
-// What is done to one execution.
+// One execution, and what is done to it.
 
+import { queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
+
+/** Progress is told by nobody: it is asked for while something runs. */
+export function executionQuery(id: number) {
+  return queryOptions({
+    queryKey: ['executions', 'one', id],
+    queryFn: () => got(api.GET('/api/v1/executions/{execution_id}', { params: { path: { execution_id: id } } })),
+  });
+}
 
 /** Do it again as it was; the id of the new one. Under the same key it is the same request. */
 export async function retryOne(id: number, key?: string): Promise<number> {
@@ -14,12 +23,12 @@ export async function killOne(id: number): Promise<void> {
   await got(api.POST('/api/v1/executions/{execution_id}/kill', { params: { path: { execution_id: id } } }));
 }
 
-/** Run a job now, with another parameter if one is given; the id of the first execution. */
-export async function runJob(jobId: number, param?: string): Promise<number | undefined> {
+/** Run a job now; the id of the first execution. */
+export async function runJob(jobId: number): Promise<number | undefined> {
   const done = await got(
     api.POST('/api/v1/jobs/{job_id}/trigger', {
       params: { path: { job_id: jobId } },
-      body: { ...(param !== undefined && { executor_param: param }) },
+      body: {},
     }),
   );
   return done.execution_ids[0];

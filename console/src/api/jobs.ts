@@ -3,14 +3,47 @@
 
 import { queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
+import { exactValue } from '@/api/exactJson';
 import { problemOf } from '@/api/problem';
-import type { InUse, Job, JobBody } from '@/api/types';
+import type { Handler, InUse, Job, JobBody, LogLevel } from '@/api/types';
 
 export function jobQuery(id: number) {
   return queryOptions({
     queryKey: ['executions', 'job', id],
     meta: { alsoToldBy: ['jobs'] },
     queryFn: () => got(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: id } } })),
+  });
+}
+
+export interface NamedJob {
+  id: number;
+  group: number;
+  name: string;
+}
+
+function namedJob({ id, job_group, job_desc }: { id: number; job_group?: number; job_desc?: string | null }): NamedJob {
+  return { id, group: job_group ?? 0, name: job_desc || `#${id}` };
+}
+
+/** Jobs with this in their name, or the first there are. */
+export function jobsNamedQuery(text: string) {
+  const query = { limit: 20, ...(text !== '' && { text }) };
+  return queryOptions({
+    queryKey: ['jobs', 'choices', text],
+    queryFn: async () => {
+      const { items } = await got(api.GET('/api/v1/jobs/board', { params: { query } }));
+      return items.map(({ job }) => namedJob(job));
+    },
+    staleTime: 10_000,
+  });
+}
+
+/** What one job is called and where it belongs, however often it runs. */
+export function jobNameQuery(id: number) {
+  return queryOptions({
+    queryKey: ['jobs', 'name', id],
+    queryFn: async () => namedJob(await got(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: id } } }))),
+    staleTime: 30_000,
   });
 }
 
@@ -22,11 +55,18 @@ export const inUseQuery = queryOptions({
   queryFn: () => got(api.GET('/api/v1/jobs/in-use')),
 });
 
+/** What handlers take has numbers in it, which go into parameters: they are read as they are written. */
+async function handlersOf(group: number): Promise<{ items: Handler[] }> {
+  const params = { path: { group_id: group } };
+  const text = await got(api.GET('/api/v1/groups/{group_id}/handlers', { params, parseAs: 'text' }));
+  return exactValue(text) as { items: Handler[] };
+}
+
 export function handlersQuery(group: number) {
   return queryOptions({
     queryKey: ['groups', 'handlers', group],
     meta: { alsoToldBy: ['executors'] },
-    queryFn: () => got(api.GET('/api/v1/groups/{group_id}/handlers', { params: { path: { group_id: group } } })),
+    queryFn: () => handlersOf(group),
     staleTime: 10_000,
   });
 }
@@ -82,18 +122,23 @@ export async function deleteJob(id: number): Promise<void> {
 export interface Once {
   param?: string;
   address?: string;
+  logLevel?: LogLevel;
   /** Under the same key it is the same request. */
   key?: string;
 }
 
 /** Run a job now; the id of its execution, the first of several if it broadcasts. */
-export async function triggerJob(id: number, { param, address, key }: Once = {}): Promise<number | undefined> {
+export async function triggerJob(
+  id: number,
+  { param, address, logLevel, key }: Once = {},
+): Promise<number | undefined> {
   const done = await got(
     api.POST('/api/v1/jobs/{job_id}/trigger', {
       params: { path: { job_id: id }, header: key === undefined ? {} : { 'idempotency-key': key } },
       body: {
         ...(param !== undefined && { executor_param: param }),
         ...(address !== undefined && { address_list: [address] }),
+        ...(logLevel !== undefined && { log_level: logLevel }),
       },
     }),
   );

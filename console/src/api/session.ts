@@ -35,13 +35,19 @@ export function allowsSomewhere(rights: Rights, permission: Permission): boolean
 export interface Session {
   name: string;
   rights: Rights;
+  /** What was asked for after it was given can be trusted as far as the live line, opened with it, says nothing else. */
+  mark?: string | null;
   /** It is over on the server. Who it was is still known, so that they can go on where they were. */
   ended?: true;
 }
 
-function sessionOf({ username, csrf_token, rights }: BrowserSession): Session {
+function sessionOf({ username, csrf_token, rights, changes_mark }: BrowserSession): Session {
   rememberCsrfToken(csrf_token);
-  return { name: username, rights: { everywhere: rights.everywhere, inGroups: rights.in_groups } };
+  return {
+    name: username,
+    rights: { everywhere: rights.everywhere, inGroups: rights.in_groups },
+    mark: changes_mark ?? null,
+  };
 }
 
 /** The session, or null when nobody is signed in. */

@@ -13,6 +13,7 @@ export type ExecutionsPage = Schemas['ExecutionsPage'];
 export type Why = Schemas['WhyShown'];
 export type WhyStep = Schemas['StepShown'];
 export type Status = Schemas['Status'];
+export type LogLevel = Schemas['LogLevel'];
 export type Group = Schemas['GroupShown'];
 export type Job = Schemas['JobShown'];
 export type JobBody = Schemas['JobBody'];

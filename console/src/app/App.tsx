@@ -15,6 +15,9 @@ import { useStillness, useTheme } from '@/theme/useTheme';
 const queries = makeQueries();
 const router = makeRouter(queries);
 
+/** No space between two Chinese characters: only some kinds of buttons would have it. */
+const PLAIN = { autoInsertSpace: false };
+
 /** Ant Design's own words, loaded with the language. */
 const LOCALES: Record<Language, () => Promise<{ default: Locale }>> = {
   en: () => import('antd/es/locale/en_US'),
@@ -40,7 +43,7 @@ export function App({ nonce, first }: { nonce: string; first: Locale }) {
     };
   }, [language]);
   return (
-    <ConfigProvider theme={antdTheme(theme, still)} csp={{ nonce }} locale={locale}>
+    <ConfigProvider theme={antdTheme(theme, still)} csp={{ nonce }} locale={locale} button={PLAIN}>
       <AntdApp component={false}>
         <QueryClientProvider client={queries}>
           <Suspense fallback={<Waiting />}>

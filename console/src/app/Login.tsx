@@ -1,14 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useLocation, useNavigate } from 'react-router';
+import { useLocation, useNavigate, useSearchParams } from 'react-router';
+import { Problem } from '@/api/problem';
 import { signInByLink } from '@/api/session';
 import { LanguageChoice, ThemeChoice } from '@/app/choices';
 import { Logo } from '@/app/Logo';
 import { landingPage } from '@/app/landing';
 import { SignInForm } from '@/app/SignInForm';
 import { CopyButton } from '@/parts/CopyButton';
-import { ProblemNotice } from '@/parts/ProblemNotice';
+import { ProblemNotice, useKnownProblems } from '@/parts/ProblemNotice';
 import './login.css';
 
 const NEW_LINK = 'orth login --link';
@@ -24,6 +25,7 @@ export function Login() {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { from = landingPage(), link } = (useLocation().state ?? {}) as Arrived;
+  const refused = useRefusal();
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(link !== undefined);
   const taken = useRef(false);
@@ -56,7 +58,7 @@ export function Login() {
           </div>
         </div>
         {busy && link && <p role="status">{t('byLink')}</p>}
-        {error !== null && <ProblemNotice error={error} />}
+        {(error ?? refused) !== null && <ProblemNotice error={error ?? refused} />}
         <SignInForm from={from} disabled={busy} done={() => navigate(from, { replace: true })} />
         <section className="login-first">
           <h2>{link && error !== null ? t('linkFailed') : t('firstTime')}</h2>
@@ -69,4 +71,12 @@ export function Login() {
       </main>
     </div>
   );
+}
+
+/** Why the sign-in of the organisation led nowhere, by the code it led back with; nothing for one we do not know. */
+function useRefusal(): Problem | null {
+  const code = useSearchParams()[0].get('refused');
+  const { is } = useKnownProblems()(code, {});
+  const type = 'urn:orth:problem:unauthenticated';
+  return code && is ? new Problem({ type, title: 'Unauthenticated', status: 401, detail: is, code, facts: {} }) : null;
 }

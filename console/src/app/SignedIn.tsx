@@ -49,13 +49,29 @@ export function SignedIn({ children }: { children: ReactNode }) {
   );
 }
 
-/** Fetches what asks to sign in again while the server still answers. */
+/** Fetches what asks to sign in again while the server still answers, but not before the page is there. */
 function useReadyToAsk(signedIn: boolean): void {
   const { i18n } = useTranslation();
   useEffect(() => {
     if (!signedIn) return;
-    // What cannot be fetched now is fetched when it is needed.
-    void loadSignInAgain().catch(() => {});
-    void i18n.loadNamespaces?.('login');
+    return whenIdle(() => {
+      // What cannot be fetched now is fetched when it is needed.
+      void loadSignInAgain().catch(() => {});
+      void i18n.loadNamespaces?.('login');
+    });
   }, [signedIn, i18n]);
+}
+
+/** A page that is always busy gets it all the same, after so many milliseconds. */
+const AT_THE_LATEST = 10_000;
+/** Where a browser cannot say when it is idle: after so many. */
+const LATER = 2_000;
+
+function whenIdle(act: () => void): () => void {
+  if (!('requestIdleCallback' in window)) {
+    const timer = setTimeout(act, LATER);
+    return () => clearTimeout(timer);
+  }
+  const asked = window.requestIdleCallback(act, { timeout: AT_THE_LATEST });
+  return () => window.cancelIdleCallback(asked);
 }

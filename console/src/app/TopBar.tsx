@@ -8,6 +8,7 @@ import { signOut, useSession } from '@/api/session';
 import { LanguageChoice, ThemeChoice, ZoneChoice } from '@/app/choices';
 import { PaletteButton } from '@/app/palette/PaletteButton';
 import { LiveIndicator } from '@/live/LiveIndicator';
+import { useLeaving } from '@/parts/useUnsaved';
 
 export function TopBar() {
   return (
@@ -61,6 +62,7 @@ function UserMenu() {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const session = useSession();
+  const leaving = useLeaving();
   const name = session?.name ?? '';
   const items = [
     { key: '/account', icon: <UserOutlined />, label: t('user.account') },
@@ -70,7 +72,10 @@ function UserMenu() {
   return (
     <Dropdown
       trigger={['click']}
-      menu={{ items, onClick: ({ key }) => void (key === 'out' ? signOut(queries) : navigate(key)) }}
+      menu={{
+        items,
+        onClick: ({ key }) => (key === 'out' ? leaving(() => void signOut(queries)) : void navigate(key)),
+      }}
     >
       <Button type="text" icon={<UserOutlined />} aria-label={t('user.menu', { name })}>
         {name}

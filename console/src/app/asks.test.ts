@@ -6,8 +6,12 @@ import { ask as askDashboard } from '@/pages/dashboard/asks';
 import { historyQuery, overviewQuery, statsQuery } from '@/pages/dashboard/queries';
 import { ask as askExecutions } from '@/pages/executions/asks';
 import { executionsQuery, histogramQuery } from '@/pages/executions/queries';
+import { ask as askExecutors } from '@/pages/executors/asks';
+import { executorsQuery, groupsQuery as groupsOfExecutors } from '@/pages/executors/queries';
 import { ask as askJobs } from '@/pages/jobs/asks';
 import { boardQuery } from '@/pages/jobs/queries';
+import { ask as askScripts } from '@/pages/scripts/asks';
+import { scriptsQuery } from '@/pages/scripts/queries';
 import { ask as askTimeline } from '@/pages/timeline/asks';
 import { askedFor, newestQuery, upcomingQuery } from '@/pages/timeline/queries';
 
@@ -49,6 +53,8 @@ describe('what is asked for ahead', () => {
       overviewQuery.queryKey,
       historyQuery('7d').queryKey,
     ]);
+    expect(asked(askExecutors, '')).toEqual([executorsQuery.queryKey, groupsOfExecutors.queryKey]);
+    expect(asked(askScripts, '')).toEqual([groupsQuery.queryKey, scriptsQuery.queryKey]);
     expect(asked(askTimeline, 'hours=6&view=table')).toEqual([
       groupsQuery.queryKey,
       upcomingQuery.queryKey,

@@ -16,7 +16,7 @@ export function LanguageChoice() {
       trigger={['click']}
       menu={{ items, selectable: true, selectedKeys: [language], onClick: ({ key }) => choose(key as Language) }}
     >
-      <Button type="text" icon={<GlobalOutlined />} aria-label={t('language')}>
+      <Button type="text" icon={<GlobalOutlined />} aria-label={`${t('language')}: ${LANGUAGE_NAMES[language]}`}>
         <span lang={language}>{LANGUAGE_NAMES[language]}</span>
       </Button>
     </Dropdown>

@@ -1,7 +1,8 @@
 // The page one starts with. Who opens the root of the console goes to the page they chose; who reloads the dashboard,
-// or comes back to it, stays there.
+// or comes back to it, stays there. Who may not see the page they chose gets the dashboard.
 
 import { prefix } from '@/api/base';
+import { useOfferedPages } from '@/app/offeredPages';
 import { PAGES } from '@/app/pages';
 import { preference } from '@/app/preferences';
 
@@ -17,4 +18,10 @@ export function goToLandingPage(): void {
   if (atRoot && opened?.type === 'navigate') {
     window.history.replaceState(null, '', prefix.replace(/\/$/, '') + landingPage());
   }
+}
+
+/** Whether a page is the one a person chose to start with, and may not see: who they are is known only now. */
+export function useBarredLanding(pathname: string): boolean {
+  const offered = useOfferedPages();
+  return pathname !== '/' && pathname === landingPage() && !offered.some(({ path }) => path === pathname);
 }

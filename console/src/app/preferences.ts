@@ -1,7 +1,7 @@
 // What a person chose for this browser: kept in local storage, the same in every tab.
 
 import { useCallback, useSyncExternalStore } from 'react';
-import { LANGUAGES, type Language } from '@/i18n/languages';
+import { firstSpoken, type Language } from '@/i18n/languages';
 import type { SavedView } from '@/parts/views/views';
 
 export interface Preferences {
@@ -22,15 +22,10 @@ export interface Preferences {
 const KEY = 'orth.preferences';
 const listeners = new Set<() => void>();
 
-function browserLanguage(): Language {
-  const wanted = navigator.languages.map((one) => one.toLowerCase().split('-')[0]);
-  return LANGUAGES.find((one) => wanted.includes(one.toLowerCase().split('-')[0])) ?? 'en';
-}
-
 function defaults(): Preferences {
   return {
     theme: 'system',
-    language: browserLanguage(),
+    language: firstSpoken(navigator.languages),
     zone: 'browser',
     density: 'middle',
     landing: '/',

@@ -5,7 +5,7 @@ import { type Query, QueryClient } from '@tanstack/react-query';
 import { worthAsking } from '@/api/client';
 
 /** What the server tells changes of. */
-export type Subject = 'executions' | 'jobs' | 'groups' | 'executors' | 'services' | 'cluster';
+export type Subject = 'executions' | 'jobs' | 'groups' | 'executors' | 'services' | 'cluster' | 'alarms';
 
 declare module '@tanstack/react-query' {
   interface Register {

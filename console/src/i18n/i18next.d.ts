@@ -19,6 +19,7 @@ import type palette from './locales/en/palette.json';
 import type roles from './locales/en/roles.json';
 import type scripts from './locales/en/scripts.json';
 import type settings from './locales/en/settings.json';
+import type settingTexts from './locales/en/settingTexts.json';
 import type status from './locales/en/status.json';
 import type timeline from './locales/en/timeline.json';
 import type why from './locales/en/why.json';
@@ -45,6 +46,7 @@ declare module 'i18next' {
       roles: typeof roles;
       scripts: typeof scripts;
       settings: typeof settings;
+      settingTexts: typeof settingTexts;
       palette: typeof palette;
       status: typeof status;
       timeline: typeof timeline;

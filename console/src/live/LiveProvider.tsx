@@ -4,7 +4,8 @@ import { type Query, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { socketAddress } from '@/api/base';
 import { sessionEnded } from '@/api/client';
-import { useSession } from '@/api/session';
+import { serverNow } from '@/api/serverClock';
+import { sessionQuery, useSession } from '@/api/session';
 import { isToldBy } from '@/app/queries';
 import { LiveConnection, type LiveState } from '@/live/connection';
 import { Refreshing } from '@/live/refreshing';
@@ -37,8 +38,12 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       },
     });
     return new LiveConnection({
-      open: () => new WebSocket(socketAddress('/api/v1/changes')),
-      now: () => Date.now(),
+      since: queries.getQueryData(sessionQuery.queryKey)?.mark ?? null,
+      open: (since) => {
+        const after = since === null ? '' : `?since=${encodeURIComponent(since)}`;
+        return new WebSocket(socketAddress(`/api/v1/changes${after}`));
+      },
+      now: serverNow,
       chance: () => Math.random(),
       changed: (subjects) => {
         if (subjects === null) void queries.invalidateQueries({ predicate: (one) => one.queryKey[0] !== 'session' });

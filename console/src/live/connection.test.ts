@@ -17,8 +17,11 @@ function site(more: Partial<Surroundings> = {}) {
   const lines: Line[] = [];
   const told: (readonly string[] | null)[] = [];
   let refusals = 0;
+  const marks: (string | null)[] = [];
   const around: Surroundings = {
-    open: () => {
+    since: 'mark',
+    open: (since) => {
+      marks.push(since);
       lines.push(new Line());
       return lines.at(-1) as unknown as WebSocket;
     },
@@ -31,7 +34,7 @@ function site(more: Partial<Surroundings> = {}) {
     ...more,
   };
   const connection = new LiveConnection(around);
-  return { connection, lines, told, refusals: () => refusals, last: () => lines.at(-1) as Line };
+  return { connection, lines, marks, told, refusals: () => refusals, last: () => lines.at(-1) as Line };
 }
 
 describe('the live connection', () => {
@@ -50,6 +53,27 @@ describe('the live connection', () => {
     last().onmessage?.({ data: '{"type":"changed","subjects":["executions"]}' });
     expect(connection.state).toEqual({ kind: 'live' });
     expect(told).toEqual([['executions']]);
+  });
+
+  it('asks for nothing again when the first line opens: what changed since its mark is told', () => {
+    const { connection, marks, told, last } = site();
+    connection.hide(false); // as a page does that is shown
+    connection.start();
+    last().onclose?.({ code: 1006 });
+    connection.retryNow();
+    last().onopen?.();
+    expect([marks, told]).toEqual([['mark', 'mark'], []]);
+    connection.pause(true);
+    connection.pause(false);
+    last().onopen?.();
+    expect([marks.at(-1), told]).toEqual([null, [null]]);
+  });
+
+  it('looks at everything when there is no mark to go by', () => {
+    const { connection, told, last } = site({ since: null });
+    connection.start();
+    last().onopen?.();
+    expect(told).toEqual([null]);
   });
 
   it('waits longer after each failure, and looks at everything once it is back', () => {

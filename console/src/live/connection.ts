@@ -9,7 +9,10 @@ export type LiveState =
   | { kind: 'hidden' };
 
 export interface Surroundings {
-  open: () => WebSocket;
+  /** Opens the line; `since` is the mark below, until a line was open. */
+  open: (since: string | null) => WebSocket;
+  /** What the server is to tell changes since on the first line; without it nobody knows what was missed. */
+  since?: string | null;
   now: () => number;
   /** The share of a pause that chance adds, so that a thousand tabs do not come back at once. */
   chance: () => number;
@@ -37,7 +40,7 @@ export class LiveConnection {
   private socket: WebSocket | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private failures = 0;
-  private missed = false;
+  private wasOpen = false;
   private listeners = new Set<() => void>();
   private wanted = { running: false, paused: false, hidden: false };
   state: LiveState = { kind: 'connecting' };
@@ -81,14 +84,13 @@ export class LiveConnection {
       return;
     }
     this.drop();
-    this.missed = true;
     this.become(paused ? { kind: 'paused' } : hidden ? { kind: 'hidden' } : { kind: 'connecting' });
   }
 
   private connect(): void {
     clearTimeout(this.timer);
     this.become({ kind: 'connecting' });
-    const socket = this.around.open();
+    const socket = this.around.open(this.wasOpen ? null : (this.around.since ?? null));
     this.socket = socket;
     socket.onopen = () => this.opened();
     socket.onmessage = (event) => this.heard(String(event.data));
@@ -99,8 +101,9 @@ export class LiveConnection {
     this.failures = 0;
     this.noteLife();
     this.become({ kind: 'live' });
-    if (this.missed) this.around.changed(null);
-    this.missed = false;
+    // Who opens the first line with a mark is told what changed since; no other line knows what it missed.
+    if (this.wasOpen || !this.around.since) this.around.changed(null);
+    this.wasOpen = true;
   }
 
   private heard(text: string): void {
@@ -120,7 +123,6 @@ export class LiveConnection {
 
   private closed(code: number): void {
     this.drop();
-    this.missed = true;
     if (code === UNAUTHENTICATED) {
       this.around.refused();
       return;

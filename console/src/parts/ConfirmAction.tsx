@@ -1,5 +1,5 @@
 import { App, Button, type ButtonProps, Modal } from 'antd';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
@@ -13,6 +13,8 @@ interface Props {
   button?: ButtonProps;
   /** Told each time the dialog opens. */
   opened?: () => void;
+  /** Told when somebody closes it, perhaps before the act is through. */
+  closed?: () => void;
   /** Not yet, while what will happen is still being asked for. */
   ready?: boolean;
   /** Does it; the text that says what came of it. */
@@ -20,13 +22,22 @@ interface Props {
 }
 
 /** A button whose action is named and confirmed first. A refusal stays in the dialog, with its reason. */
-export function ConfirmAction({ label, title, children, confirm, danger, button, opened, ready = true, act }: Props) {
+export function ConfirmAction({ ready = true, ...given }: Props) {
+  const { label, title, children, confirm, danger, button, opened, closed, act } = given;
   const { t } = useTranslation('common');
   const { message } = App.useApp();
   const [open, setOpen] = useState(false);
   const [asked, setAsked] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+
+  // Enter confirms what does no harm, and keeps from what cannot be undone.
+  const confirms = ready && !danger;
+  const buttons = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    const [cancel, ok] = buttons.current?.querySelectorAll('button') ?? [];
+    if (open && confirms && document.activeElement === cancel) ok?.focus(); // it could not have it before
+  }, [open, confirms]);
 
   async function go() {
     setBusy(true);
@@ -61,9 +72,18 @@ export function ConfirmAction({ label, title, children, confirm, danger, button,
           title={title}
           okText={confirm}
           cancelText={t('cancel')}
-          okButtonProps={{ danger: !!danger, loading: busy, disabled: !ready }}
+          okButtonProps={{ danger: !!danger, loading: busy, disabled: !ready, autoFocus: confirms }}
+          cancelButtonProps={{ autoFocus: !confirms }}
+          footer={(both) => (
+            <span ref={buttons} className="dialog-buttons">
+              {both}
+            </span>
+          )}
           onOk={go}
-          onCancel={() => setOpen(false)}
+          onCancel={() => {
+            closed?.();
+            setOpen(false);
+          }}
           destroyOnHidden
         >
           {children}

@@ -1,8 +1,8 @@
 import { App, Button, type ButtonProps, Form, Modal } from 'antd';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Problem } from '@/api/problem';
-import { ProblemNotice } from '@/parts/ProblemNotice';
+import { ProblemNotice, useFieldSaying } from '@/parts/ProblemNotice';
 
 interface Props<Values> {
   label: string;
@@ -23,10 +23,19 @@ export function FormDialog<Values extends object>(props: Props<Values>) {
   const { label, title, confirm, button, width = 520, initial = {}, children, act } = props;
   const { t } = useTranslation('common');
   const { message } = App.useApp();
+  const sayField = useFieldSaying();
   const [form] = Form.useForm<Values>();
   const [begun, setBegun] = useState<Partial<Values> | null>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const panel = useRef<HTMLDivElement>(null);
+
+  /** One begins to type at once: the focus is in the first field, and not on what closes the dialog. */
+  function focusFirst() {
+    const fields = '.ant-modal-body :is(input, textarea, button, [tabindex="0"]):not(:disabled)';
+    const inside = panel.current?.querySelector('.ant-modal-body')?.contains(document.activeElement);
+    if (!inside) panel.current?.querySelector<HTMLElement>(fields)?.focus();
+  }
 
   async function open() {
     setBusy(true);
@@ -58,7 +67,7 @@ export function FormDialog<Values extends object>(props: Props<Values>) {
 
   function markFields(reason: unknown) {
     if (!(reason instanceof Problem)) return;
-    const fields = reason.errors.map(({ field, message: said }) => ({ name: field.split('.'), errors: [said] }));
+    const fields = reason.errors.map((one) => ({ name: one.field.split('.'), errors: [sayField(one)] }));
     form.setFields(fields as unknown as Parameters<typeof form.setFields>[0]);
   }
 
@@ -76,6 +85,8 @@ export function FormDialog<Values extends object>(props: Props<Values>) {
         okButtonProps={{ loading: busy }}
         onOk={() => form.submit()}
         onCancel={() => setBegun(null)}
+        afterOpenChange={(shown) => shown && focusFirst()}
+        panelRef={panel}
         destroyOnHidden
       >
         {begun && (

@@ -45,6 +45,38 @@ it('leaves the words of the server where it knows no others', async () => {
   cleanup();
   expect(await shown('fr', { code: 'from_the_future', facts: {} })).toContain('As the server says.');
   cleanup();
-  const own = { code: 'unknown_handler', facts: { group: 'demo', handler: 'x' }, hint: 'Known: y.' };
-  expect(await shown('en', own)).toContain("No executor of demo has a handler 'x'.Known: y.");
+  const own = { code: 'no_job_here', facts: { group: 'demo', job: 'x' }, hint: 'Known: y.' };
+  expect(await shown('en', own)).toContain("There is no job 'x' in 'demo'.Known: y.");
+});
+
+it('writes large numbers as the language of the page does', async () => {
+  const facts = { size: 1234567, limit: 65536 };
+  expect(await shown('en', { code: 'code_too_large', facts })).toContain('1,234,567 bytes; 65,536 are allowed');
+  cleanup();
+  expect(await shown('fr', { code: 'code_too_large', facts })).toMatch(/a 1\s234\s567 octets ; 65\s536 sont permis/);
+});
+
+it('says what is wrong with fields', async () => {
+  const errors = [
+    {
+      field: 'job_desc',
+      message: 'String should have at most 255 characters',
+      code: 'field_too_long',
+      facts: { limit: 255 },
+    },
+    { field: 'queue', message: 'must not be p and a digit' },
+    { field: 'label_selector', message: 'As the server says.', code: 'selector_gap', facts: {} },
+  ];
+  const text = await shown('fr', { code: 'invalid_request', facts: {}, errors });
+  expect(text).toContain('La demande ne peut pas être acceptée.');
+  expect(text).toContain('job_desc: Au plus 255 caractères.');
+  expect(text).toContain('queue: must not be p and a digit');
+  expect(text).toContain('label_selector: Il manque une condition entre deux virgules. Écrivez zone=eu');
+});
+
+it('names the field of a cron expression in the language of the page', async () => {
+  const facts = { part: 'day-of-month', number: '40', low: 1, high: 31 };
+  const text = await shown('fr', { code: 'cron_outside', facts });
+  expect(text).toContain('jour du mois : 40 est hors de 1-31.');
+  expect(text).toContain('Écrivez un nombre de 1 à 31.');
 });

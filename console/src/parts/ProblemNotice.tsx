@@ -29,11 +29,24 @@ export function useSaid(error: unknown): Said {
 export function useSaying(): (error: unknown) => Said {
   const { t } = useTranslation('common');
   const known = useKnownProblems();
+  const inFull = ({ code, facts, field, message }: Problem['errors'][number]) => {
+    const { is = message, next = '' } = known(code, facts);
+    return `${field}: ${is} ${next}`.trim();
+  };
   return (error) => {
     if (!(error instanceof Problem)) return { title: t('unreachable'), description: t('unreachableHint') };
     const { is, next } = known(error.code, error.facts);
+    if (is && error.code === 'invalid_request') {
+      return { title: is, description: error.errors.map(inFull).join('\n') };
+    }
     return { title: is ?? error.message, description: next ?? error.hint };
   };
+}
+
+/** What is wrong with a field, in the language of the page. */
+export function useFieldSaying(): (trouble: Problem['errors'][number]) => string {
+  const known = useKnownProblems();
+  return ({ code, facts, message }) => known(code, facts).is ?? message;
 }
 
 interface Known {
@@ -47,7 +60,12 @@ export function useKnownProblems(): (code: string | null | undefined, facts: Fac
   const knows = (key: string) => i18n.exists?.(`common:${key}`) ?? false;
   return (code, facts) => {
     const what = facts?.what as 'job' | undefined;
-    const told = { ...facts, ...(what && knows(`thing.${what}`) && { what: t(`thing.${what}`) }) };
+    const part = facts?.part && (String(facts.part).replace(' ', '-') as 'hour');
+    const told = {
+      ...facts,
+      ...(what && knows(`thing.${what}`) && { what: t(`thing.${what}`) }),
+      ...(part && knows(`part.${part}`) && { part: t(`part.${part}`) }),
+    };
     const named = code as 'needs_permission';
     return {
       is: code && knows(`problem.${code}.is`) ? t(`problem.${named}.is`, told) : undefined,

@@ -50,6 +50,52 @@ export async function doToEach(those: readonly Named[], act: Act, keys: Keys): P
   return outcome;
 }
 
+/** What an answer about several says: those it was done to, and why not to the others. */
+export interface Answer {
+  job_ids: number[];
+  refused: { id: number; detail: string; code: string | null; facts: Record<string, string | number> | null }[];
+}
+
+/** So many go into one request. */
+const TOGETHER = 200;
+
+/**
+ * Done by the server to several at once, which may depend on each other. One that needs another of a later request is
+ * refused at first: those are asked for again as long as there are fewer.
+ */
+export async function doTogether(those: readonly Named[], ask: (ids: number[]) => Promise<Answer>): Promise<Outcome> {
+  const outcome: Outcome = { done: [], refused: [], left: [], stopped: null };
+  let open = [...those];
+  let before: number;
+  do {
+    before = open.length;
+    outcome.refused = [];
+    for (let from = 0; from < open.length; from += TOGETHER) {
+      const some = open.slice(from, from + TOGETHER);
+      try {
+        const { job_ids, refused } = await ask(some.map(({ id }) => id));
+        outcome.done.push(...some.filter(({ id }) => job_ids.includes(id)));
+        for (const one of some.filter(({ id }) => !job_ids.includes(id))) {
+          outcome.refused.push({ ...one, why: refusalOf(refused.find(({ id }) => id === one.id) ?? notThere(one)) });
+        }
+      } catch (reason) {
+        return { ...outcome, left: open.slice(from), stopped: reason };
+      }
+    }
+    open = outcome.refused.map(({ id, name }) => ({ id, name }));
+  } while (open.length > 0 && open.length < before && before > TOGETHER);
+  return outcome;
+}
+
+/** Of what an answer says nothing: somebody else was faster. */
+function notThere({ id }: Named): Omit<Answer['refused'][number], 'id'> {
+  return { detail: `There is no job ${id}.`, code: 'not_found', facts: { what: 'job', key: id } };
+}
+
+function refusalOf({ detail, code, facts }: Omit<Answer['refused'][number], 'id'>): Problem {
+  return new Problem({ type: 'urn:orth:problem:conflict', title: detail, status: 409, detail, code, facts });
+}
+
 /** Of this one; with anything else the others would meet the same. */
 function isRefusal(reason: unknown): reason is Problem {
   return reason instanceof Problem && reason.status < 500 && reason.status !== 401 && reason.status !== 429;

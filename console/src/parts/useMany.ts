@@ -1,8 +1,12 @@
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Problem } from '@/api/problem';
-import { type Act, doToEach, Keys, type Named, type Outcome } from '@/parts/many';
+import { type Act, type Answer, doToEach, doTogether, Keys, type Named, type Outcome } from '@/parts/many';
 import { useSaying } from '@/parts/ProblemNotice';
+
+export interface Together {
+  together: (ids: number[]) => Promise<Answer>;
+}
 
 /**
  * Does something to several and tells to how many; or, thrown, what came of each where it was not done to all. Before
@@ -23,10 +27,15 @@ export function useMany(keep: (ids: number[]) => void) {
     return new Problem({ type: 'urn:orth:problem:conflict', title: detail, status: 409, detail, hint });
   }
 
-  return async (those: readonly Named[], act: Act): Promise<number> => {
+  async function oneByOne(those: readonly Named[], act: Act): Promise<Outcome> {
     const known = keys.current.get(act) ?? new Keys();
     keys.current.set(act, known);
-    const outcome = await doToEach(those, act, known);
+    return doToEach(those, act, known);
+  }
+
+  /** By an act for each, or by a question about all of them. */
+  return async (those: readonly Named[], way: Act | Together): Promise<number> => {
+    const outcome = await (typeof way === 'function' ? oneByOne(those, way) : doTogether(those, way.together));
     const { done, refused, left } = outcome;
     keep([...refused, ...left].map(({ id }) => id));
     if (done.length < those.length) throw told(outcome);

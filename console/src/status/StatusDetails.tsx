@@ -1,17 +1,24 @@
+import { useQuery } from '@tanstack/react-query';
+import { Skeleton } from 'antd';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
+import { executionQuery } from '@/api/executions';
 import type { Execution } from '@/api/types';
 import { CopyButton } from '@/parts/CopyButton';
+import { visibleLines } from '@/parts/log/ansi';
+import { ProblemNotice } from '@/parts/ProblemNotice';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { WhyBox } from '@/parts/why/WhyBox';
+import { Owner } from '@/status/Owner';
 
 /** The two halves of a status with their raw messages, as the database has them. */
 export function StatusDetails({ execution }: { execution: Execution }) {
   const { t } = useTranslation('status');
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => box.current?.focus(), []);
+  // It stands where there is room: to have the focus it moves nothing.
+  useEffect(() => box.current?.focus({ preventScroll: true }), []);
   const one = execution;
   return (
     <div ref={box} tabIndex={-1} role="dialog" aria-label={t('details')} className="status-details">
@@ -19,7 +26,9 @@ export function StatusDetails({ execution }: { execution: Execution }) {
         <Fact name={t('opened')}>
           <Instant at={one.trigger_time} />
         </Fact>
-        <Fact name={t('coordinator')}>{one.owner_node ?? '–'}</Fact>
+        <Fact name={t('coordinator')}>
+          <Owner execution={one} />
+        </Fact>
         <Fact name={t('executor')}>{one.executor_address ?? one.queue ?? '–'}</Fact>
       </Half>
       <Half title={t('execution')} code={one.handle_code} message={one.handle_msg} copy={t('handleMessage')}>
@@ -38,6 +47,21 @@ export function StatusDetails({ execution }: { execution: Execution }) {
         <Link to={`/executions/${one.id}`}>{t('openExecution', { id: one.id })}</Link>
         <Link to={`/executions/${one.id}/log`}>{t('openLog')}</Link>
       </footer>
+    </div>
+  );
+}
+
+/** The same of an execution that has to be asked for. */
+export function DetailsOf({ id }: { id: number }) {
+  const one = useQuery(executionQuery(id));
+  if (one.data) return <StatusDetails execution={one.data} />;
+  return (
+    <div className="status-details">
+      {one.isError ? (
+        <ProblemNotice error={one.error} retry={() => void one.refetch()} />
+      ) : (
+        <Skeleton active title={false} paragraph={{ rows: 4 }} />
+      )}
     </div>
   );
 }
@@ -66,7 +90,7 @@ function Half({ title, code, message, copy, children }: HalfProps) {
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a long message scrolls, also by keyboard
           tabIndex={0}
         >
-          {message}
+          {visibleLines(message)}
         </pre>
       ) : (
         <p className="muted">{t('noMessage')}</p>

@@ -53,6 +53,14 @@ export function antdTheme(name: ThemeName, still: boolean): ThemeConfig {
         rowSelectedBg: surfaces.hover,
         rowSelectedHoverBg: surfaces.hover,
       },
+      // What is chosen in a menu: derived from ours the dark colours would be too close to each other.
+      Dropdown: {
+        colorPrimary: surfaces.primary,
+        controlItemBgActive: surfaces.hover,
+        controlItemBgActiveHover: surfaces.hover,
+      },
+      // The same of tooltips, which would be as dark as their words.
+      Tooltip: { colorBgSpotlight: surfaces.tooltip, colorTextLightSolid: surfaces.onTooltip },
       Card: { bodyPadding: 16, headerPadding: 16 },
     },
   };

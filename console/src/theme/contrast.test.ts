@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { antdTheme } from '@/theme/antd';
 import { contrast, mixed } from '@/theme/contrast';
 import { type ThemeName, TINT, tokens } from '@/theme/tokens';
 
@@ -30,6 +31,15 @@ describe('contrast', () => {
         expect(contrast(surfaces.primary, ground)).toBeGreaterThanOrEqual(READABLE);
       }
       expect(contrast(surfaces.onPrimary, surfaces.primary)).toBeGreaterThanOrEqual(READABLE);
+      expect(contrast(surfaces.onTooltip, surfaces.tooltip)).toBeGreaterThanOrEqual(READABLE);
+    });
+
+    it(`of what is chosen in a menu in ${theme} is enough`, () => {
+      const { colorPrimary, controlItemBgActive, controlItemBgActiveHover } =
+        antdTheme(theme, true).components?.Dropdown ?? {};
+      for (const ground of [controlItemBgActive, controlItemBgActiveHover]) {
+        expect(contrast(colorPrimary ?? '', ground ?? '')).toBeGreaterThanOrEqual(READABLE);
+      }
     });
   }
 });

@@ -13,6 +13,8 @@ export interface Surfaces {
   muted: string;
   primary: string;
   onPrimary: string;
+  tooltip: string;
+  onTooltip: string;
 }
 
 export interface StatusColours {
@@ -44,6 +46,8 @@ export const tokens: Record<ThemeName, Tokens> = {
       muted: '#57606a',
       primary: '#4338ca',
       onPrimary: '#ffffff',
+      tooltip: '#24292f',
+      onTooltip: '#ffffff',
     },
     status: {
       gray: '#57606a',
@@ -65,6 +69,8 @@ export const tokens: Record<ThemeName, Tokens> = {
       muted: '#9aa4af',
       primary: '#a5a8ff',
       onPrimary: '#12141c',
+      tooltip: '#343d4a',
+      onTooltip: '#e6eaf0',
     },
     status: {
       gray: '#9aa4af',

@@ -23,6 +23,7 @@ import { type FoundJob, foundJobsQuery, jobsQuery, paletteExecutorsQuery } from 
 import { usePreference } from '@/app/preferences';
 import { LANGUAGE_NAMES, LANGUAGES } from '@/i18n/languages';
 import { useLive } from '@/live/LiveProvider';
+import { useLeaving } from '@/parts/useUnsaved';
 import { addressOf } from '@/parts/views/views';
 
 export const SECTIONS = ['number', 'pages', 'views', 'jobs', 'actions', 'executors', 'choices', 'search'] as const;
@@ -152,6 +153,7 @@ function useExecutors(open: boolean): Entry[] {
 function useChoices(showKeys: () => void): Entry[] {
   const { t } = useTranslation(['palette', 'common']);
   const queries = useQueryClient();
+  const leaving = useLeaving();
   const [language, speak] = usePreference('language');
   const [theme, paint] = usePreference('theme');
   const live = useLive();
@@ -181,6 +183,6 @@ function useChoices(showKeys: () => void): Entry[] {
       () => live.setPaused(!live.paused),
     ),
     one('keys', t('keys.title'), <QuestionOutlined />, showKeys, '?'),
-    one('out', t('common:user.signOut'), <LogoutOutlined />, () => void signOut(queries)),
+    one('out', t('common:user.signOut'), <LogoutOutlined />, () => leaving(() => void signOut(queries))),
   ];
 }

@@ -2,15 +2,19 @@ import { DownloadOutlined } from '@ant-design/icons';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Button, Dropdown, Input, Select, type TableColumnsType, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
 import { address } from '@/api/base';
 import { useGroups } from '@/api/groups';
 import { changesIn } from '@/pages/admin/changes';
+import { deedOf } from '@/pages/admin/deeds';
 import { type AuditEntry, type AuditFilters, auditHeadQuery, auditQuery } from '@/pages/admin/queries';
 import { CopyButton } from '@/parts/CopyButton';
+import { CLEARABLE } from '@/parts/clearable';
 import { EmptyState } from '@/parts/EmptyState';
 import { DataTable } from '@/parts/table/DataTable';
 import { Instant } from '@/parts/time/Instant';
 import { useUrlFilters } from '@/parts/useUrlFilters';
+import { SavedViews } from '@/parts/views/SavedViews';
 
 const FILTERS = ['actor', 'action', 'object', 'since'] as const;
 const SPANS = { '1h': 'hour', '24h': 'day', '7d': 'week', '30d': 'month' } as const;
@@ -24,13 +28,20 @@ export function Audit() {
   const columns: TableColumnsType<AuditEntry> = [
     { title: t('audit.at'), key: 'at', className: 'nowrap', render: (_, one) => <Instant at={one.at} /> },
     { title: t('audit.actor'), key: 'actor', render: (_, one) => <ActorCell entry={one} /> },
-    { title: t('audit.action'), key: 'action', render: (_, one) => <span className="mono">{one.action}</span> },
+    { title: t('audit.action'), key: 'action', render: (_, one) => <Did action={one.action} /> },
     {
       title: t('audit.object'),
       key: 'object',
       render: (_, one) => (
         <>
-          {one.object_kind} <span className="mono">{one.object_id}</span>
+          <Kind of={one.object_kind} /> <span className="mono">{one.object_id}</span>
+          {one.object_name && (
+            <div className="cell-line">
+              <Link to={`/jobs/${one.object_id}`} title={one.object_name}>
+                {one.object_name}
+              </Link>
+            </div>
+          )}
           {one.group_id !== null && <div className="cell-sub">{groups.name(one.group_id)}</div>}
         </>
       ),
@@ -52,7 +63,10 @@ export function Audit() {
     <>
       <div className="part-bar">
         <FilterBar filters={filters} change={change} />
-        <Export filters={filters} />
+        <span className="tags">
+          <SavedViews />
+          <Export filters={filters} />
+        </span>
       </div>
       <DataTable<AuditEntry>
         label={t('tabs.audit')}
@@ -66,6 +80,18 @@ export function Audit() {
         empty={<EmptyState title={t('audit.empty')} />}
       />
       <ChainHead />
+    </>
+  );
+}
+
+/** What was done in words, and as one asks for it. */
+function Did({ action }: { action: string }) {
+  const { t } = useTranslation('admin');
+  const deed = deedOf(action);
+  return (
+    <>
+      {deed && <div>{t(`audit.did.${deed}`)}</div>}
+      <div className={deed ? 'mono cell-sub' : 'mono'}>{action}</div>
     </>
   );
 }
@@ -120,7 +146,7 @@ function FilterBar({ filters, change }: FilterProps) {
         <Input
           key={`${name} ${filters[name] ?? ''}`}
           className="admin-choice"
-          allowClear
+          allowClear={CLEARABLE}
           defaultValue={filters[name]}
           placeholder={t(`audit.by.${name}`)}
           aria-label={t(`audit.by.${name}`)}
@@ -182,4 +208,36 @@ function ChainHead() {
       <code>orth audit verify</code>
     </section>
   );
+}
+
+const KINDS = [
+  'agent',
+  'audit',
+  'batch',
+  'calendar',
+  'channel',
+  'execution',
+  'executor',
+  'group',
+  'host',
+  'job',
+  'node',
+  'orchestrator',
+  'process',
+  'route',
+  'script',
+  'secret',
+  'session',
+  'settings',
+  'silence',
+  'store',
+  'token',
+  'user',
+] as const;
+
+/** What it was done to; a kind that this console does not know by its own name. */
+function Kind({ of: kind }: { of: string }) {
+  const { t } = useTranslation('admin');
+  const known = KINDS.find((one) => one === kind);
+  return known ? t(`audit.kind.${known}`) : kind;
 }

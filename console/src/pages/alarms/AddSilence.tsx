@@ -1,11 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { AutoComplete, Form, Input, Radio, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
 import { useGroups } from '@/api/groups';
-import { allowsSomewhere, useMay, useSession } from '@/api/session';
-import { jobNamesQuery } from '@/pages/alarms/queries';
+import { useMay, useSession } from '@/api/session';
+import { maySilence } from '@/pages/alarms/telling';
 import { FormDialog } from '@/parts/FormDialog';
+import { JobChoice } from '@/parts/job/JobChoice';
 
 interface NewSilence {
   scope: 'job' | 'group' | 'everything';
@@ -18,18 +19,18 @@ interface NewSilence {
 const SPANS = ['1h', '4h', '1d', '7d'];
 
 /** Tell nothing for a while, about one job (perhaps this one), a group or everything. */
-export function AddSilence({ jobId }: { jobId?: number }) {
+export function AddSilence({ job }: { job?: { job_id: number; job_group?: number | null | undefined } }) {
   const { t } = useTranslation('alarms');
   const queries = useQueryClient();
   const session = useSession();
-  if (!session || !allowsSomewhere(session.rights, 'operate')) return null;
+  if (!session || !maySilence(session.rights, job)) return null;
   return (
     <FormDialog<NewSilence>
       label={t('silences.add')}
       title={t('silences.addTitle')}
       confirm={t('silences.add')}
-      button={jobId === undefined ? { type: 'primary' } : { size: 'small', type: 'text' }}
-      initial={{ scope: 'job', lasts: '1h', ...(jobId !== undefined && { job_id: jobId }) }}
+      button={job ? { size: 'small', type: 'text' } : { type: 'primary' }}
+      initial={{ scope: 'job', lasts: '1h', ...(job && { job_id: job.job_id }) }}
       act={async ({ scope, job_id, job_group, lasts, reason }) => {
         const of = {
           job_id: scope === 'job' ? (job_id ?? null) : null,
@@ -60,7 +61,6 @@ function Scope() {
   const { t } = useTranslation('alarms');
   const may = useMay();
   const groups = useGroups();
-  const jobs = useQuery(jobNamesQuery).data ?? [];
   const scope = Form.useWatch<NewSilence['scope'] | undefined>('scope');
   const scopes = (['job', 'group', 'everything'] as const)
     .filter((one) => one !== 'everything' || may('operate'))
@@ -74,12 +74,7 @@ function Scope() {
       </Form.Item>
       {scope === 'job' && (
         <Form.Item name="job_id" label={t('job')} rules={required}>
-          <Select
-            showSearch={search}
-            options={jobs
-              .filter((job) => job.job_group !== undefined && may('operate', job.job_group))
-              .map(({ id, name }) => ({ value: id, label: name }))}
-          />
+          <JobChoice allowed={(group) => may('operate', group)} />
         </Form.Item>
       )}
       {scope === 'group' && (

@@ -11,6 +11,7 @@ import { ConfirmAction } from '@/parts/ConfirmAction';
 import { EmptyState } from '@/parts/EmptyState';
 import { FormDialog } from '@/parts/FormDialog';
 import { PermissionGate } from '@/parts/PermissionGate';
+import { useKnownProblems } from '@/parts/ProblemNotice';
 import { DataTable } from '@/parts/table/DataTable';
 import { duration } from '@/parts/time/format';
 
@@ -147,6 +148,7 @@ function ChannelActions({ channel }: { channel: Channel }) {
 function TryChannel({ channel }: { channel: Channel }) {
   const { t } = useTranslation('alarms');
   const { modal } = App.useApp();
+  const known = useKnownProblems();
   const named = ((channel.definition as { to?: string[] }).to ?? []).length > 0;
   return (
     <FormDialog<{ to?: string }>
@@ -156,11 +158,14 @@ function TryChannel({ channel }: { channel: Channel }) {
       button={{ size: 'small', type: 'text' }}
       act={async ({ to = '' }) => {
         const params = { path: { channel_id: channel.id } };
-        const { ok, answer, seconds } = await got(
+        const { ok, answer, seconds, code, facts } = await got(
           api.POST('/api/v1/alarms/channels/{channel_id}/test', { params, body: { to } }),
         );
         const title = t(ok ? 'trial.delivered' : 'trial.failed', { seconds: duration(seconds * 1_000) });
-        modal[ok ? 'success' : 'error']({ title, content: <p className="trial-answer">{answer}</p> });
+        modal[ok ? 'success' : 'error']({
+          title,
+          content: <p className="trial-answer">{known(code, facts).is ?? answer}</p>,
+        });
         return null;
       }}
     >

@@ -2,15 +2,18 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Select, type TableColumnsType } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import { usePolling } from '@/live/LiveProvider';
 import { JobName } from '@/pages/alarms/Firing';
 import { type Alarm, type AlarmState, historyQuery, MESSAGE_STATES, type MessageState } from '@/pages/alarms/queries';
 import { EmptyState } from '@/parts/EmptyState';
+import { JobChoice } from '@/parts/job/JobChoice';
+import { visibleLines } from '@/parts/log/ansi';
 import { Mark } from '@/parts/Mark';
+import { NotUnderstood } from '@/parts/NotUnderstood';
 import { DataTable } from '@/parts/table/DataTable';
 import { Ago } from '@/parts/time/Ago';
 import { Instant } from '@/parts/time/Instant';
 import { useUrlFilters } from '@/parts/useUrlFilters';
+import { SavedViews } from '@/parts/views/SavedViews';
 import type { StatusColours } from '@/theme/tokens';
 
 const COLOURS: Record<AlarmState, keyof StatusColours> = {
@@ -22,14 +25,16 @@ const COLOURS: Record<AlarmState, keyof StatusColours> = {
   failed: 'red',
 };
 
-const FILTERS = ['state'] as const;
+const FILTERS = ['state', 'job_id'] as const;
 
 /** Every message by every channel, newest first: what was told, what waits, and what could not be told. */
 export function History() {
   const { t } = useTranslation('alarms');
   const [filters, change] = useUrlFilters(FILTERS);
   const state = MESSAGE_STATES.find((one) => one === filters.state);
-  const list = useInfiniteQuery({ ...historyQuery(state), refetchInterval: usePolling(10_000) });
+  const strange = filters.job_id !== undefined && !/^[1-9]\d{0,9}$/.test(filters.job_id);
+  const jobId = strange || filters.job_id === undefined ? undefined : Number(filters.job_id);
+  const list = useInfiniteQuery({ ...historyQuery(state, jobId), enabled: !strange });
   const columns: TableColumnsType<Alarm> = [
     {
       title: t('history.state'),
@@ -46,29 +51,37 @@ export function History() {
     },
     { title: t('history.channel'), key: 'channel', dataIndex: 'channel' },
     { title: t('history.attempts'), key: 'attempts', align: 'right', dataIndex: 'attempts' },
-    { title: t('history.outcome'), key: 'outcome', render: (_, one) => <Outcome alarm={one} /> },
+    { title: t('history.outcome'), key: 'outcome', className: 'flexing', render: (_, one) => <Outcome alarm={one} /> },
   ];
   const options = MESSAGE_STATES.map((one: MessageState) => ({ value: one, label: t(`state.${one}`) }));
   return (
     <>
       <div className="part-bar">
-        <Select
-          className="alarm-choice"
-          allowClear
-          placeholder={t('history.anyState')}
-          aria-label={t('history.anyState')}
-          value={state ?? null}
-          onChange={(chosen) => change({ state: chosen ?? undefined })}
-          options={options}
-        />
+        <span className="alarm-choices">
+          <JobChoice className="alarm-choice" value={jobId} onChange={(id) => change({ job_id: id?.toString() })} />
+          <Select
+            className="alarm-choice"
+            allowClear
+            placeholder={t('history.anyState')}
+            aria-label={t('history.anyState')}
+            value={state ?? null}
+            onChange={(chosen) => change({ state: chosen ?? undefined })}
+            options={options}
+          />
+        </span>
+        <SavedViews />
       </div>
-      <DataTable<Alarm>
-        label={t('tabs.history')}
-        list={list}
-        columns={columns}
-        rowKey="id"
-        empty={<EmptyState title={t('history.empty')}>{t('history.emptyHint')}</EmptyState>}
-      />
+      {strange ? (
+        <NotUnderstood filters={filters} names={['job_id']} change={change} />
+      ) : (
+        <DataTable<Alarm>
+          label={t('tabs.history')}
+          list={list}
+          columns={columns}
+          rowKey="id"
+          empty={<EmptyState title={t('history.empty')}>{t('history.emptyHint')}</EmptyState>}
+        />
+      )}
     </>
   );
 }
@@ -76,13 +89,13 @@ export function History() {
 function Outcome({ alarm }: { alarm: Alarm }) {
   const { t } = useTranslation('alarms');
   return (
-    <>
-      {alarm.error && <div className="alarm-error">{alarm.error}</div>}
+    <div className="flexing-cell">
+      {alarm.error && <div className="alarm-error">{visibleLines(alarm.error)}</div>}
       {alarm.next_attempt && (
         <span className="muted">
           {t('history.next')} <Ago at={alarm.next_attempt} />
         </span>
       )}
-    </>
+    </div>
   );
 }

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { useGroups } from '@/api/groups';
 import { type AlarmRule, rulesQuery } from '@/pages/alarms/queries';
+import { saidItself } from '@/pages/alarms/telling';
 import { EmptyState } from '@/parts/EmptyState';
 import { DataTable } from '@/parts/table/DataTable';
 import { duration } from '@/parts/time/format';
@@ -91,7 +92,7 @@ export function Rules() {
 /** A value, and whether the job says so itself or inherits it. */
 function Said({ rule, parts, children }: { rule: AlarmRule; parts: Part[]; children: React.ReactNode }) {
   const { t } = useTranslation('alarms');
-  const own = parts.some((part) => rule.own.includes(part));
+  const own = saidItself(rule, ...parts);
   return (
     <>
       {children}

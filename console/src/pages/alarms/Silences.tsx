@@ -4,10 +4,11 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
 import { useGroups } from '@/api/groups';
+import { jobNameQuery } from '@/api/jobs';
 import { useMay } from '@/api/session';
 import { usePolling } from '@/live/LiveProvider';
 import { AddSilence } from '@/pages/alarms/AddSilence';
-import { jobNamesQuery, type Silence, silencesQuery } from '@/pages/alarms/queries';
+import { type Silence, silencesQuery } from '@/pages/alarms/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { EmptyState } from '@/parts/EmptyState';
 import { Mark } from '@/parts/Mark';
@@ -55,14 +56,14 @@ export function Silences() {
   );
 }
 
-function useJobs() {
-  return useQuery(jobNamesQuery).data ?? [];
+function useJobOf({ job_id }: Silence) {
+  return useQuery({ ...jobNameQuery(job_id ?? 0), enabled: job_id !== null, retry: false }).data;
 }
 
 function What({ silence }: { silence: Silence }) {
   const { t } = useTranslation('alarms');
   const groups = useGroups();
-  const job = useJobs().find((one) => one.id === silence.job_id);
+  const job = useJobOf(silence);
   if (silence.job_id !== null) {
     return <span className="cell-main">{job?.name ?? t('removedJob', { id: silence.job_id })}</span>;
   }
@@ -82,8 +83,8 @@ function EndSilence({ silence }: { silence: Silence }) {
   const queries = useQueryClient();
   const may = useMay();
   const now = useNow();
-  const job = useJobs().find((one) => one.id === silence.job_id);
-  const group = silence.job_group ?? job?.job_group;
+  const job = useJobOf(silence);
+  const group = silence.job_group ?? job?.group;
   const ended = silence.ends_at !== null && Date.parse(silence.ends_at) <= now;
   if (ended || !may('operate', group ?? undefined)) return null;
   return (

@@ -1,4 +1,4 @@
-// Alarms, their channels and silences. No event tells of them: the page asks now and then.
+// Alarms, their channels and silences, told live. Only that a silence is over is told by no event: the clock ends it.
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
@@ -30,12 +30,31 @@ export const failingQuery = infiniteQueryOptions({
   ...paged,
 });
 
-export function historyQuery(state: MessageState | undefined) {
+/** Whether one job is failing; null where it is not. */
+export function failingOfJobQuery(jobId: number) {
+  return queryOptions({
+    queryKey: ['alarms', 'failing', jobId],
+    queryFn: async (): Promise<Failing | null> => {
+      const { items } = await got(api.GET('/api/v1/alarms/failing', { params: { query: { job_id: jobId } } }));
+      return items[0] ?? null;
+    },
+  });
+}
+
+export function historyQuery(state: MessageState | undefined, jobId?: number) {
+  const wanted = { ...(state && { state }), ...(jobId !== undefined && { job_id: jobId }) };
   return infiniteQueryOptions({
-    queryKey: ['alarms', 'history', state],
-    queryFn: ({ pageParam }) =>
-      got(api.GET('/api/v1/alarms', { params: { query: { ...at(pageParam), ...(state && { state }) } } })),
+    queryKey: ['alarms', 'history', wanted],
+    queryFn: ({ pageParam }) => got(api.GET('/api/v1/alarms', { params: { query: { ...at(pageParam), ...wanted } } })),
     ...paged,
+  });
+}
+
+/** The last messages about one job. */
+export function lastOfJobQuery(jobId: number, limit: number) {
+  return queryOptions({
+    queryKey: ['alarms', 'last', jobId, limit],
+    queryFn: () => got(api.GET('/api/v1/alarms', { params: { query: { job_id: jobId, limit } } })),
   });
 }
 
@@ -51,6 +70,18 @@ export const rulesQuery = infiniteQueryOptions({
   ...paged,
 });
 
+/** What is told of one job; null where this version cannot read it. */
+export function ruleOfJobQuery(jobId: number) {
+  return queryOptions({
+    queryKey: ['alarms', 'rules', jobId],
+    meta: { alsoToldBy: ['jobs'] },
+    queryFn: async (): Promise<AlarmRule | null> => {
+      const { items } = await got(api.GET('/api/v1/alarms/rules', { params: { query: { job_id: jobId } } }));
+      return items[0] ?? null;
+    },
+  });
+}
+
 export function silencesQuery(over: boolean) {
   return infiniteQueryOptions({
     queryKey: ['alarms', 'silences', over],
@@ -59,13 +90,3 @@ export function silencesQuery(over: boolean) {
     ...paged,
   });
 }
-
-/** Jobs to choose from. */
-export const jobNamesQuery = queryOptions({
-  queryKey: ['jobs', 'names'],
-  queryFn: async () => {
-    const page = await got(api.GET('/api/v1/jobs', { params: { query: { limit: 200 } } }));
-    return page.items.map(({ id, job_group, job_desc }) => ({ id, job_group, name: job_desc ?? `#${id}` }));
-  },
-  staleTime: 30_000,
-});

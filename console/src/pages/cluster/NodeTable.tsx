@@ -17,6 +17,7 @@ import { ConfirmAction } from '@/parts/ConfirmAction';
 import { PermissionGate } from '@/parts/PermissionGate';
 import { SmallTable } from '@/parts/SmallTable';
 import { BeatAge } from '@/parts/time/BeatAge';
+import { decimal } from '@/parts/time/format';
 import { Instant } from '@/parts/time/Instant';
 import { beatOn } from '@/parts/time/staleness';
 
@@ -101,12 +102,10 @@ function StateBadge({ state }: { state: NodeState }) {
 }
 
 function Load({ node }: { node: ClusterNode }) {
-  const megabytes = Math.round(node.memory_bytes / 1_048_576);
-  return (
-    <span className="muted">
-      {(node.cpu_millicores / 1_000).toFixed(2)} CPU · {megabytes} MB
-    </span>
-  );
+  const { t } = useTranslation('cluster');
+  const cpu = decimal(node.cpu_millicores / 1_000, 2);
+  const memory = decimal(node.memory_bytes / 1_048_576, 0);
+  return <span className="muted">{t('nodeLoad', { cpu, memory })}</span>;
 }
 
 function DrainNode({ node, cluster }: { node: ClusterNode; cluster: ClusterSeen }) {

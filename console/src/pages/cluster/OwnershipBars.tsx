@@ -1,13 +1,14 @@
 import { useTranslation } from 'react-i18next';
 import { balanceOf } from '@/pages/cluster/balance';
 import type { ClusterSeen } from '@/pages/cluster/queries';
+import { decimal } from '@/parts/time/format';
 
 /** How many executions each coordinator looks after, beside the one that has most; the mark is where evening out
  * begins. */
 export function OwnershipBars({ cluster }: { cluster: ClusterSeen }) {
   const { t } = useTranslation('cluster');
-  const factor = cluster.rules.rebalance_factor;
-  const { shares, threshold, ratio } = balanceOf(cluster.nodes, factor);
+  const { rebalance_factor: factor, rebalance_difference: difference } = cluster.rules;
+  const { shares, threshold, ratio } = balanceOf(cluster.nodes, cluster.rules);
   const over = shares.find((one) => one.over);
   return (
     <>
@@ -28,8 +29,8 @@ export function OwnershipBars({ cluster }: { cluster: ClusterSeen }) {
           ? t('balance.over', { node: over.node })
           : ratio === null
             ? t('balance.owned', { count: cluster.owned })
-            : t('balance.ratio', { ratio: ratio.toFixed(1) })}{' '}
-        {factor === null ? t('balance.off') : t('balance.rule', { factor })}
+            : t('balance.ratio', { ratio: decimal(ratio, 1) })}{' '}
+        {factor === null ? t('balance.off') : t('balance.rule', { factor, difference })}
       </p>
     </>
   );

@@ -6,6 +6,8 @@ function node(id: string, owned: number, more: Partial<ClusterNode> = {}): Clust
   return { id, owned, state: 'active', asked_to: null, ...more } as ClusterNode;
 }
 
+const TWICE = { rebalance_factor: 2, rebalance_difference: 10 };
+
 describe('ages', () => {
   it('are asked for as often as the lease is renewed, and neither all the time nor hardly ever', () => {
     expect([0.3, 3, 60, undefined].map(agesEvery)).toEqual([1_000, 3_000, 5_000, 5_000]);
@@ -14,7 +16,7 @@ describe('ages', () => {
 
 describe('the balance', () => {
   it('marks the one that owns too much, and the threshold', () => {
-    const found = balanceOf([node('a', 40), node('b', 10), node('c', 15)], 2);
+    const found = balanceOf([node('a', 40), node('b', 10), node('c', 15)], TWICE);
     expect(found.ratio).toBe(4);
     expect(found.threshold).toBe(0.5);
     expect(found.shares.map((one) => [one.node, one.part, one.over])).toEqual([
@@ -25,18 +27,27 @@ describe('the balance', () => {
   });
 
   it('leaves small differences alone', () => {
-    const found = balanceOf([node('a', 9), node('b', 1)], 2);
+    const found = balanceOf([node('a', 9), node('b', 1)], TWICE);
     expect(found.shares.some((one) => one.over)).toBe(false);
     expect(found.threshold).toBeNull();
   });
 
+  it('goes by the difference of the settings', () => {
+    const nodes = [node('a', 9), node('b', 2)];
+    expect(balanceOf(nodes, TWICE).shares.some((one) => one.over)).toBe(false);
+    const found = balanceOf(nodes, { ...TWICE, rebalance_difference: 5 });
+    expect(found.shares.map((one) => one.over)).toEqual([true, false]);
+    expect(found.threshold).toBeCloseTo(7 / 9);
+    expect(balanceOf(nodes, { rebalance_factor: null, rebalance_difference: 5 }).threshold).toBeNull();
+  });
+
   it('knows no ratio for one alone, and counts nobody who is gone', () => {
-    const found = balanceOf([node('a', 9), node('b', 0, { state: 'dead' })], 2);
+    const found = balanceOf([node('a', 9), node('b', 0, { state: 'dead' })], TWICE);
     expect([found.ratio, found.threshold, found.shares.length]).toEqual([null, null, 1]);
   });
 
   it('is empty where nobody is', () => {
-    expect(balanceOf([], 2)).toEqual({ shares: [], threshold: null, ratio: null });
+    expect(balanceOf([], TWICE)).toEqual({ shares: [], threshold: null, ratio: null });
   });
 });
 

@@ -18,20 +18,24 @@ export interface Balance {
   ratio: number | null;
 }
 
-/** Differences below this are left alone, as the coordinators do. */
-export const WORTH_IT = 10;
+/** From when on some are handed over: so many times as much, and so many more. Without a factor nothing is. */
+export interface Threshold {
+  rebalance_factor: number | null;
+  rebalance_difference: number;
+}
 
 export function living(nodes: readonly ClusterNode[]): ClusterNode[] {
   return nodes.filter((node) => node.state === 'active' || node.state === 'draining');
 }
 
-export function balanceOf(nodes: readonly ClusterNode[], factor: number | null): Balance {
+export function balanceOf(nodes: readonly ClusterNode[], rules: Threshold): Balance {
+  const { rebalance_factor: factor, rebalance_difference: difference } = rules;
   const there = living(nodes);
   const counts = there.map((node) => node.owned);
   const most = Math.max(0, ...counts);
   const least = Math.min(...counts, Number.POSITIVE_INFINITY);
   const several = there.length > 1;
-  const bound = factor === null || !several ? null : Math.max(factor * least, least + WORTH_IT);
+  const bound = factor === null || !several ? null : Math.max(factor * least, least + difference);
   const shares = there.map((node) => ({
     node: node.id,
     owned: node.owned,

@@ -3,6 +3,7 @@
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
+import { serverNow } from '@/api/serverClock';
 import type { Cluster } from '@/api/types';
 
 /** What was answered, and when by this browser's clock: ages are counted on from there. */
@@ -14,7 +15,7 @@ export const clusterQuery = queryOptions({
   queryKey: ['cluster', 'now'],
   queryFn: async (): Promise<ClusterSeen> => {
     const shown = await got(api.GET('/api/v1/cluster'));
-    return { ...shown, answeredAt: Date.now() };
+    return { ...shown, answeredAt: serverNow() };
   },
 });
 

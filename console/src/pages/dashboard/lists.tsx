@@ -6,8 +6,9 @@ import type { Overview } from '@/api/types';
 import { EmptyState } from '@/parts/EmptyState';
 import { Panel } from '@/parts/Page';
 import { Ago } from '@/parts/time/Ago';
+import { Coming } from '@/parts/time/Coming';
 import { duration } from '@/parts/time/format';
-import { StatusLabel } from '@/status/StatusTag';
+import { RunStatusTag } from '@/status/StatusTag';
 
 /** Jobs by their next fire; a frequent one is there once. */
 export function UpcomingFires({ items }: { items: Overview['upcoming'] | undefined }) {
@@ -20,14 +21,33 @@ export function UpcomingFires({ items }: { items: Overview['upcoming'] | undefin
     >
       {(one) => (
         <li key={one.job_id}>
-          <Name id={one.job_id} name={one.job_desc} sub={one.schedule_conf} mono />
+          <Name
+            id={one.job_id}
+            name={one.job_desc}
+            sub={
+              <>
+                <span className="mono">{one.schedule_conf}</span>
+                <HowOften perDay={one.per_day} />
+              </>
+            }
+          />
           <span className="nowrap">
-            <Ago at={one.due_time} />
+            <Coming at={one.due_time} />
           </span>
         </li>
       )}
     </Listed>
   );
+}
+
+/** Fires of a day are counted up to this. */
+const COUNTED = 1_500;
+
+/** How many fires stand behind the row of a job; nothing for one that fires once, or when something else decides. */
+function HowOften({ perDay: count }: { perDay: number | null }) {
+  const { t } = useTranslation('dashboard');
+  if (count === null || count < 2) return null;
+  return <> · {count < COUNTED ? t('upcoming.perDay', { count }) : t('upcoming.perDayMore', { count: COUNTED })}</>;
 }
 
 export function FailingJobs({ items }: { items: Overview['failing'] | undefined }) {
@@ -49,9 +69,7 @@ export function FailingJobs({ items }: { items: Overview['failing'] | undefined 
               </>
             }
           />
-          <Link to={`/executions/${one.execution_id}`}>
-            <StatusLabel status={one.status} triggerCode={one.trigger_code} handleCode={one.handle_code} />
-          </Link>
+          <RunStatusTag run={{ ...one, id: one.execution_id }} />
         </li>
       )}
     </Listed>
@@ -98,13 +116,13 @@ function Listed<Item>({ title, items, empty, children }: ListedProps<Item>) {
   );
 }
 
-function Name({ id, name, sub, mono }: { id: number; name: string; sub: ReactNode; mono?: boolean }) {
+function Name({ id, name, sub }: { id: number; name: string; sub: ReactNode }) {
   return (
     <span className="list-name">
       <Link to={`/jobs/${id}`} className="cell-main" title={name}>
         {name}
       </Link>
-      <span className={mono ? 'cell-sub mono' : 'cell-sub'}>{sub}</span>
+      <span className="cell-sub">{sub}</span>
     </span>
   );
 }

@@ -29,7 +29,7 @@ export function spanOf(text: string | undefined): Span {
 export function historyQuery(span: Span) {
   const query = { bucket: BUCKETS[span], since: span };
   return queryOptions({
-    queryKey: ['executions', 'histogram', query],
+    queryKey: ['executions', 'history', query],
     queryFn: () => got(api.GET('/api/v1/stats/histogram', { params: { query } })),
     placeholderData: keepPreviousData,
   });

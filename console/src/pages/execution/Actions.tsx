@@ -1,14 +1,16 @@
 import { LeftOutlined, RightOutlined } from '@ant-design/icons';
 import { useQueryClient } from '@tanstack/react-query';
-import { Button, Input, Tooltip } from 'antd';
-import { useRef, useState } from 'react';
+import { App, Button, Tooltip } from 'antd';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
-import { killOne, retryOne, runJob } from '@/api/executions';
-import type { ExecutionDetail } from '@/api/types';
+import { killOne, retryOne } from '@/api/executions';
+import { jobQuery } from '@/api/jobs';
+import type { ExecutionDetail, Job } from '@/api/types';
 import { ConfirmAction } from '@/parts/ConfirmAction';
-import { OwnParameter, useOwnParameterOnly } from '@/parts/job/OwnParameter';
+import { RunDialog } from '@/parts/job/RunOnce';
 import { PermissionGate } from '@/parts/PermissionGate';
+import { useSaying } from '@/parts/ProblemNotice';
 import { TERMINAL } from '@/status/statuses';
 
 /** What can be done here; what opens a new execution leads to it. `stay`: where on its page one is. */
@@ -52,61 +54,47 @@ export function Actions({ execution: one, stay = '' }: { execution: ExecutionDet
           <p>{t('retry.text', { job })}</p>
         </ConfirmAction>
       )}
-      {one.job_desc !== null && <RunAgain execution={one} opened={opened} />}
+      {one.job_desc !== null && <RunAgain execution={one} stay={stay} />}
     </PermissionGate>
   );
 }
 
-interface RunAgainProps {
-  execution: ExecutionDetail;
-  opened: (id: number | undefined) => Promise<string>;
-}
-
-/** A new run of the job, with the parameter of this one or another. */
-function RunAgain({ execution: one, opened }: RunAgainProps) {
+/** A new run of the job as it is now, with the parameter of this one or another: the dialog is that of *Run once*. */
+function RunAgain({ execution: one, stay }: { execution: ExecutionDetail; stay: '' | '/log' }) {
   const { t } = useTranslation('execution');
-  const param = useRef(one.executor_param);
-  const ownOnly = useOwnParameterOnly(one.executor_handler, one.job_group);
+  const queries = useQueryClient();
+  const { message } = App.useApp();
+  const say = useSaying();
+  const [job, setJob] = useState<Job | null>(null);
+  const [busy, setBusy] = useState(false);
+  async function open() {
+    setBusy(true);
+    try {
+      setJob(await queries.fetchQuery(jobQuery(one.job_id)));
+    } catch (reason) {
+      message.error(say(reason).title);
+    } finally {
+      setBusy(false);
+    }
+  }
   return (
-    <ConfirmAction
-      label={t('run.label')}
-      title={t('run.title', { job: one.job_desc })}
-      confirm={t('run.confirm')}
-      act={async () => opened(await runJob(one.job_id, ownOnly ? undefined : param.current))}
-    >
-      {ownOnly ? (
-        <OwnParameter />
-      ) : (
-        <>
-          <p>{t('run.text')}</p>
-          <ParamInput
-            first={one.executor_param}
-            onChange={(text) => {
-              param.current = text;
-            }}
-          />
-        </>
+    <>
+      <Button loading={busy} onClick={() => void open()}>
+        {t('run.label')}
+      </Button>
+      {job && (
+        <RunDialog
+          job={job}
+          close={() => setJob(null)}
+          again={{
+            param: one.executor_param,
+            title: t('run.title', { job: one.job_desc }),
+            text: t('run.text'),
+            stay,
+          }}
+        />
       )}
-    </ConfirmAction>
-  );
-}
-
-function ParamInput({ first, onChange }: { first: string; onChange: (text: string) => void }) {
-  const { t } = useTranslation('execution');
-  const [text, setText] = useState(first);
-  return (
-    <Input.TextArea
-      className="mono"
-      rows={5}
-      maxLength={65_535}
-      value={text}
-      aria-label={t('run.param')}
-      placeholder={t('run.param')}
-      onChange={(event) => {
-        setText(event.target.value);
-        onChange(event.target.value);
-      }}
-    />
+    </>
   );
 }
 

@@ -3,9 +3,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
+import { laidOut } from '@/api/exactJson';
 import type { ExecutionDetail } from '@/api/types';
-import { shownJson } from '@/pages/execution/json';
 import { CopyButton } from '@/parts/CopyButton';
+import { visibleLines } from '@/parts/log/ansi';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { Instant } from '@/parts/time/Instant';
 import { whyQuery } from '@/parts/why/query';
@@ -16,10 +17,10 @@ export function Parameters({ execution: one }: { execution: ExecutionDetail }) {
   const { t } = useTranslation('execution');
   return (
     <div className="detail-texts">
-      <Text title={t('params.param')} text={shownJson(one.executor_param)} empty={t('params.none')} />
+      <Text title={t('params.param')} text={laidOut(one.executor_param)} empty={t('params.none')} />
       <Text
         title={t('params.result')}
-        text={one.status === 'success' ? shownJson(one.handle_msg ?? '') : ''}
+        text={one.status === 'success' ? laidOut(one.handle_msg ?? '') : ''}
         empty={t('params.noResult')}
       />
     </div>
@@ -41,7 +42,7 @@ export function Messages({ execution: one }: { execution: ExecutionDetail }) {
         empty={t('messages.none')}
       />
       {one.late_code !== null && <p>{t('messages.late', { code: one.late_code })}</p>}
-      {one.unreadable && <p>{one.unreadable}</p>}
+      {one.unreadable && <p>{visibleLines(one.unreadable)}</p>}
     </div>
   );
 }
@@ -58,7 +59,7 @@ function Text({ title, text, empty }: { title: string; text: string; empty: stri
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text scrolls, also by keyboard
           tabIndex={0}
         >
-          {text}
+          {visibleLines(text)}
         </pre>
       ) : (
         <p className="muted">{empty}</p>
@@ -84,8 +85,8 @@ export function Events({ executionId }: { executionId: number }) {
               <Instant at={one.at} />
             </span>
             <span>
-              {text} <code className="muted">{one.code}</code>
-              {words && <span className="event-words muted">{words}</span>}
+              {visibleLines(text)} <code className="muted">{one.code}</code>
+              {words && <span className="event-words muted">{visibleLines(words)}</span>}
             </span>
           </li>
         );

@@ -6,6 +6,7 @@ import { AlarmMark } from '@/pages/executions/AlarmMark';
 import { CAUSES } from '@/pages/executions/filters';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
+import { Owner } from '@/status/Owner';
 import { PhaseText } from '@/status/PhaseText';
 import { StatusTag } from '@/status/StatusTag';
 
@@ -39,7 +40,7 @@ export function Facts({ execution: one }: { execution: ExecutionDetail }) {
         )}
       </Fact>
       <Fact name={t('facts.owner')}>
-        <span className="mono">{one.owner_node ?? '–'}</span>
+        <Owner execution={one} />
       </Fact>
       <Fact name={t('facts.attempt')}>
         {one.executor_fail_retry_count > 0
@@ -58,6 +59,11 @@ export function Facts({ execution: one }: { execution: ExecutionDetail }) {
       {one.shard_total > 1 && (
         <Fact name={t('facts.shard')}>
           {one.shard_index + 1}/{one.shard_total}
+        </Fact>
+      )}
+      {one.log_level && (
+        <Fact name={t('facts.logLevel')}>
+          <span className="mono">{one.log_level}</span>
         </Fact>
       )}
     </dl>

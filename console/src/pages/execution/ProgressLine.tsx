@@ -1,6 +1,7 @@
 import { Progress } from 'antd';
 import { useTranslation } from 'react-i18next';
 import type { ExecutionDetail } from '@/api/types';
+import { visibleLines } from '@/parts/log/ansi';
 import { shareOf } from '@/parts/share';
 import { duration } from '@/parts/time/format';
 
@@ -17,7 +18,7 @@ export function ProgressLine({ progress }: { progress: NonNullable<ExecutionDeta
         <Progress percent={percent} size="small" status="normal" aria-label={t('progress.label')} />
       )}
       <span className="muted">
-        {message}
+        {visibleLines(message)}
         {total && ` ${t('progress.of', { done, total })}`}
         {eta !== null && ` · ${t('progress.left', { time: duration(eta * 1_000) })}`}
       </span>

@@ -5,7 +5,7 @@ import { placed } from '@/pages/execution/phases';
 import { Panel } from '@/parts/Page';
 import { Duration } from '@/parts/time/Duration';
 import { useNow } from '@/parts/time/useNow';
-import { StatusLabel } from '@/status/StatusTag';
+import { RunStatusTag } from '@/status/StatusTag';
 import { LOOKS, TERMINAL } from '@/status/statuses';
 
 type Relative = components['schemas']['RelativeShown'];
@@ -27,35 +27,37 @@ export function Relatives({ title, items, current, nameOf }: Props) {
   const end = Math.max(...items.map(endOf));
   return (
     <Panel title={title} flush>
-      <table className="relatives">
-        <thead className="visually-hidden">
-          <tr>
-            <th scope="col">{title}</th>
-            <th scope="col">{t('facts.status')}</th>
-            <th scope="col">{t('facts.duration')}</th>
-            <th scope="col">{t('relatives.span')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((one, index) => (
-            <tr key={one.id} aria-current={one.id === current ? 'true' : undefined}>
-              <th scope="row">
-                <Link to={`/executions/${one.id}`}>{nameOf(one, index)}</Link>
-                <span className="cell-sub">#{one.id}</span>
-              </th>
-              <td>
-                <StatusLabel status={one.status} triggerCode={one.trigger_code} handleCode={one.handle_code} />
-              </td>
-              <td className="nowrap">
-                <Duration from={one.start_time} to={one.handle_time} />
-              </td>
-              <td className="relative-span">
-                <Bar one={one} begin={begin} end={end} upTo={endOf(one)} />
-              </td>
+      <div className="relatives-place">
+        <table className="relatives">
+          <thead className="visually-hidden">
+            <tr>
+              <th scope="col">{title}</th>
+              <th scope="col">{t('facts.status')}</th>
+              <th scope="col">{t('facts.duration')}</th>
+              <th scope="col">{t('relatives.span')}</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {items.map((one, index) => (
+              <tr key={one.id} aria-current={one.id === current ? 'true' : undefined}>
+                <th scope="row">
+                  <Link to={`/executions/${one.id}`}>{nameOf(one, index)}</Link>
+                  <span className="cell-sub">#{one.id}</span>
+                </th>
+                <td>
+                  <RunStatusTag run={one} />
+                </td>
+                <td className="nowrap">
+                  <Duration from={one.start_time} to={one.handle_time} />
+                </td>
+                <td className="relative-span">
+                  <Bar one={one} begin={begin} end={end} upTo={endOf(one)} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </Panel>
   );
 }

@@ -46,6 +46,7 @@ describe('the stops of an execution', () => {
   it('leave out the sending of one whose result was faster than its noting', () => {
     const stops = stopsOf({ ...BASE, dispatch_time: null });
     expect(stops.map((stop) => stop.took)).toEqual([null, null, 500, null, null]);
+    expect(stops[1]?.at).toBe(BASE.start_time);
   });
 });
 

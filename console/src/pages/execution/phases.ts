@@ -43,7 +43,8 @@ export function stopsOf(one: Shown): Stop[] {
   const reached = over ? lastReached(one) : (REACHED[one.phase] ?? 0);
   const times: Record<StopName, string | null> = {
     due: one.schedule_time ?? one.trigger_time,
-    dispatched: one.status === 'trigger_failed' ? one.handle_time : one.dispatch_time,
+    // A result may be faster than the executor's yes; it had the execution when it began at the latest.
+    dispatched: one.status === 'trigger_failed' ? one.handle_time : (one.dispatch_time ?? one.start_time),
     queued: null,
     running: one.start_time,
     callback: one.status === 'trigger_failed' ? null : one.handle_time,

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
+import { executionQuery } from '@/api/executions';
 import { usePolling } from '@/live/LiveProvider';
 import { asBegun } from '@/pages/execution/phases';
-import { executionQuery, firstLineQuery } from '@/pages/execution/queries';
+import { firstLineQuery } from '@/pages/execution/queries';
 import { TERMINAL } from '@/status/statuses';
 
 /** How often an open one is looked at: no event tells of progress, nor that it began on its executor. */

@@ -1,39 +1,86 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Progress } from 'antd';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { serverNow } from '@/api/serverClock';
 import { allowsSomewhere, useSession } from '@/api/session';
+import { doToAll, endOf, percent, type Sum } from '@/pages/executions/everything';
 import { asQuery, type ExecutionFilters } from '@/pages/executions/filters';
 import { type Bulk, doToMany } from '@/pages/executions/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { notUnderstood } from '@/parts/useUrlFilters';
 
+/** The server counts no further. */
+const COUNTED = 10_000;
+
 /** What can be done to everything that matches the filters, counted before it is done. */
 export function BulkActions({ filters }: { filters: ExecutionFilters }) {
-  const { t } = useTranslation('executions');
   const session = useSession();
-  const queries = useQueryClient();
   const asked = asQuery(filters);
   const { status } = asked;
   if (notUnderstood(filters, asked).length > 0) return null; // it would be done to more than the address asks for
   if (Object.keys(filters).length === 0 || !session || !allowsSomewhere(session.rights, 'operate')) return null;
   const open = status === 'init' || status === 'pending';
   if (status === 'success') return null;
-  const what: Bulk = open ? 'kill' : 'retry';
-  const label = open ? t('bulk.kill') : t('bulk.retry');
+  return <BulkAction key={open ? 'kill' : 'retry'} what={open ? 'kill' : 'retry'} filters={filters} />;
+}
+
+/** Done by the server part by part; who closes the dialog stops it after the part that is under way. */
+function BulkAction({ what, filters }: { what: Bulk; filters: ExecutionFilters }) {
+  const { t } = useTranslation('executions');
+  const queries = useQueryClient();
+  const [sum, setSum] = useState<Sum | null>(null);
+  const [busy, setBusy] = useState(false);
+  const stopped = useRef(false);
+
+  async function go(): Promise<string> {
+    stopped.current = false;
+    setBusy(true);
+    setSum(null);
+    const those = { ...filters, until: endOf(filters.until, serverNow()) };
+    try {
+      const whole = await doToAll(
+        (after) => doToMany(what, those, { after }),
+        setSum,
+        () => stopped.current,
+      );
+      return said(whole);
+    } finally {
+      setBusy(false);
+      void queries.invalidateQueries({ queryKey: ['executions'] });
+    }
+  }
+
+  function said({ done, skipped, left, stopped: early }: Sum): string {
+    if (early) return t('bulk.stopped', { count: done, left });
+    return skipped > 0 ? t('bulk.partly', { count: done, skipped }) : t('bulk.done', { count: done });
+  }
+
   return (
     <ConfirmAction
-      label={label}
-      title={label}
-      confirm={label}
-      danger={open}
-      act={async () => {
-        const done = await doToMany(what, filters, false);
-        await queries.invalidateQueries({ queryKey: ['executions'] });
-        return t('bulk.done', { count: done.done });
+      label={t(`bulk.${what}`)}
+      title={t(`bulk.${what}`)}
+      confirm={t(`bulk.${what}`)}
+      danger={what === 'kill'}
+      opened={() => setSum(null)}
+      closed={() => {
+        stopped.current = true;
       }}
+      act={go}
     >
-      <Preview what={what} filters={filters} />
+      {busy || sum ? <HowFar sum={sum} /> : <Preview what={what} filters={filters} />}
     </ConfirmAction>
+  );
+}
+
+function HowFar({ sum }: { sum: Sum | null }) {
+  const { t } = useTranslation('executions');
+  return (
+    <>
+      <Progress percent={sum ? percent(sum) : 0} aria-label={t('bulk.progress')} />
+      <p aria-live="polite">{t('bulk.far', { count: sum?.done ?? 0, left: sum?.left ?? '…' })}</p>
+    </>
   );
 }
 
@@ -41,16 +88,18 @@ function Preview({ what, filters }: { what: Bulk; filters: ExecutionFilters }) {
   const { t } = useTranslation('executions');
   const would = useQuery({
     queryKey: ['executions', 'bulk', what, filters],
-    queryFn: () => doToMany(what, filters, true),
+    queryFn: () => doToMany(what, filters, { dryRun: true }),
     gcTime: 0,
   });
   if (would.isPending) return <p className="muted">{t('bulk.counting')}</p>;
   if (would.isError) return <ProblemNotice error={would.error} />;
-  const { done, left } = would.data;
+  const { done, left, next_after } = would.data;
+  const count = done + left;
+  const isAll = left < COUNTED && (left > 0 || next_after === null);
   return (
     <>
-      <p>{what === 'retry' ? t('bulk.wouldRetry', { count: done }) : t('bulk.wouldKill', { count: done })}</p>
-      {left > 0 && <p className="muted">{t('bulk.left', { count: left })}</p>}
+      <p>{what === 'retry' ? t('bulk.wouldRetry', { count }) : t('bulk.wouldKill', { count })}</p>
+      {!isAll && <p className="muted">{t('bulk.perhapsMore')}</p>}
     </>
   );
 }

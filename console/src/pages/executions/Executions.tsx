@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { type Key, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { serverNow } from '@/api/serverClock';
 import { allowsSomewhere, useSession } from '@/api/session';
 import type { Execution } from '@/api/types';
 import { usePreference } from '@/app/preferences';
@@ -23,6 +24,7 @@ import { endingsOf } from '@/parts/histogram/layout';
 import { NotUnderstood } from '@/parts/NotUnderstood';
 import { Page } from '@/parts/Page';
 import { DataTable } from '@/parts/table/DataTable';
+import { FLEXING } from '@/parts/table/flexing';
 import { fullInstant } from '@/parts/time/format';
 import { useDisplayZone } from '@/parts/time/Instant';
 import { notUnderstood, useUrlFilters } from '@/parts/useUrlFilters';
@@ -41,7 +43,7 @@ export function Executions() {
       actions={
         <>
           <BulkActions filters={filters} />
-          <SavedViews page="/executions" />
+          <SavedViews />
         </>
       }
     >
@@ -67,7 +69,7 @@ function Found({ filters, change }: FoundProps) {
   const [{ sort }, order] = useUrlFilters(SORTS);
   const longestFirst = sort === 'duration';
   const list = useInfiniteQuery(executionsQuery(filters, longestFirst));
-  const opened = useMemo(() => Date.now(), []);
+  const opened = useMemo(() => serverNow(), []);
   const bars = useQuery(histogramQuery(filters, opened));
   const columns = useColumns(longestFirst);
   const endings = useMemo(() => endingsOf(asQuery(filters).status), [filters]);
@@ -102,6 +104,7 @@ function Found({ filters, change }: FoundProps) {
         label={t('title')}
         list={list}
         columns={columns}
+        {...FLEXING}
         rowKey="id"
         onChange={(_pages, _filters, sorter) => {
           const by = Array.isArray(sorter) ? sorter[0] : sorter;

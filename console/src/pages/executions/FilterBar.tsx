@@ -1,10 +1,12 @@
 import { CloseOutlined } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
-import { Button, Input, Select, Tag } from 'antd';
+import { Button, Select, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { groupsQuery } from '@/api/groups';
 import type { Cause } from '@/api/types';
 import { CAUSES, type ExecutionFilters, FILTERS, type FilterName } from '@/pages/executions/filters';
+import { JobChoice } from '@/parts/job/JobChoice';
+import { SearchField } from '@/parts/SearchField';
 import { STATUSES } from '@/status/statuses';
 
 interface Props {
@@ -33,6 +35,11 @@ export function FilterBar({ filters, change }: Props) {
         onChange={(job_group) => change({ job_group })}
         options={groups.map((group) => ({ value: String(group.id), label: group.title || group.app_name }))}
       />
+      <JobChoice
+        className="filter-choice"
+        value={filters.job_id === undefined ? undefined : Number(filters.job_id)}
+        onChange={(id) => change({ job_id: id?.toString() })}
+      />
       <Choice
         label={t('filters.cause')}
         value={filters.cause}
@@ -40,15 +47,11 @@ export function FilterBar({ filters, change }: Props) {
         options={(Object.keys(CAUSES) as Cause[]).map((one) => ({ value: one, label: t(`cause.${one}`) }))}
       />
       <Span filters={filters} change={change} />
-      <Input.Search
-        key={filters.text}
+      <SearchField
         className="filter-text"
-        allowClear
-        defaultValue={filters.text}
-        maxLength={200}
-        placeholder={t('filters.text')}
-        aria-label={t('filters.text')}
-        onSearch={(text) => change({ text: text.trim() })}
+        label={t('filters.text')}
+        value={filters.text}
+        onSearch={(text) => change({ text })}
       />
       <Chips filters={filters} change={change} />
       {any && (
@@ -110,7 +113,6 @@ function Span({ filters, change }: Props) {
 function Chips({ filters, change }: Props) {
   const { t } = useTranslation('executions');
   const chips: [FilterName, string][] = [];
-  if (filters.job_id) chips.push(['job_id', t('filters.job', { id: filters.job_id })]);
   if (filters.executor) chips.push(['executor', t('filters.executor', { address: filters.executor })]);
   if (filters.batch_id) chips.push(['batch_id', t('filters.batch', { id: filters.batch_id })]);
   return chips.map(([name, text]) => (

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Execution } from '@/api/types';
 import { usePolling } from '@/live/LiveProvider';
 import { progressQuery } from '@/pages/executions/queries';
+import { visibleLines } from '@/parts/log/ansi';
 import { shareOf } from '@/parts/share';
 
 /** How often a row asks: no event tells of progress. */
@@ -16,9 +17,9 @@ export function RowProgress({ execution }: { execution: Execution }) {
   const progress = useQuery({ ...progressQuery(execution.id), refetchInterval }).data;
   if (!progress) return null;
   const share = shareOf(progress.done, progress.total);
-  if (share === null) return <div className="phase-text">{progress.message}</div>;
+  if (share === null) return <div className="phase-text">{visibleLines(progress.message)}</div>;
   return (
-    <div className="row-progress" title={progress.message}>
+    <div className="row-progress" title={visibleLines(progress.message)}>
       <Progress percent={share} size="small" status="normal" aria-label={t('progress', { id: execution.id })} />
     </div>
   );

@@ -36,7 +36,7 @@ export function SelectedActions({ selected, keep }: Props) {
   }
 
   return (
-    <div className="selected-actions" role="toolbar" aria-label={t('selected.label')}>
+    <div className="selection-bar" role="toolbar" aria-label={t('selected.label')}>
       <strong aria-live="polite">{t('selected.count', { count: selected.length })}</strong>
       {ended.length > 0 && (
         <ConfirmAction

@@ -1,5 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { groupsQuery } from '@/api/groups';
+import { serverNow } from '@/api/serverClock';
 import { asQuery, FILTERS } from '@/pages/executions/filters';
 import { executionsQuery, histogramQuery } from '@/pages/executions/queries';
 import { filtersIn, notUnderstood } from '@/parts/useUrlFilters';
@@ -9,5 +10,5 @@ export function ask(queries: QueryClient, params: URLSearchParams): void {
   void queries.prefetchQuery(groupsQuery);
   if (notUnderstood(filters, asQuery(filters)).length > 0) return;
   void queries.prefetchInfiniteQuery(executionsQuery(filters));
-  void queries.prefetchQuery(histogramQuery(filters, Date.now()));
+  void queries.prefetchQuery(histogramQuery(filters, serverNow()));
 }

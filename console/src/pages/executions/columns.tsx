@@ -8,6 +8,7 @@ import { CAUSES } from '@/pages/executions/filters';
 import { lastsSince } from '@/pages/executions/lasting';
 import { RowActions } from '@/pages/executions/RowActions';
 import { RowProgress } from '@/pages/executions/RowProgress';
+import { YIELDING } from '@/parts/table/flexing';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { useNow } from '@/parts/time/useNow';
@@ -38,11 +39,12 @@ export function useColumns(longestFirst?: boolean): TableColumnsType<Execution> 
           </>
         ),
       },
-      { title: t('columns.job'), key: 'job', render: (_, one) => <JobCell execution={one} /> },
+      { title: t('columns.job'), key: 'job', className: 'flexing', render: (_, one) => <JobCell execution={one} /> },
       {
         title: t('columns.cause'),
         key: 'cause',
-        render: (_, one) => (one.cause in CAUSES ? t(`cause.${one.cause as Cause}`) : one.cause),
+        responsive: YIELDING,
+        render: (_, one) => <CauseText cause={one.cause} />,
       },
       {
         title: t('columns.due'),
@@ -53,6 +55,7 @@ export function useColumns(longestFirst?: boolean): TableColumnsType<Execution> 
       {
         title: t('columns.start'),
         key: 'start',
+        responsive: YIELDING,
         className: 'nowrap',
         render: (_, one) => <Instant at={one.start_time} />,
       },
@@ -73,6 +76,7 @@ export function useColumns(longestFirst?: boolean): TableColumnsType<Execution> 
       {
         title: t('columns.attempt'),
         key: 'attempt',
+        responsive: YIELDING,
         className: 'nowrap',
         render: (_, one) => <Attempt execution={one} />,
       },
@@ -88,6 +92,11 @@ export function useColumns(longestFirst?: boolean): TableColumnsType<Execution> 
   );
 }
 
+export function CauseText({ cause }: { cause: string }) {
+  const { t } = useTranslation('executions');
+  return cause in CAUSES ? t(`cause.${cause as Cause}`) : cause;
+}
+
 /** How long an open one has been going on; apart from those that have ended, which need no clock. */
 function Lasting({ execution: one }: { execution: Execution }) {
   return <Duration from={lastsSince(one, useNow())} to={one.handle_time} />;
@@ -98,17 +107,22 @@ function JobCell({ execution: one }: { execution: Execution }) {
   const name = one.job_desc ?? t('removedJob');
   const to = one.job_desc === null ? `/executions?job_id=${one.job_id}` : `/jobs/${one.job_id}`;
   return (
-    <>
+    <div className="flexing-cell">
       <Link to={to} className="cell-main cell-name" title={name}>
         {name}
       </Link>
       <div className="cell-sub cell-line" title={one.executor_handler}>
         <Link to={`/executions/${one.id}`} className="quiet" data-open>
           #{one.id}
-        </Link>{' '}
-        · <span className="mono">{one.executor_handler}</span>
+        </Link>
+        {one.executor_handler && (
+          <>
+            {' · '}
+            <span className="mono">{one.executor_handler}</span>
+          </>
+        )}
       </div>
-    </>
+    </div>
   );
 }
 

@@ -7,6 +7,7 @@ export function executionsQuery(filters: ExecutionFilters, longestFirst = false)
   const sorted = longestFirst ? { sort: 'duration' as const } : {};
   return infiniteQueryOptions({
     queryKey: ['executions', 'list', filters, sorted],
+    meta: { alsoToldBy: ['alarms'] as const }, // each row says whether somebody was told of it
     queryFn: ({ pageParam }): Promise<ExecutionsPage> =>
       got(
         api.GET('/api/v1/executions', {
@@ -39,10 +40,18 @@ export function progressQuery(id: number) {
 
 export type Bulk = 'retry' | 'kill';
 
-/** Do something to all executions that match, the oldest first; or only tell which. */
-export function doToMany(what: Bulk, filters: ExecutionFilters, dryRun: boolean): Promise<ManyDone> {
-  const query = { ...asQuery(filters), dry_run: dryRun };
-  return what === 'retry'
-    ? got(api.POST('/api/v1/executions/bulk/retry', { params: { query } }))
-    : got(api.POST('/api/v1/executions/bulk/kill', { params: { query } }));
+/** Executions in one request, so that one sees it get on and it can be stopped. */
+const PART = 500;
+
+/** Do something to the next executions that match, the oldest first; or only tell how many match. */
+export function doToMany(
+  what: Bulk,
+  filters: ExecutionFilters,
+  asked: { dryRun: true } | { after: number | null },
+): Promise<ManyDone> {
+  const how = 'dryRun' in asked ? { dry_run: true, max: 1 } : { max: PART };
+  const query = { ...asQuery(filters), ...how };
+  if (what === 'kill') return got(api.POST('/api/v1/executions/bulk/kill', { params: { query } }));
+  const from = 'after' in asked && asked.after !== null ? { after: asked.after } : {};
+  return got(api.POST('/api/v1/executions/bulk/retry', { params: { query: { ...query, ...from } } }));
 }

@@ -2,13 +2,15 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { App, Skeleton, Switch, type TableColumnsType } from 'antd';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { exactText, laidOut } from '@/api/exactJson';
+import { handlersQuery } from '@/api/jobs';
 import { Problem } from '@/api/problem';
 import { useMay } from '@/api/session';
 import type { Executor, Group, Handler } from '@/api/types';
 import { GroupActions } from '@/pages/executors/GroupActions';
 import { DIALECTS } from '@/pages/executors/groupForm';
 import { onlineIn } from '@/pages/executors/presence';
-import { allowScripts, handlersQuery } from '@/pages/executors/queries';
+import { allowScripts } from '@/pages/executors/queries';
 import { EmptyState } from '@/parts/EmptyState';
 import { ProblemNotice, useSaying } from '@/parts/ProblemNotice';
 import { SmallTable } from '@/parts/SmallTable';
@@ -152,7 +154,7 @@ function HandlerText({ handler }: { handler: Handler }) {
       {handler.params_schema && (
         <details>
           <summary>{t('handlers.parameters')}</summary>
-          <pre>{JSON.stringify(handler.params_schema, null, 2)}</pre>
+          <pre>{laidOut(exactText(handler.params_schema))}</pre>
         </details>
       )}
     </>

@@ -7,7 +7,7 @@ import type { Executor } from '@/api/types';
 import { drain, ping, remove } from '@/pages/executors/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { PermissionGate } from '@/parts/PermissionGate';
-import { useSaying } from '@/parts/ProblemNotice';
+import { useKnownProblems, useSaying } from '@/parts/ProblemNotice';
 
 interface Props {
   executor: Executor;
@@ -75,13 +75,14 @@ function Ping({ executor, look }: { executor: Executor; look: () => Promise<void
   const { t } = useTranslation('executors');
   const { message } = App.useApp();
   const say = useSaying();
+  const known = useKnownProblems();
   const [busy, setBusy] = useState(false);
   async function call() {
     setBusy(true);
     try {
-      const { answered, node, took_ms, reason } = await ping(executor);
+      const { answered, node, took_ms, reason, code, facts } = await ping(executor);
       if (answered) message.success(t('ping.answered', { node, ms: took_ms }));
-      else message.error(t('ping.silent', { node, reason }));
+      else message.error(t('ping.silent', { node, reason: known(code, facts).is ?? reason }));
       await look();
     } catch (error) {
       message.error(error instanceof Problem ? say(error).title : t('ping.failed'));

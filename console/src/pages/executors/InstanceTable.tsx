@@ -6,15 +6,17 @@ import {
   StopOutlined,
 } from '@ant-design/icons';
 import { type TableColumnsType, Tag, Tooltip } from 'antd';
-import { useMemo } from 'react';
+import { Fragment, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { Executor, Group, Liveness, Reach } from '@/api/types';
 import { InstanceActions } from '@/pages/executors/InstanceActions';
-import { worstFirst } from '@/pages/executors/presence';
+import { together } from '@/pages/executors/presence';
 import { Badge, type BadgeLook } from '@/parts/Badge';
 import { EmptyState } from '@/parts/EmptyState';
+import { visibleLines } from '@/parts/log/ansi';
 import { SmallTable } from '@/parts/SmallTable';
+import { FLEXING } from '@/parts/table/flexing';
 import { Ago } from '@/parts/time/Ago';
 import { BeatAge } from '@/parts/time/BeatAge';
 import { Instant } from '@/parts/time/Instant';
@@ -55,6 +57,7 @@ export function InstanceTable({ executors, removed, groups, answeredAt }: Props)
       rows={rows}
       rowKey={(one) => `${one.app_name} ${one.address} ${one.state === 'removed'}`}
       columns={columns}
+      {...FLEXING}
       empty={
         <EmptyState title={t('instances.none')} snippet="orth executor jobs.py">
           {t('instances.hint')}
@@ -78,9 +81,17 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
       {
         title: t('instances.address'),
         key: 'address',
+        className: 'nowrap',
         render: (_, one) => (
           <>
-            <span className="mono cell-main">{one.address}</span>
+            <Link
+              to={`/executions?executor=${encodeURIComponent(one.address)}`}
+              className="mono cell-main"
+              title={t('instances.executions')}
+              data-open
+            >
+              {one.address}
+            </Link>
             <div className="cell-sub">
               {one.app_name}
               {one.queues.length > 0 && ` · ${t('instances.queues', { queues: one.queues.join(', ') })}`}
@@ -88,11 +99,15 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
           </>
         ),
       },
-      { title: t('instances.reach'), key: 'reach', render: (_, one) => <Reaches executor={one} /> },
+      {
+        title: t('instances.reach'),
+        key: 'reach',
+        className: 'reach-cell',
+        render: (_, one) => <Reaches executor={one} />,
+      },
       {
         title: <LoadHeading />,
         key: 'load',
-        className: 'nowrap',
         render: (_, one) => <Load executor={one} />,
       },
       {
@@ -121,9 +136,10 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
         key: 'actions',
         fixed: 'end',
         align: 'right',
-        className: 'nowrap',
         render: (_, one) => (
-          <InstanceActions executor={one} group={groups.find((group) => group.app_name === one.app_name)?.id} />
+          <span className="instance-actions">
+            <InstanceActions executor={one} group={groups.find((group) => group.app_name === one.app_name)?.id} />
+          </span>
         ),
       },
     ],
@@ -167,21 +183,30 @@ function Reaches({ executor }: { executor: Executor }) {
   if (executor.reachability.length === 0) return <span className="muted">–</span>;
   return (
     <ul className="reaches">
-      {worstFirst(executor.reachability).map((one) => (
-        <li key={one.node}>
-          <ReachText reach={one} address={executor.address} />
+      {together(executor.reachability).map((same) => (
+        <li key={same[0].node}>
+          <ReachText same={same} address={executor.address} />
         </li>
       ))}
     </ul>
   );
 }
 
-function ReachText({ reach, address }: { reach: Reach; address: string }) {
+/** What one coordinator finds, or several; a name is not broken at its hyphens. */
+function ReachText({ same: [reach, ...others], address }: { same: [Reach, ...Reach[]]; address: string }) {
   const { t } = useTranslation('executors');
   const said = (
     <span>
       <span className={`reach-state status-${REACH_COLOURS[reach.state]}`}>{t(`reach.${reach.state}`)}</span>{' '}
-      <span className="muted">{t('reach.from', { node: reach.node })}</span>
+      <span className="muted">
+        <span className="reach-node">{t('reach.from', { node: reach.node })}</span>
+        {others.map((one) => (
+          <Fragment key={one.node}>
+            {', '}
+            <span className="reach-node">{one.node}</span>
+          </Fragment>
+        ))}
+      </span>
     </span>
   );
   if (!reach.reason) return said;
@@ -189,7 +214,7 @@ function ReachText({ reach, address }: { reach: Reach; address: string }) {
     <>
       <Tooltip title={t('reach.tried', { address })}>{said}</Tooltip>
       <div className="cell-sub reach-reason">
-        {reach.checked_at && <Ago at={reach.checked_at} />} {reach.reason}
+        {reach.checked_at && <Ago at={reach.checked_at} />} {visibleLines(reach.reason)}
       </div>
     </>
   );
@@ -244,7 +269,9 @@ function Version({ executor: one }: { executor: Executor }) {
   return (
     <>
       {one.version ?? <span className="muted">{t('instances.foreign')}</span>}
-      {one.vitals?.python && <div className="cell-sub">{t('instances.python', { version: one.vitals.python })}</div>}
+      {one.vitals?.python && (
+        <div className="cell-sub nowrap">{t('instances.python', { version: one.vitals.python })}</div>
+      )}
       {labels.length > 0 && (
         <div>
           {labels.map((label) => (

@@ -5,11 +5,13 @@ import { adopt } from '@/pages/executors/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { Panel } from '@/parts/Page';
 import { PermissionGate } from '@/parts/PermissionGate';
+import { useKnownProblems } from '@/parts/ProblemNotice';
 import { Ago } from '@/parts/time/Ago';
 
 /** App names that executors came with and no group has: nobody can give them work. */
 export function UnclaimedApps({ items }: { items: Unclaimed[] }) {
   const { t } = useTranslation('executors');
+  const known = useKnownProblems();
   if (items.length === 0) return null;
   return (
     <Panel title={t('unclaimed.title')} flush>
@@ -22,7 +24,7 @@ export function UnclaimedApps({ items }: { items: Unclaimed[] }) {
               <span className="muted">
                 · <Ago at={one.last_beat} />
               </span>
-              {one.trouble && <div className="cell-sub">{one.trouble}</div>}
+              {one.trouble && <div className="cell-sub">{known(one.code, one.facts).is ?? one.trouble}</div>}
             </span>
             {one.adoptable && <Adopt appName={one.app_name} />}
           </li>

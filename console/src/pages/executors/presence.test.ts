@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Executor, Reach } from '@/api/types';
-import { onlineIn, worstFirst } from '@/pages/executors/presence';
+import { onlineIn, together, worstFirst } from '@/pages/executors/presence';
 
 describe('presence', () => {
   it('counts those of an app whose beats are not long overdue', () => {
@@ -19,5 +19,17 @@ describe('presence', () => {
       { node: 'a', state: 'reachable' },
     ] as Reach[];
     expect(worstFirst(reaches).map((one) => one.node)).toEqual(['c', 'a', 'b']);
+  });
+
+  it('says once what several find, but who has a reason says it alone', () => {
+    const reaches = [
+      { node: 'c', state: 'undoubted' },
+      { node: 'e', state: 'unreachable', reason: 'refused' },
+      { node: 'd', state: 'unreachable', reason: 'timeout' },
+      { node: 'b', state: 'undoubted' },
+      { node: 'a', state: 'reachable' },
+    ] as Reach[];
+    const names = together(reaches).map((same) => same.map((one) => one.node).join(' '));
+    expect(names).toEqual(['d', 'e', 'a', 'b c']);
   });
 });

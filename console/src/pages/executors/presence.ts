@@ -19,3 +19,14 @@ export function worstFirst(reaches: readonly Reach[]): Reach[] {
   const order: Record<Reach['state'], number> = { unreachable: 0, suspect: 1, reachable: 2, undoubted: 3, untried: 4 };
   return [...reaches].sort((a, b) => order[a.state] - order[b.state] || a.node.localeCompare(b.node));
 }
+
+/** The same with those together that find the same and have nothing to add. */
+export function together(reaches: readonly Reach[]): [Reach, ...Reach[]][] {
+  const groups: [Reach, ...Reach[]][] = [];
+  for (const one of worstFirst(reaches)) {
+    const last = groups.at(-1);
+    if (last && last[0].state === one.state && !last[0].reason && !one.reason) last.push(one);
+    else groups.push([one]);
+  }
+  return groups;
+}

@@ -2,6 +2,7 @@
 
 import { queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
+import { serverNow } from '@/api/serverClock';
 import type { Executor, Group, GroupDialect } from '@/api/types';
 
 const AT_ONCE = 200;
@@ -24,9 +25,9 @@ export const executorsQuery = queryOptions({
       const page = await got(api.GET('/api/v1/executors', { params: { query } }));
       items.push(...page.items);
       cursor = page.next_cursor;
-      if (page.from_memory) return { items, answeredAt: Date.now(), fromMemory: true };
+      if (page.from_memory) return { items, answeredAt: serverNow(), fromMemory: true };
     } while (cursor && items.length < 5_000);
-    return { items, answeredAt: Date.now(), fromMemory: false };
+    return { items, answeredAt: serverNow(), fromMemory: false };
   },
 });
 
@@ -46,14 +47,6 @@ export const groupsQuery = queryOptions({
   meta: { alsoToldBy: ['executors'] },
   queryFn: () => got(api.GET('/api/v1/groups', { params: { query: { limit: AT_ONCE } } })),
 });
-
-export function handlersQuery(group: number) {
-  return queryOptions({
-    queryKey: ['groups', 'handlers', group],
-    meta: { alsoToldBy: ['executors'] },
-    queryFn: () => got(api.GET('/api/v1/groups/{group_id}/handlers', { params: { path: { group_id: group } } })),
-  });
-}
 
 export async function adopt(appName: string): Promise<void> {
   await got(

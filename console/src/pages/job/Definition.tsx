@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
+import { laidOut } from '@/api/exactJson';
 import type { Job } from '@/api/types';
 import { DRAFT_FIELDS, type DraftField, defaults, draftOf, same } from '@/parts/job/draft';
 import { useFieldText } from '@/parts/job/fieldText';
-import { pretty } from '@/parts/job/schema';
 import { Panel } from '@/parts/Page';
 
 /** Shown elsewhere on the page, or a matter of the form alone. */
@@ -43,7 +43,7 @@ export function Definition({ job }: { job: Job }) {
                 // biome-ignore lint/a11y/noNoninteractiveTabindex: a long parameter scrolls, also by keyboard
                 tabIndex={0}
               >
-                {pretty(job.executor_param)}
+                {laidOut(job.executor_param)}
               </pre>
             ) : (
               text(field, draft[field])

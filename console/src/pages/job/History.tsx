@@ -3,10 +3,11 @@ import type { TableColumnsType } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { api, got } from '@/api/client';
-import type { JobChange } from '@/api/types';
-import { fieldChanges } from '@/pages/job/changes';
+import type { Job, JobChange } from '@/api/types';
 import { EmptyState } from '@/parts/EmptyState';
 import { ChangesTable } from '@/parts/job/ChangesTable';
+import { fieldChanges } from '@/parts/job/changes';
+import { PermissionGate } from '@/parts/PermissionGate';
 import { DataTable } from '@/parts/table/DataTable';
 import { Instant } from '@/parts/time/Instant';
 
@@ -20,7 +21,7 @@ const WORDS: Record<(typeof ACTIONS)[number], 'create' | 'update' | 'start' | 's
 };
 
 /** Who changed the definition, when, and what of it; as far back as the audit is kept. */
-export function History({ jobId, version }: { jobId: number; version: number }) {
+export function History({ job: { id: jobId, version, job_group: group } }: { job: Job }) {
   const { t } = useTranslation('jobs');
   const list = useInfiniteQuery({
     queryKey: ['jobs', 'history', jobId, version],
@@ -37,6 +38,19 @@ export function History({ jobId, version }: { jobId: number; version: number }) 
     { title: t('history.at'), key: 'at', className: 'nowrap', render: (_, one) => <Instant at={one.at} /> },
     { title: t('history.actor'), key: 'actor', render: (_, one) => one.actor },
     { title: t('history.what'), key: 'what', render: (_, one) => <What change={one} jobId={jobId} /> },
+    {
+      title: <span className="visually-hidden">{t('history.restore')}</span>,
+      key: 'restore',
+      align: 'right',
+      render: (_, one) =>
+        fieldChanges(one).length > 0 && (
+          <PermissionGate needs="edit" group={group}>
+            <Link to={`/jobs/${jobId}/edit?before=${one.seq}`} title={t('history.restoreHint')}>
+              {t('history.restore')}
+            </Link>
+          </PermissionGate>
+        ),
+    },
   ];
   return (
     <section>

@@ -9,6 +9,7 @@ import type { Job as JobShown } from '@/api/types';
 import { Definition } from '@/pages/job/Definition';
 import { History } from '@/pages/job/History';
 import { JobActions } from '@/pages/job/JobActions';
+import { JobAlarms } from '@/pages/job/JobAlarms';
 import { NextFires } from '@/pages/job/NextFires';
 import { Recent } from '@/pages/job/Recent';
 import { Statistics } from '@/pages/job/Statistics';
@@ -59,11 +60,12 @@ function Shown({ job }: { job: JobShown }) {
         <div className="job-main">
           <Statistics jobId={job.id} />
           <Recent jobId={job.id} />
-          <History jobId={job.id} version={job.version} />
+          <History job={job} />
         </div>
         <div className="job-side">
           <NextFires job={job} />
           <Definition job={job} />
+          <JobAlarms jobId={job.id} />
         </div>
       </div>
     </Page>

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { Execution } from '@/api/types';
-import { useColumns } from '@/pages/executions/columns';
+import { CauseText, useColumns } from '@/pages/executions/columns';
 import { executionsQuery } from '@/pages/executions/queries';
 import { EmptyState } from '@/parts/EmptyState';
 import { RunBars } from '@/parts/job/RunBars';
@@ -13,7 +13,7 @@ export function Recent({ jobId }: { jobId: number }) {
   const { t } = useTranslation('jobs');
   const list = useInfiniteQuery(executionsQuery({ job_id: String(jobId) }));
   const columns = useColumns()
-    .filter(({ key }) => key !== 'attempt')
+    .filter(({ key }) => key !== 'attempt' && key !== 'cause')
     .map((column) => (column.key === 'job' ? { title: t('columns.number'), key: 'number', render: number } : column));
   return (
     <section>
@@ -33,10 +33,16 @@ export function Recent({ jobId }: { jobId: number }) {
   );
 }
 
+/** Its number, and why it ran: there is less room here than in the list of all. */
 function number(_: unknown, one: Execution) {
   return (
-    <Link to={`/executions/${one.id}`} data-open>
-      #{one.id}
-    </Link>
+    <>
+      <Link to={`/executions/${one.id}`} data-open>
+        #{one.id}
+      </Link>
+      <div className="cell-sub">
+        <CauseText cause={one.cause} />
+      </div>
+    </>
   );
 }

@@ -5,7 +5,9 @@ import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import { api, got } from '@/api/client';
 import { usePreference } from '@/app/preferences';
+import { Durations } from '@/parts/histogram/Durations';
 import { Histogram } from '@/parts/histogram/Histogram';
+import type { Span } from '@/parts/histogram/Plot';
 import { Panel } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { duration } from '@/parts/time/format';
@@ -24,6 +26,7 @@ export function Statistics({ jobId }: { jobId: number }) {
       got(api.GET('/api/v1/jobs/{job_id}/stats', { params: { path: { job_id: jobId }, query: { days } } })),
   });
   const shown = stats.data;
+  const list = (span: Span) => void navigate(`/executions?${new URLSearchParams({ job_id: String(jobId), ...span })}`);
   const number = (value: number) => new Intl.NumberFormat(language).format(value);
   const share = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
   return (
@@ -56,8 +59,9 @@ export function Statistics({ jobId }: { jobId: number }) {
             shown={{ bucket: 'day', items: shown.days }}
             label={t('stats.chart')}
             height={90}
-            onChoose={(span) => void navigate(`/executions?${new URLSearchParams({ job_id: String(jobId), ...span })}`)}
+            onChoose={list}
           />
+          {shown.longest_ms !== null && <Durations days={shown.days} label={t('stats.times')} onChoose={list} />}
         </>
       )}
     </Panel>

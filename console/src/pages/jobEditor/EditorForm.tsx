@@ -1,4 +1,4 @@
-import { Button, Form } from 'antd';
+import { Alert, Button, Form } from 'antd';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
@@ -8,13 +8,13 @@ import { LimitsSection } from '@/pages/jobEditor/LimitsSection';
 import { PreviewPanel } from '@/pages/jobEditor/PreviewPanel';
 import { ReviewDialog } from '@/pages/jobEditor/ReviewDialog';
 import { type Edited, useSaving } from '@/pages/jobEditor/saving';
-import { useUnsaved } from '@/pages/jobEditor/useUnsaved';
 import { WhatSection } from '@/pages/jobEditor/WhatSection';
 import { WhenSection } from '@/pages/jobEditor/WhenSection';
 import { WhereSection } from '@/pages/jobEditor/WhereSection';
 import type { Draft } from '@/parts/job/draft';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
+import { useUnsaved } from '@/parts/useUnsaved';
 import './editor.css';
 
 /** A job in a form. Saving shows what changes, and what somebody else changed meanwhile. */
@@ -41,6 +41,7 @@ export function EditorForm({ edited: begun }: { edited: Edited }) {
         </>
       }
     >
+      {begun.begun && <Alert type="info" showIcon className="editor-problem" title={t('restoring')} />}
       {error !== null && !review && (
         <div className="editor-problem">
           <ProblemNotice error={error} />
@@ -49,7 +50,7 @@ export function EditorForm({ edited: begun }: { edited: Edited }) {
       <Form<Draft>
         form={form}
         layout="vertical"
-        initialValues={begun.base}
+        initialValues={begun.begun ?? begun.base}
         onFinish={saving.ask}
         onFinishFailed={({ errorFields }) => errorFields[0] && form.scrollToField(errorFields[0].name)}
         autoComplete="off"

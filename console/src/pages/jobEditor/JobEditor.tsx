@@ -2,24 +2,35 @@ import { useQuery } from '@tanstack/react-query';
 import { Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams, useSearchParams } from 'react-router';
+import { api, got } from '@/api/client';
 import { groupsQuery } from '@/api/groups';
 import { readJob } from '@/api/jobs';
 import { Problem } from '@/api/problem';
 import { useMay } from '@/api/session';
+import type { JobChange } from '@/api/types';
 import { EditorForm } from '@/pages/jobEditor/EditorForm';
 import { EDITED } from '@/pages/jobEditor/saving';
 import { EmptyState } from '@/parts/EmptyState';
-import { defaults, draftOf } from '@/parts/job/draft';
+import { asBefore } from '@/parts/job/changes';
+import { type Draft, defaults, draftOf } from '@/parts/job/draft';
 import { MissingJob } from '@/parts/job/MissingJob';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 const ID = /^[1-9]\d{0,9}$/;
 
-/** A new job, a copy of one, or one that is changed. */
+/** A new job, a copy of one, one that is changed, or one that becomes what it was. */
 export function JobEditor() {
   const { id } = useParams();
   const [params] = useSearchParams();
-  if (id !== undefined) return ID.test(id) ? <Stored key={id} id={Number(id)} /> : <MissingJob />;
+  const before = params.get('before') ?? '';
+  if (id !== undefined && ID.test(id)) {
+    return ID.test(before) ? (
+      <Restored key={id} id={Number(id)} seq={Number(before)} />
+    ) : (
+      <Stored key={id} id={Number(id)} />
+    );
+  }
+  if (id !== undefined) return <MissingJob />;
   const copy = params.get('copy') ?? '';
   return ID.test(copy) ? <Stored key={copy} id={Number(copy)} copy /> : <New />;
 }
@@ -36,7 +47,46 @@ function useOnce(id: number) {
   });
 }
 
-function Stored({ id, copy = false }: { id: number; copy?: boolean }) {
+const historyPage = (id: number, cursor: string | null) =>
+  got(
+    api.GET('/api/v1/jobs/{job_id}/history', {
+      params: { path: { job_id: id }, query: { limit: 200, ...(cursor && { cursor }) } },
+    }),
+  );
+
+/** The changes of a job, the newest first, as far back as one of them. */
+async function changesSince(id: number, seq: number): Promise<JobChange[]> {
+  const found: JobChange[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await historyPage(id, cursor);
+    found.push(...page.items);
+    cursor = page.next_cursor;
+  } while (cursor && (found.at(-1)?.seq ?? 0) > seq);
+  return found;
+}
+
+function Restored({ id, seq }: { id: number; seq: number }) {
+  const changes = useQuery({
+    queryKey: [...EDITED, id, 'before', seq],
+    queryFn: () => changesSince(id, seq),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 1_000,
+  });
+  if (changes.isPending) return <Skeleton active />;
+  if (!changes.data) return <ProblemNotice error={changes.error} retry={() => void changes.refetch()} />;
+  const { data } = changes;
+  return <Stored id={id} begin={(draft) => asBefore(draft, data, seq)} />;
+}
+
+interface StoredProps {
+  id: number;
+  copy?: boolean;
+  /** What the form begins with. */
+  begin?: (draft: Draft) => Draft;
+}
+
+function Stored({ id, copy = false, begin }: StoredProps) {
   const { t } = useTranslation('jobEditor');
   const may = useMay();
   const read = useOnce(id);
@@ -49,7 +99,7 @@ function Stored({ id, copy = false }: { id: number; copy?: boolean }) {
   const { job, tag } = read.data;
   if (!may('edit', job.job_group)) return <NotAllowed />;
   const draft = draftOf(job);
-  if (!copy) return <EditorForm edited={{ id, base: draft, tag }} />;
+  if (!copy) return <EditorForm edited={{ id, base: draft, tag, ...(begin && { begun: begin(draft) }) }} />;
   const begun = { ...draft, job_desc: t('copyOf', { job: job.job_desc }), glue_source: job.glue_source };
   return <EditorForm edited={{ id: undefined, base: begun, tag: '' }} />;
 }

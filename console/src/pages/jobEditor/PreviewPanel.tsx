@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { type Preview, pointerOf, usePreview } from '@/pages/jobEditor/preview';
 import { FireList } from '@/parts/job/FireList';
 import { Panel } from '@/parts/Page';
+import { useSaid } from '@/parts/ProblemNotice';
 
 const COUNTED_TO = 10_000;
 
@@ -35,15 +36,16 @@ export function PreviewPanel() {
 
 function Refusal({ problem }: { problem: NonNullable<Preview['problem']> }) {
   const pointer = pointerOf(problem);
+  const { title, description } = useSaid(problem);
   return (
     <div className="panel-body">
       <Alert
         type="error"
-        title={problem.message}
+        title={title}
         description={
           <>
             {pointer && <pre className="pointer">{pointer}</pre>}
-            {problem.hint}
+            {description}
           </>
         }
       />

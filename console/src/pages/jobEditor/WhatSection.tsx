@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { AutoComplete, Checkbox, Form, Input, Select } from 'antd';
+import { type ChangeEvent, useCallback, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { useGroups } from '@/api/groups';
@@ -7,8 +8,10 @@ import { handlersQuery, inUseQuery, NOTHING_IN_USE } from '@/api/jobs';
 import { useMay } from '@/api/session';
 import type { Handler } from '@/api/types';
 import { CODE, CODE_NAMES } from '@/pages/jobEditor/choices';
+import { withLineEnds } from '@/parts/code/lineEnds';
 import type { Draft } from '@/parts/job/draft';
-import { ParameterField } from '@/parts/job/ParameterField';
+import { ParameterField, type ParameterMode } from '@/parts/job/ParameterField';
+import type { Wrong } from '@/parts/job/schema';
 import { Panel } from '@/parts/Page';
 
 interface Props {
@@ -145,12 +148,16 @@ function HandlerField({ handlers, asked, anyHandler, setAnyHandler }: HandlerPro
 
 function CodeFields() {
   const { t } = useTranslation('jobEditor');
+  const form = Form.useFormInstance<Draft>();
   return (
     <>
       <Form.Item
         name="glue_source"
         label={t('fields.glue_source')}
         rules={[{ required: true, message: t('required') }]}
+        getValueFromEvent={({ target }: ChangeEvent<HTMLTextAreaElement>) =>
+          withLineEnds(target.value, form.getFieldValue('glue_source') ?? '')
+        }
       >
         <Input.TextArea className="mono" rows={12} spellCheck={false} />
       </Form.Item>
@@ -166,12 +173,24 @@ function CodeFields() {
 }
 
 function Parameter({ handlers }: { handlers: Handler[] }) {
-  const { t } = useTranslation('jobEditor');
+  const { t } = useTranslation(['jobEditor', 'jobs']);
   const chosen = Form.useWatch('executor_handler');
   const schema = handlers.find((one) => one.name === chosen)?.params_schema;
+  // A job may be saved with what a run will still be given; what stands in a field and is no value would be lost.
+  const unread = useRef(false);
+  const heard = useCallback((wrong: Wrong[], mode: ParameterMode) => {
+    unread.current = mode === 'form' && wrong.some(({ trouble }) => trouble === 'notJson' || trouble === 'notNumber');
+  }, []);
+  const readable = async () => {
+    if (unread.current) throw new Error(t('jobs:param.unread'));
+  };
   return (
-    <Form.Item name="executor_param" label={t('fields.executor_param')}>
-      <ParameterField schema={schema} />
+    <Form.Item
+      name="executor_param"
+      label={t('fields.executor_param')}
+      rules={[{ validator: readable, validateTrigger: 'onSubmit' }]}
+    >
+      <ParameterField schema={schema} onWrong={heard} />
     </Form.Item>
   );
 }

@@ -8,6 +8,7 @@ import { Explained } from '@/pages/jobEditor/Explained';
 import { usePreview } from '@/pages/jobEditor/preview';
 import type { Draft } from '@/parts/job/draft';
 import { Panel } from '@/parts/Page';
+import { useFieldSaying } from '@/parts/ProblemNotice';
 
 const calendarsQuery = {
   queryKey: ['jobs', 'calendars'],
@@ -28,6 +29,7 @@ export function WhenSection() {
   const form = Form.useFormInstance<Draft>();
   const type = Form.useWatch('schedule_type', form) ?? 'NONE';
   const { problem } = usePreview();
+  const sayField = useFieldSaying();
   const wrong = problem?.errors.find(({ field }) => field === 'schedule_conf');
   const wrongZone = problem?.errors.find(({ field }) => field === 'timezone');
   return (
@@ -47,7 +49,7 @@ export function WhenSection() {
             name="schedule_conf"
             label={t(`schedule.${type}.conf`)}
             rules={[{ required: true, message: t('required') }]}
-            {...(wrong && { validateStatus: 'error' as const, help: wrong.message })}
+            {...(wrong && { validateStatus: 'error' as const, help: sayField(wrong) })}
           >
             <ConfField type={type} />
           </Form.Item>
@@ -55,7 +57,7 @@ export function WhenSection() {
             <Form.Item
               name="timezone"
               label={t('fields.timezone')}
-              {...(wrongZone && { validateStatus: 'error' as const, help: wrongZone.message })}
+              {...(wrongZone && { validateStatus: 'error' as const, help: sayField(wrongZone) })}
             >
               <ZoneField />
             </Form.Item>

@@ -8,6 +8,7 @@ import { useNavigate } from 'react-router';
 import { changeJob, createJob, readJob } from '@/api/jobs';
 import { Problem } from '@/api/problem';
 import { type Change, changesOf, type Draft, defaults, draftOf, patchOf, tidied } from '@/parts/job/draft';
+import { useFieldSaying } from '@/parts/ProblemNotice';
 
 /** The key of jobs as they were when somebody began to edit them. */
 export const EDITED = ['session', 'edited'] as const;
@@ -17,6 +18,8 @@ export interface Edited {
   id: number | undefined;
   base: Draft;
   tag: string;
+  /** What the form begins with, where that is not the base. */
+  begun?: Draft;
 }
 
 export interface Saving {
@@ -41,6 +44,7 @@ export function useSaving(begun: Edited, form: FormInstance<Draft>): Saving {
   const { message } = App.useApp();
   const navigate = useNavigate();
   const queries = useQueryClient();
+  const sayField = useFieldSaying();
   const [edited, setEdited] = useState(begun);
   const [review, setReview] = useState<Saving['review']>(null);
   const [theirs, setTheirs] = useState<Edited | null>(null);
@@ -84,7 +88,7 @@ export function useSaving(begun: Edited, form: FormInstance<Draft>): Saving {
     setReview(null);
     if (reason.status !== 412 || id === undefined) {
       setError(reason);
-      return markFields(form, reason);
+      return markFields(reason);
     }
     try {
       const fresh = await readJob(id);
@@ -92,6 +96,12 @@ export function useSaving(begun: Edited, form: FormInstance<Draft>): Saving {
     } catch (gone) {
       setError(gone);
     }
+  }
+
+  function markFields({ errors }: Problem) {
+    const fields = errors.map((one) => ({ name: one.field.split('.')[0] as keyof Draft, errors: [sayField(one)] }));
+    form.setFields(fields);
+    if (fields[0]) form.scrollToField(fields[0].name, { block: 'center' });
   }
 
   function settle(draft?: Draft) {
@@ -104,10 +114,4 @@ export function useSaving(begun: Edited, form: FormInstance<Draft>): Saving {
 
   const unsaved = () => !saved.done && changesOf(base, current()).length > 0;
   return { edited, current, unsaved, review, theirs, busy, error, ask, save, back: () => setReview(null), settle };
-}
-
-function markFields(form: FormInstance<Draft>, { errors }: Problem) {
-  const fields = errors.map(({ field, message }) => ({ name: field.split('.')[0] as keyof Draft, errors: [message] }));
-  form.setFields(fields);
-  if (fields[0]) form.scrollToField(fields[0].name, { block: 'center' });
 }

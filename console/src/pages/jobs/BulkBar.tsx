@@ -1,22 +1,23 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Button } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { deleteJob, startJob, stopJob, triggerJob } from '@/api/jobs';
+import { startJob, stopJob, triggerJob } from '@/api/jobs';
 import { type Permission, useMay } from '@/api/session';
 import type { BoardRow } from '@/api/types';
 import { Export } from '@/pages/jobs/Export';
-import { definitionsOf } from '@/pages/jobs/queries';
+import { definitionsOf, deleteTogether } from '@/pages/jobs/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import type { Act } from '@/parts/many';
-import { useMany } from '@/parts/useMany';
+import { type Together, useMany } from '@/parts/useMany';
 
 type Deed = 'start' | 'stop' | 'run' | 'delete';
 
-const ACTS: Record<Deed, { needs: Permission; act: Act }> = {
+const ACTS: Record<Deed, { needs: Permission; act: Act | Together }> = {
   start: { needs: 'operate', act: startJob },
   stop: { needs: 'operate', act: stopJob },
   run: { needs: 'operate', act: (id, key) => triggerJob(id, { key }) },
-  delete: { needs: 'edit', act: deleteJob },
+  // Together: one may need another, and all that are chosen go.
+  delete: { needs: 'edit', act: { together: deleteTogether } },
 };
 const NAMED = 8;
 
@@ -46,7 +47,7 @@ export function BulkBar({ chosen, keep, all }: Props) {
   }
 
   return (
-    <section className="bulk-bar" aria-label={t('bulk.label')}>
+    <section className="selection-bar" aria-label={t('bulk.label')}>
       <span aria-live="polite">{t('bulk.chosen', { count: chosen.length })}</span>
       {(Object.keys(ACTS) as Deed[])
         .filter((act) => allowed(ACTS[act].needs))

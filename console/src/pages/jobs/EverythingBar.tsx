@@ -26,7 +26,7 @@ export function EverythingBar({ filters, clear }: Props) {
   const session = useSession();
   const may = (needs: Permission) => !!session && allowsSomewhere(session.rights, needs);
   return (
-    <section className="bulk-bar" aria-label={t('bulk.label')}>
+    <section className="selection-bar" aria-label={t('bulk.label')}>
       <span aria-live="polite">{t('bulk.everything')}</span>
       {(Object.keys(NEEDS) as BulkDeed[])
         .filter((deed) => may(NEEDS[deed]))

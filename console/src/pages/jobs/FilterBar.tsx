@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Button, Input, Segmented, Select } from 'antd';
+import { Button, Segmented, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { groupsQuery } from '@/api/groups';
 import { inUseQuery, NOTHING_IN_USE } from '@/api/jobs';
 import { asQuery, FILTERS, type FilterName, type JobFilters, ONLY, tagsIn } from '@/pages/jobs/filters';
+import { SearchField } from '@/parts/SearchField';
 
 interface Props {
   filters: JobFilters;
@@ -68,15 +69,11 @@ export function FilterBar({ filters, change }: Props) {
         onChange={(chosen: string[]) => change({ tag: chosen.join(',') })}
         options={choices(inUse.tags, tags)}
       />
-      <Input.Search
-        key={filters.text}
+      <SearchField
         className="job-text"
-        allowClear
-        defaultValue={filters.text}
-        maxLength={200}
-        placeholder={t('filters.text')}
-        aria-label={t('filters.text')}
-        onSearch={(text) => change({ text: text.trim() })}
+        label={t('filters.text')}
+        value={filters.text}
+        onSearch={(text) => change({ text })}
       />
       {FILTERS.some((name) => filters[name]) && (
         <Button

@@ -64,8 +64,10 @@ function Why({ one }: { one: TakenOne }) {
   const { t } = useTranslation('jobs');
   const known = useKnownProblems()(one.code, one.facts);
   if (one.fate === 'refuse') {
+    const field = known.is && one.code?.startsWith('field_') ? `${one.field}: ` : '';
     return (
       <div className="import-why">
+        {field}
         {known.is ?? one.detail} {known.next ?? one.hint}
       </div>
     );

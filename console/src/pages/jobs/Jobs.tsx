@@ -17,6 +17,7 @@ import { EmptyState } from '@/parts/EmptyState';
 import { NotUnderstood } from '@/parts/NotUnderstood';
 import { Page } from '@/parts/Page';
 import { DataTable } from '@/parts/table/DataTable';
+import { FLEXING } from '@/parts/table/flexing';
 import { notUnderstood, useUrlFilters } from '@/parts/useUrlFilters';
 import { SavedViews } from '@/parts/views/SavedViews';
 import './jobs.css';
@@ -48,7 +49,7 @@ export function Jobs() {
       intro={t('intro')}
       actions={
         <>
-          <SavedViews page="/jobs" />
+          <SavedViews />
           {may('edit') && <ImportDialog />}
           {may('edit') && create}
         </>
@@ -64,6 +65,7 @@ export function Jobs() {
           label={t('title')}
           list={list}
           columns={columns}
+          {...FLEXING}
           rowKey={({ job }) => job.id}
           {...(may('operate') && {
             rowSelection: {

@@ -12,9 +12,10 @@ import { RunOnce } from '@/parts/job/RunOnce';
 import { ScheduleText } from '@/parts/job/ScheduleText';
 import { StartSwitch } from '@/parts/job/StartSwitch';
 import { PermissionGate } from '@/parts/PermissionGate';
+import { YIELDING } from '@/parts/table/flexing';
 import { Ago } from '@/parts/time/Ago';
 import { Duration } from '@/parts/time/Duration';
-import { StatusLabel } from '@/status/StatusTag';
+import { RunStatusTag } from '@/status/StatusTag';
 
 /** The job of a row, unless a newer version wrote what this one cannot read. */
 export function readable(row: BoardRow): Job | null {
@@ -27,14 +28,17 @@ export function useColumns(): TableColumnsType<BoardRow> {
   const groups = useGroups();
   return useMemo(
     () => [
-      { title: t('columns.name'), key: 'name', render: (_, row) => <NameCell row={row} groups={groups} /> },
+      {
+        title: t('columns.name'),
+        key: 'name',
+        className: 'flexing',
+        render: (_, row) => <NameCell row={row} groups={groups} />,
+      },
       {
         title: t('columns.schedule'),
         key: 'schedule',
-        render: (_, row) => {
-          const job = readable(row);
-          return job ? <ScheduleText schedule={job} /> : <span className="mono">{row.job.schedule_conf}</span>;
-        },
+        className: 'flexing-less',
+        render: (_, row) => <ScheduleCell row={row} />,
       },
       {
         title: t('columns.next'),
@@ -46,10 +50,16 @@ export function useColumns(): TableColumnsType<BoardRow> {
       {
         title: t('columns.runs'),
         key: 'runs',
+        responsive: YIELDING,
         className: 'nowrap',
         render: (_, row) => <RunsCell row={row} />,
       },
-      { title: t('columns.executors'), key: 'executors', render: (_, row) => <ExecutorsCell row={row} /> },
+      {
+        title: t('columns.executors'),
+        key: 'executors',
+        responsive: YIELDING,
+        render: (_, row) => <ExecutorsCell row={row} />,
+      },
       { title: t('columns.on'), key: 'on', fixed: 'end', render: (_, { job }) => <StartSwitch job={job} /> },
       {
         title: <span className="visually-hidden">{t('columns.actions')}</span>,
@@ -68,7 +78,7 @@ function NameCell({ row, groups }: { row: BoardRow; groups: Groups }) {
   const { job } = row;
   const { author, tags } = readable(row) ?? { author: '', tags: [] };
   return (
-    <>
+    <div className="flexing-cell">
       <Link to={`/jobs/${job.id}`} className="cell-main cell-name" title={job.job_desc} data-open>
         {job.job_desc}
       </Link>
@@ -88,7 +98,16 @@ function NameCell({ row, groups }: { row: BoardRow; groups: Groups }) {
         {author && ` · ${author}`}
       </div>
       <JobTags tags={tags} />
-    </>
+    </div>
+  );
+}
+
+function ScheduleCell({ row }: { row: BoardRow }) {
+  const job = readable(row);
+  return (
+    <div className="flexing-cell">
+      {job ? <ScheduleText schedule={job} /> : <span className="mono">{row.job.schedule_conf}</span>}
+    </div>
   );
 }
 
@@ -98,9 +117,7 @@ function LastCell({ row }: { row: BoardRow }) {
   if (!last) return <span className="muted">{t('neverRan')}</span>;
   return (
     <>
-      <Link to={`/executions/${last.id}`} className="tag-link">
-        <StatusLabel status={last.status} triggerCode={last.trigger_code} handleCode={last.handle_code} />
-      </Link>
+      <RunStatusTag run={last} />
       <div className="cell-sub">
         <Ago at={last.handle_time ?? last.trigger_time} />
       </div>

@@ -23,7 +23,7 @@ const LOOKS: Record<ProcessState, BadgeLook> = {
   Starting: { colour: 'blue', icon: '◐' },
   Running: { colour: 'green', icon: '●' },
   Idle: { colour: 'green', icon: '●' },
-  Busy: { colour: 'green', icon: '◉' },
+  Busy: { colour: 'teal', icon: '◉' },
   Draining: { colour: 'orange', icon: '◑' },
   Stopping: { colour: 'orange', icon: '◑' },
   Stopped: { colour: 'gray', icon: '■' },

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { socketAddress } from '@/api/base';
 import { api, got, sessionEnded } from '@/api/client';
+import { serverNow } from '@/api/serverClock';
 import { LiveConnection, type LiveState } from '@/live/connection';
 import { useLive, usePolling } from '@/live/LiveProvider';
 import { heard, type Kind, listed, NOTHING, type Registry } from '@/pages/lifecycle/registry';
@@ -21,7 +22,7 @@ export interface RegistryLive {
 
 export function useRegistry(): RegistryLive {
   const [registry, setRegistry] = useState(NOTHING);
-  const state = useSocket(registry.seq, (message) => setRegistry((before) => heard(before, message, Date.now())));
+  const state = useSocket(registry.seq, (message) => setRegistry((before) => heard(before, message, serverNow())));
   const orchestrators = useList('orchestrator', setRegistry);
   const agents = useList('agent', setRegistry);
   return { registry, state, error: registry.seq === null ? (orchestrators ?? agents) : null };
@@ -37,7 +38,7 @@ function useSocket(seq: number | null, said: (message: unknown) => void): LiveSt
     () =>
       new LiveConnection({
         open: () => opened(last.current),
-        now: () => Date.now(),
+        now: serverNow,
         chance: () => Math.random(),
         changed: () => {},
         refused: sessionEnded,
@@ -75,7 +76,7 @@ function useList(kind: Kind, change: (by: (before: Registry) => Registry) => voi
     queryFn: async () => {
       const asking = api.GET(PATHS[kind]);
       const items = await got(asking);
-      return { items, seq: Number((await asking).response.headers.get(SEQ_HEADER)), answeredAt: Date.now() };
+      return { items, seq: Number((await asking).response.headers.get(SEQ_HEADER)), answeredAt: serverNow() };
     },
     refetchInterval: usePolling(ASK_EVERY),
   });

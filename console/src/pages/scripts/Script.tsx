@@ -1,22 +1,25 @@
 import { useQuery } from '@tanstack/react-query';
 import { Alert, Skeleton, Tabs, Tag } from 'antd';
-import { useEffect, useState } from 'react';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
 import { useGroups } from '@/api/groups';
 import { useMay } from '@/api/session';
 import type { Tagged } from '@/api/tagged';
 import { Conflict, type Refused } from '@/pages/scripts/Conflict';
+import { interpreterOf } from '@/pages/scripts/interpreters';
 import { type Script as ScriptShown, scriptQuery } from '@/pages/scripts/queries';
 import { SaveScript } from '@/pages/scripts/SaveScript';
 import { TestRun } from '@/pages/scripts/TestRun';
 import { Versions } from '@/pages/scripts/Versions';
 import { CodeEditor } from '@/parts/code/LazyCode';
 import type { CodeKind } from '@/parts/code/languages';
+import { withLineEnds } from '@/parts/code/lineEnds';
 import { EmptyState } from '@/parts/EmptyState';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { Instant } from '@/parts/time/Instant';
+import { useUnsaved } from '@/parts/useUnsaved';
 import './scripts.css';
 
 /** The code of one job: read, write, compare, try. */
@@ -38,7 +41,9 @@ function Known({ id }: { id: number }) {
 
 interface Draft {
   text: string;
-  /** Of the code it was made from. */
+  /** The code it was made from, */
+  from: string;
+  /** and the tag of that. */
   etag: string;
 }
 
@@ -52,12 +57,19 @@ function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) 
   const unsaved = source !== script.glue_source;
   const writable = script.scripts_allowed && may('script', script.job_group);
   const base = draft?.etag ?? etag;
-  useWarning(unsaved);
+  const leaving = useRef(() => unsaved);
+  leaving.current = () => unsaved;
+  useUnsaved(leaving);
+  const write = (text: string) =>
+    setDraft((before) => {
+      const from = before?.from ?? script.glue_source;
+      return { text: withLineEnds(text, from), from, etag: before?.etag ?? etag };
+    });
 
   return (
     <Page
       title={script.job_desc}
-      intro={<About script={script} />}
+      intro={<About script={script} source={source} writable={writable} />}
       actions={
         writable && (
           <SaveScript
@@ -78,7 +90,7 @@ function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) 
             kind={kind}
             label={t('codeOf', { job: script.job_desc })}
             value={source}
-            onChange={writable ? (text) => setDraft((before) => ({ text, etag: before?.etag ?? etag })) : undefined}
+            onChange={writable ? write : undefined}
           />
         </section>
         <section className="panel script-side" aria-label={t('side')}>
@@ -117,28 +129,33 @@ function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) 
   );
 }
 
-/** A browser asks before it leaves a page with something unsaved. */
-function useWarning(unsaved: boolean): void {
-  useEffect(() => {
-    if (!unsaved) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener('beforeunload', ask);
-    return () => window.removeEventListener('beforeunload', ask);
-  }, [unsaved]);
-}
-
-function About({ script }: { script: ScriptShown }) {
+/** What kind of code it is and who runs it, who saved it last, and who may write it. */
+function About({ script, source, writable }: { script: ScriptShown; source: string; writable: boolean }) {
   const { t } = useTranslation('scripts');
-  const groups = useGroups();
+  const group = useGroups().name(script.job_group);
+  const kind = script.glue_type as CodeKind;
+  const interpreter = interpreterOf(kind, source);
   return (
     <>
-      <Tag>{t(`kind.${script.glue_type as CodeKind}`)}</Tag>
-      {groups.name(script.job_group)} · {script.glue_remark}
+      <Tag>{t(`kind.${kind}`)}</Tag>
+      {interpreter !== undefined && (
+        <>
+          {t('runBy')} {interpreter === null ? t('inExecutor') : <code>{interpreter}</code>}
+          {' · '}
+        </>
+      )}
+      {group} · {script.glue_remark}
       {script.author && ` · ${script.author}`}
       {script.saved_at && (
         <>
           {' · '}
           <Instant at={script.saved_at} />
+        </>
+      )}
+      {writable && (
+        <>
+          <br />
+          {t('writers', { group })}
         </>
       )}
     </>

@@ -1,9 +1,8 @@
 import { Segmented, Select } from 'antd';
 import { type ReactNode, useId } from 'react';
 import { useTranslation } from 'react-i18next';
-import { allowsSomewhere, useSession } from '@/api/session';
 import { ZoneChoice } from '@/app/choices';
-import { PAGES } from '@/app/pages';
+import { useOfferedPages } from '@/app/offeredPages';
 import { usePreference } from '@/app/preferences';
 import { LANGUAGE_NAMES, LANGUAGES } from '@/i18n/languages';
 import { Panel } from '@/parts/Page';
@@ -58,17 +57,13 @@ export function Display() {
 
 function Landing() {
   const { t } = useTranslation(['settings', 'common']);
-  const session = useSession();
+  const offered = useOfferedPages();
   const [landing, setLanding] = usePreference('landing');
-  const options = PAGES.flatMap(({ path, nav, needs }) =>
-    nav && session && allowsSomewhere(session.rights, needs)
-      ? [{ value: path, label: t(`common:nav.${nav.key}`) }]
-      : [],
-  );
+  const options = offered.flatMap(({ path, nav }) => (nav ? [{ value: path, label: t(`common:nav.${nav.key}`) }] : []));
   return (
     <Select
       className="landing-choice"
-      value={landing}
+      value={offered.some(({ path }) => path === landing) ? landing : '/'}
       onChange={setLanding}
       options={options}
       aria-label={t('display.landing')}

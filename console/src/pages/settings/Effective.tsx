@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { chosen, isKept, type Setting } from '@/pages/settings/chosen';
 import { diagnose } from '@/pages/settings/diagnostics';
 import { settingsQuery } from '@/pages/settings/queries';
+import { CLEARABLE } from '@/parts/clearable';
 import { EmptyState } from '@/parts/EmptyState';
 import { Mark } from '@/parts/Mark';
 import { Panel } from '@/parts/Page';
@@ -17,9 +18,11 @@ import { saveText } from '@/parts/saveText';
 export function Effective() {
   const { t } = useTranslation('settings');
   const settings = useQuery(settingsQuery);
+  const explained = useExplained();
   if (settings.isPending) return <Skeleton active />;
   if (settings.isError) return <ProblemNotice error={settings.error} retry={() => void settings.refetch()} />;
-  const { node, version, file, warnings, items } = settings.data;
+  const { node, version, file, warnings } = settings.data;
+  const items = settings.data.items.map(explained);
   return (
     <>
       <Panel title={t('about.title')} extra={<Diagnostics />}>
@@ -41,6 +44,15 @@ export function Effective() {
       <All settings={items} />
     </>
   );
+}
+
+/** A setting explained in the language of the page; in the words of the server where it is newer than the page. */
+function useExplained(): (setting: Setting) => Setting {
+  const { t, i18n } = useTranslation(['settings', 'settingTexts']);
+  return (setting) => {
+    const key = setting.key as 'store.url';
+    return i18n.exists?.(`settingTexts:${key}`) ? { ...setting, explanation: t(`settingTexts:${key}`) } : setting;
+  };
 }
 
 function Diagnostics() {
@@ -73,7 +85,7 @@ function All({ settings }: { settings: Setting[] }) {
       </label>
       <Input
         size="small"
-        allowClear
+        allowClear={CLEARABLE}
         className="settings-search"
         value={text}
         placeholder={t('all.search')}

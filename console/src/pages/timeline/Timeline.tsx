@@ -7,7 +7,15 @@ import { usePreference } from '@/app/preferences';
 import { useLive, usePolling } from '@/live/LiveProvider';
 import { Chart } from '@/pages/timeline/Chart';
 import { HOURS, type Hours, layRows, ROWS_BY, type RowsBy, shownSpan, together } from '@/pages/timeline/model';
-import { allQuery, askedFor, MOST, newestQuery, openQuery, upcomingQuery } from '@/pages/timeline/queries';
+import {
+  allQuery,
+  askedFor,
+  earlierQuery,
+  MOST,
+  newestQuery,
+  openQuery,
+  upcomingQuery,
+} from '@/pages/timeline/queries';
 import { SameAsTable } from '@/pages/timeline/SameAsTable';
 import { Toolbar } from '@/pages/timeline/Toolbar';
 import { EmptyState } from '@/parts/EmptyState';
@@ -50,7 +58,7 @@ export function Timeline() {
       to: wanted ? new Date(wanted.to).toISOString() : undefined,
     });
   return (
-    <Page title={t('title')} intro={t('intro')} actions={<SavedViews page="/timeline" />}>
+    <Page title={t('title')} intro={t('intro')} actions={<SavedViews />}>
       <Toolbar
         hours={hours}
         by={by}
@@ -106,21 +114,23 @@ function useShown(hours: Hours, zoom: { from: number; to: number } | null, job_g
   const newest = useQuery(newestQuery(asked));
   const open = useQuery(openQuery(job_group));
   const all = useQuery({ ...allQuery(asked), refetchInterval: usePolling(30_000) });
+  const earlier = useQuery({ ...earlierQuery(hours, zoom, job_group), refetchInterval: usePolling(30_000) });
   const upcoming = useQuery({ ...upcomingQuery, refetchInterval: usePolling(10_000) });
   const executions = useMemo(
-    () => together(all.data?.items, newest.data?.items, open.data?.items),
-    [all.data, newest.data, open.data],
+    () => together(earlier.data?.items, all.data?.items, newest.data?.items, open.data?.items),
+    [earlier.data, all.data, newest.data, open.data],
   );
   const fires = useMemo(
     () => (upcoming.data?.items ?? []).filter((job) => job_group === undefined || job.job_group === job_group),
     [upcoming.data, job_group],
   );
-  const failed = [newest, open, all, upcoming].find((one) => one.isError);
+  const failed = [newest, open, all, earlier, upcoming].find((one) => one.isError);
   return {
     executions,
     upcoming: fires,
-    more: all.data?.more ?? false,
-    loading: newest.isPending || upcoming.isPending,
+    more: all.data?.more || earlier.data?.more || false,
+    // What is to come is added when it is there: nobody waits for it who can see what ran.
+    loading: newest.isPending || (upcoming.isPending && newest.data?.items.length === 0),
     error: failed ? failed.error : null,
     retry: () => void failed?.refetch(),
   };

@@ -24,6 +24,7 @@ function execution(id: number, fields: Partial<Execution>): Execution {
     job_desc: 'one',
     job_group: 1,
     status: 'success',
+    schedule_time: null,
     trigger_time: at(-30),
     start_time: at(-29),
     handle_time: at(-20),
@@ -69,6 +70,14 @@ describe('an execution in time', () => {
   it('runs from its start to its end, and waited before', () => {
     const bar = barOf(execution(1, {}), NOW);
     expect([bar.opened, bar.from, bar.to]).toEqual([-30, -29, -20].map((one) => NOW + one * MINUTE));
+  });
+
+  it('did not wait before it was due', () => {
+    const ahead = { trigger_time: at(-30), schedule_time: at(-29), start_time: at(-29) };
+    const bar = barOf(execution(1, ahead), NOW);
+    expect([bar.opened, bar.from]).toEqual([NOW - 29 * MINUTE, NOW - 29 * MINUTE]);
+    const late = barOf(execution(1, { ...ahead, start_time: at(-25) }), NOW);
+    expect([late.opened, late.from]).toEqual([NOW - 29 * MINUTE, NOW - 25 * MINUTE]);
   });
 
   it('lasts until now while it is open', () => {

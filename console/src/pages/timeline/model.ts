@@ -16,7 +16,7 @@ export type RowsBy = (typeof ROWS_BY)[number];
 
 export interface Bar {
   execution: Execution;
-  /** When it was opened; what lies between this and `from` was waiting. */
+  /** When it was opened, or due if it was opened ahead of that; what lies between this and `from` was waiting. */
   opened: number;
   from: number;
   to: number;
@@ -71,7 +71,8 @@ export function moved(span: Span, how: 'in' | 'out' | 'earlier' | 'later'): Span
 
 /** Where an execution lies in time. One that is open lasts until now; one that never started has no length. */
 export function barOf(execution: Execution, now: number): Omit<Bar, 'lane'> {
-  const opened = Date.parse(execution.trigger_time);
+  const due = execution.schedule_time === null ? 0 : Date.parse(execution.schedule_time);
+  const opened = Math.max(Date.parse(execution.trigger_time), due); // what is sent ahead does not wait yet
   const started = execution.start_time === null ? null : Date.parse(execution.start_time);
   const ended = execution.handle_time === null ? null : Date.parse(execution.handle_time);
   const from = started ?? (TERMINAL[execution.status] ? (ended ?? opened) : opened);

@@ -4,6 +4,7 @@ import { Annotation, Compartment, EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
 import { type CodeKind, LANGUAGES_OF_CODE } from '@/parts/code/languages';
+import { edited } from '@/parts/code/lineEnds';
 import { reading, writing } from '@/parts/code/setup';
 import './code.css';
 
@@ -58,7 +59,7 @@ export default function CodeEditor({ value, kind, label, onChange }: Props) {
   useEffect(() => {
     const made = view.current;
     const doc = made?.state.doc;
-    if (!made || !doc || doc.toString() === value) return;
+    if (!made || !doc || doc.toString() === edited(value)) return;
     made.dispatch({ changes: { from: 0, to: doc.length, insert: value }, annotations: given.of(true) });
   }, [value]);
 

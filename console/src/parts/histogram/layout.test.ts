@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ENDINGS, endingsOf, layBars, roundedUp, ticksAt } from '@/parts/histogram/layout';
+import { ENDINGS, endingsOf, layBars, layDurations, roundedTime, roundedUp, ticksAt } from '@/parts/histogram/layout';
 
-const NONE = { success: 0, failed: 0, timeout: 0, trigger_failed: 0 };
+const NONE = { success: 0, failed: 0, timeout: 0, trigger_failed: 0, mean_ms: null, longest_ms: null };
 
 describe('the bars of a histogram', () => {
   it('stack what went wrong on what went well', () => {
@@ -59,5 +59,34 @@ describe('the times below the bars', () => {
   it('count days from the last', () => {
     const days = Array.from({ length: 31 }, (_, index) => index);
     expect(ticksAt('day', days, 8, () => 0).map(({ index }) => index)).toEqual([0, 5, 10, 15, 20, 25, 30]);
+  });
+});
+
+describe('the bars of how long executions took', () => {
+  const day = (mean_ms: number | null, longest_ms: number | null) => ({
+    ...NONE,
+    start: '2026-01-01T00:00:00Z',
+    mean_ms,
+    longest_ms,
+  });
+
+  it('are shares of a round time that the longest fits under', () => {
+    const { bars, top } = layDurations([day(15_000, 30_000), day(null, null), day(1, 60_000)]);
+    expect(top).toBe(60_000);
+    expect(bars.map(({ mean, longest }) => [mean, longest])).toEqual([
+      [0.25, 0.5],
+      [0, 0],
+      [0.02, 1],
+    ]);
+  });
+
+  it.each([
+    [0, 1],
+    [501, 1_000],
+    [61_000, 120_000],
+    [31 * 60_000, 3_600_000],
+    [49 * 3_600_000, 72 * 3_600_000],
+  ])('have a scale with a round top: %i fits under %i', (ms, top) => {
+    expect(roundedTime(ms)).toBe(top);
   });
 });

@@ -78,3 +78,38 @@ export function layBars(
   });
   return { bars, top };
 }
+
+export interface TimeBar {
+  start: number;
+  /** Shares of the height. */
+  mean: number;
+  longest: number;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+/** Of each unit, the numbers that read well. */
+const ROUND_TIMES = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 20, 30].map((one) => one * SECOND),
+  ...[1, 2, 5, 10, 20, 30].map((one) => one * MINUTE),
+  ...[1, 2, 4, 8, 12, 24, 48].map((one) => one * HOUR),
+];
+
+/** The next time with a round look. */
+export function roundedTime(ms: number): number {
+  return ROUND_TIMES.find((one) => one >= ms) ?? Math.ceil(ms / (24 * HOUR)) * 24 * HOUR;
+}
+
+/** The bars of how long executions took; a part in which none ran has none. */
+export function layDurations(parts: readonly HistogramPart[]): { bars: TimeBar[]; top: number } {
+  const top = roundedTime(Math.max(0, ...parts.map((part) => part.longest_ms ?? 0)));
+  const share = (ms: number | null) => (ms === null ? 0 : Math.max(ms / top, VISIBLE));
+  const bars = parts.map((part) => ({
+    start: Date.parse(part.start),
+    mean: share(part.mean_ms),
+    longest: share(part.longest_ms),
+  }));
+  return { bars, top };
+}

@@ -2,10 +2,13 @@ import { ClockCircleOutlined } from '@ant-design/icons';
 import { Tooltip } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { serverNow } from '@/api/serverClock';
 import type { ComingFire } from '@/api/types';
 import { usePreference } from '@/app/preferences';
 import type { Language } from '@/i18n/languages';
+import { leftOut } from '@/parts/job/leftOut';
 import { Ago } from '@/parts/time/Ago';
+import { zoneLast } from '@/parts/time/format';
 import '@/status/status.css';
 import './job.css';
 
@@ -13,7 +16,7 @@ import './job.css';
 export function onTheClock(fire: string, language: Language, zone: string, now: number): string {
   const at = Date.parse(fire);
   const year = new Intl.DateTimeFormat('en', { timeZone: zone, year: 'numeric' });
-  return new Intl.DateTimeFormat(language, {
+  const format = new Intl.DateTimeFormat(language, {
     timeZone: zone,
     weekday: 'short',
     ...(year.format(at) !== year.format(now) && { year: 'numeric' }),
@@ -24,14 +27,19 @@ export function onTheClock(fire: string, language: Language, zone: string, now: 
     ...(at % 60_000 !== 0 && { second: '2-digit' }),
     hourCycle: 'h23',
     timeZoneName: 'shortOffset',
-  }).format(at);
+  });
+  return zoneLast(format, at, language);
 }
 
 /** Coming fires on the clock of their zone, with a mark where that clock is put forward or back. */
 export function FireList({ fires, zone }: { fires: readonly ComingFire[]; zone: string }) {
   const { t } = useTranslation('jobs');
   const [language] = usePreference('language');
-  const [opened] = useState(() => Date.now());
+  const [opened] = useState(() => serverNow());
+  const words = (reason: string) => {
+    const out = leftOut(reason, language);
+    return out ? t(`fires.leftOut.${out.by}`, { day: out.day, weekday: out.weekday }) : reason;
+  };
   return (
     <ol className="fire-list" aria-label={t('fires.label')}>
       {fires.map((fire) => (
@@ -43,7 +51,7 @@ export function FireList({ fires, zone }: { fires: readonly ComingFire[]; zone: 
             <Ago at={fire.fire_time} />
           </span>
           {fire.clock_change && <ClockMark change={fire.clock_change} />}
-          {fire.skipped && <span className="fire-note">{t('fires.skipped', { reason: fire.skipped })}</span>}
+          {fire.skipped && <span className="fire-note">{t('fires.skipped', { reason: words(fire.skipped) })}</span>}
         </li>
       ))}
     </ol>

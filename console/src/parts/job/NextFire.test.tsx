@@ -6,5 +6,5 @@ afterEach(cleanup);
 
 it.each([0, 1, 400, 3_000, 30_000])('says of a fire that was due %i ms ago that it is due', (ago) => {
   render(<NextFire at={new Date(Date.now() - ago).toISOString()} />);
-  expect(screen.getByText('next.due')).toBeTruthy();
+  expect(screen.getByText('common:due')).toBeTruthy();
 });

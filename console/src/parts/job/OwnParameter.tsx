@@ -12,13 +12,11 @@ export function useOwnParameterOnly(handler: string, group: number): boolean {
 }
 
 /** The parameter as it is, where another would be refused, and why. */
-export function OwnParameter({ value }: { value?: string | undefined }) {
+export function OwnParameter({ value }: { value: string }) {
   const { t } = useTranslation('jobs');
   return (
     <>
-      {value !== undefined && (
-        <Input.TextArea className="mono" readOnly disabled rows={3} value={value} aria-label={t('param.text')} />
-      )}
+      <Input.TextArea className="mono" readOnly disabled rows={3} value={value} aria-label={t('param.text')} />
       <p className="muted">{t('run.paramIsCode')}</p>
     </>
   );

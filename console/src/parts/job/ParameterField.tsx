@@ -1,8 +1,20 @@
 import { Input, Segmented } from 'antd';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { laidOut } from '@/api/exactJson';
 import { ParameterInput } from '@/parts/job/ParameterInput';
-import { formOf, pretty, readObject, type Schema, type Values, writeObject } from '@/parts/job/schema';
+import {
+  formOf,
+  readObject,
+  type Schema,
+  troubleWith,
+  unreadTrouble,
+  type Values,
+  type Wrong,
+  withValue,
+  writeObject,
+  wrongWith,
+} from '@/parts/job/schema';
 import './job.css';
 
 export const PARAM_LIMIT = 65_535;
@@ -13,14 +25,23 @@ interface Props {
   schema: Schema | null | undefined;
   value?: string;
   onChange?: (text: string) => void;
+  /** Is told what is wrong with the parameter as it stands. */
+  onWrong?: (wrong: Wrong[], mode: ParameterMode) => void;
 }
 
+export type ParameterMode = 'form' | 'json';
+
 /** The parameter of a job: a form made from what its handler takes, or the text itself. Both are the same value. */
-export function ParameterField({ id, schema, value = '', onChange = () => {} }: Props) {
+export function ParameterField({ id, schema, value = '', onChange = () => {}, onWrong }: Props) {
   const { t } = useTranslation('jobs');
   const form = useMemo(() => formOf(schema), [schema]);
   const values = readObject(value);
   const [asText, setAsText] = useState(false);
+  // What stands in a field and is no value yet. It is not lost, and not passed over.
+  const [typed, setTyped] = useState<Values>(new Map());
+  const shown: ParameterMode = asText || values === null ? 'json' : 'form';
+  const wrong = useMemo(() => wrongWith(form, value, typed), [form, value, typed]);
+  useEffect(() => onWrong?.(wrong, shown), [onWrong, wrong, shown]);
   if (form.kind === 'line') {
     return (
       <Input
@@ -34,7 +55,14 @@ export function ParameterField({ id, schema, value = '', onChange = () => {} }: 
     );
   }
   if (form.kind === 'free') return <Text id={id} value={value} onChange={onChange} />;
-  const shown = asText || values === null ? 'json' : 'form';
+
+  function show(mode: ParameterMode) {
+    setAsText(mode === 'json');
+    if (mode !== 'json') return;
+    setTyped(new Map());
+    onChange(laidOut(typed.size > 0 ? writeObject(new Map([...(values ?? []), ...typed])) : value));
+  }
+
   return (
     <div>
       <Segmented
@@ -42,10 +70,7 @@ export function ParameterField({ id, schema, value = '', onChange = () => {} }: 
         size="small"
         aria-label={t('param.mode')}
         value={shown}
-        onChange={(mode) => {
-          setAsText(mode === 'json');
-          if (mode === 'json') onChange(pretty(value));
-        }}
+        onChange={show}
         options={[
           { value: 'form', label: t('param.form'), disabled: values === null },
           { value: 'json', label: 'JSON' },
@@ -63,8 +88,14 @@ export function ParameterField({ id, schema, value = '', onChange = () => {} }: 
             <ParameterInput
               key={field.name}
               field={field}
-              value={values?.[field.name]}
-              onChange={(changed) => onChange(writeObject({ ...values, [field.name]: changed } as Values))}
+              value={values?.get(field.name)}
+              typed={typed.get(field.name)}
+              trouble={typed.has(field.name) ? unreadTrouble(field) : troubleWith(field, values?.get(field.name))}
+              onChange={(changed) => {
+                setTyped(withValue(typed, field.name, undefined));
+                onChange(writeObject(withValue(values ?? new Map(), field.name, changed)));
+              }}
+              onTyped={(text) => setTyped(withValue(typed, field.name, text))}
             />
           ))}
         </div>

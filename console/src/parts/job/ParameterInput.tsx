@@ -1,19 +1,24 @@
-import { Input, InputNumber, Select, Switch } from 'antd';
-import { useId, useState } from 'react';
+import { Input, Select, Switch } from 'antd';
+import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type ParamField, troubleWith } from '@/parts/job/schema';
+import { exactText } from '@/api/exactJson';
+import { type ParamField, readTyped, type Trouble, textIn, textsIn } from '@/parts/job/schema';
 
-interface Props {
+interface EntryProps {
   field: ParamField;
-  value: unknown;
-  onChange: (value: unknown) => void;
+  /** The JSON text of the argument; undefined where it is not given. */
+  value: string | undefined;
+  /** What stands in the field and is no value yet. */
+  typed: string | undefined;
+  onChange: (value: string | undefined) => void;
+  onTyped: (text: string) => void;
 }
 
 /** One argument of a handler, by its kind. */
-export function ParameterInput({ field, value, onChange }: Props) {
+export function ParameterInput({ trouble, ...entry }: EntryProps & { trouble: Trouble | null }) {
   const { t } = useTranslation('jobs');
   const id = useId();
-  const trouble = troubleWith(field, value);
+  const { field } = entry;
   return (
     <div className="param-field">
       <label htmlFor={id}>
@@ -25,38 +30,36 @@ export function ParameterInput({ field, value, onChange }: Props) {
           </span>
         )}
       </label>
-      <Entry id={id} field={field} value={value} onChange={onChange} />
+      <Entry id={id} {...entry} />
       {trouble && trouble !== 'missing' && (
         <p className="param-trouble">{t(`param.${trouble}`, { min: field.min, max: field.max })}</p>
       )}
       {(field.description || field.fallback !== undefined) && (
         <p className="muted param-help">
           {field.description}{' '}
-          {field.fallback !== undefined && t('param.fallback', { value: JSON.stringify(field.fallback) })}
+          {field.fallback !== undefined && t('param.fallback', { value: exactText(field.fallback) })}
         </p>
       )}
     </div>
   );
 }
 
-function Entry({ id, field, value, onChange }: Props & { id: string }) {
+function Entry(props: EntryProps & { id: string }) {
+  const { id, field, value, onChange } = props;
   const { t } = useTranslation('jobs');
-  const shown = field.fallback === undefined || field.fallback === null ? '' : String(field.fallback);
+  const shown = fallbackText(field.fallback);
+  const texts = field.kind === 'list' && value !== 'null' ? textsIn(value) : [];
   switch (field.kind) {
     case 'integer':
     case 'number':
-      return (
-        <InputNumber
-          id={id}
-          className="param-number"
-          value={typeof value === 'number' ? value : null}
-          placeholder={shown}
-          onChange={(given) => onChange(given ?? undefined)}
-        />
-      );
+      return <Typed {...props} placeholder={shown} />;
     case 'switch':
       return (
-        <Switch id={id} checked={typeof value === 'boolean' ? value : field.fallback === true} onChange={onChange} />
+        <Switch
+          id={id}
+          checked={value === undefined ? field.fallback === true : value === 'true'}
+          onChange={(on) => onChange(String(on))}
+        />
       );
     case 'choice':
       return (
@@ -64,13 +67,15 @@ function Entry({ id, field, value, onChange }: Props & { id: string }) {
           id={id}
           className="param-choice"
           allowClear
-          value={value ?? null}
+          value={chosenIn(value)}
           placeholder={shown || t('param.choose')}
-          options={field.options.map((option) => ({ value: option, label: String(option) }))}
+          options={field.options.map((option) => ({ value: option, label: textIn(option) ?? option }))}
           onChange={(chosen) => onChange(chosen ?? undefined)}
         />
       );
     case 'list':
+      // A list of something else is not made one of texts.
+      if (texts === undefined) return <Typed {...props} placeholder="" rows={2} />;
       return (
         <Select
           id={id}
@@ -79,52 +84,62 @@ function Entry({ id, field, value, onChange }: Props & { id: string }) {
           open={false}
           suffixIcon={null}
           tokenSeparators={[',', '\n']}
-          value={Array.isArray(value) ? value : []}
+          value={texts}
           placeholder={t('param.list')}
-          onChange={(names: unknown[]) => onChange(names.length > 0 ? names : undefined)}
+          onChange={(names) => onChange(names.length > 0 ? JSON.stringify(names) : undefined)}
         />
       );
     case 'json':
-      return <Json id={id} value={value} onChange={onChange} />;
+      return <Typed {...props} placeholder="" rows={2} />;
     case 'date':
     case 'text':
       return (
         <Input
           id={id}
           {...(field.kind === 'date' && { type: 'date' })}
-          value={typeof value === 'string' ? value : ''}
+          value={value === 'null' ? '' : (textIn(value) ?? value ?? '')}
           placeholder={shown}
-          onChange={(event) => onChange(event.target.value === '' && !field.required ? undefined : event.target.value)}
+          onChange={({ target }) => onChange(target.value === '' ? undefined : JSON.stringify(target.value))}
         />
       );
   }
 }
 
-/** A value for which there is no simple entry. While it is no JSON it is kept as typed, and the last good one counts. */
-function Json({ id, value, onChange }: { id: string; value: unknown; onChange: (value: unknown) => void }) {
-  const { t } = useTranslation('jobs');
-  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value));
-  const [bad, setBad] = useState(false);
-  function change(typed: string) {
-    setText(typed);
-    try {
-      onChange(typed.trim() === '' ? undefined : JSON.parse(typed));
-      setBad(false);
-    } catch {
-      setBad(true);
-    }
+/** The text as options are written: there are several ways to write one. */
+function chosenIn(value: string | undefined): string | null {
+  const said = textIn(value);
+  if (said !== undefined) return JSON.stringify(said);
+  return value === undefined || value === 'null' ? null : value;
+}
+
+function fallbackText(fallback: unknown): string {
+  if (fallback === undefined || fallback === null) return '';
+  return typeof fallback === 'string' ? fallback : exactText(fallback);
+}
+
+/** A value that is typed as it is stored: a number, or JSON for which there is no simple entry. */
+function Typed(props: EntryProps & { id: string; placeholder: string; rows?: number }) {
+  const { id, field, value, typed, onChange, onTyped, placeholder, rows } = props;
+  function change(text: string) {
+    const read = readTyped(field, text);
+    if (read === null) onTyped(text);
+    else onChange(read);
   }
-  return (
-    <>
-      <Input.TextArea
-        id={id}
-        className="mono"
-        rows={2}
-        {...(bad && { status: 'error' as const })}
-        value={text}
+  const entry = {
+    id,
+    placeholder,
+    value: typed ?? (value === 'null' && rows === undefined ? '' : (value ?? '')),
+    ...(typed !== undefined && { status: 'error' as const }),
+  };
+  if (rows === undefined) {
+    return (
+      <Input
+        {...entry}
+        className="param-number"
+        inputMode={field.kind === 'integer' ? 'numeric' : 'decimal'}
         onChange={(event) => change(event.target.value)}
       />
-      {bad && <p className="param-trouble">{t('param.notJson')}</p>}
-    </>
-  );
+    );
+  }
+  return <Input.TextArea {...entry} className="mono" rows={rows} onChange={(event) => change(event.target.value)} />;
 }

@@ -1,17 +1,21 @@
 import { CaretRightOutlined } from '@ant-design/icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Button, type ButtonProps, Form, Modal, Select } from 'antd';
-import { useState } from 'react';
+import { Alert, Button, type ButtonProps, Checkbox, Form, Modal, Select } from 'antd';
+import type { AlertRef } from 'antd/es/alert/Alert';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import { groupsQuery } from '@/api/groups';
 import { executorsQuery, handlersQuery, jobQuery, triggerJob } from '@/api/jobs';
-import type { Job } from '@/api/types';
+import type { Job, LogLevel } from '@/api/types';
 import { OwnParameter, useOwnParameterOnly } from '@/parts/job/OwnParameter';
-import { ParameterField } from '@/parts/job/ParameterField';
+import { ParameterField, type ParameterMode } from '@/parts/job/ParameterField';
+import type { Wrong } from '@/parts/job/schema';
 import { PermissionGate } from '@/parts/PermissionGate';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import './job.css';
+
+const LOG_LEVELS: readonly LogLevel[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
 interface Props {
   job: Job;
@@ -39,12 +43,21 @@ export function RunOnce({ job, button, short }: Props) {
   );
 }
 
-export function RunDialog({ job, close }: { job: Job; close: () => void }) {
+interface DialogProps {
+  job: Job;
+  close: () => void;
+  /** The run that is to be repeated: its parameter, what the dialog says, and where on the page of the new one to go. */
+  again?: { param: string; title: string; text: string; stay: '' | '/log' };
+}
+
+export function RunDialog({ job, close, again }: DialogProps) {
   const { t } = useTranslation('jobs');
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [param, setParam] = useState(job.executor_param);
+  const [param, setParam] = useState(again?.param ?? job.executor_param);
+  const wrongs = useWrongs();
   const [address, setAddress] = useState<string | null>(null);
+  const [logLevel, setLogLevel] = useState<LogLevel | null>(null);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const handlers = useQuery({ ...handlersQuery(job.job_group), enabled: job.glue_type === 'BEAN' });
@@ -53,16 +66,18 @@ export function RunDialog({ job, close }: { job: Job; close: () => void }) {
   const schema = handlers.data?.items.find((one) => one.name === job.executor_handler)?.params_schema;
 
   async function run() {
+    if (!ownOnly && wrongs.refuse()) return;
     setBusy(true);
     setError(null);
     try {
       const id = await triggerJob(job.id, {
         ...(!ownOnly && param !== job.executor_param && { param }),
         ...(address && { address }),
+        ...(logLevel && { logLevel }),
       });
       await queries.invalidateQueries({ queryKey: ['executions'] });
       close();
-      await navigate(id === undefined ? `/executions?job_id=${job.id}` : `/executions/${id}`);
+      await navigate(id === undefined ? `/executions?job_id=${job.id}` : `/executions/${id}${again?.stay ?? ''}`);
     } catch (reason) {
       setError(reason);
     } finally {
@@ -73,7 +88,7 @@ export function RunDialog({ job, close }: { job: Job; close: () => void }) {
   return (
     <Modal
       open
-      title={t('run.title', { job: job.job_desc })}
+      title={again?.title ?? t('run.title', { job: job.job_desc })}
       okText={t('run.confirm')}
       okButtonProps={{ loading: busy, autoFocus: true }}
       onOk={run}
@@ -81,13 +96,13 @@ export function RunDialog({ job, close }: { job: Job; close: () => void }) {
       destroyOnHidden
       width={560}
     >
-      <p className="muted">{t('run.text')}</p>
+      <p className="muted">{again?.text ?? t('run.text')}</p>
       <Form layout="vertical" component="div">
         <Form.Item label={t('run.param')}>
           {ownOnly ? (
             <OwnParameter value={job.executor_param} />
           ) : (
-            <ParameterField schema={schema} value={param} onChange={setParam} />
+            <ParameterField schema={schema} value={param} onChange={setParam} onWrong={wrongs.heard} />
           )}
         </Form.Item>
         {job.executor_queue === '' && (
@@ -95,9 +110,81 @@ export function RunDialog({ job, close }: { job: Job; close: () => void }) {
             <ExecutorChoice group={job.job_group} value={address} onChange={setAddress} />
           </Form.Item>
         )}
+        <Form.Item label={t('run.logLevel')} extra={t('run.logLevelHelp')}>
+          <Select
+            allowClear
+            value={logLevel}
+            onChange={(chosen) => setLogLevel(chosen ?? null)}
+            placeholder={t('run.ownLevel')}
+            aria-label={t('run.logLevel')}
+            options={LOG_LEVELS.map((level) => ({ value: level }))}
+          />
+        </Form.Item>
       </Form>
+      {!ownOnly && wrongs.refused && <WrongNotice {...wrongs} />}
       {error !== null && <ProblemNotice error={error} />}
     </Modal>
+  );
+}
+
+/** What is wrong with the parameter. Nothing runs with it, unless somebody who wrote it as text says that it is meant. */
+function useWrongs() {
+  const [heard, setHeard] = useState<{ wrong: Wrong[]; mode: ParameterMode }>({ wrong: [], mode: 'form' });
+  const [asked, setAsked] = useState(false);
+  const [meant, setMeant] = useState(false);
+  const { wrong, mode } = heard;
+  return {
+    wrong,
+    mode,
+    meant,
+    setMeant,
+    refused: asked && wrong.length > 0,
+    heard: useCallback((wrong: Wrong[], mode: ParameterMode) => setHeard({ wrong, mode }), []),
+    refuse() {
+      setAsked(true);
+      return wrong.length > 0 && !(mode === 'json' && meant);
+    },
+  };
+}
+
+function WrongNotice({ wrong, mode, meant, setMeant }: ReturnType<typeof useWrongs>) {
+  const { t } = useTranslation('jobs');
+  const list = (
+    <ul className="wrong-list">
+      {wrong.map(({ name, trouble, field }) => (
+        <li key={name}>
+          {name !== null && <span className="mono">{name}: </span>}
+          {t(`param.${trouble}`, { min: field?.min, max: field?.max })}
+        </li>
+      ))}
+    </ul>
+  );
+  const wayOn =
+    mode === 'json' ? (
+      <Checkbox checked={meant} onChange={(event) => setMeant(event.target.checked)}>
+        {t('run.asItIs')}
+      </Checkbox>
+    ) : (
+      t('run.onPurpose')
+    );
+  const notice = useRef<AlertRef>(null);
+  useEffect(() => {
+    notice.current?.nativeElement.scrollIntoView({ block: 'nearest' }); // the dialog may be long
+  }, []);
+  return (
+    <Alert
+      ref={notice}
+      type="error"
+      showIcon
+      role="alert"
+      title={t('run.wrong')}
+      description={
+        <>
+          {list}
+          {wayOn}
+        </>
+      }
+    />
   );
 }
 

@@ -1,15 +1,18 @@
 import { useTranslation } from 'react-i18next';
 import type { Job } from '@/api/types';
+import type { Language } from '@/i18n/languages';
 import { useCronWords } from '@/parts/job/cronWords';
+import { quantity } from '@/parts/time/format';
 import './job.css';
 
 type Schedule = Pick<Job, 'schedule_type' | 'schedule_conf' | 'timezone'>;
 
+const UNITS = { ms: 'ms', s: 's', m: 'min', h: 'h', d: 'd' } as const;
+
 /** `30` is seconds; `500ms` says so itself. */
-export function withUnit(conf: string): string {
-  const text = conf.trim();
-  if (/^\d+$/.test(text)) return `${text} s`;
-  return text.replace(/^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/i, '$1 $2');
+export function withUnit(conf: string, language?: Language): string {
+  const [, count, unit = 's'] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/i.exec(conf.trim()) ?? [];
+  return count === undefined ? conf.trim() : quantity(count, UNITS[unit.toLowerCase() as keyof typeof UNITS], language);
 }
 
 export function useScheduleWords(): (schedule: Schedule) => string {

@@ -3,8 +3,8 @@ import { App, Switch } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { startJob, stopJob } from '@/api/jobs';
-import { Problem } from '@/api/problem';
 import { useMay } from '@/api/session';
+import { useSaying } from '@/parts/ProblemNotice';
 
 interface Props {
   job: { id: number; job_desc: string; job_group: number; schedule_type: string; trigger_status: number };
@@ -12,10 +12,11 @@ interface Props {
 
 /** Whether a job fires by its schedule. One without a schedule has nothing to switch on. */
 export function StartSwitch({ job }: Props) {
-  const { t } = useTranslation(['jobs', 'common']);
+  const { t } = useTranslation('jobs');
   const may = useMay();
   const queries = useQueryClient();
   const { notification } = App.useApp();
+  const say = useSaying();
   const [busy, setBusy] = useState(false);
   const on = job.trigger_status === 1;
 
@@ -25,8 +26,7 @@ export function StartSwitch({ job }: Props) {
       await (start ? startJob(job.id) : stopJob(job.id));
       await queries.invalidateQueries({ queryKey: ['executions'] });
     } catch (reason) {
-      const said = reason instanceof Problem ? reason.message : t('common:unreachable');
-      notification.error({ title: job.job_desc, description: said });
+      notification.error({ title: job.job_desc, description: say(reason).title });
     } finally {
       setBusy(false);
     }

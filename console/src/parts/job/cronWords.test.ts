@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadCronWords } from '@/parts/job/cronWords';
+import { evenly, loadCronWords } from '@/parts/job/cronWords';
 
 describe('cron expressions in words', () => {
   it('count weekdays as their dialect does', async () => {
@@ -13,6 +13,38 @@ describe('cron expressions in words', () => {
     expect((await loadCronWords('fr'))('0 */5 * * * ?')).toMatch(/^Toutes les 5 minutes/);
     expect((await loadCronWords('zh-CN'))('0 */5 * * * ?')).toContain('5');
     expect((await loadCronWords('zh-CN'))('0 */5 * * * ?')).not.toMatch(/[a-z]/i);
+  });
+
+  it('say that something is every so often only where it is so across the hour, the day and the month', async () => {
+    const say = await loadCronWords('en');
+    expect(say('0 */45 * * * ?')).toBe('At 0 and 45 minutes past the hour');
+    expect(say('*/45 * * * *')).toBe('At 0 and 45 minutes past the hour');
+    expect(say('0 0 */9 * * ?')).toBe('At 00:00, 09:00 and 18:00');
+    expect(say('0 */15 * * * ?')).toBe('Every 15 minutes');
+    expect(say('0 0 */8 * * ?')).toBe('On the hour, every 8 hours');
+    expect(say('0 0 2 */2 * ?')).toContain('between day 1 and 31 of the month');
+    expect(say('0 */45,10 * * * ?')).toBe('At 0, 10, and 45 minutes past the hour');
+    expect(say('0 0-59/45 * * * ?')).toBe('At 0 and 45 minutes past the hour');
+    expect(say('0 0-59/15 * * * ?')).toContain('Every 15 minutes');
+    expect(say('0 0 2 ? * */2')).toBe('At 02:00, only on Sunday, Tuesday, Thursday, and Saturday');
+    expect(say('0 2 * * */2')).toBe('At 02:00, only on Sunday, Tuesday, Thursday, and Saturday');
+    expect(say('0 0 2 ? * MON-FRI/2')).toBe('At 02:00, only on Monday, Wednesday, and Friday');
+    expect(say('0 0 9-17/2 * * ?')).toContain('every 2 hours, between 09:00 and 17:00');
+  });
+
+  it('are those of the same fires', () => {
+    expect(evenly('0 */45 * * * ?')).toBe('0 0,45 * * * ?');
+    expect(evenly('0 5/20 * * * ?')).toBe('0 5/20 * * * ?');
+    expect(evenly('0 5/25 * * * ?')).toBe('0 5,30,55 * * * ?');
+    expect(evenly('0 30/15 * * * ?')).toBe('0 30,45 * * * ?');
+    expect(evenly('0 20/10 * * * ?')).toBe('0 20-59/10 * * * ?');
+    expect(evenly('0 0 0 ? */5 MON')).toBe('0 0 0 ? 1,6,11 MON');
+    expect(evenly('0 99/7 * * * ?')).toBeNull();
+    expect(evenly('0 0 2 ? * FRI-MON/2')).toBeNull();
+    expect(evenly('0 10-50/45 * * * ?')).toBe('0 10 * * * ?');
+    expect(evenly('0 0 2 ? * 6/2')).toBe('0 0 2 ? * 6');
+    expect(evenly('0 0 2 ? * 2#1')).toBe('0 0 2 ? * 2#1');
+    expect(evenly('0 0 2 L,*/5 * ?'), 'no words rather than wrong ones').toBeNull();
   });
 
   it('are none for what is none', async () => {

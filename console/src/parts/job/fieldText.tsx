@@ -14,8 +14,6 @@ type ChildParam = Draft['child_param'];
 type Priority = 0 | 1 | 2 | 3;
 type Texts = TFunction<['jobEditor']>;
 
-const SECONDS: readonly DraftField[] = ['executor_timeout', 'lost_after'];
-
 /** The value of a field as people read it. */
 export function useFieldText(): (field: DraftField, value: unknown) => string {
   const { t } = useTranslation(['jobEditor']);
@@ -32,7 +30,8 @@ function fieldText(t: Texts, field: DraftField, value: unknown): string {
   if (typeof value === 'boolean') return value ? t('yes') : t('no');
   const name = nameOf(t, field, value as never);
   if (name !== null) return name;
-  if (SECONDS.includes(field)) return value === 0 ? t('unlimited') : duration(Number(value) * 1000);
+  if (field === 'executor_timeout') return value === 0 ? t('noLimit') : duration(Number(value) * 1000);
+  if (field === 'lost_after') return value === 0 ? t('bySettings') : duration(Number(value) * 1000);
   if (field === 'jitter') return duration(Number(value));
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { formOf, type ParamField, pretty, readObject, troubleWith, writeObject } from '@/parts/job/schema';
+import { exactValue } from '@/api/exactJson';
+import {
+  formOf,
+  type ParamField,
+  readObject,
+  readTyped,
+  type Schema,
+  troubleWith,
+  withValue,
+  writeObject,
+  wrongWith,
+} from '@/parts/job/schema';
 
 const SCHEMA = {
   type: 'object',
@@ -44,8 +55,8 @@ describe('the form of a schema', () => {
   it('knows what must be said, what is taken otherwise, and the limits', () => {
     const { supplier, pages, colour } = fields();
     expect([supplier?.required, supplier?.description, pages?.required]).toEqual([true, 'Which one', false]);
-    expect([pages?.fallback, pages?.min, pages?.max]).toEqual([10, 1, 99]);
-    expect([colour?.options, colour?.fallback]).toEqual([['red', 'green'], 'red']);
+    expect([pages?.fallback, pages?.min, pages?.max]).toEqual([10, '1', '99']);
+    expect([colour?.options, colour?.fallback]).toEqual([['"red"', '"green"'], 'red']);
   });
 
   it('is one line for a text, and free where nothing is announced', () => {
@@ -63,20 +74,24 @@ describe('the form of a schema', () => {
 describe('form and text', () => {
   it('lead to each other, and keep what the form does not know', () => {
     const text = '{"supplier":"north","extra":[1]}';
-    expect(writeObject(readObject(text) ?? {})).toBe(text);
-    expect(readObject('  ')).toEqual({});
-    expect(writeObject({})).toBe('');
-    expect(writeObject({ a: undefined, b: 0 })).toBe('{"b":0}');
+    expect(writeObject(readObject(text) ?? new Map())).toBe(text);
+    expect(readObject('  ')).toEqual(new Map());
+    expect(writeObject(new Map())).toBe('');
+    expect(writeObject(withValue(readObject('{"a":1,"b":0}') ?? new Map(), 'a', undefined))).toBe('{"b":0}');
   });
 
   it('do not take anything else for an object', () => {
     for (const text of ['[1]', '"a"', '7', 'null', '{', 'plain words']) expect(readObject(text)).toBeNull();
   });
 
-  it('are shown with line breaks only where they are JSON', () => {
-    expect(pretty('{"a":1}')).toBe('{\n  "a": 1\n}');
-    expect(pretty('2026-01-30')).toBe('2026-01-30');
-    expect(pretty('7')).toBe('7');
+  it('keep every digit of what is not changed, and of what is typed', () => {
+    const stored = '{"order_id": 1234567890123456789, "share": 0.1000, "big": [1e400, -0], "pages": 3}';
+    const values = withValue(readObject(stored) ?? new Map(), 'pages', '4');
+    expect(writeObject(values)).toBe('{"order_id":1234567890123456789,"share":0.1000,"big":[1e400, -0],"pages":4}');
+    const { pages, nested } = fields() as { pages: ParamField; nested: ParamField };
+    for (const typed of ['1234567890123456789', '1e400', '0.1000', '-0']) {
+      expect([readTyped(pages, ` ${typed} `), readTyped(nested, `[${typed}]`)]).toEqual([typed, `[${typed}]`]);
+    }
   });
 });
 
@@ -84,12 +99,46 @@ describe('what is wrong with a value', () => {
   it('is found before it is sent', () => {
     const { supplier, pages } = fields() as { supplier: ParamField; pages: ParamField };
     expect(troubleWith(supplier, undefined)).toBe('missing');
-    expect(troubleWith(supplier, '')).toBeNull();
+    expect(troubleWith(supplier, '""')).toBeNull();
     expect(troubleWith(pages, undefined)).toBeNull();
-    expect(troubleWith(pages, 1.5)).toBe('integer');
-    expect(troubleWith(pages, 0)).toBe('min');
-    expect(troubleWith(pages, 100)).toBe('max');
-    expect(troubleWith({ ...supplier, pattern: '^[a-z]+$' }, 'A')).toBe('pattern');
-    expect(troubleWith({ ...supplier, pattern: '(?P<x>' }, 'A')).toBeNull();
+    expect(troubleWith(pages, '1.5')).toBe('integer');
+    expect(troubleWith(pages, '0')).toBe('min');
+    expect(troubleWith(pages, '100')).toBe('max');
+    expect(troubleWith(pages, '"7"')).toBe('notNumber');
+    expect(troubleWith({ ...supplier, pattern: '^[a-z]+$' }, '"A"')).toBe('pattern');
+    expect(troubleWith({ ...supplier, pattern: '(?P<x>' }, '"A"')).toBeNull();
+  });
+
+  it('is measured exactly against limits that no number of JavaScript has', () => {
+    const schema =
+      '{"properties":{"id":{"type":"integer","maximum":9007199254740993},"e":{"enum":[1234567890123456789]}}}';
+    const form = formOf(exactValue(schema) as Schema);
+    if (form.kind !== 'fields') throw new Error(form.kind);
+    const [id, chosen] = form.fields as [ParamField, ParamField];
+    expect([troubleWith(id, '9007199254740993'), troubleWith(id, '9007199254740994')]).toEqual([null, 'max']);
+    expect(chosen.options).toEqual(['1234567890123456789']);
+  });
+
+  it('is told of the whole: what is typed and no value, what is missing, and what is no object', () => {
+    const form = formOf(SCHEMA);
+    const told = (text: string, typed?: Map<string, string>) =>
+      wrongWith(form, text, typed).map(({ name, trouble }) => [name, trouble]);
+    expect(told('{"supplier":"north","pages":10}')).toEqual([]);
+    expect(
+      told(
+        '{"pages":1000}',
+        new Map([
+          ['nested', '[1, 2'],
+          ['share', 'x'],
+        ]),
+      ),
+    ).toEqual([
+      ['supplier', 'missing'],
+      ['pages', 'max'],
+      ['share', 'notNumber'],
+      ['nested', 'notJson'],
+    ]);
+    expect(told('{"supplier"')).toEqual([[null, 'notAnObject']]);
+    expect(wrongWith(formOf(null), 'anything')).toEqual([]);
   });
 });

@@ -1,8 +1,12 @@
 // What a handler takes, from the JSON Schema its executor announced: the fields of a form, and the way between a form
-// and the text that is stored. What a form cannot show is written as JSON, in its own field.
+// and the text that is stored. What a form cannot show is written as JSON, in its own field. A value is the JSON text it is
+// written with, so that no digit of it changes on its way.
+
+import { exactText, isNumeral, isWhole, membersOf, Numeral, objectText } from '@/api/exactJson';
 
 export type Schema = { [key: string]: unknown };
-export type Values = Record<string, unknown>;
+/** The arguments by name, each as its JSON text. */
+export type Values = ReadonlyMap<string, string>;
 
 export type FieldKind = 'text' | 'integer' | 'number' | 'switch' | 'choice' | 'list' | 'date' | 'json';
 
@@ -13,9 +17,10 @@ export interface ParamField {
   required: boolean;
   /** What the handler takes when nothing is said; undefined: it has no default. */
   fallback: unknown;
-  options: readonly (string | number)[];
-  min: number | undefined;
-  max: number | undefined;
+  /** The JSON texts one chooses from. */
+  options: readonly string[];
+  min: string | undefined;
+  max: string | undefined;
   pattern: string | undefined;
 }
 
@@ -35,7 +40,7 @@ export function formOf(schema: Schema | null | undefined): ParamForm {
 }
 
 function fieldOf(name: string, schema: Schema, required: boolean): ParamField {
-  const options = Array.isArray(schema.enum) ? schema.enum.filter(isPlain) : [];
+  const options = Array.isArray(schema.enum) ? schema.enum.filter(isPlain).map(exactText) : [];
   return {
     name,
     kind: kindOf(schema, options.length > 0),
@@ -43,8 +48,8 @@ function fieldOf(name: string, schema: Schema, required: boolean): ParamField {
     required,
     fallback: schema.default,
     options,
-    min: numberOf(schema.minimum) ?? above(schema.exclusiveMinimum, schema.type),
-    max: numberOf(schema.maximum) ?? below(schema.exclusiveMaximum, schema.type),
+    min: limitOf(schema.minimum) ?? beside(schema.exclusiveMinimum, schema.type, 1n),
+    max: limitOf(schema.maximum) ?? beside(schema.exclusiveMaximum, schema.type, -1n),
     pattern: typeof schema.pattern === 'string' ? schema.pattern : undefined,
   };
 }
@@ -78,34 +83,97 @@ function resolved(schema: Schema, root: Schema, depth = 0): Schema {
   return only ? resolved({ ...only, ...without(schema, 'anyOf') }, root, depth + 1) : schema;
 }
 
-/** The object a text stands for; null when it is none. No text is an object without members. */
+/** The members of the object a text stands for; null when it is none. No text is an object without members. */
 export function readObject(text: string): Values | null {
-  if (text.trim() === '') return {};
+  return text.trim() === '' ? new Map() : membersOf(text);
+}
+
+/** The text of an object. What is not said is left out, so that the handler's own default applies. */
+export function writeObject(values: Values): string {
+  return values.size === 0 ? '' : objectText(values);
+}
+
+/** The same object with one argument said otherwise, or no longer. */
+export function withValue(values: Values, name: string, value: string | undefined): Values {
+  const changed = new Map(values);
+  if (value === undefined) changed.delete(name);
+  else changed.set(name, value);
+  return changed;
+}
+
+export type Trouble = 'missing' | 'integer' | 'min' | 'max' | 'pattern' | 'notNumber' | 'notJson' | 'notAnObject';
+
+/** What is wrong with a value, as far as a page can tell. The executor decides. */
+export function troubleWith(field: ParamField, value: string | undefined): Trouble | null {
+  if (value === undefined) return field.required ? 'missing' : null;
+  if (value === 'null') return null;
+  if (field.kind === 'integer' || field.kind === 'number') return troubleWithNumber(field, value);
+  const said = textIn(value);
+  if (said && field.pattern && !matches(field.pattern, said)) return 'pattern';
+  return null;
+}
+
+function troubleWithNumber(field: ParamField, value: string): Trouble | null {
+  if (!isNumeral(value)) return 'notNumber';
+  if (field.kind === 'integer' && !isWhole(value)) return 'integer';
+  if (field.min !== undefined && isLess(value, field.min)) return 'min';
+  if (field.max !== undefined && isLess(field.max, value)) return 'max';
+  return null;
+}
+
+const INTEGER = /^-?\d+$/;
+
+function isLess(one: string, other: string): boolean {
+  const exact = INTEGER.test(one) && INTEGER.test(other);
+  return exact ? BigInt(one) < BigInt(other) : Number(one) < Number(other);
+}
+
+/** One thing that is wrong: with an argument, or, without a name, with the whole. */
+export interface Wrong {
+  name: string | null;
+  trouble: Trouble;
+  field?: ParamField;
+}
+
+/** Everything that is wrong with a parameter. `typed`: what stands in fields and is no value yet. */
+export function wrongWith(form: ParamForm, text: string, typed: Values = new Map()): Wrong[] {
+  if (form.kind !== 'fields') return [];
+  const values = readObject(text);
+  if (values === null) return [{ name: null, trouble: 'notAnObject' }];
+  return form.fields.flatMap((field) => {
+    const unread = typed.has(field.name);
+    const trouble = unread ? unreadTrouble(field) : troubleWith(field, values.get(field.name));
+    return trouble ? [{ name: field.name, trouble, field }] : [];
+  });
+}
+
+export function unreadTrouble({ kind }: ParamField): Trouble {
+  return kind === 'integer' || kind === 'number' ? 'notNumber' : 'notJson';
+}
+
+/** The value that was typed into a field, undefined when it was emptied; null while it is none. */
+export function readTyped(field: ParamField, typed: string): string | undefined | null {
+  const text = typed.trim();
+  if (text === '') return undefined;
+  if (unreadTrouble(field) === 'notNumber') return isNumeral(text) ? text : null;
   try {
-    return objectOf(JSON.parse(text)) ?? null;
+    JSON.parse(text);
+    return text;
   } catch {
     return null;
   }
 }
 
-/** The text of an object. What is not said is left out, so that the handler's own default applies. */
-export function writeObject(values: Values): string {
-  const said = Object.entries(values).filter(([, value]) => value !== undefined);
-  return said.length === 0 ? '' : JSON.stringify(Object.fromEntries(said));
+/** The text that a JSON text stands for; undefined when it stands for something else. */
+export function textIn(value: string | undefined): string | undefined {
+  return value?.startsWith('"') ? (JSON.parse(value) as string) : undefined;
 }
 
-export type Trouble = 'missing' | 'integer' | 'min' | 'max' | 'pattern';
-
-/** What is wrong with a value, as far as a page can tell. The executor decides. */
-export function troubleWith(field: ParamField, value: unknown): Trouble | null {
-  if (value === undefined || value === '') return field.required && value === undefined ? 'missing' : null;
-  if (typeof value === 'number') {
-    if (field.kind === 'integer' && !Number.isInteger(value)) return 'integer';
-    if (field.min !== undefined && value < field.min) return 'min';
-    if (field.max !== undefined && value > field.max) return 'max';
-  }
-  if (typeof value === 'string' && field.pattern && !matches(field.pattern, value)) return 'pattern';
-  return null;
+/** The texts in a list of nothing but texts. */
+export function textsIn(value: string | undefined): string[] | undefined {
+  if (value === undefined) return [];
+  const items: unknown = JSON.parse(value);
+  return Array.isArray(items) && items.every((one) => typeof one === 'string') ? items : undefined;
 }
 
 /** A pattern in a dialect that browsers do not know refuses nothing. */
@@ -117,40 +185,28 @@ function matches(pattern: string, value: string): boolean {
   }
 }
 
-/** JSON with line breaks, for reading; what is no JSON stays as it is. */
-export function pretty(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
-  } catch {
-    return text;
-  }
-}
-
 function objectOf(value: unknown): Schema | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : undefined;
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Numeral)
+    ? (value as Schema)
+    : undefined;
 }
 
-function isPlain(value: unknown): value is string | number {
-  return typeof value === 'string' || typeof value === 'number';
+function isPlain(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || value instanceof Numeral;
 }
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function numberOf(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined;
+function limitOf(value: unknown): string | undefined {
+  return typeof value === 'number' || value instanceof Numeral ? String(value) : undefined;
 }
 
-function above(value: unknown, type: unknown): number | undefined {
-  const limit = numberOf(value);
-  return limit !== undefined && type === 'integer' ? limit + 1 : limit;
-}
-
-function below(value: unknown, type: unknown): number | undefined {
-  const limit = numberOf(value);
-  return limit !== undefined && type === 'integer' ? limit - 1 : limit;
+/** A limit that is not allowed itself: of whole numbers the next one is. */
+function beside(value: unknown, type: unknown, by: bigint): string | undefined {
+  const limit = limitOf(value);
+  return limit !== undefined && type === 'integer' && INTEGER.test(limit) ? String(BigInt(limit) + by) : limit;
 }
 
 function without(schema: Schema, name: string): Schema {

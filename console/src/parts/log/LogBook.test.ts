@@ -9,6 +9,18 @@ function filled(from: number, count: number) {
   return page(from, ...Array.from({ length: count }, (_, index) => `line ${from + index}`));
 }
 
+describe('the end of a log', () => {
+  it('is its last lines, as far as they are here', () => {
+    const book = new LogBook();
+    expect(book.tail(3)).toEqual({ from: 1, texts: [] });
+    book.put({ from_line: 1, to_line: 2, content: 'one\ntwo' });
+    book.put({ from_line: 5, to_line: 6, content: 'five\nsix' });
+    expect(book.tail(9)).toEqual({ from: 5, texts: ['five', 'six'] });
+    book.put({ from_line: 3, to_line: 4, content: 'three\nfour' });
+    expect(book.tail(3)).toEqual({ from: 4, texts: ['four', 'five', 'six'] });
+  });
+});
+
 describe('a book', () => {
   it('knows what it was given, and wants what it was not', () => {
     const book = new LogBook();

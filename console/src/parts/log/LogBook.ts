@@ -49,6 +49,17 @@ export class LogBook {
     return this.chunks.get(chunkOf(number))?.[(number - 1) % CHUNK];
   }
 
+  /** The last lines as far as they are here, at most so many. */
+  tail(count: number): { from: number; texts: string[] } {
+    const texts: string[] = [];
+    for (let number = this.last; number > this.last - count; number--) {
+      const line = this.line(number);
+      if (!line) break;
+      texts.unshift(line.text);
+    }
+    return { from: this.last - texts.length + 1, texts };
+  }
+
   /** Take in lines that came for somebody who asked from `asked` on: what they skip is not to be had. */
   put(page: LogPage, asked = page.from_line): void {
     const texts = textsOf(page);

@@ -81,7 +81,13 @@ function Piece({ segment }: { segment: Segment }) {
   const named = classOf(style);
   if (href) {
     return (
-      <a className={named} href={href} target="_blank" rel="noopener noreferrer nofollow">
+      <a
+        className={named}
+        href={href}
+        title={text === href ? undefined : href}
+        target="_blank"
+        rel="noopener noreferrer nofollow"
+      >
         {inner}
       </a>
     );

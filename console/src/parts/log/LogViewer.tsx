@@ -42,8 +42,17 @@ export function LogViewer({ executionId, startTime, fullScreen = false }: Props)
     return error !== null;
   }
 
-  /** The browser's own search sees only what is in view; pressed again, it is the browser's. */
+  const toEnd = () => (over ? goTo(log.book.last) : setFollowing(true));
+
+  /** The browser's own search sees only what is in view; pressed again, it is the browser's. Nor does its way to either
+   * end arrive there while lines come. */
   function onKeyDown(event: KeyboardEvent) {
+    const inLines =
+      levels.length === 0 && event.target instanceof HTMLElement && event.target.closest('.log-lines') !== null;
+    if (inLines && (event.key === 'Home' || event.key === 'End')) {
+      event.preventDefault();
+      return event.key === 'Home' ? goTo(1) : toEnd();
+    }
     const asked = event.key === 'f' && (event.ctrlKey || event.metaKey);
     if (!asked || input.current?.input === document.activeElement) return;
     event.preventDefault();
@@ -53,7 +62,7 @@ export function LogViewer({ executionId, startTime, fullScreen = false }: Props)
   const { hrefOf, point: onNumber } = reading;
   const shown = { log, label: t('label'), wrap, stamp, search: found.expression, hrefOf, onNumber, onWhole: setWhole };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only listens for Ctrl+F from what is inside
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only listens for keys from what is inside
     <div className={fullScreen ? 'log-viewer log-full' : 'log-viewer'} onKeyDown={onKeyDown}>
       <LogToolbar
         executionId={executionId}
@@ -62,7 +71,7 @@ export function LogViewer({ executionId, startTime, fullScreen = false }: Props)
         following={over || !log.state.opened ? null : reading.following}
         onFollow={() => setFollowing(!reading.following)}
         onStart={() => goTo(1)}
-        onEnd={() => (over ? goTo(log.book.last) : setFollowing(true))}
+        onEnd={toEnd}
         onFirstError={toFirstError}
         onCopy={() => copyLines(log, levels, place.current)}
         onSaveShown={levels.length > 0 || found.state.query ? () => saveMatches(log, levels, found.state.query) : null}

@@ -2,6 +2,7 @@ import { ArrowDownOutlined, ArrowUpOutlined, SearchOutlined } from '@ant-design/
 import { Button, Input, type InputRef, Tooltip } from 'antd';
 import { type Ref, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { CLEARABLE } from '@/parts/clearable';
 import type { Query, SearchState } from '@/parts/log/LogSearch';
 import { useSaid } from '@/parts/ProblemNotice';
 
@@ -37,7 +38,7 @@ export function SearchBox({ ref, state, current, onSearch, onStep }: Props) {
         prefix={<SearchOutlined />}
         value={text}
         maxLength={500}
-        allowClear
+        allowClear={CLEARABLE}
         placeholder={t('search.placeholder')}
         aria-label={t('search.label')}
         onChange={(event) => {
@@ -72,22 +73,24 @@ export function SearchBox({ ref, state, current, onSearch, onStep }: Props) {
         }}
       />
       <Outcome state={state} current={current} />
-      <Button
-        size="small"
-        type="text"
-        icon={<ArrowUpOutlined />}
-        aria-label={t('search.previous')}
-        disabled={state.matches.length === 0}
-        onClick={() => onStep(-1)}
-      />
-      <Button
-        size="small"
-        type="text"
-        icon={<ArrowDownOutlined />}
-        aria-label={t('search.next')}
-        disabled={state.matches.length === 0}
-        onClick={() => onStep(1)}
-      />
+      <span className="log-steps">
+        <Button
+          size="small"
+          type="text"
+          icon={<ArrowUpOutlined />}
+          aria-label={t('search.previous')}
+          disabled={state.matches.length === 0}
+          onClick={() => onStep(-1)}
+        />
+        <Button
+          size="small"
+          type="text"
+          icon={<ArrowDownOutlined />}
+          aria-label={t('search.next')}
+          disabled={state.matches.length === 0}
+          onClick={() => onStep(1)}
+        />
+      </span>
     </search>
   );
 }

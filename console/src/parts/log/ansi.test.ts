@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { plain, spansOf, visible } from '@/parts/log/ansi';
+import { plain, spansOf, visible, visibleLines } from '@/parts/log/ansi';
 
 const ESC = '\u001b';
 
@@ -35,6 +35,25 @@ describe('what a terminal would obey', () => {
   it('is spelled out', () => {
     expect(plain(`${ESC}[2J${ESC}]0;title\u0007x`)).toBe('\\x1b[2J\\x1b]0;title\\x07x');
     expect(visible('a\u202eb\u0085\u007f\tc')).toBe('a\\u202eb\\x85\\x7f\tc');
+  });
+
+  it('in messages too, whose lines stay lines', () => {
+    expect(visibleLines('one \u202egnp.exe\r\n\ttwo \u2066three\u2069\u200f')).toBe(
+      'one \\u202egnp.exe\n\ttwo \\u2066three\\u2069\\u200f',
+    );
+  });
+
+  it('but of a link only the text is left, in colours as well', () => {
+    const line = `see ${ESC}]8;id=1;https://example.org/7${ESC}\\the ${ESC}[31mreport${ESC}]8;;${ESC}\\!`;
+    expect(plain(line)).toBe('see the report!');
+    expect(spansOf(line)).toEqual([
+      { text: 'see ', style: {} },
+      { text: 'the ', style: {}, target: 'https://example.org/7' },
+      { text: 'report', style: { fg: 'red' }, target: 'https://example.org/7' },
+      { text: '!', style: { fg: 'red' } },
+    ]);
+    expect(plain(`${ESC}]8;;http://x\u0007y${ESC}]8;;\u0007`)).toBe('y');
+    expect(plain(`${ESC}]8;;http://x`)).toBe('\\x1b]8;;http://x');
   });
 
   it('and markup stays text', () => {

@@ -18,31 +18,36 @@ export interface Style {
 export interface Span {
   text: string;
   style: Style;
+  /** Where a terminal would lead whoever clicks on it. */
+  target?: string;
 }
 
+/** A style, or the beginning or the end of a link (OSC 8), of which only the text is shown. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escapes begin with one
-const SGR = /\u001b\[([0-9;:]*)m/g;
+const HARMLESS = /\u001b\[([0-9;:]*)m|\u001b\]8;[^;\u0007\u001b]*;([^\u0007\u001b]*)(?:\u0007|\u001b\\)/g;
 
 /** The parts of a line, each with how it is written. A style lasts to the end of its line and no further. */
 export function spansOf(line: string): Span[] {
   const spans: Span[] = [];
   let style: Style = {};
+  let target = '';
   let at = 0;
   const add = (text: string) => {
-    if (text) spans.push({ text: visible(text), style });
+    if (text) spans.push({ text: visible(text), style, ...(target && { target }) });
   };
-  for (const found of line.matchAll(SGR)) {
+  for (const found of line.matchAll(HARMLESS)) {
     add(line.slice(at, found.index));
-    style = styled(style, (found[1] ?? '').split(/[;:]/).map(Number));
+    if (found[2] === undefined) style = styled(style, (found[1] ?? '').split(/[;:]/).map(Number));
+    else target = found[2];
     at = found.index + found[0].length;
   }
   add(line.slice(at));
   return spans;
 }
 
-/** A line without its colours. */
+/** A line without its colours and the targets of its links. */
 export function plain(line: string): string {
-  return visible(line.replace(SGR, ''));
+  return visible(line.replace(HARMLESS, ''));
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters it is about
@@ -54,6 +59,11 @@ export function visible(text: string): string {
     const code = one.charCodeAt(0).toString(16);
     return code.length > 2 ? `\\u${code.padStart(4, '0')}` : `\\x${code.padStart(2, '0')}`;
   });
+}
+
+/** The same of a text of several lines, which stay lines. */
+export function visibleLines(text: string): string {
+  return text.split(/\r?\n/).map(visible).join('\n');
 }
 
 const ON: Record<number, Style> = {

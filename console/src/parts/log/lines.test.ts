@@ -24,6 +24,18 @@ describe('the level of a line', () => {
       expect([new RegExp(ERROR_EXPRESSION).test(text), tellsOfError(text)]).toEqual([true, true]);
     }
     expect(tellsOfError(`${STAMP} INFO x: no ERROR`)).toBe(false);
+    for (const text of ['UNWARNING', 'WARNINGS', 'pre-WARN', 'WARN-ed', 'xWARN']) {
+      expect(found(['warning'], `${STAMP} ${text} x`), text).toBe(false);
+    }
+    for (const text of ['WARN', 'WARNING', '[WARN]', 'x:WARNING:']) {
+      expect(found(['warning'], text), text).toBe(true);
+    }
+  });
+
+  it('is looked for from a letter on, which the server finds fast', () => {
+    for (const level of ['error', 'warning', 'info', 'debug'] as const) {
+      expect(levelExpression([level])).toMatch(/^\(\?:[A-Z]/);
+    }
   });
 });
 

@@ -9,6 +9,21 @@ describe('the segments of a line', () => {
     expect(rest?.href).toBeUndefined();
   });
 
+  it('are the links of a terminal, if they lead to the web and do not pretend to lead elsewhere', () => {
+    const linked = (target: string, text: string) => {
+      const [one, ...others] = segmentsOf(`\u001b]8;;${target}\u001b\\${text}\u001b]8;;\u001b\\`, null);
+      return others.length > 0 ? 'in pieces' : [one?.text, one?.href];
+    };
+    expect(linked('https://example.org/7', 'the report')).toEqual(['the report', 'https://example.org/7']);
+    expect(linked('javascript:alert(1)', 'the report')).toEqual(['the report', undefined]);
+    expect(linked('file:///etc/passwd', 'the report')).toEqual(['the report', undefined]);
+    expect(linked('https://example.org/\u202egnp', 'the report')).toEqual(['the report', undefined]);
+    expect(linked('https://evil.example', 'https://bank.example')).toEqual([
+      'https://bank.example',
+      'https://bank.example',
+    ]);
+  });
+
   it('show what was found across colours and inside links', () => {
     const line = '\u001b[31mred\u001b[0mdish http://x/red';
     const found = segmentsOf(line, searchFor('redd', false, false)).filter((one) => one.found);

@@ -1,6 +1,6 @@
 // A line as the pieces it is shown in: styles of terminals, links, and what a search found.
 
-import { type Span, type Style, spansOf } from '@/parts/log/ansi';
+import { type Span, type Style, spansOf, visible } from '@/parts/log/ansi';
 
 export interface Segment {
   text: string;
@@ -10,6 +10,7 @@ export interface Segment {
 }
 
 const LINK = /https?:\/\/[^\s<>"'`]+/g;
+const WEB = /^https?:\/\/[^\s<>"'`]+$/;
 const TRAILING = /[.,;:!?)\]}]+$/;
 
 interface Range {
@@ -25,7 +26,18 @@ export function segmentsOf(line: string, search: RegExp | null): Segment[] {
     return { from: index, to: index + href.length, href };
   });
   const founds = search ? rangesOf(text, search) : [];
-  return divided(spans, text.length, links, founds);
+  return divided(spans, text.length, [...links, ...targetsOf(spans)], founds);
+}
+
+/** What a terminal would make links of: only to the web, and not where the text names an address, which leads there. */
+function targetsOf(spans: Span[]): (Range & { href: string })[] {
+  let at = 0;
+  return spans.flatMap(({ text, target }) => {
+    const from = at;
+    at += text.length;
+    if (!target || text.search(LINK) >= 0 || !WEB.test(target) || visible(target) !== target) return [];
+    return [{ from, to: at, href: target }];
+  });
 }
 
 /** Where it is found; an expression that matches nothing at all is not found anywhere. */

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react';
 import { useLive } from '@/live/LiveProvider';
 import { Log } from '@/parts/log/Log';
 import { LogSearch, type Match } from '@/parts/log/LogSearch';
@@ -7,20 +7,46 @@ import { LogSearch, type Match } from '@/parts/log/LogSearch';
 export function useLog(executionId: number): Log {
   const log = useMemo(() => new Log(executionId), [executionId]);
   const { paused } = useLive();
-  useEffect(() => {
-    const look = () => (document.hidden || paused ? log.stream.stop() : void log.open());
-    if (!log.state.opened && paused) void log.open();
-    look();
-    document.addEventListener('visibilitychange', look);
-    return () => {
-      document.removeEventListener('visibilitychange', look);
-      log.close();
-    };
-  }, [log, paused]);
+  useEffect(() => follow([log], paused), [log, paused]);
   useSyncExternalStore(log.subscribe, () => log.state);
   useSyncExternalStore(log.book.subscribe, () => log.book.version);
   useSyncExternalStore(log.stream.subscribe, () => log.stream.state);
   return log;
+}
+
+/** The logs of several executions, each as `useLog` has one. */
+export function useLogs(executionIds: readonly number[]): Log[] {
+  const ids = executionIds.join(' ');
+  const logs = useMemo(() => (ids === '' ? [] : ids.split(' ').map((id) => new Log(Number(id)))), [ids]);
+  const { paused } = useLive();
+  useEffect(() => follow(logs, paused), [logs, paused]);
+  const subscribe = useCallback(
+    (listener: () => void) => {
+      const ends = logs.flatMap((log) => [log.subscribe(listener), log.book.subscribe(listener)]);
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+    [logs],
+  );
+  useSyncExternalStore(subscribe, () => logs.map(({ book, state }) => `${book.version} ${state.opened}`).join());
+  return logs;
+}
+
+function follow(logs: readonly Log[], paused: boolean): () => void {
+  const look = () => {
+    for (const log of logs) {
+      if (document.hidden || paused) log.stream.stop();
+      else void log.open();
+    }
+  };
+  for (const log of logs) if (!log.state.opened && paused) void log.open();
+  look();
+  document.addEventListener('visibilitychange', look);
+  return () => {
+    document.removeEventListener('visibilitychange', look);
+    for (const log of logs) log.close();
+  };
 }
 
 /** A search in a log that ends with the page. */

@@ -2,12 +2,12 @@
 
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { Button, Table, type TableProps } from 'antd';
-import { type ReactNode, useRef } from 'react';
+import type { Key, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { useFirstScreen } from '@/parts/table/firstScreen';
-import { useRowKeys } from '@/parts/table/rowKeys';
+import { useHeldRows } from '@/parts/table/heldRows';
 import { useSideways } from '@/parts/table/sideways';
 import '@/parts/parts.css';
 import './table.css';
@@ -17,30 +17,44 @@ export interface KeysetPage<Row> {
   next_cursor: string | null;
 }
 
-interface Props<Row> extends Omit<TableProps<Row>, 'dataSource' | 'pagination' | 'loading'> {
+interface Props<Row> extends Omit<TableProps<Row>, 'dataSource' | 'pagination' | 'loading' | 'rowKey'> {
   list: UseInfiniteQueryResult<InfiniteData<KeysetPage<Row>>>;
+  rowKey: (keyof Row & string) | ((row: Row) => Key);
   /** What is shown when the list is empty: it should say why, and what to do. */
   empty: ReactNode;
   /** What the table holds, for those who cannot see it. */
   label: string;
 }
 
-export function DataTable<Row extends object>({ list, empty, label, ...table }: Props<Row>) {
+export function DataTable<Row extends object>({ list, empty, label, rowKey, ...table }: Props<Row>) {
   const { t } = useTranslation('common');
   const [density] = usePreference('density');
-  const rows = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const made = useFirstScreen(rows);
-  const box = useRef<HTMLElement>(null);
-  useRowKeys(box);
+  const keyOf = (row: Row) => (typeof rowKey === 'function' ? rowKey(row) : (row[rowKey] as Key));
+  const held = useHeldRows(list.data?.pages.flatMap((page) => page.items) ?? [], keyOf);
+  const made = useFirstScreen(held.rows);
   const sideways = useSideways(label);
   if (list.isError && !list.data) return <ProblemNotice error={list.error} retry={() => list.refetch()} />;
   return (
-    <section ref={box} className="data-table" aria-label={label} aria-busy={list.isPending}>
+    <section ref={held.place} className="data-table" aria-label={label} aria-busy={list.isPending}>
+      <div className="table-waiting" aria-live="polite">
+        {held.changed && (
+          <Button size="small" type="primary" shape="round" onClick={held.release}>
+            {held.fresh > 0 ? t('table.fresh', { count: held.fresh }) : t('table.changed')}
+          </Button>
+        )}
+      </div>
       <div ref={sideways}>
         <Table<Row>
           size={density}
           scroll={{ x: 'max-content' }}
           {...table}
+          {...(table.rowSelection && {
+            rowSelection: {
+              ...table.rowSelection,
+              getTitleCheckboxProps: () => ({ 'aria-label': t('table.selectAll') }) as Record<string, string>,
+            },
+          })}
+          rowKey={rowKey}
           dataSource={made}
           loading={list.isPending}
           pagination={false}
@@ -49,7 +63,7 @@ export function DataTable<Row extends object>({ list, empty, label, ...table }: 
       </div>
       <footer className="table-foot muted">
         <span aria-live="polite">
-          {t(list.hasNextPage ? 'table.shownMore' : 'table.shown', { count: rows.length })}
+          {t(list.hasNextPage ? 'table.shownMore' : 'table.shown', { count: held.rows.length })}
         </span>
         {list.hasNextPage && (
           <Button size="small" loading={list.isFetchingNextPage} onClick={() => list.fetchNextPage()}>

@@ -3,8 +3,8 @@
 
 import { useDeferredValue } from 'react';
 
-/** More than a screen shows. */
-const AT_ONCE = 20;
+/** What a usual screen shows below the head of a page. */
+const AT_ONCE = 12;
 
 /** The rows to be made now. Rows that were there stay. */
 export function useFirstScreen<Row>(rows: Row[]): Row[] {

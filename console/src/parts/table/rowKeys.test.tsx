@@ -5,12 +5,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { stepped, useRowKeys } from '@/parts/table/rowKeys';
 
 function List({ did }: { did: (what: string) => void }) {
-  const table = useRef<HTMLTableElement>(null);
-  useRowKeys(table);
+  const place = useRef<HTMLDivElement>(null);
+  useRowKeys(place);
   return (
-    <>
+    <div ref={place}>
       <input aria-label="field" />
-      <table ref={table}>
+      <table>
         <tbody>
           {['a', 'b'].map((key) => (
             <tr key={key} data-row-key={key}>
@@ -27,7 +27,17 @@ function List({ did }: { did: (what: string) => void }) {
           ))}
         </tbody>
       </table>
-    </>
+      <table>
+        <tbody>
+          <tr data-row-key="c">
+            <td>
+              <button type="button" className="ant-table-row-expand-icon" onClick={() => did('unfold c')} />
+              <button type="button" onClick={() => did('remove c')} />
+            </td>
+          </tr>
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -52,6 +62,14 @@ describe('the keys of a list', () => {
     expect((document.activeElement as HTMLElement).dataset.rowKey).toBe('b');
     await userEvent.keyboard('o{Enter}');
     expect(done).toEqual(['select b', '#open-b', '#open-b']);
+  });
+
+  it('go on in the next table, and unfold what has no page of its own', async () => {
+    const done: string[] = [];
+    render(<List did={(what) => done.push(what)} />);
+    await userEvent.keyboard('jjjo');
+    expect((document.activeElement as HTMLElement).dataset.rowKey).toBe('c');
+    expect(done).toEqual(['unfold c']);
   });
 
   it('are letters in a field', async () => {

@@ -1,5 +1,6 @@
-// The keys of a list: j and k walk through its rows, x selects, o opens. The row that has the focus is the current one,
-// so that there is no second cursor beside the one of the browser; and what a key does is what a click would.
+// The keys of lists, on every page that shows rows: j and k walk through them, from one table into the next, x selects, o
+// opens. The row that has the focus is the current one, so that there is no second cursor beside the one of the browser;
+// and what a key does is what a click would.
 
 import { type RefObject, useEffect } from 'react';
 import { plainKey } from '@/app/keys';
@@ -10,9 +11,14 @@ export function stepped(current: number, count: number, by: 1 | -1): number {
   return Math.min(count - 1, Math.max(0, current + by));
 }
 
-/** What leads from a row to what it stands for: a link that says so, or its first. */
-function linkOf(row: HTMLElement): HTMLElement | null {
-  return row.querySelector<HTMLElement>('a[data-open]') ?? row.querySelector<HTMLElement>('a[href]');
+/** What leads from a row to what it stands for: a link that says so, its first, or what unfolds it. */
+function openerOf(row: HTMLElement): HTMLElement | null {
+  const ways = ['a[data-open]', 'a[href]', 'button.ant-table-row-expand-icon:not(.ant-table-row-expand-icon-spaced)'];
+  for (const way of ways) {
+    const found = row.querySelector<HTMLElement>(way);
+    if (found) return found;
+  }
+  return null;
 }
 
 function boxOf(row: HTMLElement): HTMLElement | null {
@@ -25,21 +31,22 @@ function goTo(row: HTMLElement | undefined): void {
   row?.scrollIntoView({ block: 'nearest' });
 }
 
-export function useRowKeys(table: RefObject<HTMLElement | null>): void {
+export function useRowKeys(place: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const key = plainKey(event);
       if (key === null || !['j', 'k', 'x', 'o', 'Enter'].includes(key)) return;
-      const rows = [...(table.current?.querySelectorAll<HTMLElement>('tr[data-row-key]') ?? [])];
+      const rows = [...(place.current?.querySelectorAll<HTMLElement>('tr[data-row-key]') ?? [])];
+      if (rows.length === 0) return;
       const at = rows.findIndex((row) => row.contains(document.activeElement));
       const current = rows[at];
       if (key === 'j' || key === 'k') goTo(rows[stepped(at, rows.length, key === 'j' ? 1 : -1)]);
       else if (!current || (key === 'Enter' && current !== document.activeElement)) return;
       else if (key === 'x') boxOf(current)?.click();
-      else linkOf(current)?.click();
+      else openerOf(current)?.click();
       event.preventDefault();
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
-  }, [table]);
+  }, [place]);
 }

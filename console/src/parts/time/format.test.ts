@@ -1,7 +1,17 @@
 import { describe, expect, it, vi } from 'vitest';
-import { duration, fullInstant, instant, relative } from '@/parts/time/format';
+import { withUnit } from '@/parts/job/ScheduleText';
+import { browserZone, duration, fullInstant, instant, relative } from '@/parts/time/format';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z');
+
+describe('the zone of the browser', () => {
+  it('is asked for once, however many instants are shown', () => {
+    browserZone();
+    const asked = vi.spyOn(Intl, 'DateTimeFormat');
+    expect(browserZone()).toBe(browserZone());
+    expect(asked).not.toHaveBeenCalled();
+  });
+});
 
 describe('durations', () => {
   it.each([
@@ -15,7 +25,19 @@ describe('durations', () => {
     [7_380_000, '2 h 03 min'],
     [353_000_000, '4 d 2 h'],
   ])('of %i ms are %s', (ms, text) => {
-    expect(duration(ms)).toBe(text);
+    expect(duration(ms, 'en')).toBe(text);
+  });
+
+  it('are in the language of the reader', () => {
+    const all = (language: 'fr' | 'zh-CN') => [42, 5_000, 65_000, 353_000_000].map((ms) => duration(ms, language));
+    expect(all('fr')).toEqual(['42 ms', '5,0 s', '1 min 05 s', '4 j 2 h']);
+    expect(all('zh-CN')).toEqual(['42 毫秒', '5.0 秒', '1 分钟 05 秒', '4 天 2 小时']);
+    expect([withUnit('5m', 'en'), withUnit('5m', 'fr'), withUnit('30', 'zh-CN'), withUnit('1d', 'fr')]).toEqual([
+      '5 min',
+      '5 min',
+      '30 秒',
+      '1 j',
+    ]);
   });
 });
 

@@ -1,5 +1,6 @@
 // Instants, ages and durations as people read them, in their language and in the zone they chose.
 
+import { preference } from '@/app/preferences';
 import type { Language } from '@/i18n/languages';
 
 const SECOND = 1_000;
@@ -7,20 +8,52 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+let zoneOfBrowser: string | undefined;
+
+/** Asked of the browser once: every instant of a list wants it, every second, and each answer would take as long as the
+ * rest of its cell. */
 export function browserZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  zoneOfBrowser ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return zoneOfBrowser;
+}
+
+type Unit = 'ms' | 's' | 'min' | 'h' | 'd';
+
+const UNITS: Record<Language, Record<Unit, string>> = {
+  en: { ms: 'ms', s: 's', min: 'min', h: 'h', d: 'd' },
+  fr: { ms: 'ms', s: 's', min: 'min', h: 'h', d: 'j' },
+  'zh-CN': { ms: '毫秒', s: '秒', min: '分钟', h: '小时', d: '天' },
+};
+
+/** A number and its unit. */
+export function quantity(count: number | string, unit: Unit, language: Language = preference('language')): string {
+  return `${count} ${UNITS[language][unit]}`;
+}
+
+/** A number with so many decimals, as the language writes it. */
+export function decimal(number: number, digits: number, language: Language = preference('language')): string {
+  const format = made(numbers, `${language} ${digits}`, () => {
+    return new Intl.NumberFormat(language, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  });
+  return format.format(number);
 }
 
 /** `42 ms`, `3.1 s`, `1 min 05 s`, `2 h 03 min`, `4 d 2 h`: two units at most, and never only seconds for a long one. */
-export function duration(ms: number): string {
-  if (ms < SECOND) return `${Math.max(0, Math.round(ms))} ms`;
-  if (ms < 59_950) return `${(ms / SECOND).toFixed(1)} s`;
+export function duration(ms: number, language: Language = preference('language')): string {
+  const said = (count: number | string, unit: Unit) => quantity(count, unit, language);
+  if (ms < SECOND) return said(Math.max(0, Math.round(ms)), 'ms');
+  if (ms < 59_950) return said(decimal(ms / SECOND, 1, language), 's');
   const seconds = Math.round(ms / SECOND);
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
+  if (seconds < 3_600) return `${said(Math.floor(seconds / 60), 'min')} ${said(two(seconds % 60), 's')}`;
   const minutes = Math.round(ms / MINUTE);
-  if (minutes < 1_440) return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
+  if (minutes < 1_440) return `${said(Math.floor(minutes / 60), 'h')} ${said(two(minutes % 60), 'min')}`;
   const hours = Math.round(ms / HOUR);
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  return `${said(Math.floor(hours / 24), 'd')} ${said(hours % 24, 'h')}`;
+}
+
+/** The same without tenths: where it counts, they would only flicker. */
+export function wholeSeconds(seconds: number, language: Language = preference('language')): string {
+  return seconds < 60 ? quantity(seconds, 's', language) : duration(seconds * SECOND, language);
 }
 
 function two(number: number): string {
@@ -51,7 +84,16 @@ export function instant(at: number, now: number, language: Language, zone: strin
 
 /** The whole of an instant, with its zone: what a tooltip says. */
 export function fullInstant(at: number, language: Language, zone: string): string {
-  return dates('full', language, zone).format(at);
+  return zoneLast(dates('full', language, zone), at, language);
+}
+
+/** With the zone after the time: Chinese has it between day and time, where nobody looks for it. */
+export function zoneLast(format: Intl.DateTimeFormat, at: number, language: Language): string {
+  if (language !== 'zh-CN') return format.format(at);
+  const parts = format.formatToParts(at);
+  const said = parts.filter(({ type }) => type !== 'timeZoneName').map(({ value }) => value);
+  const zone = parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  return `${said.join('').replace(/\s+/g, ' ').trim()} ${zone}`.trim();
 }
 
 const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
@@ -71,6 +113,7 @@ const SHAPES = {
 
 // Making a format takes a hundred times as long as using it, and a list uses the same few for every row, every second.
 const ages = new Map<string, Intl.RelativeTimeFormat>();
+const numbers = new Map<string, Intl.NumberFormat>();
 const shapes = new Map<string, Intl.DateTimeFormat>();
 
 function made<Format>(known: Map<string, Format>, key: string, make: () => Format): Format {

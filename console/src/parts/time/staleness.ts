@@ -1,6 +1,6 @@
 // How stale a beat is that is expected every thirty seconds.
 
-import { duration } from '@/parts/time/format';
+import { wholeSeconds } from '@/parts/time/format';
 import type { StatusColours } from '@/theme/tokens';
 
 export type Grade = 'fresh' | 'missed30' | 'missed60' | 'missed90';
@@ -28,5 +28,5 @@ export function beatOn(answeredAt: number, ageSeconds: number): number {
 /** An age in whole seconds: it counts, and tenths would only flicker. */
 export function ageText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
-  return seconds < 60 ? `${seconds} s` : duration(seconds * 1_000);
+  return wholeSeconds(seconds);
 }

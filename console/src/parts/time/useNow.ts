@@ -1,14 +1,15 @@
 // One clock for everything on the page that counts: one timer, however many ages are shown, none in a hidden tab.
 
 import { useSyncExternalStore } from 'react';
+import { serverNow } from '@/api/serverClock';
 
-let now = Date.now();
+let now = serverNow();
 let timer: ReturnType<typeof setInterval> | undefined;
 const listeners = new Set<() => void>();
 
 function tick(): void {
   if (document.hidden) return;
-  now = Date.now();
+  now = serverNow();
   for (const listener of listeners) listener();
 }
 
@@ -16,7 +17,7 @@ function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   if (listeners.size === 1) {
     timer = setInterval(tick, 1_000);
-    now = Date.now();
+    now = serverNow();
   }
   return () => {
     listeners.delete(listener);

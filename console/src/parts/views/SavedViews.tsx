@@ -7,12 +7,12 @@ import { usePreference } from '@/app/preferences';
 import { addressOf, NAME_LIMIT, viewsOf, without, withView } from '@/parts/views/views';
 import './views.css';
 
-/** The views of a page that somebody kept in this browser, and a way to keep the one that is shown. */
-export function SavedViews({ page }: { page: string }) {
+/** The views of this page that somebody kept in this browser, and a way to keep the one that is shown. */
+export function SavedViews() {
   const { t } = useTranslation('common');
   const [open, setOpen] = useState(false);
   const [views] = usePreference('views');
-  const { search } = useLocation();
+  const { pathname: page, search } = useLocation();
   const current = viewsOf(views, page).find((one) => one.search === search.slice(1));
   return (
     <Popover

@@ -49,6 +49,18 @@ describe('why', () => {
     });
   });
 
+  it('says where a handler still works that could not be ended', () => {
+    const facts = { address: 'http://a:1', at: '2026-01-30T10:10:00.000Z' };
+    const why: Why = { ...FAILED, next_code: 'still_works', next_facts: { ...facts, execution: 7 } };
+    const passed: WhyStep = { at: facts.at, code: 'left_behind', text: 'still works', facts };
+    for (const language of ['en', 'fr', 'zh-CN']) {
+      for (const told of [following(why, speech(language)), step(passed, speech(language)).text]) {
+        expect(told).toContain('http://a:1');
+        expect(told).toContain(`<${facts.at}>`);
+      }
+    }
+  });
+
   it('is what the job itself said where nothing else is known', () => {
     expect(summary(FAILED, speech('fr'))).toEqual({ text: 'ValueError: no price', words: null });
     expect(summary({ ...FAILED, words: null }, speech('fr')).text).toBe(french.silent);

@@ -75,7 +75,7 @@ function origin({ code, facts }: WhyStep, { t, at }: Speech): string {
   return sentence(t(`why:cause.${code as Causes}`), more);
 }
 
-function passed({ code, facts }: WhyStep, { t }: Speech): string | null {
+function passed({ code, facts }: WhyStep, { t, at }: Speech): string | null {
   switch (code) {
     case 'fire_run':
       return facts.reason === undefined ? t('why:step.fire_run') : t('why:step.fire_late');
@@ -87,6 +87,8 @@ function passed({ code, facts }: WhyStep, { t }: Speech): string | null {
       return t('why:step.offered', { queue: facts.queue });
     case 'taken':
       return t('why:step.taken', { address: facts.address });
+    case 'left_behind':
+      return t('why:step.left_behind', { address: facts.address, at: at(String(facts.at)) });
     case 'routed':
       return sentence(t('why:step.routed', { address: facts.address }), [
         facts.strategy !== undefined && t('why:step.strategy', { strategy: facts.strategy }),

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import { serverNow } from '@/api/serverClock';
 import { usePreference } from '@/app/preferences';
 import { instant } from '@/parts/time/format';
 import { useDisplayZone } from '@/parts/time/Instant';
@@ -14,6 +15,6 @@ export function useSpeech(): Speech | null {
   return {
     t,
     knows: (key) => i18n.exists(key, { ns: 'why', count: 2 }),
-    at: (said) => instant(Date.parse(said), Date.now(), language, zone),
+    at: (said) => instant(Date.parse(said), serverNow(), language, zone),
   };
 }

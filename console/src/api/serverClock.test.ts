@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { aheadBy, type Heard } from '@/api/serverClock';
+
+/** What is heard when the server is so far ahead, asked at these instants of the browser, each answered after 40 ms. */
+function heard(ahead: number, ...asked: number[]): Heard[] {
+  return asked.map((sent) => {
+    const written = sent + 20 + ahead;
+    return { date: Math.floor(written / 1_000) * 1_000, sent, received: sent + 40 };
+  });
+}
+
+describe('the clock of the server', () => {
+  it('is the one of the browser where nothing speaks against it', () => {
+    expect(aheadBy([])).toBe(0);
+    expect(aheadBy(heard(0, 1_000, 2_300, 5_900))).toBe(0);
+  });
+
+  it('is known to a second by one answer, and better by several', () => {
+    expect(Math.abs(aheadBy(heard(180_000, 10_500)) - 180_000)).toBeLessThan(1_100);
+    const several = aheadBy(heard(180_000, 10_020, 11_970, 14_300, 16_600));
+    expect(Math.abs(several - 180_000)).toBeLessThan(60);
+    expect(Math.abs(aheadBy(heard(-180_000, 10_020, 11_970)) + 180_000)).toBeLessThan(60);
+  });
+
+  it('is believed when it is set', () => {
+    const before = heard(180_000, 10_020, 11_970);
+    expect(aheadBy([...before, ...heard(0, 13_500)])).toBe(0);
+  });
+});

@@ -1,0 +1,92 @@
+// What has no place to break a line, such as a signed address in an error, breaks all the same.
+
+import type { Page } from '@playwright/test';
+import { call, ended, made } from './calling';
+import { expect, jobs, test } from './stage';
+import { tooWide } from './width';
+
+const ADDRESS = `https://files.example/prices?signature=${'0123456789abcdef'.repeat(120)}`;
+const LINE = 'L'.repeat(255);
+const WIDTHS = [1440, 1024, 390];
+/** What is around a page takes a moment to fold when the window gets narrower. */
+const fits = expect.configure({ soft: true, timeout: 2_000 });
+
+async function keepsWithin(page: Page, path: string, shown: RegExp | string): Promise<void> {
+  await page.goto(path);
+  await expect(page.getByText(shown).first(), path).toBeAttached();
+  await expect(page.locator('main').locator('.ant-skeleton, .ant-spin-spinning')).toHaveCount(0);
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    await fits.poll(() => tooWide(page), `${path} at ${width}`).toEqual([]);
+  }
+}
+
+test('a long address in an error, a parameter or a reason makes no page wider', async ({ signedIn: page }) => {
+  test.setTimeout(120_000);
+  const fields = { executor_handler: 'ask', executor_param: ADDRESS, author: 'A'.repeat(60), tags: ['T'.repeat(30)] };
+  const job = await made(page, 'Ask a far supplier', fields);
+  const id = await ended(page, job, ADDRESS);
+  const silence = await call(page, 'POST', '/alarms/silences', {
+    job_id: jobs['Nightly report'],
+    lasts: '1h',
+    reason: LINE,
+  });
+  const place = { url: `https://alarms.example/${LINE}`, preset: 'slack' };
+  const channel = await call(page, 'POST', '/alarms/channels', {
+    name: 'N'.repeat(64),
+    kind: 'webhook',
+    definition: place,
+  });
+
+  const pages: Record<string, RegExp | string> = {
+    [`/executions/${id}`]: /no answer from/,
+    [`/executions/${id}?tab=messages`]: /no answer from/,
+    [`/executions/${id}?tab=params`]: /signature=/,
+    [`/executions/${id}?tab=events`]: /no answer from/,
+    [`/executions/${id}/log`]: /no answer from/,
+    [`/executions?job_id=${job}`]: 'Ask a far supplier',
+    [`/jobs/${job}`]: /signature=/,
+    [`/jobs/${job}/edit`]: 'Edit Ask a far supplier',
+    '/jobs?text=far': 'Ask a far supplier',
+    '/': 'Ask a far supplier',
+    '/alarms': 'Ask a far supplier',
+    '/alarms/history': 'Ask a far supplier',
+    '/alarms/silences': LINE,
+    '/alarms/channels': /alarms\.example/,
+    '/admin/audit': 'job.create',
+  };
+  for (const [path, shown] of Object.entries(pages)) await keepsWithin(page, path, shown);
+
+  await call(page, 'DELETE', `/alarms/silences/${silence.id}`);
+  await call(page, 'DELETE', `/alarms/channels/${channel.id}`);
+  await call(page, 'DELETE', `/jobs/${job}`);
+});
+
+test('nor the messages behind a status, or what changed in the audit', async ({ signedIn: page }) => {
+  test.setTimeout(60_000);
+  const job = await made(page, 'Ask a far supplier again', { executor_handler: 'ask', executor_param: ADDRESS });
+  await ended(page, job, ADDRESS);
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(`/executions?job_id=${job}`);
+    await page.getByRole('button', { name: /^Failed 200/ }).click();
+    const messages = page.getByRole('dialog');
+    await expect(messages.locator('.why-box')).toContainText('no answer from');
+    await fits.poll(() => tooWide(page), `the messages at ${width}`).toEqual([]);
+    await page.goto(`/admin/audit?object=job:${job}`);
+    await page.locator('tbody').getByRole('button').first().click();
+    await expect(page.locator('.audit-after').getByText('signature=')).toBeAttached();
+    await fits.poll(() => tooWide(page), `the audit at ${width}`).toEqual([]);
+  }
+  await call(page, 'DELETE', `/jobs/${job}`);
+});
+
+test('a long error does not push the log away', async ({ signedIn: page }) => {
+  const job = await made(page, 'Ask a supplier at length', { executor_handler: 'ask' });
+  const id = await ended(page, job, `${ADDRESS}${'&page=7'.repeat(900)}`);
+  await page.goto(`/executions/${id}`);
+  const why = page.locator('.why-box');
+  await expect(why).toContainText('no answer from');
+  expect((await why.boundingBox())?.height).toBeLessThan(420);
+  await call(page, 'DELETE', `/jobs/${job}`);
+});
