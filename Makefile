@@ -9,7 +9,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := server,postgres,mysql,redis
-WORKERS ?= 3
+CORES := $(shell nproc 2>/dev/null || echo 2)
+# Two more than there are cores, for tests that wait; each may start servers of its own.
+WORKERS ?= $(shell n=$$(($(CORES) + 2)); [ $$n -gt 9 ] && n=9; echo $$n)
 SECONDS ?= 60
 ARGS ?=
 PINS ?= hashes
@@ -24,20 +26,25 @@ CONSOLE_SOURCES := $(shell find console -type f -not -path '*/node_modules/*' \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install up test lint servers bench faults fuzz console console-check console-shots audit clean
+.PHONY: help install up test checks lint servers bench faults fuzz console console-check console-checked console-shots audit clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | sort -u | awk -F '\t' '{printf "  make %-13s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | sort -u | awk -F '\t' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 install: $(VENV)/.installed ## Install Orth in .venv, so that .venv/bin/orth works
 
 up: install console ## Start Orth on this machine, with the demo jobs
 	@$(BIN)/orth up $(ARGS)
 
-# The stories of the console come first, two browsers side by side: beside three other workers they are too slow.
-test: $(VENV)/.development servers lint console-check console ## Run everything: lint, then all tests
-	@stories=0; $(if $(ARGS),,$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/console || stories=$$?;) \
+# The stories of the console come first, a browser for each core and not more: beside other workers they are too slow.
+test: $(VENV)/.development servers checks ## Run everything: lint, then all tests
+	@stories=0; $(if $(ARGS),,$(BIN)/python -m pytest -q -n $(CORES) --dist worksteal tests/console || stories=$$?;) \
 	$(PYTEST) $(if $(ARGS),$(ARGS),--ignore tests/console) && exit $$stories
+
+# Each is one process for most of its time, and neither needs the other: side by side they keep two cores busy.
+checks: $(VENV)/.development ## Lint, and check and build the console, side by side
+	@$(MAKE) --no-print-directory lint & lint=$$!; \
+	console=0; $(MAKE) --no-print-directory console-checked || console=$$?; wait $$lint && exit $$console
 
 lint: $(VENV)/.development ## Check style, types and who imports whom
 	@$(BIN)/ruff check --quiet .
@@ -59,6 +66,11 @@ console: $(VENV)/.console ## Build the console
 
 console-check: $(VENV)/.installed ## Check the console: style, types against the API, texts, tests of its parts
 	@tools/build_console.sh $(VENV) check
+
+# The types of the API are made once for both.
+console-checked: $(VENV)/.installed ## Check the console, and build it where it changed
+	@todo=check; $(MAKE) -q $(VENV)/.console || todo="check build"; \
+	tools/build_console.sh $(VENV) $$todo && touch $(VENV)/.console
 
 console-shots: $(VENV)/.development servers console ## Make pictures of every page of the console, in console/build/shots
 	@$(BIN)/python -m tests.console.shots console/build/shots
@@ -101,7 +113,7 @@ else
 endif
 	@touch $@
 
-$(VENV)/.console: $(VENV)/.installed tools/build_console.sh pins/npm.json $(CONSOLE_SOURCES)
+$(VENV)/.console: $(VENV)/.installed tools/build_console.sh tools/console_licences.py pins/npm.json $(CONSOLE_SOURCES)
 	@echo "Building the console"
 	@tools/build_console.sh $(VENV)
 	@touch $@

@@ -1,4 +1,7 @@
-"""Runs every benchmark, one after the other: ``python -m bench [--quick]``. The exit code tells a missed bar."""
+"""Runs every benchmark, one after the other: ``python -m bench [--quick]``.
+
+Exits with 1 when a bar was missed, and with 2 when none was but some could not be judged.
+"""
 
 import subprocess
 import sys
@@ -7,14 +10,18 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
+NOT_JUDGED = 2
+
+
 def main() -> int:
-    missed = []
+    missed, unjudged = [], []
     for program in sorted(HERE.glob("[a-z]*.py")):
         print(f"\n== {program.stem} ==", flush=True)
-        if subprocess.run([sys.executable, str(program), *sys.argv[1:]]).returncode != 0:
-            missed.append(program.stem)
-    print(f"\nbars missed: {', '.join(missed) or 'none'}")
-    return 1 if missed else 0
+        code = subprocess.run([sys.executable, str(program), *sys.argv[1:]]).returncode
+        if code:
+            (unjudged if code == NOT_JUDGED else missed).append(program.stem)
+    print(f"\nbars missed: {', '.join(missed) or 'none'}; not judged: {', '.join(unjudged) or 'none'}")
+    return 1 if missed else NOT_JUDGED if unjudged else 0
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from tests.servers.redis import RedisServer
 from tests.walk.processes import PASSWORD, TOKEN, Api, Process, Site
 
 from orth.store.database import Database, open_database
+from orth.store.executor_entries import list_executors
 from orth.store.migrating import upgrade
-from orth.store.registry import list_executors
 
 APP = "bench-cluster"
 QUEUE = "work"

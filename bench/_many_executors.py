@@ -25,7 +25,7 @@ class Door(asyncio.Protocol):
                 self.head = self.head.removeprefix(b"{}")
                 body = b'{"code":200}'
             else:
-                body = json.dumps({"status": "ok", "incarnation": "i", "now": time.time_ns() // 1_000_000}).encode()
+                body = json.dumps({"status": "ok", "now": time.time_ns() // 1_000_000}).encode()
             self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
 
 

@@ -1,15 +1,17 @@
 """A storm of results: a hundred thousand executions that executors have end at once, on PostgreSQL.
 
 The executions are written as if they had been dispatched before. Results are delivered over several connections, in
-batches and with the client of our executors; each must be acknowledged, stored and counted. Meanwhile a job fires every
-second on a real executor: its dispatch delay is the start of the handler, minus the instant it was due. Memory is that
-of the coordinator: before, at its peak, and a while after. Exits with 1 when a bar is missed::
+batches, with their report keys and the client of our executors; each must be acknowledged, stored and counted.
+Meanwhile a job fires every second on a real executor: its dispatch delay is the start of the handler, minus the instant
+it was due. Memory is that of the coordinator: before, at its peak, and a while after. Exits with 1 when a bar is
+missed::
 
     python bench/callback_storm.py              # 100,000 results
     python bench/callback_storm.py --quick      # 2,000
 """
 
 import argparse
+import asyncio
 import os
 import sys
 import tempfile
@@ -23,14 +25,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from _site import TOKEN, Site, wait_for
+from pydantic import SecretStr
 from sqlalchemy import func, select, text, update
 from tests.servers.postgres import PostgresServer
 
 from orth.coordinator.defining import define_group
+from orth.coordinator.first_start import signing_secret
+from orth.coordinator.sealing import sealing_of
 from orth.domain.executions import OUTCOMES, SUCCESS, Phase, Status
 from orth.domain.jobs import AddressType, Group, Job, ScheduleType, TriggerCause
 from orth.errors import Unavailable
 from orth.executor.outbox import BATCH_COUNT
+from orth.settings import Settings
+from orth.settings.sections import SecuritySection
 from orth.store.database import Connection
 from orth.store.executions import Opening, open_executions
 from orth.store.jobs import create_job
@@ -39,6 +46,7 @@ from orth.store.statistics import Span, counts_by_status
 from orth.store.tables import executions, jobs
 from orth.wire.coordinator_calls import CoordinatorCalls
 from orth.wire.messages import CallbackItem, Verdict
+from orth.wire.report_keys import ReportKeys
 
 CONNECTIONS = 8
 JOBS = 200
@@ -91,17 +99,29 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def write_open(connection: Connection, count: int, now: int) -> list[int]:
-    """Executions of some jobs that an executor has; their ids."""
+Open = tuple[int, str]
+"""An execution that waits for its result: its id and its report key."""
+
+
+def report_keys(site: Site) -> ReportKeys:
+    """Those of the coordinator: what it shares with others is sealed with a key made from the access token."""
+    settings = Settings(security=SecuritySection(access_token=SecretStr(TOKEN)))
+    sealing = sealing_of(settings, Path("/nonexistent"))
+    return ReportKeys(asyncio.run(signing_secret(site.db, sealing, now_ms())))
+
+
+def write_open(connection: Connection, count: int, now: int, keys_of: ReportKeys) -> list[Open]:
+    """Executions of some jobs that an executor has."""
     group = define_group(connection, Group(0, "storm", "storm", AddressType.MANUAL, (HOLDER,)), now)
     job = Job(id=0, job_group=group, job_desc="storm", executor_handler="storm")
     made = [create_job(connection, replace(job, job_desc=f"storm {number}"), now) for number in range(JOBS)]
     for first in range(0, count, AT_ONCE):
         keys = range(first, min(count, first + AT_ONCE))
         open_executions(connection, [_opening(group, made[key % JOBS], key) for key in keys], now)
-    taken = {"phase": Phase.DISPATCHED, "trigger_code": SUCCESS, "executor_address": HOLDER, "epoch": 1}
-    connection.execute(update(executions).values(**taken))
-    return list(connection.scalars(select(executions.c.id).order_by(executions.c.id)))
+    taken = {"phase": Phase.DISPATCHED, "trigger_code": SUCCESS, "executor_address": HOLDER}
+    connection.execute(update(executions).values(**taken, epoch=1, keyed_epoch=1))
+    ids = connection.scalars(select(executions.c.id).order_by(executions.c.id))
+    return [(one, keys_of.key_of(one, now)) for one in ids]
 
 
 def _opening(group: int, job: int, key: int) -> Opening:
@@ -135,7 +155,7 @@ def every_second(connection: Connection, now: int) -> None:
     create_job(connection, job, now)
 
 
-def deliver(port: int, ids: Sequence[int], took: list[float]) -> Counter[Verdict | None]:
+def deliver(port: int, ids: Sequence[Open], took: list[float]) -> Counter[Verdict | None]:
     """Report that these have succeeded, as the outbox of an executor does: a batch, its answer, the next. One that is
     not answered within the time our executors give it is sent again, and counted as None.
     """
@@ -143,8 +163,8 @@ def deliver(port: int, ids: Sequence[int], took: list[float]) -> Counter[Verdict
     verdicts: Counter[Verdict | None] = Counter()
     for first in range(0, len(ids), BATCH_COUNT):
         items = [
-            CallbackItem(log_id=one, log_date_time=now_ms(), handle_code=SUCCESS, handle_msg=MESSAGE)
-            for one in ids[first : first + BATCH_COUNT]
+            CallbackItem(log_id=one, log_date_time=now_ms(), handle_code=SUCCESS, handle_msg=MESSAGE, report_key=key)
+            for one, key in ids[first : first + BATCH_COUNT]
         ]
         while True:
             began = time.perf_counter()
@@ -161,7 +181,7 @@ def deliver(port: int, ids: Sequence[int], took: list[float]) -> Counter[Verdict
     return verdicts
 
 
-def storm(site: Site, pid: int, ids: Sequence[int], calm: float) -> Figures:
+def storm(site: Site, pid: int, ids: Sequence[Open], calm: float) -> Figures:
     """Deliver everything, with ``calm`` seconds before and after."""
     first = now_ms()
     time.sleep(calm)
@@ -248,8 +268,9 @@ def main() -> int:
     given = arguments.parse_args()
     count, calm = (2_000, 2.0) if given.quick else (given.results, 5.0)
     with coordinator() as (site, pid):
+        keys = report_keys(site)
         with site.db.engine.begin() as connection:
-            ids = write_open(connection, count, now_ms())
+            ids = write_open(connection, count, now_ms(), keys)
             every_second(connection, now_ms() // 1000 * 1000)
         with site.db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(text("ANALYZE"))

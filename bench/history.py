@@ -28,7 +28,7 @@ from urllib.parse import quote
 from _history_rows import DAY, NEW_TEXT, OLD_TEXT, SPAN, STOPPED, size_of, write_history
 from _site import TOKEN, Site
 from sqlalchemy import update
-from tests.console.test_stories import tell
+from tests.console.stories import tell
 from tests.servers.binaries import find_program
 from tests.servers.postgres import PostgresServer
 

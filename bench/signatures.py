@@ -70,9 +70,12 @@ def batches_of_triggers(process: ExecutorProcess, links: dict[bool, ExecutorCall
 
 
 def questions(process: ExecutorProcess, links: dict[bool, ExecutorCalls]) -> Work:
+    """About an execution nobody has, with an extension, so that the connection is kept for the next one."""
+    extensions = frozenset({"kill-execution"})
+
     async def work(signed: bool) -> None:
         for _ in range(REPEATED):
-            assert (await links[signed].beat(address_of(process), token="")).ok
+            assert (await links[signed].kill(address_of(process), 1, 10**9, token="", extensions=extensions)).ok
 
     return work
 
@@ -116,7 +119,7 @@ async def measure(process: ExecutorProcess, coordinator: "Called", rounds: int) 
         triggers, beats = batches_of_triggers(process, links), questions(process, links)
         return {
             f"{BATCH} triggers at once (/runs)": await compared(triggers, executor.spent, rounds, 1),
-            "one question (/beat)": await compared(beats, executor.spent, rounds, REPEATED),
+            "one question (/kill)": await compared(beats, executor.spent, rounds, REPEATED),
             f"{BATCH} results at once (callback)": await compared(
                 results(link, BATCH, 5), coordinator.spent, rounds, 5
             ),

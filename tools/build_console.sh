@@ -1,12 +1,14 @@
 #!/bin/sh
 # Works on the console with the Node that pip installs, so that a machine without Node can:
-#   tools/build_console.sh VENV          build it, into the package
-#   tools/build_console.sh VENV check    lint, types and tests, without building
+#   tools/build_console.sh VENV                build it, into the package
+#   tools/build_console.sh VENV check          lint, types and tests, without building
+#   tools/build_console.sh VENV check build    both
 # The types of the API are made from the OpenAPI document of this very tree, so that neither can drift from the other.
 set -eu
 cd "$(dirname "$0")/.."
 bin=$(cd "$1/bin" && pwd)
-what=${2:-build}
+shift
+todo=${*:-build}
 target=src/orth/coordinator/http/console
 
 if [ ! -x "$bin/npm" ]; then
@@ -57,26 +59,29 @@ if ! cmp -s console/build/wanted console/node_modules/.installed; then
 fi
 
 "$bin/python" -m orth.coordinator.http.openapi >console/build/openapi.json
-cd console
-npm run --silent types >build/types.log 2>&1 || { cat build/types.log >&2; exit 1; }
+(cd console && npm run --silent types) >console/build/types.log 2>&1 || { cat console/build/types.log >&2; exit 1; }
 
-case $what in
-check)
-    npm run --silent check
-    npm run --silent test
-    ;;
-build)
-    npm run --silent build
-    cd ..
+check() {
+    (cd console && npm run --silent check && npm run --silent test)
+}
+
+build() {
+    (cd console && npm run --silent build)
     rm -rf "$target.new" "$target.old"
     cp -R console/dist "$target.new"
     rm -rf "$target.new/.vite"
+    "$bin/python" tools/console_licences.py "$target.new/third-party-notices.txt"
     [ ! -e "$target" ] || mv "$target" "$target.old"
     mv "$target.new" "$target"
     rm -rf "$target.old"
-    ;;
-*)
-    echo "There is nothing called $what to do." >&2
-    exit 2
-    ;;
-esac
+}
+
+for what in $todo; do
+    case $what in
+    check | build) "$what" ;;
+    *)
+        echo "There is nothing called $what to do." >&2
+        exit 2
+        ;;
+    esac
+done

@@ -2,8 +2,7 @@
 
     python tools/licences.py > docs/third-party.md
 
-It reads the installed packages, so install first what ``make install`` does. An extra that is not installed is left
-out.
+It reads the installed packages, so run ``make install console`` first. An extra that is not installed is left out.
 """
 
 import re
@@ -13,6 +12,11 @@ from email.message import Message
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from packaging.requirements import Requirement
+
+try:
+    from tools import console_licences
+except ImportError:  # run as a program, from anywhere
+    import console_licences  # type: ignore[no-redef,import-not-found]  # the same file
 
 EXTRAS = ("server", "postgres", "mysql", "redis")
 _CLASSIFIER = "License :: OSI Approved :: "
@@ -30,6 +34,15 @@ _HEAD = """# Third-party software
 What is installed with Orth and its extras {extras}, made by
 `python tools/licences.py`. Orth itself is under the Apache License 2.0 (`LICENSE`) and contains none of this: each
 package comes with its own licence.
+
+| package | version | licence |
+| --- | --- | --- |
+"""
+_CONSOLE = """
+## In the console
+
+The console is built from the packages below, parts of which are in its files, and so in Orth's wheel. Their notices and
+licences are beside these files, in `third-party-notices.txt`.
 
 | package | version | licence |
 | --- | --- | --- |
@@ -85,7 +98,11 @@ def rows() -> list[tuple[str, str, str]]:
 
 def page() -> str:
     extras = ", ".join(f"`{extra}`" for extra in EXTRAS)
-    return _HEAD.format(extras=extras) + "".join(f"| {' | '.join(row)} |\n" for row in rows())
+    return _HEAD.format(extras=extras) + _table(rows()) + _CONSOLE + _table(console_licences.rows())
+
+
+def _table(some: list[tuple[str, str, str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in some)
 
 
 if __name__ == "__main__":
