@@ -12,19 +12,28 @@ from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from orth.collecting import set_start_aside
+from tests.busy_threads import busy_threads
 from tests.servers import processes
 from tests.servers.binaries import MissingProgramError, find_program
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
-from tests.servers.server import Server
+from tests.servers.server import Server, roomy_memory
 
 S = TypeVar("S", bound=Server)
 
 # Tests start hundreds of processes: they share what Python has compiled, whatever the shell says.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# SQLite waits for the disk with every transaction, and most tests are not about what a power cut leaves.
+if (memory := roomy_memory()) and not os.statvfs(memory).f_flag & os.ST_NOEXEC:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
+
+# How long an example takes tells what else the machine has to do, nothing about the code.
+settings.register_profile("orth", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("orth")
 
 
 class StartServer(Protocol):
@@ -42,6 +51,14 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """Thousands of collected tests never go away: the garbage collector need not look through them again and again."""
     set_start_aside()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nobody_works_on() -> Iterator[None]:
+    """The last to be let go, so that all who are ended by fixtures have ended."""
+    yield
+    left = busy_threads()
+    assert left == [], f"A test has left threads at work: {left}"
 
 
 def _new(kind: type[S], *, durable: bool = False) -> S:

@@ -1,6 +1,7 @@
 """Connections that bring too much, or bring it too slowly, are answered and closed; others are served meanwhile."""
 
 import asyncio
+import json
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable
@@ -83,6 +84,23 @@ async def test_one_endless_header(port: int) -> None:
     assert answer.startswith(b"HTTP/1.1 431")
 
 
+@pytest.mark.parametrize(
+    ("raw", "status"), [(b"GET / HTTP/1.1\r\nhost: x\r\nx: " + b"a" * 400_000, 431), (b"no HTTP\r\n\r\n", 400)]
+)
+async def test_what_is_refused_unread_is_told_as_any_problem(port: int, raw: bytes, status: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(raw)
+    async with asyncio.timeout(10):
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    assert b"content-type: application/problem+json" in head.lower()
+    told = json.loads(body)
+    assert told["status"] == status
+    assert told["type"].startswith("urn:orth:problem:")
+    assert told["title"]
+    assert told["detail"]
+
+
 async def test_a_thousand_headers(port: int) -> None:
     many = b"".join(b"x-%d: y\r\n" % n for n in range(1000))
     assert (await send(port, b"GET / HTTP/1.1\r\nhost: x\r\n" + many + b"\r\n")).startswith(b"HTTP/1.1 431")
@@ -158,7 +176,7 @@ async def serving(app: Any, **settings: Any) -> AsyncIterator[int]:
         task = asyncio.create_task(server.serve(sockets=[listening]))
         yield listening.getsockname()[1]
         server.should_exit = True
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             await task
 
 

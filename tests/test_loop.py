@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import threading
 
 import pytest
 
@@ -10,6 +11,7 @@ from orth.errors import Unavailable
 from orth.events import Events, LoopCrashed, LoopFailed
 from orth.loop import Loop, run_loops
 from orth.testing import ManualClock, Recorder, stress_start_stop
+from tests.test_threads import no_more_threads
 
 
 class Counting(Loop):
@@ -122,3 +124,15 @@ async def test_a_bug_ends_all_loops_and_is_told_with_its_traceback(recorder: Rec
 
 async def test_stopping_is_a_contract() -> None:
     await stress_start_stop(Counting(SystemClock(), Events(), *[0.0] * 1000))
+
+
+async def test_a_turn_that_gets_no_thread_is_told_and_tried_again(recorder: Recorder) -> None:
+    class Borrowing(Counting):
+        async def turn(self) -> float:
+            with no_more_threads():
+                threading.Thread(target=print).start()
+            return await super().turn()
+
+    loop = Borrowing(ManualClock(), Events(recorder))
+    assert await loop.guarded_turn() >= 0.5
+    assert [event.error for event in recorder.heard if isinstance(event, LoopFailed)] == ["can't start new thread"]

@@ -117,7 +117,7 @@ def test_an_archive_that_is_not_the_pinned_one_is_not_unpacked(registry: Registr
         (tmp_path / "package.json").write_text(json.dumps({"name": "x", "private": True, **wants}))
         (tmp_path / "package-lock.json").write_text(json.dumps(pins_of(lock)))
         url = f"http://127.0.0.1:{registry.server_port}/"
-        options = ("--no-audit", "--no-fund", "--registry", url, "--cache", tmp_path / cache)
+        options = ("--no-audit", "--no-fund", "--fetch-retries=0", "--registry", url, "--cache", tmp_path / cache)
         return subprocess.run([NPM, "ci", *options], cwd=tmp_path, capture_output=True, text=True, check=False).stderr
 
     for number, says in enumerate((integrity(EVIL), integrity(GOOD))):

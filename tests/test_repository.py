@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -186,3 +187,17 @@ def test_without_root_missing_servers_are_named_and_fail_only_in_ci(commands: Pa
     assert result.returncode == code
     assert "apt-get install --no-install-recommends postgresql redis-server" in result.stderr
     assert ("will be skipped" in result.stderr) == (code == 0)
+
+
+@pytest.mark.parametrize("program", sorted((REPOSITORY / "bench").glob("[a-z]*.py")), ids=lambda one: one.stem)
+def test_a_benchmark_needs_no_test_runner(program: Path) -> None:
+    """What it shares with tests is not a test."""
+    without = (
+        "import runpy, sys; sys.modules['pytest'] = None; sys.argv = [sys.argv[1], '--help'];"
+        f"sys.path[:0] = [{str(REPOSITORY / 'bench')!r}, {str(REPOSITORY)!r}];"
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    asked = subprocess.run(
+        [sys.executable, "-c", without, str(program)], capture_output=True, text=True, timeout=60, cwd=REPOSITORY
+    )
+    assert (asked.returncode, asked.stdout[:6]) == (0, "usage:"), asked.stderr[-2000:]

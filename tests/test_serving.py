@@ -2,14 +2,16 @@ import asyncio
 import os
 import pty
 import signal
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from orth.errors import CannotStart
-from orth.serving import asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
+from orth.serving import LastResort, asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
 from orth.settings import Address, Settings
 from tests.forks import INTERRUPTED, ended_by, forked
 from tests.servers.processes import wait_until
@@ -65,7 +67,7 @@ def test_a_hangup_means_reload_and_one_to_a_forked_child_ends_the_child(factory:
 
 IN_A_TERMINAL = """
 import asyncio, signal, sys
-from orth.serving import asked_to_stop, reload_on_hangup
+from orth.serving import LastResort, asked_to_stop, reload_on_hangup
 if sys.argv[1] == "nohup":
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 def say(word):
@@ -116,6 +118,30 @@ def test_a_forked_child_does_not_hold_the_port(free_port: int) -> None:
         listening.close()
         with bound(here) as again:
             assert again.getsockname()[1] == free_port
+
+
+def test_a_process_that_cannot_stop_ends_all_the_same() -> None:
+    """As when a thread waits for somebody who never answers: the interpreter would wait for it for ever."""
+    program = (
+        "import threading\n"
+        "from orth.serving import LastResort\n"
+        "with LastResort() as last_resort:\n"
+        "    threading.Thread(target=threading.Event().wait).start()\n"
+        "    last_resort.end_within(0.2)\n"
+        "    threading.Event().wait()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
+    assert ended.returncode == 1
+    assert "stopping has taken 0.2 s" in ended.stderr
+
+
+def test_one_that_stops_in_time_is_left_alone() -> None:
+    with LastResort() as last_resort:
+        last_resort.end_within(3600)
+        timers = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
+    for timer in timers:
+        timer.join(10)
+    assert not any(timer.is_alive() for timer in timers)
 
 
 def test_files_for_tls_that_cannot_be_used_are_told_before_the_start(tmp_path: Path) -> None:

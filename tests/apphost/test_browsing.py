@@ -1,4 +1,6 @@
 import asyncio
+import os
+from pathlib import Path
 
 import pytest
 import urllib3
@@ -16,8 +18,15 @@ async def test_the_dashboard_leads_to_the_console() -> None:
 
 
 async def test_without_a_port_nothing_listens() -> None:
+    before = open_sockets()
     async with lead_on(None, "http://127.0.0.1:5070"):
-        pass
+        assert open_sockets() == before
+    async with lead_on(free_port(), "http://127.0.0.1:5070"):
+        assert open_sockets() > before, "where there is one, this sees it"
+
+
+def open_sockets() -> int:
+    return sum(os.readlink(one).startswith("socket:") for one in Path("/proc/self/fd").iterdir() if one.is_symlink())
 
 
 def test_without_a_desktop_the_address_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

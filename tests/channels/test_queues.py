@@ -153,7 +153,7 @@ async def test_giving_back_wakes_those_who_wait(channels: Channels, other: Chann
     waiting = asyncio.create_task(take(other, "d", wait=60.0))
     await asyncio.sleep(0.2)
     await channels.give_back(Q, "gone")
-    async with asyncio.timeout(4):
+    async with asyncio.timeout(20):
         assert numbers(await waiting) == [1]
 
 

@@ -15,10 +15,13 @@ from orth.events import Events
 from orth.store.database import open_database
 from orth.wire.channel_calls import ChannelCalls
 from orth.wire.coordinator_calls import CoordinatorCalls
+from orth.wire.work_keys import incarnation_of
 from tests.servers.processes import free_port
 from tests.walk.processes import TOKEN, Site
 
 NAMES = Names()
+WORK_KEY, OTHER_KEY = "1" * 64, "2" * 64
+ONE, TWO = incarnation_of(WORK_KEY), incarnation_of(OTHER_KEY)
 _numbers = count(1)
 
 
@@ -53,33 +56,36 @@ def queue() -> str:
     return NAMES.dispatch(f"remote-tests.q{next(_numbers)}")
 
 
-def _reached(*urls: str, token: str = TOKEN) -> Iterator[RemoteChannels]:
+def _reached(*urls: str, token: str = TOKEN, work_key: str = WORK_KEY) -> Iterator[RemoteChannels]:
     calls = CoordinatorCalls(urls, token)
-    yield RemoteChannels(ChannelCalls(calls))
+    yield RemoteChannels(ChannelCalls(calls, work_key))
     calls.close()
 
 
-async def test_a_message_is_taken_done_and_given_back(remote: RemoteChannels, inside: Channels, queue: str) -> None:
+async def test_a_message_is_taken_done_and_given_back(
+    remote: RemoteChannels, inside: Channels, queue: str, coordinator: str
+) -> None:
     await inside.send(queue, [{"n": 1}, {"n": 2}, {"n": 3}])
-    taken = (await remote.take([queue], "one", limit=2, wait=0))[queue]
+    taken = (await remote.take([queue], ONE, limit=2, wait=0))[queue]
     assert [delivery.message for delivery in taken] == [{"n": 1}, {"n": 2}]
-    await remote.done(queue, "one", [taken[0].id])
-    assert await remote.give_back(queue, "one") == 1
-    again = (await remote.take([queue], "two", limit=10, wait=0))[queue]
-    assert sorted(delivery.message["n"] for delivery in again) == [2, 3]
-    assert max(delivery.deliveries for delivery in again) == 2
-    assert await remote.take([queue], "two", limit=10, wait=0) == {}
+    await remote.done(queue, ONE, [taken[0].id])
+    assert await remote.give_back(queue, ONE) == 1
+    for other in _reached(coordinator, work_key=OTHER_KEY):
+        again = (await other.take([queue], TWO, limit=10, wait=0))[queue]
+        assert sorted(delivery.message["n"] for delivery in again) == [2, 3]
+        assert max(delivery.deliveries for delivery in again) == 2
+        assert await other.take([queue], TWO, limit=10, wait=0) == {}
 
 
 async def test_what_is_buried_is_not_given_back(remote: RemoteChannels, inside: Channels, queue: str) -> None:
     await inside.send(queue, [{"n": 1}, {"n": 2}])
-    first, _ = (await remote.take([queue], "one", limit=2, wait=0))[queue]
-    await remote.bury(queue, "one", [first.id])
-    assert await remote.give_back(queue, "one") == 1
+    first, _ = (await remote.take([queue], ONE, limit=2, wait=0))[queue]
+    await remote.bury(queue, ONE, [first.id])
+    assert await remote.give_back(queue, ONE) == 1
 
 
 async def test_taking_waits_for_what_comes(remote: RemoteChannels, inside: Channels, queue: str) -> None:
-    taking = asyncio.create_task(remote.take([queue], "one", limit=1, wait=10))
+    taking = asyncio.create_task(remote.take([queue], ONE, limit=1, wait=10))
     await asyncio.wait([taking], timeout=0.2)
     assert not taking.done()
     await inside.send(queue, [{"n": 1}])
@@ -87,14 +93,15 @@ async def test_taking_waits_for_what_comes(remote: RemoteChannels, inside: Chann
         assert list(await taking) == [queue]
 
 
-async def test_boxes_are_written_and_read_and_the_own_one_removed(remote: RemoteChannels) -> None:
-    box, own = NAMES.status(7, next(_numbers)), NAMES.acknowledged("abc")
-    await remote.post({box: [{"seq": 1}, {"seq": 2}]})
-    first = (await remote.read({box: START, own: START}, limit=1))[box]
+async def test_the_own_box_is_read_and_removed(remote: RemoteChannels, inside: Channels) -> None:
+    box, own = NAMES.status(7, next(_numbers)), NAMES.acknowledged(ONE)
+    await inside.post({own: [{"seq": 1}, {"seq": 2}]})
+    first = (await remote.read({own: START}, limit=1))[own]
     assert [entry.message for entry in first] == [{"seq": 1}]
-    rest = (await remote.read({box: first[0].position}, limit=10))[box]
+    rest = (await remote.read({own: first[0].position}, limit=10))[own]
     assert [entry.message for entry in rest] == [{"seq": 2}]
     await remote.remove([own])
+    assert not any((await remote.read({own: START}, limit=10)).values())
     with pytest.raises(ChannelsUnavailable, match="no business"):
         await remote.remove([box])
 
@@ -112,7 +119,7 @@ async def test_listening_waits_and_misses_nothing(remote: RemoteChannels) -> Non
 @pytest.mark.parametrize("forbidden", ["job.assigned", "job.handoff", "coordinator.heartbeat"])
 async def test_what_coordinators_tell_each_other_is_not_open(remote: RemoteChannels, forbidden: str) -> None:
     with pytest.raises(ChannelsUnavailable, match="no business"):
-        await remote.take([f"orchestrix.{forbidden}"], "one", limit=1, wait=0)
+        await remote.take([f"orchestrix.{forbidden}"], ONE, limit=1, wait=0)
     with pytest.raises(ChannelsUnavailable, match="no business"):
         await remote.announce(f"orchestrix.{forbidden}", {})
 
@@ -120,24 +127,14 @@ async def test_what_coordinators_tell_each_other_is_not_open(remote: RemoteChann
 async def test_without_the_token_there_is_nothing(coordinator: str, queue: str) -> None:
     for stranger in _reached(coordinator, token="guessed"):
         with pytest.raises(ChannelsUnavailable, match="token"):
-            await stranger.take([queue], "one", limit=1, wait=0)
+            await stranger.take([queue], ONE, limit=1, wait=0)
 
 
 async def test_a_coordinator_that_is_away_is_passed_over(coordinator: str, inside: Channels, queue: str) -> None:
     away = f"http://127.0.0.1:{free_port()}"
     await inside.send(queue, [{"n": 1}])
     for remote in _reached(away, coordinator):
-        assert list(await remote.take([queue], "one", limit=1, wait=0)) == [queue]
+        assert list(await remote.take([queue], ONE, limit=1, wait=0)) == [queue]
     for remote in _reached(away):
         with pytest.raises(ChannelsUnavailable):
             await remote.post({NAMES.status(1, 1): [{}]})
-
-
-async def test_what_is_the_coordinators_is_not_offered(remote: RemoteChannels) -> None:
-    for refused in (remote.waiting("q"), remote.consumers("q"), remote.dead_letters("q", 1), remote.clean(1.0)):
-        with pytest.raises(NotImplementedError):
-            await refused
-    with pytest.raises(NotImplementedError):
-        await remote.send("q", [{}])
-    with pytest.raises(NotImplementedError):
-        remote.news()

@@ -72,3 +72,40 @@ def test_a_file_without_definitions_is_an_error(orth: Orth, tmp_path: Path, text
     refused = orth("plan", "-f", str(file))
     assert refused.exit_code != 0
     assert "jobs.json" in str(refused.exception) + refused.stderr
+
+
+def test_a_file_too_large_for_one_request_is_applied_in_parts(
+    orth: Orth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that others name are in the first part, wherever they stand in the file."""
+    monkeypatch.setattr("orth.domain.definitions.AT_ONCE", 2)
+    orth.site.group()
+    made = [{"job_group": "demo", "job_desc": f"job {number}", "executor_handler": "report"} for number in range(5)]
+    for number in range(4):
+        made[number]["child_jobid"] = [f"demo/job {number + 1}"]  # type: ignore[assignment]
+    file = tmp_path / "jobs.json"
+    file.write_text(json.dumps({"jobs": made}))
+    planned = orth("plan", "-f", str(file))
+    assert planned.exit_code == 0, planned.output
+    assert "the first 2 of 5 definitions. What becomes of the other 3" in planned.stderr
+    assert orth.site.admin().get("/api/v1/jobs").json["items"] == []
+    applied = orth("apply", "-f", str(file), "-o", "json")
+    assert applied.exit_code == 0, applied.output
+    assert "part 2 of 3: 4 of 5 definitions\npart 3 of 3: 5 of 5 definitions" in applied.stderr
+    answer = json.loads(applied.stdout)
+    assert (answer["created"], answer["refused"], answer["plan"]) == (5, 0, None)
+    assert [(one["place"], one["job_desc"]) for one in answer["items"]] == [(n, f"job {n}") for n in range(5)]
+    again = json.loads(orth("apply", "-f", str(file), "-o", "json").stdout)
+    assert again["same"] == 5
+
+
+def test_one_job_is_not_told_of_in_two_parts(orth: Orth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orth.domain.definitions.AT_ONCE", 2)
+    orth.site.group()
+    one = {"job_group": "demo", "job_desc": "twice", "executor_handler": "report"}
+    file = tmp_path / "jobs.json"
+    file.write_text(json.dumps([one, {**one, "job_desc": "other"}, {**one, "executor_timeout": 7}]))
+    refused = orth("apply", "-f", str(file))
+    assert refused.exit_code != 0
+    assert "definitions 1 and 3 are about the same job" in str(refused.exception) + refused.stderr
+    assert orth.site.admin().get("/api/v1/jobs").json["items"] == []

@@ -42,6 +42,11 @@ def test_help_loads_nothing_heavy(tmp_path: Path, arguments: list[str]) -> None:
     assert not set(HEAVY) & set(loaded)
 
 
+def test_every_kind_of_channels_is_named_where_they_are_chosen(tmp_path: Path) -> None:
+    said = run_orth("server", "--help", cwd=tmp_path).stdout
+    assert all(kind in said for kind in ("memory://", "database://", "redis://"))
+
+
 @pytest.mark.parametrize("argument", ["--help", "--version"])
 def test_help_answers_within_150_milliseconds(tmp_path: Path, argument: str) -> None:
     """Of processor time, which other work on the machine takes from nobody."""

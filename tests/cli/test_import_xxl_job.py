@@ -41,6 +41,31 @@ def test_a_file_is_imported_and_the_report_names_what_was_not(tmp_path: Path) ->
     ]
 
 
+def test_relations_and_addresses_that_are_others_here_are_told(tmp_path: Path) -> None:
+    group = {"id": 1, "appName": "shop-executor", "title": "Shop", "addressType": 1}
+    first = {**EXPORT["jobs"][0], "id": 7, "jobDesc": "first"}
+    last = {**EXPORT["jobs"][0], "id": 8, "jobDesc": "last"}
+    file = prepared(tmp_path, {"groups": [{**group, "addressList": "http://10.0.0.1:9999"}], "jobs": [first, last]})
+    assert orth("import", "xxl-job", "--from", str(file), cwd=tmp_path).returncode == 0
+    changed = {
+        "groups": [{**group, "addressList": "http://10.0.0.7:9999"}],
+        "jobs": [{**first, "childJobId": "8"}, last],
+    }
+    file.write_text(json.dumps(changed))
+    text = orth("import", "xxl-job", "--from", str(file), cwd=tmp_path)
+    told = orth("import", "xxl-job", "--from", str(file), "-o", "json", cwd=tmp_path)
+    assert [run.returncode for run in (text, told)] == [0, 0], (text, told)
+    assert "Already here, and different; left as it is:" in text.stdout
+    assert "group 1 'shop-executor' -> 1: differs in address_list" in text.stdout
+    assert "job 7 'first' -> 1: differs in child_jobid" in text.stdout
+    entries = [(entry["fate"], entry["notes"]) for entry in json.loads(told.stdout)["entries"]]
+    assert entries == [
+        ("differs", ["differs in address_list"]),
+        ("differs", ["differs in child_jobid"]),
+        ("there", []),
+    ]
+
+
 def test_nothing_imported_is_exit_code_1_and_a_bad_file_is_one_line(tmp_path: Path) -> None:
     file = prepared(tmp_path, [EXPORT["jobs"][1]])
     fruitless = orth("import", "xxl-job", "--from", str(file), "--group", "shop-executor", cwd=tmp_path)

@@ -82,6 +82,11 @@ def test_a_trigger_may_name_executors(orth: Orth) -> None:
     assert opened["address_list"] == address
 
 
+def test_a_trigger_may_name_a_log_level(orth: Orth) -> None:
+    one = orth("trigger", str(orth.site.job()), "--log-level", "debug", "-o", "name").strip()
+    assert orth.site.admin().get(f"/api/v1/executions/{one}").json["log_level"] == "DEBUG"
+
+
 def test_a_backfill_is_previewed_and_begun(orth: Orth) -> None:
     job_id = str(orth.site.job(**HOURLY))
     before = orth.site.contents()
@@ -109,6 +114,7 @@ def test_a_backfill_is_previewed_and_begun(orth: Orth) -> None:
         (("backfill", "1"), 2, "Missing option '--from'"),
         (("backfill", "1", *SPAN), 5, "CRON or FIX_RATE"),
         (("trigger", "1", "--address", "http://evil.example"), 1, "is not an executor of"),
+        (("trigger", "1", "--log-level", "loud"), 2, "'loud' is not one of"),
         (("start", "1"), 5, "has no schedule"),
         (("trigger", "1", "--key", "é中"), 2, "it may have ASCII letters, digits, signs and inner blanks only"),
         (("trigger", "1", "--key", ""), 2, "it may have ASCII letters"),

@@ -1,7 +1,10 @@
 """What the leader says about dispatched executions: at once, later, or not at all."""
 
+from dataclasses import replace
+
 from orth.channels.interface import ChannelsUnavailable, Message
-from orth.cluster.assigning import PUSHED_AFTER
+from orth.cluster.assigning import Assigning
+from orth.cluster.station import OWN_AFTER
 from orth.testing import ManualClock
 from tests.cluster.ownership_site import Site, assignments
 
@@ -43,10 +46,22 @@ async def test_what_is_pushed_is_assigned_later_if_it_is_still_open(site: Site, 
     await site.end(*ids[:2])
     await one.assigning.turn()
     assert await site.waiting(ASSIGNED) == 0
-    clock.move(PUSHED_AFTER)
+    clock.move(OWN_AFTER)
     await one.assigning.turn()
     taken = await site.channels.take([ASSIGNED], "two", limit=10, wait=0)
     assert [delivery.message["executionId"] for delivery in taken[ASSIGNED]] == [ids[2]]
+
+
+async def test_what_is_pushed_is_assigned_with_its_dispatch_where_that_is_wanted(site: Site) -> None:
+    one, two = site.node("one"), site.node("two")
+    at_once = Assigning(replace(one.station, own_after=0.0))
+    ids = await site.sent(2)
+    for each in ids:
+        at_once.pushed(each, 1)
+    await at_once.turn()
+    assert await site.waiting(ASSIGNED) == 2
+    await two.competing.turn()
+    assert await two.owns() == ids
 
 
 async def test_many_are_assigned_one_batch_after_the_other(site: Site, clock: ManualClock) -> None:
@@ -56,7 +71,7 @@ async def test_many_are_assigned_one_batch_after_the_other(site: Site, clock: Ma
     for each in ids[:600]:
         one.assigning.pushed(each, 1)
     one.assigning.queued(assignments(ids[600:], "reports.slow"))
-    clock.move(PUSHED_AFTER)
+    clock.move(OWN_AFTER)
     pauses = [await one.assigning.guarded_turn() for _ in range(3)]
     assert pauses[0] == 0.0
     assert await site.waiting(ASSIGNED) == 1_100

@@ -44,7 +44,7 @@ def test_every_public_name_is_mapped_to_the_one_in_use() -> None:
     here = {public: ours.replace("{jobId}", "7").replace("{executionId}", "1001") for public, ours in rows if public}
     assert here == PUBLIC
     own = {ours for public, ours in rows if not public}
-    assert own == {Names().acknowledged("{incarnation}"), Names().service_events}
+    assert own == {Names().acknowledged("{incarnation}"), Names().logs_wanted, Names().service_events}
     assert all(ours.replace("{app}.", "").startswith(public) for public, ours in rows)
 
 

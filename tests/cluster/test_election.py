@@ -14,7 +14,7 @@ from orth.errors import TermEnded
 from orth.events import Events, LoopFailed
 from orth.loop import Loop
 from orth.store.database import Connection, Database, open_database
-from orth.store.leases import renew_lease
+from orth.store.leases import Term, renew_lease
 from orth.testing import ManualClock, Recorder
 from orth.testing.stores import prepare_store
 
@@ -91,6 +91,22 @@ async def test_a_leader_stops_itself_before_others_may_start(
     assert one.term is None
     await one.turn()
     assert recorder.all(TermEndedHere, node="one", reason="it was not renewed in time")
+
+
+async def test_a_leader_that_could_not_renew_leads_again_as_soon_as_it_can(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    await one.turn()
+    clock.move(40)  # in which nobody reached the database
+    await two.turn()
+    assert two.term is None, "it has seen the lease for no time at all"
+    await one.turn()
+    await one.turn()
+    assert one.term is not None
+    assert one.term.epoch == 2
+    await two.turn()
+    assert two.term is None
 
 
 async def test_who_resigns_is_followed_at_once(db: Database, clock: ManualClock, recorder: Recorder) -> None:
@@ -267,9 +283,9 @@ async def test_a_write_of_an_old_term_is_refused(db: Database, clock: ManualCloc
     await two.turn()
     clock.move(31)
     await two.turn()
-    assert await db.leader_tx(2, _nothing) == "done"
+    assert await db.leader_tx(Term(2, "incarnation-of-two"), _nothing) == "done"
     with pytest.raises(TermEnded):
-        await db.leader_tx(1, _nothing)
+        await db.leader_tx(Term(1, "incarnation-of-one"), _nothing)
 
 
 async def test_no_two_lead_at_the_same_time_however_they_are_turned(

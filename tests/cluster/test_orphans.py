@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from orth.cluster.assigning import PUSHED_AFTER
 from orth.cluster.election import Election
 from orth.cluster.election import Node as Named
 from orth.cluster.orphans import Orphans
 from orth.cluster.ownership_facts import ExecutionsAdopted, OrphansFound, OrphansOffered
+from orth.cluster.station import OWN_AFTER
 from orth.errors import TermEnded
 from orth.store.ownership import abandon, adoptable, offer, orphan
 from orth.testing import ManualClock
@@ -72,9 +72,9 @@ async def test_what_never_had_an_owner_is_offered_after_the_timeout(site: Site, 
     one = site.node("one")
     check = await check_of(site, one)
     ids = await site.sent(3)
-    assert await check.turn() == 20.0 + PUSHED_AFTER  # sooner than the next pass
+    assert await check.turn() == 20.0 + OWN_AFTER  # sooner than the next pass
     await site.end(ids[0])
-    clock.move(19 + PUSHED_AFTER)
+    clock.move(19 + OWN_AFTER)
     await check.turn()
     assert not site.recorder.all(OrphansFound)
     clock.move(1)

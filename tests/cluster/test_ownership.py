@@ -2,8 +2,8 @@
 
 from orth.channels.interface import ChannelsUnavailable
 from orth.cluster.notices import assigned, handoff
-from orth.cluster.ownership import CLAIM_AFTER
 from orth.cluster.ownership_facts import ExecutionsAdopted, OwnershipLost
+from orth.cluster.station import OWN_AFTER
 from orth.domain.handoffs import Reason
 from orth.store.ownership import Owned, adopt, offer, orphan
 from orth.testing import ManualClock
@@ -61,7 +61,7 @@ async def test_what_waits_in_a_queue_is_followed_at_once_and_written_down_later(
     await one.competing.turn()
     assert (one.held, await one.owns()) == (ids, [])
     await site.end(ids[0])
-    clock.move(CLAIM_AFTER)
+    clock.move(OWN_AFTER)
     await one.competing.turn()
     assert (one.held, await one.owns()) == (ids[1:], ids[1:])
 
@@ -72,7 +72,7 @@ async def test_of_two_who_follow_the_same_one_is_left(site: Site, clock: ManualC
     for node in (one, two):
         await announce(site, ids, "reports.slow")
         await node.competing.turn()
-    clock.move(CLAIM_AFTER)
+    clock.move(OWN_AFTER)
     await two.competing.turn()
     await one.competing.turn()
     assert (one.held, two.held) == ([], ids)

@@ -4,8 +4,10 @@ import pytest
 
 from orth.cluster.ownership_facts import HandoffsSettled
 from orth.cluster.peers import Peer
-from orth.cluster.rebalance import Rebalancing, surplus
+from orth.cluster.rebalance import Rebalancing, Threshold, surplus
 from tests.cluster.ownership_site import QUICK, Node, Site
+
+EARLY = Threshold(factor=2, difference=10)
 
 
 @pytest.mark.parametrize(
@@ -24,16 +26,23 @@ from tests.cluster.ownership_site import QUICK, Node, Site
 )
 def test_half_the_difference_to_the_least(mine: int, others: list[int], handed: int) -> None:
     peers = [Peer(f"other-{number}", count) for number, count in enumerate(others)]
-    assert surplus(mine, "me", peers, 2) == handed
+    assert surplus(mine, "me", peers, EARLY) == handed
+
+
+def test_the_difference_that_counts_can_be_set() -> None:
+    assert surplus(2, "me", [Peer("other", 1)], Threshold(factor=2, difference=1)) == 0, "half of one is none"
+    assert surplus(4, "me", [Peer("other", 2)], Threshold(factor=2, difference=1)) == 1
 
 
 def test_of_two_with_as_much_one_acts() -> None:
-    acts = [surplus(100, me, [Peer("third", 10), Peer(other, 100)], 2) > 0 for me, other in (("a", "b"), ("b", "a"))]
+    acts = [
+        surplus(100, me, [Peer("third", 10), Peer(other, 100)], EARLY) > 0 for me, other in (("a", "b"), ("b", "a"))
+    ]
     assert sorted(acts) == [False, True]
 
 
 def rebalancing(node: Node) -> Rebalancing:
-    return Rebalancing(node.station, node.competing, QUICK, factor=2, beat=10.0)
+    return Rebalancing(node.station, node.competing, QUICK, EARLY, beat=10.0)
 
 
 async def test_the_one_with_most_hands_over_and_the_others_take(live_site: Site) -> None:

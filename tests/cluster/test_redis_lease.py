@@ -18,7 +18,7 @@ from orth.cluster.redis_lease import RedisLease
 from orth.errors import TermEnded
 from orth.events import Events
 from orth.store.database import Connection, Database, open_database
-from orth.store.leases import LEADER
+from orth.store.leases import LEADER, Term
 from orth.testing import ManualClock, Recorder
 from orth.testing.stores import prepare_store
 from tests.conftest import StartServer
@@ -184,7 +184,7 @@ async def test_an_old_term_does_not_overwrite_the_lock_of_a_newer_one_and_its_wr
             await late._hint.given_up(1)
             assert outsider.get(LEADER) == "term 2 two/incarnation-of-two"
             with pytest.raises(TermEnded):
-                await db.leader_tx(1, _nothing)
+                await db.leader_tx(Term(1, "incarnation-of-one"), _nothing)
 
 
 def _nothing(_connection: Connection) -> None:

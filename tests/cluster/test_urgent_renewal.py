@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import Connection, QueuePool, text
 
 from orth.clock import SystemClock
-from orth.cluster.election import Election, Node, Term
+from orth.cluster.election import Election, Node
 from orth.cluster.facts import TermEndedHere
 from orth.cluster.membership import Membership, Rhythm
 from orth.events import Events
 from orth.loop import run_loops
 from orth.store.database import Database, open_database
-from orth.store.leases import find_lease
+from orth.store.leases import Term, find_lease
 from orth.testing import Recorder
 from orth.testing.stores import prepare_store
 from tests.store.builders import until
@@ -67,7 +67,7 @@ async def test_a_busy_pool_costs_neither_the_leadership_nor_the_beat(pool: Datab
     async with busy(pool):
         for _ in range(round(2 * LEASE / RENEW)):
             election.worked()
-            assert election.term == Term(1)
+            assert election.term == Term(1, node.incarnation)
             await asyncio.sleep(RENEW)
         assert membership.beats >= before + 3
         lease = await pool.urgent.read(find_lease)

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from tests.console.site import ALARMS, JOBS, SCRIPTS, furnish
-from tests.console.test_stories import tell
+from tests.console.stories import tell
 from tests.console.three import three_coordinators
 from tests.servers.binaries import find_program
 from tests.walk.processes import PASSWORD, Site

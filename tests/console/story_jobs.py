@@ -25,6 +25,7 @@ def collect(
     full: bool = False,
 ) -> str:
     """Collect the prices of one supplier."""
+    logging.getLogger("prices").debug("asked %s for %d pages", supplier, pages)
     ctx.log("{}", f"{pages} pages of {supplier}, {'all' if full else 'new'} prices")
     return f"{pages} pages of {supplier}"
 
@@ -33,6 +34,13 @@ def collect(
 def stumble() -> str:
     """Fail with a message."""
     raise ValueError("the supplier sent no prices for 2026-01-30")
+
+
+@app.job("ask")
+def ask(ctx: JobContext, address: str) -> str:
+    """Fail over an address, and link to it in the log."""
+    ctx.log("{}", f"asked {address} for prices")
+    raise ValueError(f"no answer from {address}")
 
 
 @app.job("linger")

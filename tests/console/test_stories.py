@@ -4,24 +4,18 @@ They are told in parts, so that two browsers can work side by side. What one sto
 """
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from orth.coordinator.http.console_files import built_console
 from tests.console.site import ALARMS, JOBS, SCRIPTS, furnish
+from tests.console.stories import WITHIN, tell
 from tests.servers.binaries import find_program
 from tests.walk.processes import PASSWORD, TOKEN, Site
 
 PARTS = 3
 """Whole files go together, and no part may be empty."""
-CONSOLE = Path(__file__).parents[2] / "console"
-WITHIN = 1500.0
-"""Seconds, on a machine that has much else to do, where they took ten minutes."""
 
 
 @pytest.fixture(scope="module")
@@ -41,21 +35,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             "ORTH_STORY_JOBS": json.dumps(ids),
             "ORTH_STORY_BROWSER": str(find_program("chromium-headless-shell")),
         }
-
-
-def tell(stage: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run stories with the Node that built the console."""
-    node = Path(sys.executable).with_name("node")
-    program = CONSOLE / "node_modules" / "@playwright" / "test" / "cli.js"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ORTH_")}
-    return subprocess.run(
-        [str(node), str(program), "test", *arguments],
-        cwd=CONSOLE,
-        env={**environment, **stage},
-        capture_output=True,
-        text=True,
-        timeout=WITHIN,
-    )
 
 
 @pytest.mark.timeout(WITHIN + 60)

@@ -15,7 +15,7 @@ from orth.store.all_tables import metadata
 from orth.store.dispatching import doubt_earlier_dispatches
 from orth.store.groups import create_group
 from orth.store.jobs import create_job
-from orth.store.leases import read_lease, take_lease
+from orth.store.leases import Term, read_lease, take_lease
 from orth.store.record_tables import alarms, dead_letters
 from orth.store.registry import Beat, record_beats
 from orth.store.statistics import Span, counts_by_status
@@ -66,14 +66,14 @@ def read_rows(connection: Connection) -> Rows:
     return {row.id: row for row in connection.execute(select(executions).order_by(executions.c.id))}
 
 
-def begin_term(connection: Connection, now: int) -> int:
-    epoch = take_lease(connection, read_lease(connection), "node", "process")
-    assert epoch is not None
-    doubt_earlier_dispatches(connection, epoch, now, reasons.LEADER_CHANGED)
-    return epoch
+def begin_term(connection: Connection, now: int) -> Term:
+    term = take_lease(connection, read_lease(connection), "node", "process")
+    assert term is not None
+    doubt_earlier_dispatches(connection, term.epoch, now, reasons.LEADER_CHANGED)
+    return term
 
 
-def set_up(connection: Connection, now: int) -> tuple[list[int], int]:
+def set_up(connection: Connection, now: int) -> tuple[list[int], Term]:
     """Begin with an empty database; the jobs, in the order in which the machine names them, and the term."""
     for table in metadata.sorted_tables:
         connection.execute(table.delete())

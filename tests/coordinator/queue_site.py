@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 from orth.channels.interface import START, Channels, ChannelsUnavailable, Delivery, Message
 from orth.channels.memory import MemoryChannels
 from orth.channels.names import Names
-from orth.clock import SystemClock
+from orth.clock import Clock, SystemClock
 from orth.cluster.election import Node
 from orth.coordinator.defining import define, define_group, trigger_job
 from orth.coordinator.node import Coordinator
@@ -26,12 +26,13 @@ from orth.settings.sections import ClusterSection, CoordinatorSection
 from orth.store.database import Database, open_database
 from orth.store.executions import find_execution
 from orth.store.groups import list_groups
+from orth.testing.clocks import ManualClock
 from orth.testing.recorder import Recorder
 from orth.testing.stores import prepare_store
 from orth.wire.channel_messages import Dispatch, LogLines, Standing, StatusReport, WorkerBeat
 from orth.wire.entry_signatures import refusal_of
 from orth.wire.executor_calls import ExecutorCalls
-from orth.wire.messages import CallbackItem
+from orth.wire.messages import CallbackItem, Extension
 from orth.wire.signatures import key_of
 
 T = TypeVar("T")
@@ -67,6 +68,14 @@ class ForgetfulChannels(MemoryChannels):
         await self.check()
         return await super().waiting(queue)
 
+    async def post(self, boxes: Mapping[str, Sequence[Message]]) -> None:
+        await self.check()
+        await super().post(boxes)
+
+    async def announce(self, topic: str, message: Message) -> None:
+        await self.check()
+        await super().announce(topic, message)
+
     async def check(self) -> None:
         if self.away:
             raise ChannelsUnavailable("They are away, as this test wants it.")
@@ -79,13 +88,26 @@ class ForgetfulChannels(MemoryChannels):
 class QueueSite:
     """One coordinator or several, on one database and with the same channels."""
 
-    def __init__(self, url: str, folder: Path, *, coordinators: int = 1, settings: Settings | None = None) -> None:
-        self.clock = SystemClock()
+    def __init__(
+        self,
+        url: str,
+        folder: Path,
+        *,
+        coordinators: int = 1,
+        settings: Settings | None = None,
+        clock: ManualClock | None = None,
+        patience: float = 1.0,
+    ) -> None:
+        """With a ``clock`` nothing turns by itself. ``patience`` is with executors that are called."""
+        self._patience = patience
+        self.clock: Clock = clock or SystemClock()
+        self._turns = clock is None
         self.channels = ForgetfulChannels(self.clock)
         self.recorder = Recorder()
         self.events = Events(self.recorder)
         self.settings = settings or quick_settings(folder)
         self.url = url
+        self.secret = secrets.token_hex(32)
         self.coordinators: list[Coordinator] = []
         self._count = coordinators
         self._dbs: list[Database] = []
@@ -93,7 +115,7 @@ class QueueSite:
 
     async def __aenter__(self) -> Self:
         prepare_store(self.url)
-        self._link = await ExecutorCalls(timeout=1.0).__aenter__()
+        self._link = await ExecutorCalls(timeout=self._patience).__aenter__()
         for _ in range(self._count):
             self.start()
         return self
@@ -120,12 +142,13 @@ class QueueSite:
             clock=self.clock,
             events=self.events,
             access_token=TOKEN,
-            signing_secret=secrets.token_hex(32),
+            signing_secret=self.secret,
             channels=self.channels,
         )
         coordinator = Coordinator(given)
         self.coordinators.append(coordinator)
-        self._tasks[given.node.id] = asyncio.create_task(run_loops(*coordinator.loops))
+        if self._turns:
+            self._tasks[given.node.id] = asyncio.create_task(run_loops(*coordinator.loops))
         return coordinator
 
     async def kill(self, coordinator: Coordinator) -> None:
@@ -145,8 +168,8 @@ class QueueSite:
         known = {group.app_name: group.id for group in await self.db.read(list_groups, 0, 10)}
         if APP not in known:
             known[APP] = await self.db.tx(define_group, Group(0, APP, APP, AddressType.AUTO, ()), self.clock.now())
-        values = {"executor_handler": "work", "executor_queue": "a", **fields}
-        job = Job(id=0, job_group=known[APP], job_desc="queued", **values)
+        values = {"job_group": known[APP], "executor_handler": "work", "executor_queue": "a", **fields}
+        job = Job(id=0, job_desc="queued", **values)
         job_id = await self.db.tx(define, job, self.clock.now(), True)
         return Job(**{**{name: getattr(job, name) for name in Job.__slots__}, "id": job_id})
 
@@ -180,8 +203,12 @@ async def eventually(look: Callable[[], Awaitable[T]], right: Callable[[T], bool
 class Worker:
     """An executor of queues, by hand."""
 
-    def __init__(self, channels: Channels, *, name: str = "worker", queues: Sequence[str] = ("a",)) -> None:
+    def __init__(
+        self, channels: Channels, *, name: str = "worker", queues: Sequence[str] = ("a",), has_keys: bool = True
+    ) -> None:
+        """Without ``has_keys`` it is of a version that knows nothing of report keys."""
         self.channels = channels
+        self.has_keys = has_keys
         self.name = name
         self.queues = queues
         self.incarnation = secrets.token_hex(8)
@@ -202,7 +229,8 @@ class Worker:
 
     async def _beat_on(self) -> None:
         while True:
-            await self.beat()
+            with suppress(ChannelsUnavailable):
+                await self.beat()
             await asyncio.sleep(0.3)
 
     async def beat(self, status: str = "Running") -> None:
@@ -214,6 +242,7 @@ class Worker:
             status=status,
             active_jobs=len(self.running),
             running=tuple(sorted(self.running)),
+            extensions=(Extension.REPORT_KEY,) if self.has_keys else (),
         )
         await self.channels.announce(NAMES.worker_heartbeat, said.model_dump(mode="json", by_alias=True))
 
@@ -241,6 +270,7 @@ class Worker:
             worker_id=self.name,
             incarnation=self.incarnation,
             sending=dispatch.sending,
+            report_key=self._key_of(dispatch),
             **facts,
         )
         box = NAMES.status(dispatch.job_id, dispatch.execution_id)
@@ -258,14 +288,24 @@ class Worker:
             first_line=first_line,
             text=text,
             end=end or None,
+            report_key=self._key_of(dispatch),
         )
         box = NAMES.logs(dispatch.job_id, dispatch.execution_id)
         await self.channels.post({box: [lines.model_dump(mode="json", by_alias=True, exclude_none=True)]})
 
     async def finish(self, dispatch: Dispatch, code: int = 200, message: str = "") -> None:
         self.running.discard(dispatch.execution_id)
-        result = CallbackItem(log_id=dispatch.execution_id, handle_code=code, handle_msg=message)
+        result = CallbackItem(
+            log_id=dispatch.execution_id,
+            handle_code=code,
+            handle_msg=message,
+            incarnation=self.incarnation,
+            report_key=self._key_of(dispatch),
+        )
         await self.say(dispatch, Standing.COMPLETED if code == 200 else Standing.FAILED, result=result)
+
+    def _key_of(self, dispatch: Dispatch) -> str | None:
+        return dispatch.trigger.report_key if self.has_keys else None
 
     async def acknowledged(self) -> Mapping[int, str]:
         """What was answered for, by execution."""

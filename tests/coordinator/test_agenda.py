@@ -38,7 +38,7 @@ def test_targets_come_in_the_order_in_which_they_are_due() -> None:
     agenda = Agenda()
     assert agenda.next_due() is None
     for address, due in (("b", 2.0), ("a", 1.0), ("c", 3.0)):
-        agenda.put(address, Target("app", ours=True), due)
+        agenda.put(address, Target(ours=True), due)
     assert agenda.take(0.5) is None
     assert [agenda.take(2.5), agenda.take(2.5), agenda.take(2.5)] == ["a", "b", None]
     assert agenda.next_due() == 3.0
@@ -46,7 +46,7 @@ def test_targets_come_in_the_order_in_which_they_are_due() -> None:
 
 def test_one_that_is_being_called_is_not_called_a_second_time() -> None:
     agenda = Agenda()
-    agenda.put("a", Target("app", ours=True), 0.0)
+    agenda.put("a", Target(ours=True), 0.0)
     assert agenda.take(0.0) == "a"
     agenda.schedule("a", 0.0)
     assert agenda.take(9.0) is None
@@ -57,7 +57,7 @@ def test_one_that_is_being_called_is_not_called_a_second_time() -> None:
 
 def test_a_new_time_replaces_the_old_one() -> None:
     agenda = Agenda()
-    agenda.put("a", Target("app", ours=True), 60.0)
+    agenda.put("a", Target(ours=True), 60.0)
     agenda.schedule("a", 1.0)
     assert agenda.take(1.0) == "a"
     agenda.done("a", 90.0)
@@ -66,10 +66,10 @@ def test_a_new_time_replaces_the_old_one() -> None:
 
 def test_who_left_is_not_called() -> None:
     agenda = Agenda()
-    agenda.put("a", Target("app", ours=True), 0.0)
+    agenda.put("a", Target(ours=True), 0.0)
     agenda.drop("a")
     assert agenda.take(1.0) is None
-    agenda.put("b", Target("app", ours=True), 0.0)
+    agenda.put("b", Target(ours=True), 0.0)
     assert agenda.take(1.0) == "b"
     agenda.drop("b")
     agenda.done("b", 0.0)

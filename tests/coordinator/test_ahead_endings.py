@@ -26,9 +26,9 @@ FIRE = NOW + 8_000
 
 def _send_ahead(connection: Connection) -> tuple[int, Office, list[Letter]]:
     """A fire of the broadcasting job, both shards on their way to executors that hold them."""
-    job_ids, epoch = set_up(connection, NOW)
+    job_ids, term = set_up(connection, NOW)
     job = get_job(connection, job_ids[2])
-    office = Office("node", epoch, 60_000, Outlook(EVERYBODY, lambda choices: 0))
+    office = Office("node", term.epoch, 60_000, Outlook(EVERYBODY, lambda choices: 0))
     open_planned(connection, [(job, PlannedRun(FIRE, TriggerCause.FIXED_RATE, FIRE, FIRE))], NOW)
     return job.id, office, claim(connection, take_ahead(connection, NOW, 0, 9), office, NOW).letters
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, update
 
 from orth.coordinator import archiving
 from orth.coordinator.logs import fetches
 from orth.coordinator.logs.facts import LogBroughtABug, LogNotArchived
+from orth.coordinator.logs.pages import LONG, gap_note
 from orth.coordinator.logs.reading import LogReading, Page, Source
 from orth.errors import Unavailable
 from orth.executor.context import JobContext
@@ -21,6 +23,7 @@ from orth.executor.handlers import Handlers
 from orth.settings import Settings
 from orth.settings.sections import CoordinatorSection, LogsSection
 from orth.store.log_archives import ArchivedLog, find_archive
+from orth.store.tables import executions
 from orth.testing.cluster import Cluster
 from orth.testing.network import Line
 
@@ -53,13 +56,13 @@ def reading(cluster: Cluster) -> LogReading:
     return cluster.coordinators[0].records.logs
 
 
-async def whole(cluster: Cluster, execution_id: int) -> list[str]:
+async def whole(cluster: Cluster, execution_id: int, *, gaps: bool = False) -> list[str]:
     source = await reading(cluster).source(execution_id)
     found: list[str] = []
     line = 1
     while True:
         page = await reading(cluster).page(source, line)
-        assert page.lines.first == line
+        assert page.lines.first == line or (gaps and page.lines.first > line)
         found += page.lines.texts
         if page.end:
             return found
@@ -113,13 +116,12 @@ async def test_of_a_long_log_the_beginning_and_the_last_lines_are_kept(kind: str
         assert not kept.complete
         assert await whole(cluster, one) == before, "the executor still has all of it"
         cluster.kill_executor(cluster.executors[0])
-        source = await reading(cluster).source(one)
-        first = await reading(cluster).page(source, 1)
-        assert 100 < len(first.lines.texts) < 1000
-        assert list(first.lines.texts) == before[: first.lines.last]
-        after = await reading(cluster).page(source, first.lines.last + 1)
-        assert after.lines.first > first.lines.last + 1
-        assert (list(after.lines.texts), after.end) == (before[after.lines.first - 1 :], True)
+        archived = await whole(cluster, one, gaps=True)
+        note = next(index for index, text in enumerate(archived) if text.startswith("(Lines"))
+        beginning, ending = archived[:note], archived[note + 1 :]
+        assert 100 < note < 1000
+        assert (beginning, ending) == (before[:note], before[-len(ending) :])
+        assert archived[note] == gap_note(note + 1, len(before) - len(ending), LONG)
 
 
 async def test_an_executor_that_does_not_answer_is_asked_again(tmp_path: Path) -> None:
@@ -139,14 +141,14 @@ async def test_a_log_that_is_still_written_is_not_taken_for_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: bool
 ) -> None:
     async with cluster_with(tmp_path, archive="store") as cluster:
-        read = LogReading.executor_page
+        read = LogReading._answer
         writing = True
 
-        async def of_a_writer(self: LogReading, source: Source, line: int, **more: Any) -> Page:
-            page = await read(self, source, line, **more)
-            return replace(page, end=not page.lines.texts, closed=False) if writing else page
+        async def of_a_writer(self: LogReading, source: Source, line: int, **more: Any) -> AsyncGenerator[Page, None]:
+            async for page in read(self, source, line, **more):
+                yield replace(page, end=not page.lines.texts, closed=False) if writing else page
 
-        monkeypatch.setattr(LogReading, "executor_page", of_a_writer)
+        monkeypatch.setattr(LogReading, "_answer", of_a_writer)
         one = await ran(cluster, 3)
         await cluster.advance(seconds=30)
         assert await cluster.db.read(find_archive, one) is None, "there is more to come"
@@ -303,3 +305,24 @@ async def test_a_log_is_given_so_many_pages(tmp_path: Path, monkeypatch: pytest.
         assert (kept.lines, kept.complete) == (50, False)
         (file,) = (tmp_path / "coordinator" / "archive").rglob("*.gz")
         assert file.stat().st_size < 50 * 100
+
+
+@pytest.mark.parametrize("kind", ["store", "folder"])
+async def test_a_log_of_another_make_comes_in_one_answer_whatever_its_size(kind: str, tmp_path: Path) -> None:
+    """All of the file, as one text: pages of it are packed while it comes."""
+    text = "".join(f"line {number:>8}".ljust(99, ".") + "\n" for number in range(1, 200_001))
+    whole_file = {"fromLineNum": 1, "toLineNum": 200_000, "logContent": text, "isEnd": False}
+    nothing_new = {"toLineNum": 0, "logContent": ""}
+    async with cluster_with(tmp_path, archive=kind, archive_limit=32 * 1024 * 1024) as cluster:
+        liar = Liar(cluster, lambda line: whole_file if line == 1 else nothing_new)
+        (one,) = await ran_at(cluster, liar.address)
+        await cluster.db.tx(_of_another_make, one)
+        await cluster.advance(seconds=15)
+        (kept,) = await kept_of(cluster, one)
+        assert kept is not None
+        assert (kept.lines, kept.size, kept.complete) == (200_000, len(text), True)
+        assert liar.asked == [1, 200_001], "one answer, and the end"
+
+
+def _of_another_make(connection: Connection, execution_id: int) -> None:
+    connection.execute(update(executions).where(executions.c.id == execution_id).values(incarnation=None))

@@ -10,12 +10,14 @@ import pytest
 
 from orth.coordinator.broadcasts import EVERYBODY
 from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.proving import Proving
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Database, open_database
 from orth.store.migrating import upgrade
 from orth.testing import ManualClock
 from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
+from orth.wire.report_keys import ReportKeys
 
 
 class Nobody(Loop):
@@ -57,12 +59,13 @@ async def test_results_are_stored_by_so_many_workers_and_the_others_wait(tmp_pat
             batches=Nobody(clock, Events()),
             avoid=EVERYBODY,
             workers=workers,
+            proving=Proving(ReportKeys("any")),
         )
         batches = [asyncio.create_task(callbacks.take([CallbackItem(log_id=n, handle_code=200)])) for n in range(12)]
         for _ in range(100):  # whoever can come through has by then
             await asyncio.sleep(0)
         assert turnstile.waiting == workers
         turnstile.open.set()
-        answers = [answer for batch in await asyncio.gather(*batches) for answer in batch]
+        answers = [answer for batch in await asyncio.gather(*batches) for answer in batch.verdicts]
     assert answers == [CallbackVerdict(log_id=n, verdict=Verdict.UNKNOWN) for n in range(12)]
     assert turnstile.most == workers

@@ -14,7 +14,8 @@ from orth.coordinator.work_keys import WorkKeys
 from orth.domain.nodes import ExecutorEntry, Reachability
 from orth.executor.handlers import Handlers
 from orth.executor.runtime import Runtime
-from orth.store.registry import Beat, list_executors, record_beats
+from orth.store.executor_entries import list_executors
+from orth.store.registry import Beat, record_beats
 from orth.testing import Cluster, ManualClock
 from orth.testing.network import Line
 from orth.wire.key_calls import Holding

@@ -23,6 +23,7 @@ from orth.coordinator.triggering import open_requested
 from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status
 from orth.domain.jobs import AddressType, BlockStrategy, Group, Job, RouteStrategy, TriggerCause
+from orth.domain.nodes import Reachability
 from orth.events import Events
 from orth.loop import run_loops
 from orth.settings import Settings
@@ -35,7 +36,7 @@ from orth.store.registry import Beat, record_beats
 from orth.testing import Recorder
 from orth.testing.stores import prepare_store
 from orth.wire.executor_calls import ExecutorCalls
-from orth.wire.messages import BATCH_LIMIT, BODY_LIMIT
+from orth.wire.fields import BATCH_LIMIT, BODY_LIMIT
 from tests.store.builders import until
 from tests.wire.peers import Exchange, Peer, refusing
 
@@ -246,6 +247,58 @@ async def test_what_a_block_strategy_discards_has_its_own_reason(tmp_path: Path)
     assert (found.status, found.reason_code) == (Status.TRIGGER_FAILED, reasons.DISCARDED)
 
 
+@pytest.mark.parametrize(
+    ("said", "busy_with", "code"),
+    [
+        ("busy, sorry", "the job", reasons.DISCARDED),
+        ("busy, sorry", "nothing", reasons.REFUSED),
+        ("busy, sorry", "everything", reasons.REFUSED),
+        ("busy, sorry", "no answer", reasons.REFUSED),
+        ("busy, sorry", "no answer about the job", reasons.REFUSED),
+        ("job handler [nightly] not found.", "the job", reasons.REFUSED),
+        ("The access token is wrong.", "the job", reasons.REFUSED),
+        (None, "the job", reasons.DISCARDED),
+    ],
+)
+async def test_a_foreign_executor_that_refuses_in_its_own_words_is_asked_whether_it_is_busy(
+    tmp_path: Path, said: str | None, busy_with: str, code: str
+) -> None:
+    def answer(exchange: Exchange) -> None:
+        asked = json.loads(exchange.request.body or b"{}").get("jobId")
+        no = json.dumps({"code": 500, "msg": said}).encode()
+        if exchange.request.path == "/run":
+            exchange.respond(no)
+        elif busy_with == "no answer" or (busy_with == "no answer about the job" and asked):
+            exchange.close()
+        elif busy_with == "everything" or (busy_with == "the job" and asked):
+            exchange.respond(no)
+        else:
+            exchange.respond(b'{"code": 200}')
+
+    with Peer(answer) as peer:
+        async with running(tmp_path) as site:
+            job = await site.job(
+                [peer.address],
+                RouteStrategy.FIRST,
+                extensions=frozenset(),
+                executor_block_strategy=BlockStrategy.DISCARD_LATER,
+                executor_fail_retry_count=1,
+            )
+            (found,) = await site.until(await site.trigger(job), {Phase.ENDED})
+            opened = await site.db.read(list_executions, limit=10)
+    assert (found.status, found.reason_code) == (Status.TRIGGER_FAILED, code)
+    assert len(opened) == (1 if code == reasons.DISCARDED else 2), "what was discarded is not tried again"
+
+
+async def test_a_job_that_does_not_discard_is_refused_without_a_question(tmp_path: Path) -> None:
+    with Peer(Taker(refuse=lambda _log_id: True, busy=True)) as peer:
+        async with running(tmp_path) as site:
+            job = await site.job([peer.address], RouteStrategy.FIRST, extensions=frozenset())
+            (found,) = await site.until(await site.trigger(job), {Phase.ENDED})
+    assert found.reason_code == reasons.REFUSED
+    assert "/idleBeat" not in {request.path for request in peer.requests}
+
+
 async def test_a_batch_that_says_nothing_about_an_item_leaves_it_unknown(tmp_path: Path) -> None:
     asked: list[int] = []
 
@@ -295,6 +348,18 @@ async def test_a_peer_that_never_answers_opens_its_circuit_and_hands_back_what_w
     assert where[Phase.UNKNOWN, peer.address] <= 4
     assert where[Phase.DISPATCHED, other.address] >= 36
     assert [one.address for one in site.recorder.all(CircuitOpened)] == [peer.address]
+
+
+async def test_a_trigger_that_is_taken_clears_a_doubt_and_one_that_is_refused_does_not(tmp_path: Path) -> None:
+    with Peer(Taker()) as good, Peer(Taker(refuse=lambda _log_id: True)) as bad:
+        async with running(tmp_path) as site:
+            reach = site.coordinator.presence.reach
+            for peer, ended in ((good, TAKEN), (bad, {Phase.ENDED})):
+                reach.unfit(peer.address, "it answers, and says: shutting down", probed=True)
+                job = await site.job([peer.address], RouteStrategy.FIRST, extensions=frozenset())
+                await site.until(await site.trigger(job), ended)
+            assert reach.state(good.address) is Reachability.REACHABLE
+            assert reach.state(bad.address) is Reachability.SUSPECT
 
 
 async def test_failover_takes_the_first_that_answers(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_process_that_is_held_up_between_the_clocks_sees_no_step() -> None:
     ("kind", "conf", "jitter"),
     [
         (ScheduleType.FIX_RATE, "1s", 0),
-        (ScheduleType.FIX_RATE, "100ms", 0),
+        (ScheduleType.FIX_RATE, "250ms", 0),
         (ScheduleType.FIX_RATE, "2s", 1_500),
         (ScheduleType.FIX_DELAY, "1s", 0),
     ],

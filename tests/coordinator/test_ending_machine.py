@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from sqlalchemy import Connection
 
-from orth.cluster.election import Node, Term
+from orth.cluster.election import Node
 from orth.coordinator.broadcasts import EVERYBODY
 from orth.coordinator.claiming import Outlook
 from orth.coordinator.defining import start_job, stop_job, trigger_job
@@ -92,7 +92,7 @@ class Endings(RuleBasedStateMachine):
         self.numbers = count(1)
         self.sound = True
         self.letters: dict[int, Letter] = {}
-        self.jobs, self.epoch = self.alone(set_up, clock.now())
+        self.jobs, self.term = self.alone(set_up, clock.now())
         single, foreign, shards, each_shard, delayed, child = self.jobs
         self.model = Model(
             [
@@ -158,7 +158,7 @@ class Endings(RuleBasedStateMachine):
 
     @rule()
     def another_leader(self) -> None:
-        self.epoch = self.alone(begin_term, self.clock.now())
+        self.term = self.alone(begin_term, self.clock.now())
 
     @rule(limit=st.integers(1, 10))
     def fold_counts(self, limit: int) -> None:
@@ -203,7 +203,7 @@ class Endings(RuleBasedStateMachine):
 
     def _plan(self, rows: Rows) -> Act:
         async def act() -> Told:
-            await self.coordinator.work.due.lead(Term(self.epoch))
+            await self.coordinator.work.due.lead(self.term)
             return Told(plans=True)
 
         return act
@@ -220,7 +220,7 @@ class Endings(RuleBasedStateMachine):
         waiting = sorted(self.letters)
         letters = [self.letters.pop(one) for one in {waiting[pick % len(waiting)] for pick in picks if waiting}]
         # Of an earlier term only a yes is still worth storing.
-        letters = [one for one in letters if one.epoch == self.epoch or outcome is Outcome.TAKEN]
+        letters = [one for one in letters if one.epoch == self.term.epoch or outcome is Outcome.TAKEN]
         codes = {Outcome.REFUSED: (reasons.REFUSED, reasons.DISCARDED), Outcome.UNKNOWN: (reasons.UNKNOWN_ANSWER,)}
         code = codes.get(outcome, ("",))[len(picks) % 2 - 1]
         answers = [Answer(letter, outcome, "so it said", code) for letter in letters]
@@ -252,7 +252,7 @@ class Endings(RuleBasedStateMachine):
         sent = frozenset(one for one in ids if one in rows and rows[one].phase in SENT)
 
         async def act() -> Told:
-            verdicts = await self.coordinator.work.callbacks.take(items)
+            verdicts = (await self.coordinator.work.callbacks.take(items)).verdicts
             pairs = [(item, said.verdict) for item, said in zip(items, verdicts, strict=True)]
             return Told(must_end=sent, verdicts=pairs)
 
@@ -303,10 +303,10 @@ class Endings(RuleBasedStateMachine):
         return act
 
     def leading(self, verb: Callable[..., Any], *args: Any) -> Awaitable[Any]:
-        return self.db.leader_tx(self.epoch, verb, *args)
+        return self.db.leader_tx(self.term, verb, *args)
 
     def office(self) -> Office:
-        return Office("node", self.epoch, 60_000, Outlook(EVERYBODY, lambda choices: 0))
+        return Office("node", self.term.epoch, 60_000, Outlook(EVERYBODY, lambda choices: 0))
 
     # --- what is written because of ends, after every step ---
 

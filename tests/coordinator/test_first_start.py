@@ -8,14 +8,14 @@ from sqlalchemy import Connection, select
 
 from orth.coordinator.first_start import ensure_admin, first_link, signing_secret
 from orth.coordinator.sealing import Sealing
-from orth.coordinator.signing import password_fits
+from orth.coordinator.signing import hash_password, password_fits
 from orth.coordinator.signing_in.links import link_url, use_link
 from orth.settings import Settings
 from orth.settings.sections import SecuritySection
 from orth.store.audit_tables import audit
 from orth.store.database import Database, open_database
 from orth.store.tables import secrets
-from orth.store.users import add_user, find_user, remove_user
+from orth.store.users import add_user, find_user, remove_user, set_password
 from orth.testing.stores import prepare_store
 
 NOW = 1_700_000_000_000
@@ -49,6 +49,36 @@ async def test_a_password_that_is_set_is_taken_and_changed_when_it_changes(db: D
         assert password_fits(text, admin.password)
     assert admin.password_version == 2
     assert await db.read(actions) == ["user.create", "user.password"]
+
+
+async def test_what_a_person_has_chosen_outlives_a_start_whose_settings_are_as_before(db: Database) -> None:
+    given = Settings(security=SecuritySection(admin_password="as the settings say"))
+    await ensure_admin(db, given, NOW)
+    await db.tx(set_password, "admin", hash_password("as a person likes it"), NOW)
+    await ensure_admin(db, given, NOW)
+    assert await fits(db, "as a person likes it")
+    await ensure_admin(db, Settings(security=SecuritySection(admin_password="another of the settings")), NOW)
+    assert await fits(db, "another of the settings")
+
+
+async def test_settings_that_name_a_password_later_are_followed(db: Database) -> None:
+    await ensure_admin(db, Settings(), NOW)
+    await ensure_admin(db, Settings(security=SecuritySection(admin_password="lost the first one")), NOW)
+    assert await fits(db, "lost the first one")
+
+
+async def test_in_a_store_of_before_the_password_stays(db: Database) -> None:
+    await db.tx(add_user, "admin", hash_password("as a person likes it"), "admin", NOW)
+    given = Settings(security=SecuritySection(admin_password="as the settings say"))
+    await ensure_admin(db, given, NOW)
+    await ensure_admin(db, given, NOW)
+    assert await fits(db, "as a person likes it")
+
+
+async def fits(db: Database, password: str) -> bool:
+    admin = await db.read(find_user, "admin")
+    assert admin is not None
+    return password_fits(password, admin.password)
 
 
 async def test_where_others_administer_a_removed_admin_stays_removed(db: Database) -> None:

@@ -318,7 +318,7 @@ async def test_of_a_kill_and_a_result_one_ends_the_execution(
 
         async def reported(number: int, one: int) -> list[int]:
             item = CallbackItem(log_id=one, handle_code=200, handle_msg="done")
-            (verdict,) = await cluster.coordinators[1 - number % 2].work.callbacks.take([item])
+            (verdict,) = (await cluster.coordinators[1 - number % 2].work.callbacks.take([item])).verdicts
             return [one] if verdict.verdict is Verdict.STORED else []
 
         by_kill, by_result = await asyncio.gather(

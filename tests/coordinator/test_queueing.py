@@ -3,10 +3,11 @@
 import pytest
 
 from orth.channels.interface import Entry
-from orth.coordinator.queueing import (
+from orth.coordinator.queue_evidence import (
     Evidence,
     Patience,
     Sign,
+    held_until,
     is_given_back,
     is_missing,
     named_by,
@@ -64,18 +65,45 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def workers(clock: ManualClock) -> Workers:
-    return Workers(clock, dead_after=30.0)
+    workers = Workers(clock, dead_after=30.0)
+    workers.hears()
+    return workers
 
 
 def test_silence_counts_from_when_it_could_have_been_heard(workers: Workers, clock: ManualClock) -> None:
     workers.heard(a_beat())
     clock.move(29)
     assert workers.fate("p1") is Fate.ALIVE
-    workers.deaf()
+    workers.missed()
     clock.move(29)
     assert workers.fate("p1") is Fate.ALIVE
     clock.move(1)
     assert workers.fate("p1") is Fate.SILENT
+
+
+def test_nobody_is_silent_to_the_deaf(workers: Workers, clock: ManualClock) -> None:
+    workers.heard(a_beat())
+    workers.deaf()
+    clock.move(100)
+    workers.missed()
+    assert [workers.fate(one) for one in ("p1", "who")] == [Fate.ALIVE, Fate.ALIVE]
+    workers.hears()
+    clock.move(29)
+    assert workers.fate("p1") is Fate.ALIVE
+    clock.move(1)
+    assert workers.fate("p1") is Fate.SILENT
+
+
+def test_what_a_living_process_does_not_name_is_missing_up_to_its_last_beat(
+    workers: Workers, clock: ManualClock
+) -> None:
+    workers.heard(a_beat())
+    heard = clock.monotonic()
+    clock.move(20)
+    assert held_until(taken(), workers, clock.monotonic()) == heard
+    clock.move(20)
+    assert held_until(taken(), workers, clock.monotonic()) == clock.monotonic(), "it is silent by now"
+    assert held_until(taken("who"), workers, clock.monotonic()) == clock.monotonic()
 
 
 def test_a_process_nobody_ever_heard_is_silent_only_after_a_while(workers: Workers, clock: ManualClock) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from orth.channels.interface import START, ChannelsUnavailable, Message
 from orth.channels.limits import Limits
+from orth.coordinator import ended_logs
 from orth.coordinator.facts import (
     AnswersUndelivered,
     OfferImpossible,
@@ -19,6 +20,7 @@ from orth.coordinator.facts import (
     QueuesBack,
 )
 from orth.coordinator.log_keeping import LEFT_OUT
+from orth.coordinator.logs.pages import gap_note
 from orth.coordinator.logs.reading import Page
 from orth.coordinator.node import Coordinator
 from orth.domain import reasons
@@ -495,7 +497,10 @@ async def test_an_executor_that_cannot_be_answered_holds_nothing_up(tmp_path: Pa
 
 
 @pytest.mark.parametrize("end_came", [True, False])
-async def test_a_log_of_which_something_did_not_come_is_not_called_complete(site: QueueSite, end_came: bool) -> None:
+async def test_a_log_of_which_something_did_not_come_is_not_called_complete(
+    site: QueueSite, end_came: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ended_logs, "_PAUSES", (0.1,) * len(ended_logs._PAUSES))
     job = await site.job()
     one = await site.trigger(job)
     coordinator = site.coordinators[0]
@@ -517,4 +522,4 @@ async def test_a_log_of_which_something_did_not_come_is_not_called_complete(site
     page = await logs.page(source, 2)
     assert list(page.lines.texts) == ["second"]
     page = await logs.page(source, 3)
-    assert (list(page.lines.texts), page.end) == ([LEFT_OUT], True)
+    assert (list(page.lines.texts), page.end) == ([gap_note(3, 8) if end_came else LEFT_OUT], True)

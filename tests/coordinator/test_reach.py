@@ -8,7 +8,7 @@ from orth.domain.nodes import Reachability
 from orth.events import Events
 from orth.loop import Loop
 from orth.testing import ManualClock, Recorder
-from orth.wire.executor_calls import AnswerUnknown, NotSent
+from orth.wire.executor_calls import AnswerUnknown, NotAnExecutor, NotSent
 
 A, B, C = "http://10.0.0.1:9999", "http://10.0.0.2:9999", "http://10.0.0.3:9999"
 
@@ -114,6 +114,44 @@ def test_a_beat_of_one_that_a_probe_could_not_reach_is_a_reason_to_probe_again(r
     assert reach.questions == {A}
 
 
+def test_only_a_yes_clears_what_a_probe_found_unfit(reach: Reach) -> None:
+    reach.unfit(A, "it answers, and says: shutting down", probed=True)
+    reach.silent(B, "no answer")
+    reach.questions.clear()
+    reach.heard(A)
+    reach.spoke(A)
+    assert reach.state(A) is Reachability.SUSPECT, "neither a beat nor a refusal says that it takes work"
+    assert reach.questions == {A}, "it is probed at once"
+    reach.spoke(B)
+    reach.spoke(C)
+    assert (reach.state(B), reach.state(C)) == (Reachability.REACHABLE,) * 2, "these are not silent"
+    reach.answered(A)
+    assert reach.state(A) is Reachability.REACHABLE
+
+
+def test_one_that_takes_triggers_is_not_avoided_for_what_it_says_to_probes(reach: Reach, recorder: Recorder) -> None:
+    unknown, stopping = "it answers, and says: unknown path", "it answers, and says: shutting down"
+    reach.unfit(A, unknown, probed=True)
+    reach.took(A)
+    for _ in range(3):
+        reach.unfit(A, unknown, probed=True)
+    assert reach.state(A) is Reachability.REACHABLE
+    assert facts(recorder) == [ExecutorSuspected, ExecutorReachable]
+    reach.unfit(A, stopping, probed=True)
+    assert reach.state(A) is Reachability.SUSPECT, "that is something else"
+    reach.unfit(A, unknown, probed=True)
+    assert reach.state(A) is Reachability.REACHABLE
+    reach.refused(A, "nobody", probed=True)
+    reach.unfit(A, unknown, probed=True)
+    assert reach.state(A) is Reachability.UNREACHABLE, "whoever is there now has taken nothing"
+
+
+def test_a_good_answer_to_a_trigger_excuses_nothing_that_comes_later(reach: Reach) -> None:
+    reach.took(A)
+    reach.unfit(A, "HTTP 503", probed=True)
+    assert reach.state(A) is Reachability.SUSPECT
+
+
 def test_what_has_to_be_stored(reach: Reach) -> None:
     reach.refused(A, "refused")
     assert reach.unsaved == {A: reach.sight(A)}
@@ -145,3 +183,29 @@ def test_how_a_call_failed_says_what_to_think(reach: Reach) -> None:
     assert [sight.refused for sight in sights if sight] == [True, False, False]
     assert sights[0] is not None
     assert sights[0].reason == "nobody there"
+    reach.failed(B, NotAnExecutor(B, 503, None))
+    assert [sight.unfit for sight in map(reach.sight, (A, B, C)) if sight] == [False, True, False]
+
+
+def test_one_that_knows_no_probes_is_not_avoided_until_it_declines_a_trigger(reach: Reach, clock: ManualClock) -> None:
+    page = NotAnExecutor(A, 404, "no such page")
+    for _ in range(3):
+        reach.failed(A, page, probed=True, excusable=True)
+    assert reach.state(A) is Reachability.REACHABLE
+    reach.declined(A)
+    reach.failed(A, page, probed=True, excusable=True)
+    assert reach.avoid([A, B]) == (B,), "neither a probe nor a trigger says that it is an executor"
+    clock.move(61)
+    reach.failed(A, page, probed=True, excusable=True)
+    assert reach.avoid([A, B]) == (A, B), "it is tried once more"
+    reach.took(A)
+    reach.failed(A, page, probed=True, excusable=True)
+    assert reach.state(A) is Reachability.REACHABLE
+
+
+def test_a_page_counts_where_a_probe_was_once_answered_with_yes(reach: Reach) -> None:
+    reach.answered(A)
+    reach.failed(A, NotAnExecutor(A, 503, "no backend"), probed=True, excusable=True)
+    assert reach.state(A) is Reachability.SUSPECT
+    reach.failed(B, NotAnExecutor(B, 503, "no backend"), probed=True)
+    assert reach.state(B) is Reachability.SUSPECT, "ours know what a probe is"

@@ -10,6 +10,7 @@ from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.refusals import (
     AT_ONCE,
     CORRECTED_WITHIN,
+    DOOR_SHARE,
     SAME_EVERY,
     SHARE,
     SHARE_SPAN,
@@ -74,9 +75,13 @@ async def test_a_loud_stranger_at_one_executor_hides_nobody_at_another(db: Datab
         await refusals.note_turned_away(key, "http://10.0.0.1:9999", noise)
     theft = TurnedAwayCaller(address="198.51.100.7", path="/run", reason="token alone", count=1)
     await refusals.note_turned_away(key, "http://10.0.0.2:9999", theft)
+    await refusals.note_turned_away(key, "http://10.0.0.1:9999", theft.model_copy(update={"address": "203.0.113.9"}))
     found = await told(db)
-    assert len(found) == SHARE + 1
-    assert found[-1] == ("198.51.100.7", "executor.turned_away", "http://10.0.0.2:9999/run")
+    assert len(found) == DOOR_SHARE + 2
+    assert found[-2:] == [
+        ("198.51.100.7", "executor.turned_away", "http://10.0.0.2:9999/run"),
+        ("203.0.113.9", "executor.turned_away", "http://10.0.0.1:9999/run"),
+    ]
 
 
 async def test_what_was_left_out_is_counted_and_told_by_the_node(db: Database) -> None:
@@ -175,3 +180,42 @@ async def test_nothing_is_held_back_by_a_coordinator_that_leaves(db: Database) -
     await refusals.note_stranger("10.0.0.7", "/api/registry", BadSignature(Refused.OTHER_RECEIVER, "key"))
     await refusals.tell_held_back(everything=True)
     assert len(await told(db)) == 1
+
+
+# --- the doors of executors
+
+
+async def test_no_noise_hides_what_is_tried_at_the_doors_of_executors(db: Database) -> None:
+    refusals, wrong = Refusals(db, ManualClock()), BadSignature(Refused.WRONG)
+    for number in range(25):
+        await refusals.note(stranger("203.0.113.9"), knock(number))
+    for number in range(3 * DOOR_SHARE):  # and no noise at one door what is tried at another
+        await refusals.note_stranger("203.0.113.9", f"/api/channels/{number}", wrong)
+    for path in ("/xxl-job-admin/api/registry", "/api/callback"):
+        await refusals.note_stranger("203.0.113.9", path, wrong)
+    found = await told(db)
+    assert [object_id for _who, _action, object_id in found[-2:]] == ["/xxl-job-admin/api/registry", "/api/callback"]
+    assert len(found) == SHARE + DOOR_SHARE + 2, "and all of it is bounded"
+    await refusals.tell_left_out("node-1")
+    *_, last = await db.read(entries_after, Wanted(), 0, 1_000)
+    assert json.loads(last.after or "")["refusals"] == 25 - SHARE + 2 * DOOR_SHARE
+
+
+async def test_the_doors_are_told_of_when_strangers_have_filled_the_audit(db: Database) -> None:
+    clock = ManualClock()
+    refusals = Refusals(db, clock)
+    for number in range(150):
+        clock.move(2)
+        await refusals.note(stranger(f"203.0.113.{number}"), knock(number))
+    full = len(await told(db))
+    await refusals.note_stranger("198.51.100.7", "/api/callback", BadSignature(Refused.WRONG))
+    assert (await told(db))[full:] == [("198.51.100.7", "executor.unauthenticated", "/api/callback")]
+
+
+async def test_a_thief_with_a_token_hides_no_forged_result_behind_what_else_is_refused(db: Database) -> None:
+    refusals, key = Refusals(db, ManualClock()), ExecutorKey("a token", "of demo")
+    for number in range(2 * SHARE):
+        await refusals.note_forbidden(key, "203.0.113.9", f"/api/channels/{number}", "not its own")
+    await refusals.note_executor(key, "203.0.113.9", Deed("callback.refused", "execution", "7"), "no key")
+    assert (await told(db))[-1] == ("of demo", "callback.refused", "7")
+    assert len(await told(db)) == SHARE + 1

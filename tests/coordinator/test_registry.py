@@ -9,8 +9,8 @@ from orth.coordinator.facts import AppNameUnusable, ExecutorJoined, ExecutorLeft
 from orth.domain.nodes import ExecutorEntry
 from orth.errors import StoreUnavailable
 from orth.executor.handlers import Handlers
+from orth.store.executor_entries import list_executors
 from orth.store.migrating import upgrade
-from orth.store.registry import list_executors
 from orth.testing import Cluster
 from orth.wire.messages import Announcement, Load, RegistryRequest
 from tests.conftest import StartServer
@@ -59,7 +59,7 @@ async def test_a_name_no_group_can_have_is_told_once(tmp_path: Path, app: Handle
         assert (first.app_name, first.address) == ("a/b", A)
         assert "letters, digits, dots, hyphens and underscores only" in str(first)
         assert "executor.app_name" in str(first)
-        assert (second.app_name, second.reason) == ("abc", "it must have 4 to 64 characters and has 3")
+        assert (second.app_name, second.reason) == ("abc", "It must have 4 to 64 characters and has 3.")
 
 
 async def test_two_spellings_of_a_host_are_one_executor(tmp_path: Path, app: Handlers) -> None:

@@ -28,6 +28,7 @@ from orth.store.tables import jobs
 from orth.testing import Cluster
 from orth.testing.network import Line
 from orth.wire.messages import RunRequest
+from orth.wire.report_keys import ReportKeys
 
 WRITER = Writer(Actor(ActorKind.USER, "ada"), Rights(everywhere=Role.EDITOR), Bounds(65_536, 30))
 
@@ -235,7 +236,8 @@ async def test_a_trigger_carries_the_digest_of_its_source_where_that_is_understo
     ours = Peer("", "tests", extensions=frozenset({"source-digest"}))
 
     def sent(execution: Execution, peer: Peer) -> RunRequest:
-        return run_request(Letter(execution, job, job, peer), scripts.cluster.clock.now(), lambda *_: None, again=False)
+        letter, now = Letter(execution, job, job, peer), scripts.cluster.clock.now()
+        return run_request(letter, now, lambda *_: None, ReportKeys("secret"), again=False)
 
     assert (sent(own, ours).source_digest, sent(own, ours).draft) == (digest_of(glue("own")), None)
     assert (sent(own, replace(ours, extensions=frozenset())).source_digest, sent(tried, ours).draft) == (None, True)

@@ -19,6 +19,7 @@ from orth.store.registry import Beat, record_beats
 from orth.testing.stores import prepare_store
 from orth.wire.dialects import Dialect, run_body
 from orth.wire.messages import Extension
+from orth.wire.report_keys import ReportKeys
 from tests.store.builders import NOW, a_due_job, a_group
 
 FIRE = NOW + 2_000
@@ -57,7 +58,8 @@ async def test_a_repetition_is_kept_back_from_who_would_start_it_at_once(
     with open_database(sqlite_url) as db:
         (letter,) = await db.tx(_claimed)
     has_left = Peer(OURS, "reports", "one", frozenset({str(Extension.RESEND)}))
-    request = run_request(replace(letter, peer=has_left), FIRE - ahead, lambda _peer, _ahead: None, again=True)
+    letter, keys = replace(letter, peer=has_left), ReportKeys("secret")
+    request = run_request(letter, FIRE - ahead, lambda _peer, _ahead: None, keys, again=True)
     if sent:
         run_body(request, Dialect.ORTH, has_left.extensions)
     else:

@@ -102,6 +102,15 @@ def test_a_claim_that_is_missing_or_odd_is_refused_though_the_signature_is_right
         signing().read_access(signed(claims))
 
 
+@pytest.mark.parametrize("algorithm", ["HS384", "HS512"])
+def test_another_algorithm_is_refused_though_the_signature_is_right(algorithm: str) -> None:
+    key = OctKey.import_key(SECRET)
+    token = jwt.encode({"alg": algorithm}, GOOD, key, algorithms=[algorithm])
+    assert jwt.decode(token, key, algorithms=[algorithm]).claims == GOOD, "it is well signed"
+    with pytest.raises(Unauthenticated):
+        signing().read_access(token)
+
+
 @pytest.mark.parametrize(
     "header",
     [

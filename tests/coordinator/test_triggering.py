@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,50 @@ async def test_a_child_that_vanished_is_noted_and_the_others_start(tmp_path: Pat
         assert [name for name, _text in ran.calls] == ["one", "two"]
         (note,) = await cluster.db.read(notes_of, execution)
         assert (note.code, str(gone.id) in note.message) == (reasons.CHILD_MISSING, True)
+
+
+# --- what a parent returned ---
+
+
+async def test_the_parameters_of_a_child_are_read_from_what_its_parent_returned(tmp_path: Path, ran: Ran) -> None:
+    got: list[object] = []
+    ran.app.job("telling")(lambda: {"day": "2026-01-30", "rows": [1, 2]})
+
+    @ran.app.job("reading")
+    def reading(day: date, rows: list[int]) -> None:
+        got.append((day, rows))
+
+    async with Cluster(tmp_path, ran.app) as cluster:
+        child = await cluster.job(start=False, executor_handler="reading")
+        parent = await cluster.job(
+            start=False, executor_handler="telling", child_job_ids=(child.id,), child_param=ChildParam.RESULT
+        )
+        await cluster.trigger(parent)
+        await cluster.advance(seconds=2)
+    assert got == [(date(2026, 1, 30), [1, 2])]
+
+
+@pytest.mark.parametrize("length", [14_999, 15_001, 49_999, 50_000, 50_001, 70_000])
+async def test_a_child_gets_the_whole_of_a_result_or_is_not_started(tmp_path: Path, ran: Ran, length: int) -> None:
+    """More than is stored of it, and never a part that looks like all of it."""
+    text = "".join(chr(ord("a") + at % 26) for at in range(length))
+    ran.app.job("telling")(lambda: text)
+    async with Cluster(tmp_path, ran.app) as cluster:
+        child = await cluster.job(start=False, executor_handler="two", executor_param="own")
+        parent = await cluster.job(
+            start=False, executor_handler="telling", child_job_ids=(child.id,), child_param=ChildParam.RESULT
+        )
+        execution = await cluster.trigger(parent)
+        await cluster.advance(seconds=2)
+        opened = await cluster.executions(child)
+        notes = await cluster.db.read(notes_of, execution)
+        if length < 50_000:
+            assert [one.executor_param for one in opened] == [text]
+            assert (opened[0].status, notes) == (Status.SUCCESS, [])
+        else:
+            assert opened == []
+            (note,) = notes
+            assert (note.code, str(child.id) in note.message) == (reasons.RESULT_TOO_LONG, True)
 
 
 # --- parameters that are code ---

@@ -9,6 +9,7 @@ from orth.domain import reasons
 from orth.domain.executions import Execution, Phase
 from orth.domain.fires import FireDecision
 from orth.domain.jobs import Job, RouteStrategy, TriggerCause
+from orth.domain.nodes import StillWorking
 
 NOW = 1_750_000_000_000  # 2025-06-15T15:06:40Z
 PATIENCE = Patience(answer=3, circuit=60, lost=600)
@@ -25,6 +26,7 @@ OPENED = Execution(
     trigger_time=NOW,
     trigger_key=f"fire:{NOW - 1_000}",
 )
+LEFT = StillWorking("http://a:1", NOW + 7)
 SENT = replace(OPENED, phase=Phase.DISPATCHING, executor_address="http://a:1", incarnation="process-1")
 
 
@@ -179,11 +181,22 @@ def test_every_sentence_about_what_follows_is_made_of_its_facts() -> None:
         told(replace(ended, trigger_code=500, handle_code=0)),
         told(ended),
         told(replace(ended, handle_code=502)),
+        *(explain(Record(ended, JOB, None, (), again, 0, LEFT), PATIENCE, NOW) for again in (None, 12)),
     ]
     assert {one.following.code for one in every} == set(NextCode)
     for one in every:
         for fact in one.following.facts.values():
             assert (f"{fact:g}" if isinstance(fact, float) else str(fact)) in one.next
+
+
+def test_what_still_works_is_told_and_nobody_is_advised_to_do_it_again_beside_it() -> None:
+    ended = replace(SENT, phase=Phase.ENDED, trigger_code=200, handle_code=502, handle_time=NOW)
+    story = explain(Record(ended, JOB, None, (), still_working=LEFT), PATIENCE, NOW + 9)
+    honest = "Its handler could not be ended and still works on http://a:1 since 2025-06-15T15:06:40.007Z"
+    assert (story.steps[-1].code, story.steps[-1].text) == ("left_behind", f"{honest}.")
+    assert story.next.startswith(f"{honest}. Wait until it has returned")
+    retried = explain(Record(ended, JOB, None, (), 12, still_working=LEFT), PATIENCE, NOW + 9)
+    assert retried.next == f"{honest}; execution 12 tries again beside it."
 
 
 def test_what_was_said_is_kept_apart_from_the_reason_unless_it_says_the_same() -> None:

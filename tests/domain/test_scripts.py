@@ -109,8 +109,8 @@ def test_texts_made_to_be_slow_to_compare_are_not() -> None:
     head, tail = "same\n" * 10, "end\n" * 5
     before = head + "".join(f"{n % 100}\n" for n in range(15_000)) + tail
     after = head + "".join(f"{n * 7 % 100}\n" for n in range(15_000)) + tail
-    began = time.monotonic()
+    began = time.process_time()
     told = difference(before, after, "before", "after")
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
     assert _applied(before, told) == after
     assert told.splitlines()[3] == " same"

@@ -16,7 +16,9 @@ from orth.executor.handlers import Handlers
 from orth.executor.run_logs import RunLog
 from orth.executor.runtime import Runtime
 from orth.executor.settings import ExecutorSettings
+from orth.wire.beginnings import BegunReport
 from orth.wire.messages import CallbackItem, CallbackVerdict, RegistryRequest, Reply, RunRequest, Verdict
+from orth.wire.open_offers import OpenOffers, OpenOffersQuestion
 
 E = TypeVar("E", bound=Event)
 
@@ -92,6 +94,14 @@ class Desk:
         self.batches: list[list[CallbackItem]] = []
         self.registered: list[RegistryRequest] = []
         self.unregistered: list[RegistryRequest] = []
+        self.begun: list[BegunReport] = []
+        self.tell_again: frozenset[int] = frozenset()
+        self.asked: list[OpenOffersQuestion] = []
+        self.ended: set[int] = set()
+        """Executions whose offers do not stand."""
+        self.newest = 0
+        self.knows_no_offers: Unavailable | None = None
+        """What is answered to questions about offers."""
 
     @property
     def results(self) -> list[CallbackItem]:
@@ -110,6 +120,18 @@ class Desk:
         self.batches.append(list(items))
         verdicts = ((item.log_id, self.answers.get(item.log_id, Verdict.STORED)) for item in items)
         return [CallbackVerdict(log_id=log_id, verdict=verdict) for log_id, verdict in verdicts if verdict]
+
+    def tell_begun(self, report: BegunReport) -> frozenset[int]:
+        self._be_there()
+        self.begun.append(report)
+        return self.tell_again
+
+    def open_offers(self, question: OpenOffersQuestion) -> OpenOffers:
+        if self.knows_no_offers is not None:
+            raise self.knows_no_offers
+        self.asked.append(question)
+        open_ones = tuple(one.execution_id for one in question.offers if one.execution_id not in self.ended)
+        return OpenOffers(open=open_ones, newest=self.newest)
 
     def _be_there(self) -> None:
         if self.away:
@@ -178,6 +200,12 @@ class Rig:
         assert reply.ok, reply
         assert self.runtime.join_idle(10)
         return self.waiting()[log_id]
+
+    def call_off(self) -> None:
+        """Begin nothing more, and tell what runs that its result no longer matters."""
+        self.runtime.threads.let_go()
+        for context in list(self.runtime.tools.contexts.values()):
+            context.cancel()
 
     def waiting(self) -> dict[int, CallbackItem]:
         return {item.log_id: item for item in self.runtime.outbox.waiting()}

@@ -39,12 +39,15 @@ def app() -> Handlers:
 
 @pytest.fixture
 def rig(app: Handlers, tmp_path: Path) -> Iterator[MakeRig]:
-    """Make runtimes; what they hold is let go after the test."""
+    """Make runtimes; what they hold is let go after the test, and handlers that wait for a word are told to leave: they
+    would work on for as long as pytest does.
+    """
     with ExitStack() as stack:
 
         def make(**settings: Any) -> Rig:
             made = Rig(app, tmp_path / "executor", **settings)
             stack.callback(made.runtime.close)
+            stack.callback(made.call_off)
             return made
 
         yield make

@@ -2,6 +2,7 @@
 
 import asyncio
 import ctypes
+import io
 import logging
 import multiprocessing
 import os
@@ -37,6 +38,36 @@ def talk(ctx: JobContext, day: date, rows: int = 2) -> str:
     return f"{day:%d.%m.%Y} {ctx.shard_index}/{ctx.shard_total} {ctx.schedule_time} {ctx.executor}"
 
 
+@app.job(isolation="process")
+def takes_stdout() -> int:
+    sys.stdout = sys.stderr = io.StringIO()
+    print("kept to itself")
+    return os.getpid()
+
+
+@app.job(isolation="process")
+def prints() -> int:
+    print("printed")
+    return os.getpid()
+
+
+@app.job(isolation="process")
+def usual() -> None:
+    log.debug("of the job")
+
+
+@app.job(isolation="process", log_level="DEBUG")
+def chatty() -> None:
+    log.debug("of the job")
+
+
+@app.job(isolation="process")
+def attempt(ctx: JobContext) -> str:
+    child = "echo $ORTH_JOB_ATTEMPT $ORTH_JOB_RUN_KEY $ORTH_JOB_NAME"
+    print(subprocess.run(["sh", "-c", child], check=True, capture_output=True, text=True).stdout, end="")
+    return f"{ctx.attempt} {ctx.run_key} {ctx.job_name}"
+
+
 @app.job(isolation="process", retry=Retry(give_up_on=(LookupError,)))
 def give_up(kind: str) -> None:
     raise {"key": KeyError, "value": ValueError}[kind]("x")
@@ -45,6 +76,11 @@ def give_up(kind: str) -> None:
 @app.job(isolation="process")
 def talkative(size: int) -> str:
     return "\n".join(f"line {number}" for number in range(size))
+
+
+@app.job(isolation="process")
+def structured() -> dict[str, list[int]]:
+    return {"rows": [1, 2]}
 
 
 @app.job(isolation="process")
@@ -67,6 +103,14 @@ class Counting:
         if path:
             with open(path, "a") as file:
                 file.write(f"{self.count} in {os.getpid()}\n")
+
+
+@app.job(isolation="process")
+class ExitingInInit:
+    def init(self) -> None:
+        sys.exit(0)
+
+    def execute(self) -> None: ...
 
 
 @app.job(isolation="process")
@@ -266,16 +310,40 @@ def sets_handlers_in_c() -> int:
     return os.getpid()
 
 
+def speaks_at_length(ctx: JobContext) -> None:
+    value = ctx.secrets["DB_PASSWORD"]
+    print("X" * 70_000)
+    print("ü漢🎉" * 20_000)
+    print("y" * (32 * 1024 - 4) + value)
+    log.warning("z" * 40_000)
+    ctx.log("one\rtwo\r\nthree\x0bfour")
+    ctx.log("w" * (32 * 1024 - 4) + value + "\n\nend")
+    print("10 %\r50 %\r100 %")
+
+
+app.job("at_length", isolation="process")(speaks_at_length)
+app.job("at_length_in_a_thread")(speaks_at_length)
+
+
 @app.job(isolation="process")
 def tell_secret(ctx: JobContext) -> str:
     value = ctx.secrets["DB_PASSWORD"]
     print(value[:6], end="")
     print(value[6:])
     os.write(1, f"below Python {os.environ['DB_PASSWORD']}\n".encode())
-    os.write(1, b"x" * (32 * 1024 - 8) + value.encode() + b"\n")
+    os.write(1, b"x" * (6 * 32 * 1024 - 8) + value.encode() + b"\n")
     log.warning("logged %s", value)
     ctx.progress(1, 2, f"with {value}")
     return f"it is {value}"
+
+
+@app.job(isolation="process")
+def spawn_with_less() -> str:
+    """Starts a child with a copy of the environment from which something was taken."""
+    environment = os.environ.copy()
+    environment.pop("HOME", None)
+    say = 'echo "$ORTH_JOB_ID $ORTH_JOB_LOG_ID $ORTH_JOB_PARAM"'
+    return subprocess.run(["sh", "-c", say], env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
 
 @app.job(isolation="process")

@@ -244,9 +244,35 @@ def test_an_id_that_was_used_before_is_another_execution_when_its_time_is_anothe
     assert ran.waiting()[1].handle_msg == str(later), "it was executed, and its result is its own"
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_an_id_that_was_used_before_is_another_execution_when_its_job_is_another(
+    app: Handlers, rig: MakeRig, restarted: bool
+) -> None:
+    app.job("hello")(lambda ctx: ctx.job_id)
+    ran = rig()
+    ran.result(1, "hello", job_id=1)
+
+    def successor() -> Rig:
+        ran.runtime.close()
+        return rig()
+
+    if restarted:
+        ran = successor()
+    assert "is here already" in str(ran.run(1, "hello", job_id=1).msg)
+    waits = ran.run(1, "hello", job_id=7)
+    assert waits.msg == "Refused: the result of another execution with the id 1 is still being delivered."
+    asyncio.run(ran.runtime.outbox.flush(5))
+    if restarted:
+        ran = successor()
+    assert "is here already: ended with 200" in str(ran.run(1, "hello", job_id=1).msg)
+    assert ran.result(1, "hello", job_id=7).handle_msg == "7"
+
+
 def test_an_id_is_refused_while_another_execution_has_it(app: Handlers, rig: MakeRig) -> None:
     busy = Busy(app, rig)
     assert "is here already: running" in str(busy.ran.run(1, "hold").msg)
-    reply = busy.ran.run(1, "hold", job_id=7, log_date_time=NOON + 86_400_000)
+    reply = busy.ran.run(1, "hold", log_date_time=NOON + 86_400_000)
     assert reply.msg == "Refused: another execution, triggered at another time, is here under the id 1."
+    reply = busy.ran.run(1, "hold", job_id=7)
+    assert reply.msg == "Refused: another execution, of job 1, is here under the id 1."
     busy.finish()

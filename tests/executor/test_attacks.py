@@ -12,7 +12,7 @@ import pytest
 from orth.executor.handlers import Handlers
 from orth.executor.server import REQUESTS_AT_ONCE, HttpDoor
 from orth.serving import Server
-from orth.wire.messages import BATCH_LIMIT, BODY_LIMIT
+from orth.wire.fields import BATCH_LIMIT, BODY_LIMIT
 from tests.executor.bench import HEADERS, NOON, TOKEN, Rig
 from tests.executor.conftest import MakeRig
 from tests.executor.test_server import POSTS, Caller
@@ -38,7 +38,7 @@ NO_MESSAGE = [
     b'{"jobId": ' + b"9" * 4301 + b"}",
     b'{"jobId": true, "logId": true, "requests": true}',
     b'{"jobId": -1, "logId": -1, "requests": -1}',
-    b'{"jobId": 1.0, "logId": 1.0, "requests": 1.0}',
+    b'{"jobId": 1.5, "logId": 1.5, "requests": 1.5}',
     b'{"jobId": 4294967297, "logId": 9223372036854775808, "requests": {}}',
     b'{"jobId": "1; rm -rf /", "logId": "../../etc/passwd", "requests": "x"}',
     b'{"jobId": {}, "logId": [], "requests": [],, }',
@@ -63,6 +63,23 @@ UNFIT_RUNS = [
     {"resendTo": "another-process"},
     {"executorTimeout": 2**31},
     {"broadcastTotal": 2**31},
+    {"broadcastTotal": -1},
+    {"broadcastIndex": -1, "broadcastTotal": 2},
+    {"broadcastIndex": 2, "broadcastTotal": 2},
+    {"executorConcurrency": -1},
+    {"executorConcurrency": 65},
+    {"executorBlockStrategy": ["DISCARD_LATER"]},
+    {"executorBlockStrategy": 1},
+    {"executorParams": "a\0b"},
+]
+NO_JSON_BY_ITS_OWN_ACCOUNT = [
+    {"content-type": "text/plain"},
+    {"content-type": "multipart/form-data; boundary=x"},
+    {"content-type": "application/x-www-form-urlencoded"},
+    {"content-type": "application/json; charset=utf-16"},
+    {"content-type": 'application/json;charset="latin1"'},
+    {"content-encoding": "gzip"},
+    {"content-type": "application/json", "content-encoding": "br"},
 ]
 
 
@@ -92,6 +109,24 @@ def test_what_is_no_message_is_refused(watched: Watched, path: str, body: bytes)
     assert told["msg"]
     assert len(answer) < 1000, "what was sent is not sent back"
     assert watched.is_untouched()
+
+
+@pytest.mark.parametrize("path", READING)
+@pytest.mark.parametrize("said", NO_JSON_BY_ITS_OWN_ACCOUNT, ids=str)
+def test_what_says_that_it_is_no_json_is_refused(watched: Watched, path: str, said: dict[str, str]) -> None:
+    status, answer = watched.ran.runtime.handle(path, json.dumps(RUN).encode(), HEADERS | said)
+    assert (status, json.loads(answer)["code"]) == (415, 500)
+    assert "send" in json.loads(answer)["msg"], "what to do instead"
+    assert watched.is_untouched()
+
+
+@pytest.mark.parametrize(
+    "said", ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=utf8", ""]
+)
+def test_what_says_that_it_is_json_or_nothing_is_read(watched: Watched, said: str) -> None:
+    told = {"content-type": said, "content-encoding": "identity"}
+    status, answer = watched.ran.runtime.handle("/run", json.dumps(RUN).encode(), HEADERS | told)
+    assert (status, json.loads(answer)["code"]) == (200, 200)
 
 
 @pytest.mark.parametrize("path", READING)

@@ -25,6 +25,13 @@ def test_what_can_be_put_back_is_put_back_and_the_worker_is_used_again(ran: Rig)
     assert found == f"{worker} {os.getcwd()} {umask} [] True (None, True) True"
 
 
+def test_a_stream_that_one_has_put_in_the_place_takes_no_prints_of_the_next(ran: Rig) -> None:
+    first, second = ran.result(1, "takes_stdout"), ran.result(2, "prints")
+    assert (first.handle_code, first.handle_msg) == (200, second.handle_msg), "the same worker"
+    assert "kept to itself" not in ran.text(1)
+    assert " printed\n" in ran.text(2)
+
+
 @pytest.mark.parametrize(
     ("handler", "told"),
     [

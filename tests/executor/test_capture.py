@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from orth.errors import Invalid
 from orth.executor.capture import PrintCapture, capturing
 from orth.executor.handlers import Handlers
 from tests.executor.conftest import MakeRig
@@ -363,3 +364,116 @@ def test_steps_of_others_before_the_handlers_stay_and_no_record_is_taken_twice(
     ran.result(1, "talk")
     assert ran.text(1).count("once") == 1
     assert seen == ["meanwhile", "before"] * 2
+
+
+class Noting(logging.Handler):
+    """A handler of the program's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.heard.append(record.getMessage())
+
+
+@pytest.fixture
+def program() -> Iterator[Noting]:
+    """What the program's own handler hears; the root logger stands at WARNING, as ever."""
+    handler, before = Noting(), logging.root.level
+    logging.root.setLevel(logging.WARNING)
+    logging.root.addHandler(handler)
+    try:
+        yield handler
+    finally:
+        logging.root.removeHandler(handler)
+        logging.root.setLevel(before)
+
+
+def _talk() -> None:
+    for level in (logging.DEBUG, logging.INFO, logging.WARNING):
+        log.log(level, "at %s", logging.getLevelName(level))
+
+
+def test_a_job_has_a_capture_level_of_its_own(app: Handlers, rig: MakeRig, program: Noting) -> None:
+    app.job("chatty", log_level="info")(_talk)
+    app.job("usual")(_talk)
+    app.job("quiet", log_level=logging.ERROR)(_talk)
+    ran = rig()
+    for log_id, name in enumerate(("chatty", "usual", "quiet"), 1):
+        ran.result(log_id, name, job_id=log_id)
+    told = {
+        log_id: [word for word in ("DEBUG", "INFO", "WARNING") if f"at {word}" in ran.text(log_id)]
+        for log_id in (1, 2, 3)
+    }
+    assert told == {1: ["INFO", "WARNING"], 2: ["WARNING"], 3: []}
+    assert program.heard == ["at WARNING"] * 3, "others hear what they always heard"
+    log.info("outside")
+    assert program.heard == ["at WARNING"] * 3
+    assert logging.root.level == logging.WARNING
+    assert log.level == logging.NOTSET
+
+
+def test_one_run_has_a_capture_level_of_its_own_and_no_other(app: Handlers, rig: MakeRig, program: Noting) -> None:
+    both = threading.Barrier(2, timeout=20)
+
+    def talk_beside() -> None:
+        both.wait()
+        _talk()
+        both.wait()
+
+    app.job("usual", block="CONCURRENT", concurrency=2)(talk_beside)
+    app.job("chatty", log_level="INFO")(_talk)
+    ran = rig()
+    for log_id, level in ((1, "DEBUG"), (2, None)):
+        ran.run(log_id, "usual", executor_block_strategy="CONCURRENT", executor_concurrency=2, log_level=level)
+    assert ran.runtime.join_idle(10)
+    for log_id, level in ((3, "DEBUG"), (4, "ERROR"), (5, None)):
+        ran.result(log_id, "chatty", job_id=2, log_level=level)
+    told = {
+        log_id: [word for word in ("DEBUG", "INFO", "WARNING") if f"at {word}" in ran.text(log_id)]
+        for log_id in (1, 2, 3, 4, 5)
+    }
+    everything = ["DEBUG", "INFO", "WARNING"]
+    assert told == {1: everything, 2: ["WARNING"], 3: everything, 4: [], 5: ["INFO", "WARNING"]}
+    assert program.heard == ["at WARNING"] * 5, "others hear what they always heard"
+    assert (logging.root.level, log.level) == (logging.WARNING, logging.NOTSET)
+
+
+def test_levels_that_somebody_gave_to_a_logger_hold(app: Handlers, rig: MakeRig, program: Noting) -> None:
+    noisy, silenced = logging.getLogger("somebody.noisy.library"), logging.getLogger("somebody.disabled")
+    logging.getLogger("somebody.noisy").setLevel(logging.WARNING)
+    silenced.disabled = True
+
+    @app.job(log_level="DEBUG")
+    def talk() -> None:
+        noisy.info("of a library")
+        silenced.warning("of nobody")
+        log.debug("of the job")
+        logging.disable(logging.DEBUG)
+        log.debug("too late")
+
+    ran = rig()
+    try:
+        ran.result(1, "talk")
+    finally:
+        logging.disable(logging.NOTSET)
+        silenced.disabled = False
+        logging.getLogger("somebody.noisy").setLevel(logging.NOTSET)
+    text = ran.text(1)
+    assert "DEBUG somebody: of the job\n" in text
+    assert not any(word in text for word in ("of a library", "of nobody", "too late"))
+    assert program.heard == []
+
+
+@pytest.mark.parametrize("level", ["LOUD", -1, True])
+def test_what_is_no_level_is_refused(app: Handlers, level: str | int) -> None:
+    with pytest.raises(Invalid, match="no log level"):
+        app.job(log_level=level)
+
+
+def test_what_was_there_before_is_there_afterwards() -> None:
+    before = logging.Logger.isEnabledFor, logging.Logger.callHandlers
+    with capturing():
+        assert logging.Logger.isEnabledFor is not before[0]
+    assert (logging.Logger.isEnabledFor, logging.Logger.callHandlers) == before

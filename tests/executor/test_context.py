@@ -69,14 +69,22 @@ UNSHOWN = "<a Unshowable that cannot be shown: its __str__ raised RuntimeError>"
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [(KeyError("gone"), "'gone'"), ({"rows": 3}, "{'rows': 3}"), (None, "None"), (7, "7"), (Unshowable(), UNSHOWN)],
+    ("value", "text", "reported"),
+    [
+        (KeyError("gone"), "'gone'", "'gone'"),
+        ({"rows": 3}, "{'rows': 3}", '{"rows":3}'),
+        (None, "None", ""),
+        (7, "7", "7"),
+        (Unshowable(), UNSHOWN, UNSHOWN),
+    ],
 )
-def test_whatever_is_given_as_a_message_becomes_text(context: JobContext, value: object, text: str) -> None:
+def test_whatever_is_given_as_a_message_becomes_text(
+    context: JobContext, value: object, text: str, reported: str
+) -> None:
     for decide in (context.ok, context.fail, context.timed_out):
         decide(value)
         assert context.decided is not None
-        assert context.decided.message == text
+        assert context.decided.message == reported
     failed = JobFailed(value)
     assert (failed.message, str(failed)) == (text, text)
     context.progress(1, 2, value)
@@ -235,18 +243,24 @@ def test_wrapped_work_is_part_of_the_execution_in_any_thread(context: JobContext
     assert found == [(context, 3), None]
 
 
-def test_the_idempotency_key_is_that_of_the_fire_and_the_token_that_of_the_attempt(context: JobContext) -> None:
-    due = datetime(2026, 1, 30, 2, tzinfo=UTC)
-    first = replace(context, schedule_time=due)
-    retry = replace(first, log_id=8)
-    assert first.idempotency_key == retry.idempotency_key
+def test_the_run_key_is_the_coordinators_and_the_token_that_of_the_attempt(context: JobContext) -> None:
+    first = replace(context, run_key="orth-3-run-7", attempt=1)
+    retry = replace(first, log_id=8, attempt=2)
+    assert first.run_key == first.idempotency_key == retry.idempotency_key == "orth-3-run-7"
     assert retry.fencing_token > first.fencing_token
+
+
+def test_without_a_word_of_the_coordinator_the_key_is_that_of_the_schedule_time(context: JobContext) -> None:
+    due = datetime(2026, 1, 30, 2, tzinfo=UTC)
+    first = replace(context, schedule_time=due, run_key="")
+    retry = replace(first, log_id=8, run_key="")
+    assert first.idempotency_key == retry.idempotency_key
     others = [
-        replace(first, schedule_time=datetime(2026, 1, 30, 3, tzinfo=UTC)),
-        replace(first, job_id=4),
-        replace(first, shard_index=2),
-        replace(first, schedule_time=None),
-        replace(first, schedule_time=None, log_id=8),
+        replace(first, schedule_time=datetime(2026, 1, 30, 3, tzinfo=UTC), run_key=""),
+        replace(first, job_id=4, run_key=""),
+        replace(first, shard_index=2, run_key=""),
+        replace(first, schedule_time=None, run_key=""),
+        replace(first, schedule_time=None, log_id=8, run_key=""),
     ]
     assert len({first.idempotency_key, *(other.idempotency_key for other in others)}) == 6
 

@@ -5,7 +5,7 @@ The bodies are spelled out here, key by key, and never made by our own code: wha
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 
+from orth.clock import SystemClock
 from orth.executor.handlers import Handlers
 from orth.executor.outbox import Outbox
+from orth.executor.results import Result
 from orth.wire.coordinator_calls import CoordinatorCalls
-from orth.wire.messages import Announcement, CallbackItem, HandlerInfo, RegistryRequest
+from orth.wire.messages import MISDIRECTED, Announcement, HandlerInfo, RegistryRequest, Verdict
+from orth.wire.signatures import Signer
 from tests.executor.bench import NOON, TOKEN, Ears, HandClock, Rig, eventually
 from tests.executor.conftest import MakeRig
 
@@ -296,6 +299,22 @@ def test_without_the_token_nothing_happens_and_the_reason_is_read(ran: Rig, path
 
 
 @pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("named", ["other-app", "", "rig-app2", "RIG-APP"])
+def test_a_coordinator_that_means_another_application_is_refused(ran: Rig, path: str, named: str) -> None:
+    refused = ask(ran, {**XXL, "xxl-job-appname": named}, path, BASE_RUN)
+    assert (refused["code"], "app name" in refused["msg"]) == (500, True)
+    assert ran.runtime.quiet()
+    assert ask(ran, {**XXL, "XXL-JOB-APPNAME": " rig-app "}, "/beat", {})["code"] == 200
+
+
+def test_ours_say_in_the_trigger_whom_they_mean(ran: Rig) -> None:
+    """They are answered that they came to the wrong address, which is more than a refusal."""
+    headers = {**XXL35, **ORTH, "XXL-JOB-APPNAME": "other-app"}
+    assert ask(ran, headers, "/beat", {})["code"] == 200
+    assert ask(ran, headers, "/run", BASE_RUN | {"appName": "other-app"})["code"] == MISDIRECTED
+
+
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "headers", [{"ORTH-ACCESS-TOKEN": "wrong"}, {"orth-access-token": ""}, {"Authorization": "Bearer wrong"}]
 )
@@ -337,19 +356,25 @@ class Admin:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                admin.calls.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
-                self.send_response(status)
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                admin.calls.append((self.path, headers, body))
+                said, text = admin.answer(self.path, headers, body)
+                self.send_response(said)
                 self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(answer)))
+                self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
-                self.wfile.write(answer)
+                self.wfile.write(text)
 
             def log_message(self, *_: object) -> None:
                 return
 
+        self._said = (status, answer)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}/xxl-job-admin"
+
+    def answer(self, path: str, headers: dict[str, str], body: Any) -> tuple[int, bytes]:
+        return self._said
 
     @contextmanager
     def open(self) -> Iterator["Admin"]:
@@ -361,10 +386,53 @@ class Admin:
         thread.join()
 
 
+class Strict(Admin):
+    """One that takes a request only as its generation writes it."""
+
+    def __init__(self, judge: Callable[[str, dict[str, str], Any], tuple[int, bytes] | None]) -> None:
+        super().__init__(200, "application/json", b'{"code":200}')
+        self._judge = judge
+
+    def answer(self, path: str, headers: dict[str, str], body: Any) -> tuple[int, bytes]:
+        return self._judge(path, headers, body) or super().answer(path, headers, body)
+
+
+def wants_the_header(path: str, headers: dict[str, str], body: Any) -> tuple[int, bytes] | None:
+    """3.3.0 and the fork: their framework answers before they are asked."""
+    if "orth-access-token" in headers and "xxl-job-access-token" in headers:
+        return None
+    return 400, b'{"timestamp":"2026-02-26T10:00:00.000+00:00","status":400,"error":"Bad Request","path":"/api"}'
+
+
+def wants_an_object(path: str, headers: dict[str, str], body: Any) -> tuple[int, bytes] | None:
+    """3.5: both headers, and results as the list of an object."""
+    if not (headers.get("xxl-job-access-token") and headers.get("xxl-job-appname")):
+        return 200, b'{"code":500,"msg":"The access token is wrong."}'
+    if path.endswith("/callback") and not (isinstance(body, dict) and isinstance(body.get("callbackList"), list)):
+        return 200, b'{"code":500,"msg":"Cannot deserialize value of type CallbackRequest from Array value"}'
+    return None
+
+
 RESULTS = [
-    CallbackItem(log_id=7, log_date_time=NOON, handle_code=200, handle_msg="done", incarnation="i"),
-    CallbackItem(log_id=8, log_date_time=NOON, handle_code=502, handle_msg=""),
+    Result(log_id=7, log_date_time=NOON, handle_code=200, handle_msg="done", incarnation="i"),
+    Result(log_id=8, log_date_time=NOON, handle_code=502, handle_msg=""),
 ]
+
+
+@pytest.mark.parametrize("judge", [wants_the_header, wants_an_object])
+def test_who_insists_on_its_own_form_is_registered_with_and_told_of_results(
+    judge: Callable[[str, dict[str, str], Any], tuple[int, bytes] | None],
+) -> None:
+    with Strict(judge).open() as admin:
+        signer = Signer("process-1", SystemClock())
+        link = CoordinatorCalls([admin.url], TOKEN, 3.0, app_name="rig-app", signer=signer)
+        assert link.register(RegistryRequest(registry_key="rig-app", registry_value="http://127.0.0.1:9999")) is None
+        for round_ in (1, 2):
+            verdicts = link.call_back(RESULTS)
+            assert [(one.log_id, one.verdict) for one in verdicts] == [(7, Verdict.STORED), (8, Verdict.STORED)], round_
+        link.close()
+    refused = [judge(*call) is not None for call in admin.calls]
+    assert refused == ([True, False, False, False] if judge is wants_the_header else [True, False, True, False, False])
 
 
 async def delivered(admin: Admin, tmp_path: Path) -> Outbox:

@@ -3,8 +3,10 @@
 import asyncio
 import json
 import logging
+import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -61,15 +63,29 @@ def host() -> Iterator[Executor]:
     def where(ctx: JobContext) -> str:
         return f"{threading.current_thread() is threading.main_thread()} {ctx.executor}"
 
+    @app.job
+    async def nap() -> str:
+        await asyncio.sleep(0)
+        return "rested"
+
     yield app
     app.stop()
 
 
 def post(url: str, handler: str, log_id: int, params: str = "") -> Any:
     body = {"jobId": log_id, "logId": log_id, "executorHandler": handler, "executorParams": params, "logDateTime": NOON}
+    return call(f"{url}/run", body)
+
+
+def log_of(url: str, log_id: int) -> str:
+    page = call(f"{url}/log", {"logId": log_id, "logDateTim": NOON, "fromLineNum": 1})
+    return str(page["content"]["logContent"])
+
+
+def call(url: str, body: dict[str, Any]) -> Any:
     return urllib3.request(
         "POST",
-        f"{url}/run",
+        url,
         body=json.dumps(body).encode(),
         headers={"ORTH-ACCESS-TOKEN": TOKEN},
         retries=False,
@@ -85,7 +101,7 @@ def surroundings() -> tuple[object, ...]:
         [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)],
         sys.stdout,
         sys.stderr,
-        (threading.Thread.start, logging.Logger.callHandlers),
+        (threading.Thread.start, logging.Logger.callHandlers, logging.Logger.isEnabledFor),
     )
 
 
@@ -95,15 +111,18 @@ def test_it_serves_and_stops_and_leaves_no_trace(host: Executor, settings: MakeS
     url = host.start(settings())
     assert post(url, "hello", 1, "Ann")["code"] == 200
     assert post(url, "where", 2)["code"] == 200
-    eventually(lambda: len(coordinator.results) == 2)
+    assert post(url, "nap", 3)["code"] == 200
+    eventually(lambda: len(coordinator.results) == 3)
     messages = {result["logId"]: result["handleMsg"] for result in coordinator.results}
-    assert messages == {1: "greeted Ann", 2: "False guest-app"}
+    assert messages == {1: "greeted Ann", 2: "False guest-app", 3: "rested"}
+    new = set(threading.enumerate()) - threads
+    assert [thread.name for thread in new if "watch" in thread.name] == ["orth-loop-watch"]
     host.stop()
     assert coordinator.of("/api/registryRemove")
     assert surroundings() == before
-    assert [thread for thread in set(threading.enumerate()) - threads if thread.name.startswith("orth")] == []
+    eventually(lambda: not [it for it in set(threading.enumerate()) - threads if it.name.startswith("orth")])
     with pytest.raises(urllib3.exceptions.HTTPError):
-        post(url, "hello", 3)
+        post(url, "hello", 4)
 
 
 def test_while_it_runs_nothing_of_the_program_s_is_touched(host: Executor, settings: MakeSettings) -> None:
@@ -119,6 +138,7 @@ def test_a_second_start_is_an_error_until_the_stop(
     host.start(settings())
     with pytest.raises(CannotStart, match=r"started already\. Call stop\(\) before another start\(\)"):
         host.start(settings())
+    eventually(lambda: bool(coordinator.of("/api/registry")))
     host.stop()
     host.stop()
     url = host.start(settings())
@@ -126,6 +146,21 @@ def test_a_second_start_is_an_error_until_the_stop(
     eventually(lambda: len(coordinator.results) == 1)
     incarnations = {body["orth"]["incarnation"] for body in coordinator.of("/api/registry")}
     assert len(incarnations) == 2, "the second start is another incarnation"
+
+
+def test_the_program_may_change_its_folder(
+    host: Executor, settings: MakeSettings, coordinator: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = host.start(settings(executor__data_dir="data"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    os.chdir(elsewhere)
+    assert post(url, "hello", 1, "Ann")["code"] == 200
+    eventually(lambda: len(coordinator.results) == 1)
+    assert "printed Ann" in log_of(url, 1)
+    host.stop()
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_stopping_lets_what_runs_end(host: Executor, settings: MakeSettings, coordinator: StandIn) -> None:
@@ -210,6 +245,48 @@ def test_what_keeps_it_from_starting_is_raised_in_the_callers_thread(
     assert host.start(settings()).startswith("http://127.0.0.1:"), "a failed start is no start"
 
 
+def test_what_keeps_the_helper_processes_from_starting_is_raised_too(host: Executor, settings: MakeSettings) -> None:
+    inside = Executor("guest-app")
+    inside.job("isolated", isolation="process")(lambda: None)
+    with pytest.raises(CannotStart, match="not at the top level of any module"):
+        inside.start(settings())
+    inside.stop()
+    host.start(settings())  # nothing is left of it: port, lock and threads
+
+
+PROGRAM = """
+from orth import Executor
+
+app = Executor("program")
+
+@app.job(isolation="process")
+def hello() -> str:
+    return "hello"
+
+print("it runs at", app.start())
+"""
+
+
+def test_a_program_that_starts_it_whenever_it_is_imported_is_told(coordinator: StandIn, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    said = {
+        "ORTH_EXECUTOR__COORDINATORS": coordinator.url,
+        "ORTH_EXECUTOR__LISTEN": "127.0.0.1:0",
+        "ORTH_SECURITY__ACCESS_TOKEN": TOKEN,
+    }
+    ran = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env=os.environ | said,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "program.py:app starts an executor when it is imported" in ran.stderr
+
+
 def test_a_crash_is_raised_at_the_stop(host: Executor, settings: MakeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     from orth.executor.time_limits import TimeLimits
 
@@ -228,4 +305,4 @@ def test_starting_is_quick(host: Executor, settings: MakeSettings) -> None:
     made = settings()
     began = time.monotonic()
     host.start(made)
-    assert time.monotonic() - began < 2, "a start under somebody's event loop must not hold it up"
+    assert time.monotonic() - began < 5, "a start under somebody's event loop must not hold it up"

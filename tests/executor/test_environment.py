@@ -11,14 +11,31 @@ from tests.executor.bench import NOON, Ears, HandClock, make_context
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     due = datetime(2026, 1, 30, 2, tzinfo=UTC)
-    context = make_context(RunLogs(tmp_path, HandClock(), Ears()).open(7, NOON), schedule_time=due, shard_index=2)
+    context = make_context(
+        RunLogs(tmp_path, HandClock(), Ears()).open(7, NOON),
+        schedule_time=due,
+        shard_index=2,
+        attempt=2,
+        run_key="orth-3-run-5",
+        job_name="prices",
+    )
     variables = variables_of(context)
     assert variables["ORTH_JOB_SCHEDULE_TIME"] == "2026-01-30T02:00:00+00:00"
     assert variables["ORTH_SHARD_INDEX"] == variables["ORTH_JOB_SHARD_INDEX"] == "2"
     assert variables["ORTH_LOG_ID"] == "7"
     read = Inherited.read(variables)
     assert read == Inherited(
-        context.job_id, context.param, 7, NOON, context.log_file, due, context.shard_index, context.shard_total
+        context.job_id,
+        context.param,
+        7,
+        NOON,
+        context.log_file,
+        due,
+        context.shard_index,
+        3,
+        "prices",
+        "orth-3-run-5",
+        2,
     )
 
 
@@ -48,4 +65,4 @@ def test_what_is_not_ours_is_no_job(environ: dict[str, str]) -> None:
 
 def test_a_script_of_another_executor_may_leave_some_out() -> None:
     read = Inherited.read({"ORTH_JOB_ID": "1", "ORTH_JOB_LOG_ID": "2"})
-    assert read == Inherited(1, "", 2, -1, None, None, 0, 1)
+    assert read == Inherited(1, "", 2, -1, None, None, 0, 1, "", "", None)

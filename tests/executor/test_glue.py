@@ -1,14 +1,17 @@
 import asyncio
 import json
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orth.executor.compiling import PREPARING_LIMIT, Compiler
+from orth.executor.context import Cancelled
 from orth.executor.glue import GluePerformer
 from orth.executor.run_logs import RunLogs
 from orth.wire.messages import Reply
@@ -26,6 +29,18 @@ def execute():
     made.append(1)
     return len(made)
 """
+
+
+class Loading:
+    """What a source finds in this module, to be held in its first line."""
+
+    def __init__(self) -> None:
+        self.begun: list[int] = []
+        self.executed: list[int] = []
+        self.go = threading.Event()
+
+
+LOADING = Loading()
 
 
 def glue(source: str, version: int = 1, **more: Any) -> dict[str, Any]:
@@ -78,6 +93,82 @@ class Work:
     assert ran.result(1, "", **glue(one)).handle_msg == "1 1"
     assert ran.result(2, "", **glue(one)).handle_msg == "1 2"
     assert ran.result(3, "", **glue(two, version=2)).handle_msg == "2 1"
+
+
+FUTURE = "from __future__ import annotations\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        FUTURE
+        + """
+from dataclasses import dataclass
+@dataclass
+class P:
+    x: int = 5
+def execute(): return P().x
+""",
+        FUTURE
+        + """
+from pydantic import BaseModel
+class Q(BaseModel):
+    x: int = 5
+class R(BaseModel):
+    q: Q = Q()
+def execute(): return R().q.x
+""",
+        """
+import pickle
+class P:
+    x = 5
+def execute(): return pickle.loads(pickle.dumps(P())).x
+""",
+        FUTURE
+        + """
+from dataclasses import dataclass
+@dataclass
+class Work:
+    x: int = 5
+    def execute(self): return self.x
+""",
+    ],
+    ids=["dataclass", "pydantic", "pickle", "a dataclass that is the handler"],
+)
+def test_classes_find_their_module(ran: Rig, source: str) -> None:
+    assert ran.result(1, "", **glue(source)).handle_msg == "5"
+
+
+def modules_of_glue() -> list[str]:
+    return sorted(name for name in sys.modules if name.startswith("orth_glue_"))
+
+
+def test_a_module_is_known_as_long_as_its_version_is_used(ran: Rig) -> None:
+    source = "import sys\ndef execute(): return __name__ + str(sys.modules[__name__].VERSION)"
+    for version in (1, 2, 3):
+        item = ran.result(version, "", **glue(f"VERSION = {version}\n{source}", version, job_id=77))
+        assert item.handle_code == 200, item.handle_msg
+        assert item.handle_msg.endswith(str(version)), "it finds itself"
+    eventually(lambda: len([name for name in modules_of_glue() if name.startswith("orth_glue_77")]) == 1)
+    assert ran.result(9, "", **glue("1 / 0\ndef execute(): pass", 4, job_id=78)).handle_code == 500
+    assert [name for name in modules_of_glue() if name.startswith("orth_glue_78")] == []
+    ran.runtime.close()
+    del item
+    eventually(lambda: modules_of_glue() == [])
+
+
+def test_two_versions_at_a_time_are_two_modules() -> None:
+    sources = [f"VERSION = {version}\ndef execute(): return VERSION" for version in (1, 2)]
+    compiler = Compiler()
+    loaded = [compiler.compile(request(1, "", **glue(source, job_id=79))).load() for source in sources]
+    compiler.close()
+    names = [handler.target.__module__ for handler in loaded]
+    assert names == ["orth_glue_79", "orth_glue_79_2"]
+    assert [sys.modules[name].VERSION for name in names] == [1, 2]
+    del loaded[0]
+    assert "orth_glue_79" not in sys.modules
+    del loaded[0]
+    assert "orth_glue_79_2" not in sys.modules
 
 
 def test_a_traceback_shows_the_source(ran: Rig) -> None:
@@ -235,11 +326,18 @@ def test_a_top_level_that_hangs_once_does_not_keep_the_job(tmp_path: Path) -> No
     def perform(log_id: int) -> Any:
         return performer.perform(make_context(logs.open(log_id, NOON), log_id=log_id), {})
 
-    hanging = threading.Thread(target=perform, args=(1,), name="hangs", daemon=True)
+    abandoned = make_context(logs.open(1, NOON), log_id=1)
+
+    def hang() -> None:
+        with suppress(Cancelled):
+            performer.perform(abandoned, {})
+
+    hanging = threading.Thread(target=hang, name="hangs", daemon=True)
     hanging.gate = gate  # type: ignore[attr-defined]  # for the source
     hanging.start()
     eventually(lambda: not gate.is_set() and "inside" in vars(hanging))
-    performer.abandon()
+    abandoned.cancel()
+    performer.abandon(abandoned)
     told: list[Any] = []
     later = threading.Thread(target=lambda: told.append(perform(2)), daemon=True)
     later.start()
@@ -250,9 +348,46 @@ def test_a_top_level_that_hangs_once_does_not_keep_the_job(tmp_path: Path) -> No
     assert perform(3) == 2, "what the abandoned one has loaded is not taken"
 
 
+def test_one_that_is_killed_while_another_loads_the_source_runs_nothing_of_it(ran: Rig) -> None:
+    source = """
+import sys
+gate = sys.modules["tests.executor.test_glue"].LOADING
+gate.begun.append(1)
+gate.go.wait(20)
+def execute(ctx):
+    return gate.executed.append(ctx.log_id)
+"""
+    LOADING.__init__()  # type: ignore[misc]  # as new
+    both = glue(source, executor_block_strategy="CONCURRENT", executor_concurrency=2)
+    assert ran.run(1, "", **both).ok
+    eventually(lambda: LOADING.begun == [1])
+    assert ran.run(2, "", **both).ok
+    eventually(lambda: 2 in ran.runtime.tools.contexts)
+    ran.runtime.threads.kill(1, 2)
+    eventually(lambda: 2 in ran.waiting())
+    assert ran.waiting()[2].handle_msg == "Ended: it was killed on request."
+    LOADING.go.set()
+    assert ran.runtime.join_idle(10)
+    assert (LOADING.begun, LOADING.executed) == ([1], [1])
+
+
 def test_refusing_does_not_run_anything(ran: Rig) -> None:
     assert not ran.run(1, "", **glue("raise SystemExit('ran')\nx = 1")).ok
     eventually(ran.runtime.quiet)
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "message"),
+    [
+        ("import sys\nsys.exit(0)\ndef execute(): pass", 500, "It exited before execute was called."),
+        ("import sys\nsys.exit()\ndef execute(): pass", 500, "It exited before execute was called."),
+        ("import sys\nsys.exit(3)\ndef execute(): pass", 500, "SystemExit: 3"),
+        ("import sys\ndef execute(): sys.exit(0)", 200, ""),
+    ],
+)
+def test_exiting_is_a_return_only_in_execute(ran: Rig, source: str, code: int, message: str) -> None:
+    item = ran.result(1, "", **glue(source))
+    assert (item.handle_code, item.handle_msg.partition("\n")[0]) == (code, message)
 
 
 def test_it_is_off_unless_allowed(rig: MakeRig) -> None:

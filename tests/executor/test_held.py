@@ -14,7 +14,7 @@ from orth.executor.handlers import Handlers
 from orth.executor.runtime import EXTENSIONS
 from orth.executor.time_limits import TimeLimits
 from orth.wire.messages import Extension, IdleBeatRequest, KillRequest
-from tests.executor.bench import HEADERS, NOON, HandClock, Rig
+from tests.executor.bench import HEADERS, HandClock, Rig, request
 from tests.executor.conftest import MakeRig
 from tests.executor.gates import Gates
 
@@ -110,7 +110,7 @@ def test_of_a_serial_job_that_is_behind_the_order_is_that_of_the_due_times(
 def test_what_is_kept_counts_as_waiting(ran: Rig) -> None:
     assert ran.run(1, "patient", start_in=500).ok
     assert not ran.runtime.admission.idle_beat(IdleBeatRequest(job_id=1)).ok
-    assert ran.runtime.threads.standing(1, NOON) == "waits for its time"
+    assert ran.runtime.threads.standing(request(1, "")) == "waits for its time"
     assert ran.runtime.admission.is_open(1)
     assert not ran.runtime.quiet()
     announced = ran.runtime.announced().orth
@@ -178,7 +178,7 @@ def test_another_handler_takes_over_when_its_time_has_come(ran: Rig, gates: Gate
     assert ran.run(2, "patient", start_in=500).ok
     gates.let(2)
     pass_time(ran, clock, 0.4)
-    assert ran.runtime.threads.standing(1, NOON) == "running"
+    assert ran.runtime.threads.standing(request(1, "")) == "running"
     pass_time(ran, clock, 0.1)
     assert ran.runtime.join_idle(10)
     assert "brought another handler" in ran.waiting()[1].handle_msg
@@ -190,7 +190,7 @@ def test_one_that_was_overtaken_by_a_newer_version_ends_nothing(ran: Rig, gates:
     assert ran.run(2, "patient").ok
     gates.wait_for(2)
     pass_time(ran, clock, 0.5)
-    assert ran.runtime.threads.standing(2, NOON) == "running"
+    assert ran.runtime.threads.standing(request(2, "")) == "running"
     gates.let(1, 2)
     assert ran.runtime.join_idle(10)
     assert {item.handle_code for item in ran.waiting().values()} == {200}

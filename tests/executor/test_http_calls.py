@@ -187,7 +187,7 @@ def test_where_credentials_are_handed_out_is_never_called(ran: Rig, host: str) -
 def test_this_machine_is_called_only_if_the_settings_say_so(rig: MakeRig, url: str, host: str) -> None:
     there = url.replace("127.0.0.1", host)
     item = call(rig(builtin=("http",)), url=there)
-    assert (item.handle_code, "executor.http_loopback is off" in item.handle_msg) == (500, True)
+    assert (item.handle_code, "set executor.http_loopback = true" in item.handle_msg) == (500, True)
 
 
 def test_what_the_settings_say_about_addresses() -> None:

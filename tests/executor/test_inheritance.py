@@ -134,9 +134,12 @@ SHELL = ["sh", "-c", SAY]
         lambda file: os.waitpid(os.posix_spawn("/bin/sh", [*SHELL, file], os.environ), 0)[1],
         lambda file: os.waitpid(os.posix_spawnp("sh", [*SHELL, file], os.environ), 0)[1],
         lambda file: subprocess.run([*SHELL, file], env=os.environ, check=True).returncode,
+        lambda file: subprocess.run([*SHELL, file], env={**os.environ, "MORE": "1"}, check=True).returncode,
+        lambda file: subprocess.run([*SHELL, file], env=os.environ | {"MORE": "1"}, check=True).returncode,
+        lambda file: os.waitpid(os.posix_spawn("/bin/sh", [*SHELL, file], os.environ.copy()), 0)[1],
         lambda file: fork_and_exec([*SHELL, file]),
     ],
-    ids=["system", "spawnvp", "posix_spawn", "posix_spawnp", "Popen", "fork and exec"],
+    ids=["system", "spawnvp", "posix_spawn", "posix_spawnp", "Popen", "more", "or", "copy", "fork and exec"],
 )
 def test_a_child_started_in_another_way_knows_the_execution_too(
     app: Handlers, rig: MakeRig, tmp_path: Path, start: Callable[[str], int]
@@ -164,7 +167,7 @@ def test_an_environment_that_was_passed_is_left_alone(app: Handlers, rig: MakeRi
 
     @app.job
     def spawn() -> None:
-        os.waitpid(os.posix_spawn("/bin/sh", [*SHELL, str(written)], dict(os.environ)), 0)
+        os.waitpid(os.posix_spawn("/bin/sh", [*SHELL, str(written)], {"PATH": os.environ["PATH"]}), 0)
 
     assert rig().result(5, "spawn").handle_code == 200
     assert written.read_text() == "  \n"

@@ -52,6 +52,42 @@ def test_a_handler_runs_in_a_warm_worker_and_threads_do_not(isolated: MakeRig) -
     assert ran.result(3, "in_a_thread").handle_msg == str(os.getpid())
 
 
+def test_a_log_is_the_same_in_a_worker_and_in_a_thread_however_long_its_lines(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    secrets = {"DB_PASSWORD": "correct horse"}
+    for log_id, handler in ((1, "at_length"), (2, "at_length_in_a_thread")):
+        assert ran.result(log_id, handler, secrets=secrets).handle_code == 200
+    in_worker, in_thread = lines_of(ran, 1), lines_of(ran, 2)
+    assert [len(line) for line in in_worker] == [len(line) for line in in_thread]
+    assert in_worker == in_thread
+    assert "".join(in_worker).count("X") == 70_000
+    assert "".join(in_worker).count("ü漢🎉") == 20_000
+    assert "correct" not in ran.text(1)
+    assert "horse" not in ran.text(1)
+
+
+def test_a_worker_keeps_to_the_capture_level_of_the_job(isolated: MakeRig) -> None:
+    ran = isolated()
+    assert ran.result(9, "chatty").handle_code == 200
+    assert lines_of(ran, 9) == ["DEBUG tests.executor.isolated_jobs: of the job"]
+
+
+def test_a_worker_keeps_to_the_capture_level_of_one_run(isolated: MakeRig) -> None:
+    ran = isolated()
+    heard = ["DEBUG tests.executor.isolated_jobs: of the job"]
+    runs = [("usual", "DEBUG", heard), ("usual", None, []), ("chatty", "INFO", []), ("chatty", None, heard)]
+    for log_id, (handler, level, lines) in enumerate(runs, 1):
+        assert ran.result(log_id, handler, log_level=level).handle_code == 200
+        assert lines_of(ran, log_id) == lines, (handler, level)
+
+
+def test_a_worker_and_its_children_know_which_attempt_it_is(isolated: MakeRig) -> None:
+    ran = isolated()
+    item = ran.result(8, "attempt", run_key="orth-1-run-7", attempt=2, job_name="prices")
+    assert item.handle_msg == "2 orth-1-run-7 prices"
+    assert lines_of(ran, 8) == ["2 orth-1-run-7 prices"]
+
+
 def test_context_parameters_log_and_progress_are_those_of_a_thread(isolated: MakeRig) -> None:
     ran = isolated()
     params = '{"day": "2026-01-30", "rows": 2}'
@@ -121,6 +157,10 @@ def test_a_huge_result_is_cut_by_the_worker_and_whole_in_the_log(isolated: MakeR
     assert [line for line in written if line == "line 25000"] == ["line 25000"]
 
 
+def test_structure_is_json_from_a_worker_too(isolated: MakeRig) -> None:
+    assert isolated(warm_workers=1).result(1, "structured").handle_msg == '{"rows":[1,2]}'
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
@@ -136,6 +176,13 @@ def test_every_way_to_fail_is_one_result_and_the_pool_goes_on(isolated: MakeRig,
     ran = isolated(warm_workers=1)
     item = ran.result(1, "fails", executor_params=how)
     assert (item.handle_code, item.handle_msg.splitlines()[0]) == (500, message)
+    assert ran.result(2, "where").handle_code == 200
+
+
+def test_exiting_in_init_is_no_success(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    item = ran.result(1, "ExitingInInit")
+    assert (item.handle_code, item.handle_msg.splitlines()[0]) == (500, "It exited before execute was called.")
     assert ran.result(2, "where").handle_code == 200
 
 
@@ -281,6 +328,12 @@ def test_several_executions_of_one_job_run_at_once(isolated: MakeRig) -> None:
     assert {item.handle_code for item in ran.waiting().values()} == {200}
 
 
+def test_a_child_with_a_changed_copy_of_the_environment_knows_the_execution(isolated: MakeRig) -> None:
+    ran = isolated(warm_workers=1)
+    assert ran.result(5, "spawn_with_less", executor_params="p").handle_msg == "1 5 p"
+    assert ran.result(7, "spawn_with_less", executor_params="q").handle_msg == "1 7 q", "in the same worker"
+
+
 def test_the_access_token_is_not_in_the_environment_of_workers(
     isolated: MakeRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,6 +354,7 @@ def test_an_unknown_isolation_is_refused(app: Handlers) -> None:
 
 def test_a_worker_knows_all_that_a_thread_knows() -> None:
     made_there = {"schedule_time", "trigger_time", "params", "secrets", "run_log", "clock", "on_progress"}
+    made_there |= {"always_hidden"}  # what a worker writes is hidden by its executor, which has the token
     assert {field.name for field in fields(JobContext)} == {*FACTS, *made_there}
 
 
@@ -357,7 +411,7 @@ def test_the_main_program_is_imported_by_its_file(tmp_path: Path) -> None:
         ("threading.Thread(target=time.sleep, args=(60,), daemon=True, name='pulse').start()", "", "(pulse)"),
         ("app.job('x', isolation='process')(lambda: 1)\nRig(app, Path(__name__))", "", "starts an executor when it is"),
         ("if __name__ != '__main__': raise OSError('no file')", "", "no file"),
-        ("if __name__ != '__main__': raise SystemExit(1)", "", "ends the process"),
+        ("if __name__ != '__main__': raise SystemExit(1)", "", "exits with code 1 while it is loaded"),
     ],
     ids=["registered only by the main program", "starts threads", "nested", "raises", "exits"],
 )

@@ -8,7 +8,7 @@ from orth.executor import job_threads as job_threads_module
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
 from orth.executor.job_threads import IdleThreads
-from tests.executor.bench import NOON, HandClock, Rig, eventually
+from tests.executor.bench import HandClock, Rig, eventually, request
 from tests.executor.conftest import MakeRig
 
 
@@ -154,7 +154,7 @@ def test_what_has_ended_is_remembered_within_a_bound(
     ran = rig()
     for log_id in (1, 2, 3):
         ran.result(log_id, "hello")
-    standings = [ran.runtime.threads.standing(log_id, NOON) for log_id in (1, 2, 3)]
+    standings = [ran.runtime.threads.standing(request(log_id, "")) for log_id in (1, 2, 3)]
     assert standings == [None, "ended with 200", "ended with 200"]
 
 

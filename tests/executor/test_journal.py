@@ -15,13 +15,13 @@ from orth.errors import Conflict
 from orth.executor import journal as journal_module
 from orth.executor.facts import RecordQuarantined
 from orth.executor.journal import Journal, done_record, put_record
-from orth.wire.messages import CallbackItem
+from orth.executor.results import Result
 from tests.executor.bench import NOON, Ears
 from tests.forks import forked
 
 
-def item(log_id: int, message: str = "") -> CallbackItem:
-    return CallbackItem(log_id=log_id, log_date_time=NOON, handle_code=200, handle_msg=message, incarnation="i")
+def item(log_id: int, message: str = "") -> Result:
+    return Result(log_id=log_id, log_date_time=NOON, handle_code=200, handle_msg=message, incarnation="i")
 
 
 def segments(directory: Path) -> list[Path]:
@@ -41,10 +41,18 @@ class Disk:
         self.recovered = journal.recover()
         return journal
 
-    def restart(self) -> dict[int, CallbackItem]:
+    def restart(self) -> dict[int, Result]:
         self.journal.close()
         self.journal = self.open()
         return self.recovered
+
+
+def test_records_from_before_jobs_were_kept_are_understood(disk: "Disk") -> None:
+    line = b'{"v":1,"ended":[[7,200,%d]]}' % NOON
+    disk.journal.append(b"%08x %d %s\n" % (zlib.crc32(line), len(line), line), force=True)
+    disk.restart()
+    assert disk.journal.ended == {7: (200, NOON, 0)}
+    assert disk.ears.of(RecordQuarantined) == []
 
 
 @pytest.fixture
@@ -73,7 +81,7 @@ def test_how_the_newest_ended_survives_every_restart(disk: Disk, monkeypatch: py
     for _ in range(2):
         assert list(disk.restart()) == [1000]
         assert list(disk.journal.ended) == [*range(300, 1000), *range(1001, 1501)]
-        assert set(disk.journal.ended.values()) == {(200, NOON)}
+        assert set(disk.journal.ended.values()) == {(200, NOON, 0)}
     assert disk.ears.of(RecordQuarantined) == []
 
 

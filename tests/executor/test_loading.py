@@ -56,6 +56,13 @@ def test_two_names_for_one_executor_are_one(here: Path) -> None:
         ("x = 1", "jobs.py:x", "x in jobs.py is not an Executor."),
         ("x = 1", "jobs.py:y", "y in jobs.py is not an Executor."),
         ("\nimport no_such_thing", "jobs.py", "No module named 'no_such_thing' ("),
+        (
+            "import sys\nsys.exit()",
+            "jobs.py",
+            "jobs.py exits with code 0 while it is loaded ({here}/jobs.py:2). Put app",
+        ),
+        ("raise SystemExit(3)", "jobs.py", "jobs.py exits with code 3 while it is loaded ({here}/jobs.py:1)."),
+        ("raise SystemExit('no')", "jobs", "jobs exits (no) while it is loaded ({here}/jobs.py:1)."),
         ("\n\n1 / 0", "jobs.py", "ZeroDivisionError: division by zero ("),
         ("def (", "jobs.py", "SyntaxError: invalid syntax ({here}/jobs.py:1): def ("),
         ("x = 1\n  y = 2", "jobs", "IndentationError: unexpected indent ({here}/jobs.py:2): y = 2"),

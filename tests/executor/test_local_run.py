@@ -1,5 +1,6 @@
 """One execution without a coordinator. What reports hold is tested with the testing kit, which stands on this."""
 
+import re
 import threading
 
 import pytest
@@ -67,6 +68,22 @@ def test_prints_stay_where_their_executor_leaves_them(capsys: pytest.CaptureFixt
 
     assert "to the terminal" not in run_locally(handler_of(talk), LocalTrigger()).log_text
     assert capsys.readouterr().out == "to the terminal\n"
+
+
+@pytest.mark.parametrize(
+    ("trigger", "complaint"),
+    [
+        (LocalTrigger(text="x" * 70_000), "the parameter has 70000 characters, and 65535 at most fit."),
+        (LocalTrigger(text="a\0b"), "the parameter: has a NUL character."),
+        (LocalTrigger(shard=(0, 10**11)), "the number of shards: Input should be less than or equal to 2147483647."),
+        (LocalTrigger(timeout=10**11), "the time limit: Input should be less than or equal to 2147483647."),
+        (LocalTrigger(schedule_time=-5), "the time it is due: Input should be greater than or equal to 0."),
+        (LocalTrigger(attempt=0), "attempt: Input should be greater than or equal to 1."),
+    ],
+)
+def test_what_no_coordinator_could_send_is_refused_in_words(trigger: LocalTrigger, complaint: str) -> None:
+    with pytest.raises(Invalid, match=re.escape(f"No coordinator could send this: {complaint}")):
+        run_locally(handler_of(who), trigger)
 
 
 def test_what_an_executor_would_refuse_is_refused() -> None:

@@ -73,14 +73,13 @@ def test_a_device_is_refused() -> None:
 def written(path: Path, writes: list[int]) -> bytes:
     """Write chunks of so many lines each, with an index, and return all of it."""
     file = appending(path)
-    index = LineIndex(str(path), complete=True)
-    size = number = 0
+    index = LineIndex(str(path))
+    number = 0
     for lines in writes:
         data = b"".join(b"%d\n" % (number + line) for line in range(1, lines + 1))
         number += lines
         os.write(file, data)
-        index.note(data, size, file)
-        size += len(data)
+        index.note(data)
     os.close(file)
     return path.read_bytes()
 
@@ -111,24 +110,39 @@ def test_a_short_log_has_no_index(tmp_path: Path) -> None:
     assert indexed_lines(str(tmp_path / "7.log")) == 0
 
 
-def test_bytes_of_another_writer_end_the_index_before_it_is_wrong(tmp_path: Path) -> None:
+def test_lines_of_another_writer_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "7.log"
-    text = written(path, [STEP])
-    file = appending(path)
-    index = LineIndex(str(path), complete=False)
-    os.write(file, b"x\n" * (3 * STEP))
-    index.note(b"x\n" * (3 * STEP), len(text), file)
-    assert indexed_lines(str(path)) == STEP
-    fresh = tmp_path / "8.log"
-    own, stranger = appending(fresh), appending(fresh)
-    index = LineIndex(str(fresh), complete=True)
-    os.write(stranger, b"not counted\n")
-    for begin in (0, 2 * STEP):
-        os.write(own, b"x\n" * STEP)
-        index.note(b"x\n" * STEP, begin, own)
-    assert indexed_lines(str(fresh)) == 0
+    own, stranger = appending(path), appending(path)
+    index = LineIndex(str(path))
+    os.write(stranger, b"not ours\n" * (STEP + 5))
+    for _ in range(STEP):
+        os.write(own, b"ours\n")
+        index.note(b"ours\n")
+    os.write(stranger, b"not ours\nhalf a line of ")
+    os.write(own, b"ours\n" * STEP)
+    index.note(b"ours\n" * STEP)
+    assert indexed_lines(str(path)) == 3 * STEP
+    file = reading(path)
+    for number in (1, 2, 3):
+        line, place = place_before(str(path), file, number * STEP + 1)
+        assert line == number * STEP + 1 == path.read_bytes()[:place].count(b"\n") + 1
     for handle in (file, own, stranger):
         os.close(handle)
+
+
+def test_an_endless_line_costs_its_entry_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads it counts it as several."""
+    monkeypatch.setattr(log_files, "STEP", 2)
+    monkeypatch.setattr(log_files, "LONGEST_LINE", 10)
+    path = tmp_path / "7.log"
+    path.write_bytes(b"1\n" + b"x" * 23 + b"\n5\n6\n7\n8\n")
+    LineIndex(str(path)).note(b"8\n" * 2)
+    assert indexed_lines(str(path)) == 8
+    file = reading(path)
+    assert place_before(str(path), file, 4) == (1, 0), "line 3 begins within"
+    assert place_before(str(path), file, 5) == (5, 26)
+    assert place_before(str(path), file, 8) == (7, 30)
+    os.close(file)
 
 
 @pytest.mark.parametrize("damage", [b"\xff" * 8, b"\0" * 7 + b"\1", b"\0" * 8, b"\0\0\0"])
@@ -138,6 +152,8 @@ def test_a_damaged_index_is_not_believed(tmp_path: Path, damage: bytes) -> None:
     Path(index_path(str(path))).write_bytes(damage)
     file = reading(path)
     assert place_before(str(path), file, STEP + 5) == (1, 0)
+    LineIndex(str(path)).note(b"another\n" * STEP)
+    assert place_before(str(path), file, STEP + 5)[0] == STEP + 1, "whoever counts again mends it"
     os.close(file)
 
 

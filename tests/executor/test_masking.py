@@ -2,11 +2,13 @@
 
 import json
 import logging
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import example, given
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from orth import helper
 from orth.executor.context import JobContext, JobFailed
+from orth.executor.facts import ScriptsAsRoot
 from orth.executor.handlers import Handlers
 from orth.executor.masking import HIDDEN, Mask
 from orth.executor.output import LINE_LIMIT, Lines
@@ -62,6 +65,73 @@ def test_the_spellings_of_python_json_and_urls_are_hidden(value: str) -> None:
     mask = Mask([value])
     for text in (json.dumps({"k": value}), repr({"k": value}), f"https://x/?p={quote(value, safe='')}"):
         assert HIDDEN in mask.hide(text)
+
+
+@pytest.mark.parametrize("shell", ["bash", "sh"])
+def test_a_secret_as_a_shell_spells_it(shell: str) -> None:
+    """When it traces, when it lists its variables, and when it quotes."""
+    interpreter = shutil.which(shell)
+    assert interpreter is not None
+    value = """it's my "own" $ecret, `tick` and \\ back"""
+    script = 'set -x; echo "$X"; echo "before${X}after"; export -p; set'
+    more = '; set +x; printf "%q\\n" "$X" "a$X"; declare -p X; echo "${X@Q}"'
+    command = [interpreter, "-c", script + (more if shell == "bash" else "")]
+    ran = subprocess.run(command, env={"X": value}, capture_output=True, text=True, check=True)
+    for line in (ran.stdout + ran.stderr).splitlines():
+        hidden = Mask([value]).hide(line)
+        assert "own" not in hidden, line
+        assert "tick" not in hidden, line
+    assert HIDDEN in Mask([value]).hide(ran.stderr)
+
+
+SIGNS = st.text(st.characters(max_codepoint=0x17F, exclude_characters="\0\x85"), max_size=8)
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+@given(before=SIGNS, after=SIGNS)
+@example(before="~", after="~:~=~")
+@example(before="#", after="a#b\x01\x1b\x7f'")
+@example(before="\xa0", after="}\xa0")
+@example(before=".[^$(+", after="{|}*?)]\\")
+def test_a_secret_as_bash_quotes_it_whatever_is_in_it(locale: str, before: str, after: str) -> None:
+    bash = shutil.which("bash")
+    assert bash is not None
+    script = """printf '%q\\n' "$X" "a$X" ":$X"; echo "${X@Q}"; declare -p X; set -x; : "$X"; [[ x =~ "$X" ]]"""
+    same_in_every_locale = """; [[ x == "$X" ]]""" if (before + after).isascii() else ""
+    value = f"{before}kept{after}"
+    command = [bash, "-c", f"{script}{same_in_every_locale}; :"]
+    ran = subprocess.run(command, env={"X": value, "LC_ALL": locale}, capture_output=True, check=True)
+    for told in (ran.stdout, ran.stderr):
+        hidden = Mask([value]).hide(told.decode())
+        assert HIDDEN in hidden
+        assert "kept" not in hidden.replace("\\", "")
+
+
+@given(value=TEXTS)
+@example(value='a/b&c<d>e"f\\g\u2028h')
+def test_the_spellings_of_json_elsewhere_are_hidden(value: str) -> None:
+    """With ``\\/`` (PHP), with ``\\u0026`` (Go), and as a text within another."""
+    plain = json.dumps(value, ensure_ascii=False)
+    go = plain
+    for sign in "&<>\u2028\u2029":
+        go = go.replace(sign, f"\\u{ord(sign):04x}")
+    mask = Mask([value])
+    for text in (plain.replace("/", "\\/"), go):
+        assert mask.hide(text) == f'"{HIDDEN}"'
+    for inner in (plain, json.dumps(value), plain.replace("/", "\\/"), go):
+        for told in (json.dumps({"k": inner}), json.dumps({"k": inner}, ensure_ascii=False)):
+            assert HIDDEN in mask.hide(told)
+
+
+@given(value=TEXTS)
+@example(value="pa'ss wörd!*()~;,/?:@&=+$#%")
+def test_the_spellings_of_urls_elsewhere_are_hidden(value: str) -> None:
+    """As JavaScript writes them, and with codes in lower case."""
+    component, uri = quote(value, safe="!'()*"), quote(value, safe="!'()*;,/?:@&=+$#")
+    for form in (component, uri, quote(value), quote(value, safe=""), quote_plus(value)):
+        parts = form.split("%")
+        lower = "%".join([parts[0], *(part[:2].lower() + part[2:] for part in parts[1:])])
+        assert Mask([value]).hide(f" {form} {lower} ") == f" {HIDDEN} {HIDDEN} "
 
 
 def test_every_line_of_a_long_secret_is_hidden_and_short_texts_are_not() -> None:
@@ -176,3 +246,66 @@ def test_jobs_are_tested_with_secrets() -> None:
     report = run_job(use, secrets={"DB_PASSWORD": CANARY})
     assert report.message == str(len(CANARY))
     assert CANARY not in report.log_text
+
+
+# --- the token of the executor
+
+
+OWN_TOKEN = "orth_ext_an-executors-own-token"
+
+
+def test_the_token_of_the_executor_is_hidden_in_what_jobs_write(app: Handlers, rig: MakeRig) -> None:
+    @app.job("leak")
+    def leak(ctx: JobContext) -> str:
+        print("environ:", OWN_TOKEN)
+        ctx.log("{}", {"ORTH_SECURITY__ACCESS_TOKEN": OWN_TOKEN})
+        return f"the token is {OWN_TOKEN}"
+
+    ran = rig(access_token=OWN_TOKEN)
+    for log_id, secrets in ((1, None), (2, SECRETS)):
+        item = ran.result(log_id, "leak", secrets=secrets)
+        assert item.handle_msg == f"the token is {HIDDEN}"
+        assert OWN_TOKEN not in ran.text(log_id)
+        assert ran.text(log_id).count(HIDDEN) >= 2
+
+
+def test_the_token_is_hidden_in_the_output_of_a_worker_process_too(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        made = Rig(isolated_app, tmp_path / "executor", warm_workers=1, access_token=OWN_TOKEN)
+        stack.callback(made.runtime.close)
+        item = made.result(1, "give_up", executor_params=OWN_TOKEN)  # a KeyError that names it
+        assert "KeyError" in item.handle_msg
+        assert OWN_TOKEN not in item.handle_msg + made.text(1)
+
+
+def test_a_token_that_is_a_word_hides_nothing(app: Handlers, rig: MakeRig) -> None:
+    app.job("say")(lambda: print("a secret test"))
+    ran = rig(access_token="secret test")
+    ran.result(1, "say")
+    assert "a secret test" in ran.text(1)
+
+
+@pytest.mark.parametrize(
+    ("uid", "settings", "warns"),
+    [
+        (0, {"scripts": ("GLUE_SHELL",)}, True),
+        (0, {}, False),
+        (1000, {"scripts": ("GLUE_SHELL",)}, False),
+    ],
+)
+def test_scripts_that_run_as_root_are_warned_of(
+    app: Handlers,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    uid: int,
+    settings: dict[str, Any],
+    warns: bool,
+) -> None:
+    monkeypatch.setattr("orth.executor.runtime.os.geteuid", lambda: uid)
+    ran = Rig(app, tmp_path / "executor", **settings)
+    try:
+        told = ran.ears.of(ScriptsAsRoot)
+        assert bool(told) is warns
+        assert all("executor.script_user" in str(one) and "GLUE_SHELL" in str(one) for one in told)
+    finally:
+        ran.runtime.close()

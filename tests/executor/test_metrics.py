@@ -21,6 +21,7 @@ NOTHING = Standing(
     outbox_oldest=0.0,
     fsyncs=0,
     verdicts={},
+    not_taken=0,
     log_bytes=0,
     registered=False,
     turned_away={},

@@ -32,6 +32,8 @@ class OneResult(RuleBasedStateMachine):
         self.ran = Rig(app, self.directory, kill_grace=0.02, abandoned_hold=0.05)
         self.accepted: list[int] = []
         self.refused: list[int] = []
+        self.jobs: dict[int, int] = {}
+        """Of which job each is."""
         self.next_id = 1
         self.stopped = False
 
@@ -47,6 +49,7 @@ class OneResult(RuleBasedStateMachine):
     def run_one(self, job_id: int, handler: str, strategy: str, concurrency: int) -> None:
         how = {"executor_block_strategy": strategy, "executor_concurrency": concurrency}
         log_id, self.next_id = self.next_id, self.next_id + 1
+        self.jobs[log_id] = job_id
         self._take(log_id, self.ran.run(log_id, handler, job_id=job_id, **how).ok)
 
     @rule(job_id=st.sampled_from(JOBS), strategy=st.sampled_from(STRATEGIES))
@@ -58,7 +61,7 @@ class OneResult(RuleBasedStateMachine):
     def repeat(self, log_id: int) -> None:
         """A request whose answer was lost comes again, and is known."""
         if log_id in self.accepted:
-            assert self.ran.run(log_id, "patient").ok
+            assert self.ran.run(log_id, "patient", job_id=self.jobs[log_id]).ok
 
     @rule(log_id=LOG_IDS)
     def finish(self, log_id: int) -> None:

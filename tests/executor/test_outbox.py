@@ -1,5 +1,6 @@
 import asyncio
 import os
+import socket
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from orth.domain.executions import came_cut
+from orth.errors import Unavailable
 from orth.executor import journal as journal_module
 from orth.executor import outbox as outbox_module
 from orth.executor.facts import (
@@ -16,18 +19,22 @@ from orth.executor.facts import (
     OutboxUnwritable,
     RecordQuarantined,
     ResultDisowned,
+    ResultNotTaken,
+    ResultShortened,
 )
 from orth.executor.handlers import Handlers
 from orth.executor.outbox import Outbox
-from orth.wire.coordinator_calls import CoordinatorCalls
+from orth.executor.results import Result
+from orth.executor.room import COMMON, SHARE
+from orth.wire.coordinator_calls import CoordinatorCalls, NotTaken, Unanswered
 from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 from tests.executor.bench import NOON, TOKEN, Desk, Ears, HandClock
 from tests.executor.conftest import MakeRig
 from tests.executor.stand_in import StandIn
 
 
-def item(log_id: int, message: str = "") -> CallbackItem:
-    return CallbackItem(log_id=log_id, log_date_time=NOON, handle_code=200, handle_msg=message)
+def item(log_id: int, message: str = "") -> Result:
+    return Result(log_id=log_id, log_date_time=NOON, handle_code=200, handle_msg=message)
 
 
 class Post:
@@ -49,7 +56,7 @@ class Post:
             more_coming=lambda: self.more_coming,
         )
 
-    def add(self, result: CallbackItem) -> None:
+    def add(self, result: Result) -> None:
         """Add it and wait for the disk."""
         self.outbox.add(result)
         self.outbox.join_recorded()
@@ -269,17 +276,35 @@ async def test_when_the_disk_fails_results_are_sent_from_memory_and_work_is_refu
     assert [result.log_id for result in post.outbox.waiting()] == [2]
 
 
-@pytest.mark.parametrize(("limit", "value"), [("COUNT_LIMIT", 3), ("BYTE_LIMIT", 300)])
-async def test_at_its_cap_the_outbox_asks_for_no_more_work(
-    post: Post, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
-) -> None:
-    monkeypatch.setattr(outbox_module, limit, value)
+async def test_at_its_cap_the_outbox_asks_for_no_more_work(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox_module, "COUNT_LIMIT", 3)
     for log_id in range(3):
         assert post.outbox.refusal is None
         post.add(item(log_id, "z" * 50))
     assert "no room for more" in str(post.outbox.refusal)
     await post.outbox.turn()
     assert post.outbox.refusal is None
+
+
+async def test_long_results_never_take_more_than_the_cap_whatever_was_accepted(post: Post) -> None:
+    whole = "\U0001f600" * 50_000
+    for log_id in range(800):
+        post.outbox.add(item(log_id, whole))
+    post.outbox.join_recorded()
+    assert post.outbox.byte_count <= COMMON + 800 * SHARE
+    assert sum(path.stat().st_size for path in post.directory.glob("*.journal")) <= COMMON + 800 * SHARE
+    assert "the long ones among them leave no room for more" in str(post.outbox.refusal)
+    assert len(post.outbox) == 800
+    shortened = [one for one in post.outbox.waiting() if one.handle_msg != whole]
+    assert len(shortened) == len(post.ears.of(ResultShortened)) > 600
+    assert all(came_cut(one.handle_msg) for one in shortened)
+    post.restart()
+    assert "the long ones among them" in str(post.outbox.refusal), "also for the next process"
+    while len(post.outbox):
+        await post.outbox.turn()
+    assert post.outbox.refusal is None
+    post.add(item(900, whole))
+    assert post.outbox.waiting()[0].handle_msg == whole
 
 
 async def test_the_journal_does_not_grow_with_what_was_delivered(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,3 +439,182 @@ async def test_a_coordinator_that_dies_between_two_batches_is_left_for_the_other
         assert len(outbox) == 0
         outbox.close()
         link.close()
+
+
+class Picky(Desk):
+    """A coordinator that answers for a request as a whole, and cannot take some results."""
+
+    def __init__(self, *unfit: int) -> None:
+        super().__init__()
+        self.unfit = set(unfit)
+        self.asked: list[list[int]] = []
+
+    def call_back(self, items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
+        ids = [one.log_id for one in items]
+        self.asked.append(ids)
+        if self.unfit & set(ids):
+            raise NotTaken("JSON parse error")
+        return super().call_back(items)
+
+
+def picky(tmp_path: Path, clock: HandClock, ears: Ears, *unfit: int) -> tuple[Picky, Outbox]:
+    desk = Picky(*unfit)
+    return desk, Outbox(tmp_path / "outbox", desk, retry=30.0, clock=clock, events=ears)
+
+
+async def turned(outbox: Outbox, clock: HandClock, seconds: float) -> None:
+    """Turn it as its loop would, for so long."""
+    until = clock.monotonic() + seconds
+    while clock.monotonic() < until:
+        clock.advance(min(await outbox.turn() or 0.01, until - clock.monotonic()))
+
+
+async def test_one_result_that_is_not_taken_holds_up_no_other(tmp_path: Path, clock: HandClock, ears: Ears) -> None:
+    desk, outbox = picky(tmp_path, clock, ears, 333, 700)
+    for log_id in range(1, 1001):
+        outbox.add(item(log_id))
+    outbox.join_recorded()
+    await turned(outbox, clock, 25)
+    assert sorted(one.log_id for one in desk.results) == [n for n in range(1, 1001) if n not in (333, 700)]
+    assert len(desk.asked) < 100
+    assert sorted(one.log_id for one in outbox.waiting()) == [333, 700]
+    assert {told.log_id for told in ears.of(ResultNotTaken)} == {333, 700}
+    assert outbox.not_taken == len(ears.of(ResultNotTaken)) == 2 * 6, "at once, and after 0.5, 1, 2, 4 and 8 s"
+    desk.asked.clear()
+    outbox.add(item(2000))
+    outbox.join_recorded()
+    await turned(outbox, clock, 120)
+    assert desk.asked[0] == [2000]
+    assert {tuple(ids) for ids in desk.asked[1:]} == {(333,), (700,)}, "by themselves"
+    assert 6 <= len(desk.asked[1:]) <= 10, "about every callback_retry"
+    desk.unfit.clear()
+    await turned(outbox, clock, 31)
+    assert len(outbox) == 0
+
+
+async def test_while_nothing_is_taken_requests_become_few_and_small_and_then_large_again(
+    tmp_path: Path, clock: HandClock, ears: Ears
+) -> None:
+    desk, outbox = picky(tmp_path, clock, ears, *range(1, 1001))
+    for log_id in range(1, 1001):
+        outbox.add(item(log_id))
+    outbox.join_recorded()
+    await turned(outbox, clock, 600)
+    assert len(desk.asked) < 50
+    desk.unfit.clear()
+    desk.asked.clear()
+    await turned(outbox, clock, 62)
+    assert len(outbox) == 0
+    assert len(desk.asked) < 60
+
+
+async def test_what_travels_alone_is_sent_again_however_much_else_there_is(
+    tmp_path: Path, clock: HandClock, ears: Ears
+) -> None:
+    """A gateway refused everything for a while: what was refused by itself then is not forgotten under load."""
+    desk, outbox = picky(tmp_path, clock, ears, *range(1, 100_000))
+    for log_id in range(1, 50):
+        outbox.add(item(log_id))
+    outbox.join_recorded()
+    await turned(outbox, clock, 60)
+    assert outbox.not_taken > 3
+    desk.unfit.clear()
+    for log_id in range(1_000, 60_000, 500):  # there is always a full request waiting
+        for other in range(log_id, log_id + 500):
+            outbox.add(item(other))
+        outbox.join_recorded()
+        await turned(outbox, clock, 0.5)
+    assert not [one for one in outbox.waiting() if one.log_id < 1_000]
+
+
+async def test_results_that_are_never_taken_leave_the_others_their_pace(
+    tmp_path: Path, clock: HandClock, ears: Ears
+) -> None:
+    unfit = range(20, 4_000, 40)
+    _desk, outbox = picky(tmp_path, clock, ears, *unfit)
+    for second in range(100):
+        for log_id in range(40 * second, 40 * second + 40):
+            outbox.add(item(log_id + 1))
+        outbox.join_recorded()
+        await turned(outbox, clock, 1)
+        behind = [one.log_id for one in outbox.waiting() if one.log_id not in unfit]
+        assert behind == [], f"after {second} s"
+    assert sorted(one.log_id for one in outbox.waiting()) == sorted(unfit)
+
+
+class Slow(Desk):
+    """A coordinator, or a line to one, that takes so many results in the time of a call."""
+
+    def __init__(self, clock: HandClock, most: int) -> None:
+        super().__init__()
+        self.clock, self.most = clock, most
+
+    def call_back(self, items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
+        self.clock.advance(3.0 * min(len(items), self.most) / self.most)
+        if len(items) > self.most:
+            raise Unanswered("Read timed out.")
+        return super().call_back(items)
+
+
+@pytest.mark.parametrize("most", [300, 7])
+async def test_a_coordinator_that_is_slow_gets_what_it_can_take(
+    tmp_path: Path, clock: HandClock, ears: Ears, most: int
+) -> None:
+    desk = Slow(clock, most)
+    outbox = Outbox(tmp_path / "outbox", desk, retry=30.0, clock=clock, events=ears)
+    for log_id in range(1, 10 * most):
+        outbox.add(item(log_id))
+    outbox.join_recorded()
+    began = clock.monotonic()
+    while len(outbox):
+        await turned(outbox, clock, 1)
+    assert clock.monotonic() - began < 3 * 3.0 * 10 + 60, "a third of what it could take, and the way there"
+
+
+class Brittle(Picky):
+    """A coordinator that breaks off when it reads some results."""
+
+    def call_back(self, items: Sequence[CallbackItem]) -> list[CallbackVerdict]:
+        try:
+            return super().call_back(items)
+        except NotTaken:
+            raise Unanswered("Connection aborted.") from None
+
+
+async def test_a_result_that_ends_the_connection_holds_up_no_other(
+    tmp_path: Path, clock: HandClock, ears: Ears
+) -> None:
+    desk = Brittle(7)
+    outbox = Outbox(tmp_path / "outbox", desk, retry=30.0, clock=clock, events=ears)
+    for log_id in range(1, 101):
+        outbox.add(item(log_id))
+    outbox.join_recorded()
+    await turned(outbox, clock, 90)
+    assert [one.log_id for one in outbox.waiting()] == [7]
+
+
+async def test_on_leaving_everything_is_tried_again_whatever_became_of_it(
+    tmp_path: Path, clock: HandClock, ears: Ears
+) -> None:
+    desk, outbox = picky(tmp_path, clock, ears, 1)
+    outbox.add(item(1))
+    outbox.join_recorded()
+    await turned(outbox, clock, 40)
+    desk.unfit.clear()
+    began = clock.monotonic()
+    await outbox.flush(5)
+    assert len(outbox) == 0
+    assert clock.monotonic() - began < 1
+
+
+async def test_a_coordinator_that_is_there_and_refuses_is_told_from_one_that_is_away() -> None:
+    calls = CoordinatorCalls(["http://127.0.0.1:9"], TOKEN, 1.0)
+    with pytest.raises(Unavailable) as away:
+        calls.call_back([item(1)])
+    assert type(away.value) is Unavailable
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Unanswered):
+        CoordinatorCalls([f"http://127.0.0.1:{silent.getsockname()[1]}"], TOKEN, 0.3).call_back([item(1)])
+    with StandIn(TOKEN) as coordinator:
+        coordinator.taking_results = False
+        with pytest.raises(NotTaken):
+            CoordinatorCalls([coordinator.url], TOKEN, 5.0).call_back([item(1)])

@@ -1,13 +1,16 @@
 import json
+import re
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from orth.errors import Invalid
 from orth.executor.context import JobContext
@@ -68,6 +71,23 @@ def test_no_parameter_gets_nothing_whatever_is_sent() -> None:
 
     parameters = parameters_of(bare, "bare")
     assert (parameters.read("whatever"), parameters.schema, parameters.context_name) == ({}, None, "ctx")
+
+
+def test_one_str_with_rules_receives_the_text_too_and_keeps_to_them() -> None:
+    def collect(market: Annotated[str, Param(help="which one", pattern="^[a-z]+$")] = "all") -> None: ...
+
+    parameters = parameters_of(collect, "collect")
+    assert parameters.read("stuttgart") == {"market": "stuttgart"}
+    assert parameters.read("") == {}
+    with pytest.raises(Invalid, match="The parameters do not fit: market: String should match"):
+        parameters.read('{"market": "berlin"}')
+    assert parameters.schema == {
+        "type": "string",
+        "title": "market",
+        "description": "which one",
+        "pattern": "^[a-z]+$",
+        "default": "all",
+    }
 
 
 def test_keyword_arguments_take_any_member_but_never_the_context() -> None:
@@ -149,6 +169,50 @@ def test_a_param_describes_and_limits_its_argument() -> None:
         assert field in str(refused.value)
 
 
+Small = Annotated[int, Param(le=9, help="a digit")]
+
+
+class Order(BaseModel):
+    count: Small = 1
+
+
+@dataclass
+class Parcel:
+    weight: Small = 1
+
+
+def nested(
+    perhaps: Small | None = None,
+    several: list[Small] = [],  # noqa: B006  # never changed
+    by_name: dict[str, Small | None] = {},  # noqa: B006  # never changed
+    order: Order | None = None,
+    parcel: Parcel | None = None,
+) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("fits", "not_so", "place"),
+    [
+        ({"perhaps": 9}, {"perhaps": 10}, "perhaps"),
+        ({"several": [9]}, {"several": [9, 10]}, "several.1"),
+        ({"by_name": {"a": 9, "b": None}}, {"by_name": {"a": 10}}, "by_name.a"),
+        ({"order": {"count": 9}}, {"order": {"count": 10}}, "order.count"),
+        ({"parcel": {"weight": 9}}, {"parcel": {"weight": 10}}, "parcel.weight"),
+    ],
+)
+def test_a_param_holds_wherever_in_a_type_it_stands(fits: object, not_so: object, place: str) -> None:
+    parameters = parameters_of(nested, "nested")
+    parameters.read(json.dumps(fits))
+    with pytest.raises(Invalid, match=re.escape(f"{place}: Input should be less than or equal to 9.")):
+        parameters.read(json.dumps(not_so))
+    digit = {"type": "integer", "maximum": 9, "description": "a digit"}
+    assert parameters.schema is not None
+    shown = parameters.schema["properties"]
+    assert shown["perhaps"]["anyOf"] == [digit, {"type": "null"}]
+    assert shown["several"]["items"] == digit
+    assert json.dumps(parameters.schema).count('"maximum": 9') == 5
+
+
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
@@ -163,6 +227,32 @@ def test_a_param_describes_and_limits_its_argument() -> None:
 )
 def test_words_of_a_command_line_become_json(words: list[str], arguments: dict[str, Any]) -> None:
     assert json.loads(parameters_of(described, "described").text_of_words(words)) == arguments
+
+
+@pytest.mark.parametrize(
+    ("word", "complaint"),
+    [
+        ("several=[1,10]", "several.1: Input should be less than or equal to 9"),
+        ("perhaps=10", "perhaps: Input should be less than or equal to 9"),
+        ('order={"count": 10}', "order.count: Input should be less than or equal to 9"),
+    ],
+)
+def test_a_word_that_does_not_fit_is_complained_about_as_what_it_is(word: str, complaint: str) -> None:
+    parameters = parameters_of(nested, "nested")
+    with pytest.raises(Invalid, match=re.escape(f"do not fit: {complaint}.")):
+        parameters.read(parameters.text_of_words([word]))
+
+
+@pytest.mark.parametrize("digits", ["12345678901234567890.123456789", "0.10", "1e-30", "7"])
+def test_no_digit_of_a_decimal_is_lost(digits: str) -> None:
+    def pay(amount: Decimal, tip: Decimal | None = None, share: float = 0) -> None: ...
+
+    parameters = parameters_of(pay, "pay")
+    text = parameters.text_of_words([f"amount={digits}", f"tip={digits}", "share=0.5"])
+    read = parameters.read(text)
+    assert (str(read["amount"]), str(read["tip"]), read["share"]) == (str(Decimal(digits)), str(Decimal(digits)), 0.5)
+    assert json.loads(text)["share"] == 0.5, "a float is a number"
+    assert parameters.read(parameters.text_of({"amount": Decimal(digits)})) == {"amount": Decimal(digits)}
 
 
 def test_words_for_one_text_are_the_text() -> None:
@@ -193,3 +283,29 @@ def test_arguments_survive_the_way_through_the_text(arguments: dict[str, Any]) -
     assert parameters.read(parameters.text_of(arguments)) == arguments
     words = [f"{name}={value}" for name, value in arguments.items()]
     assert parameters.read(parameters.text_of_words(words)) == arguments
+
+
+def test_what_is_taken_by_any_name_is_checked_too() -> None:
+    def handler(first: int, **more: Annotated[int, Param(le=9)]) -> None: ...
+
+    taken = parameters_of(handler, "h")
+    assert taken.schema is not None
+    assert taken.schema["additionalProperties"] == {"type": "integer", "maximum": 9}
+    assert taken.read('{"first": 1, "second": 2}') == {"first": 1, "second": 2}
+    with pytest.raises(Invalid, match=r"second: .*integer; third: .*less than or equal to 9"):
+        taken.read('{"first": 1, "second": "x", "third": 10}')
+
+
+@pytest.mark.parametrize("annotation", [Annotated[int | str, Param(le=9)], Annotated[str, Param(le=9)]])
+def test_a_bound_of_numbers_at_something_else_is_refused_at_once(annotation: Any) -> None:
+    def handler(value: Any, other: int) -> None: ...
+
+    handler.__annotations__["value"] = annotation
+    with pytest.raises(Invalid, match=r"Param\(le=…\) of argument value of handler h is of no number"):
+        parameters_of(handler, "h")
+
+
+def test_arguments_may_be_called_like_bounds() -> None:
+    def handler(le: int, ge: dict[str, int] = {"gt": 1}) -> None: ...  # noqa: B006
+
+    assert parameters_of(handler, "h").read('{"le": 1, "ge": {"lt": 2}}') == {"le": 1, "ge": {"lt": 2}}

@@ -1,5 +1,7 @@
 import asyncio
+import sys
 import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from orth.executor.context import JobContext
 from orth.executor.facts import DestroyFailed
 from orth.executor.handlers import Handlers
-from tests.executor.bench import HandClock, eventually
+from tests.executor.bench import HandClock, Rig, eventually, request
 from tests.executor.conftest import MakeRig
 
 
@@ -74,6 +76,19 @@ def test_a_failing_init_fails_its_execution_and_is_tried_again(app: Handlers, ri
     assert (first.handle_code, first.handle_msg.splitlines()[0]) == (500, "ConnectionError: no pool yet")
     assert ran.result(2, "picky").handle_msg == "works"
     assert lives == [0, 1]
+
+
+def test_an_async_object_outlives_an_exit(app: Handlers, rig: MakeRig) -> None:
+    @app.job("leaving")
+    class Leaving:
+        async def execute(self, ctx: JobContext) -> str:
+            if ctx.log_id == 1:
+                sys.exit()
+            return "still here"
+
+    ran = rig()
+    assert ran.result(1, "leaving").handle_code == 200
+    assert ran.result(2, "leaving").handle_msg == "still here"
 
 
 def test_a_failing_destroy_is_told(app: Handlers, rig: MakeRig) -> None:
@@ -215,3 +230,106 @@ def test_an_init_that_never_returned_does_not_block_the_next_life(app: Handlers,
     release.set()
     eventually(lambda: len(ran.runtime.tools.abandoned) == 0)
     assert ran.result(3, "slow").handle_msg == "2 lives"
+
+
+class Slow:
+    """A handler whose ``init`` takes until it is let go, and its story."""
+
+    def __init__(self, app: Handlers, *, deaf: bool = False) -> None:
+        self.story: list[Any] = []
+        self.go, self.inside, self.leave = threading.Event(), threading.Event(), threading.Event()
+        slow = self
+
+        @app.job("slow")
+        class Handler:
+            def init(self, ctx: JobContext) -> None:
+                slow.story.append(("init", ctx.log_id))
+                while ctx.log_id == 1 and not slow.go.is_set():
+                    with suppress(BaseException):  # whatever is raised to end it
+                        slow.go.wait(20)
+
+            def execute(self, ctx: JobContext) -> None:
+                slow.story.append(("execute", ctx.log_id))
+                if deaf and ctx.log_id == 1:
+                    slow.inside.set()
+                    slow.leave.wait(20)
+
+            def destroy(self) -> None:
+                slow.story.append("destroy")
+
+
+def run_together(ran: Rig, *log_ids: int, limit: int = 0) -> None:
+    together = {"executor_block_strategy": "CONCURRENT", "executor_concurrency": 3}
+    for log_id in log_ids:
+        assert ran.run(log_id, "slow", executor_timeout=limit, **together).ok
+        eventually(lambda: ran.runtime.threads.standing(request(log_id, "")) != "queued")  # noqa: B023  # called at once
+
+
+def test_one_that_is_killed_while_another_begins_leaves_at_once_and_takes_nothing_with_it(
+    app: Handlers, rig: MakeRig
+) -> None:
+    slow, ran = Slow(app), rig(kill_grace=10.0)
+    run_together(ran, 1)
+    eventually(lambda: slow.story == [("init", 1)])
+    run_together(ran, 2, 3)
+    ran.runtime.threads.kill(1, 2)
+    eventually(lambda: 2 in ran.waiting(), 5)
+    assert ran.waiting()[2].handle_msg == "Ended: it was killed on request."
+    slow.go.set()
+    assert ran.runtime.join_idle(10)
+    assert {log_id: item.handle_code for log_id, item in ran.waiting().items()} == {1: 200, 2: 500, 3: 200}
+    ran.runtime.threads.drain(5)
+    assert sorted(map(str, slow.story)) == ["('execute', 1)", "('execute', 3)", "('init', 1)", "destroy"]
+
+
+async def test_one_whose_time_runs_out_while_another_begins_does_not_begin_afterwards(
+    app: Handlers, rig: MakeRig, clock: HandClock
+) -> None:
+    slow, ran = Slow(app), rig(clock=clock)
+    run_together(ran, 1)
+    eventually(lambda: slow.story == [("init", 1)])
+    run_together(ran, 2, limit=60)
+    clock.advance(60)
+    await ran.runtime.limits.turn()
+    eventually(lambda: 2 in ran.waiting())
+    assert ran.waiting()[2].handle_code == 502
+    eventually(lambda: 2 not in ran.runtime.tools.contexts)
+    slow.go.set()
+    assert ran.runtime.join_idle(10)
+    ran.runtime.threads.drain(5)
+    assert slow.story == [("init", 1), ("execute", 1), "destroy"]
+    assert len(ran.runtime.tools.abandoned) == 0
+
+
+def test_one_that_is_left_behind_in_init_executes_nothing_and_destroys_what_it_began(
+    app: Handlers, rig: MakeRig
+) -> None:
+    slow, ran = Slow(app), rig(kill_grace=0.05)
+    run_together(ran, 1)
+    eventually(lambda: slow.story == [("init", 1)])
+    run_together(ran, 2)
+    ran.runtime.threads.kill(1, 1)
+    eventually(lambda: {1, 2} == set(ran.waiting()))
+    assert slow.story == [("init", 1), ("init", 2), ("execute", 2)], "the next does not wait for it"
+    slow.go.set()
+    eventually(lambda: len(ran.runtime.tools.abandoned) == 0)
+    assert slow.story[3:] == ["destroy"], "its own"
+    ran.runtime.threads.drain(5)
+    assert slow.story[3:] == ["destroy", "destroy"]
+
+
+def test_an_object_that_is_left_behind_with_its_user_is_destroyed_when_that_returns(
+    app: Handlers, rig: MakeRig
+) -> None:
+    slow, ran = Slow(app, deaf=True), rig(kill_grace=0.05)
+    slow.go.set()
+    run_together(ran, 1)
+    assert slow.inside.wait(10)
+    ran.runtime.threads.kill(1, 1)
+    eventually(lambda: 1 in ran.waiting())
+    run_together(ran, 2)
+    eventually(lambda: 2 in ran.waiting())
+    assert slow.story == [("init", 1), ("execute", 1), ("init", 2), ("execute", 2)]
+    slow.leave.set()
+    eventually(lambda: len(ran.runtime.tools.abandoned) == 0)
+    assert slow.story[4:] == ["destroy"]

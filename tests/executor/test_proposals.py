@@ -1,3 +1,4 @@
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -6,7 +7,7 @@ import pytest
 from orth.domain.jobs import BlockStrategy
 from orth.errors import Invalid
 from orth.executor.handlers import Handlers
-from orth.executor.proposals import Retry
+from orth.executor.proposals import Retry, whole_seconds
 
 
 def test_everything_the_author_proposes_is_announced(app: Handlers) -> None:
@@ -53,11 +54,45 @@ def test_a_delay_is_written_as_one_likes(delay: Any, milliseconds: int) -> None:
         ({"backoff": 0.5}, "at least 1, not 0.5"),
         ({"backoff": float("inf")}, "not inf"),
         ({"backoff": float("nan")}, "not nan"),
+        ({"backoff": "2"}, "at least 1, not '2'"),
+        ({"attempts": "3"}, "are a whole number, not '3'"),
+        ({"delay": None}, "cannot be None"),
+        ({"give_up_on": ValueError}, "a tuple of exceptions, not <class 'ValueError'>"),
     ],
 )
 def test_a_retry_that_cannot_be_is_refused(options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(Invalid, match=complaint):
         Retry(**options)
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds"),
+    [("90s", 90), ("1h30m", 5400), (90, 90), (90.0, 90), (timedelta(milliseconds=200), 1), ("0s", 0)],
+)
+def test_a_time_limit_is_written_as_one_likes(limit: Any, seconds: int) -> None:
+    assert whole_seconds(limit) == seconds
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"timeout": "200ms"}, "A time limit is in whole seconds, not '200ms'."),
+        ({"timeout": 1.5}, "A time limit is in whole seconds, not 1.5."),
+        ({"timeout": float("inf")}, "A time limit is in whole seconds, not inf."),
+        ({"timeout": [3]}, "A time limit is in whole seconds, not [3]."),
+        ({"timeout": "soon"}, "'soon' is not a duration."),
+        ({"timeout": -1}, "A time limit cannot be negative: -1."),
+        ({"schedule": 5}, "A schedule is a text, not 5."),
+        ({"timezone": 5}, "There is no time zone 5."),
+        ({"block": 5}, "There is no block strategy 5."),
+        ({"concurrency": "3", "block": "concurrent"}, "Executions beside each other are a whole number, not '3'."),
+        ({"retry": 3}, "Retries are proposed with a Retry, not 3."),
+        ({"log_level": 1.5}, "There is no log level 1.5."),
+    ],
+)
+def test_a_proposal_of_a_wrong_kind_is_refused_in_words(app: Handlers, options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(Invalid, match=re.escape(complaint)):
+        app.job("it", **options)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from orth.executor.queue_logs import ENDED_KEPT, LAST_LINES, WITH_RESULT, LogFee
 from orth.executor.queue_reports import LOG_BYTES, Outgoing, Taken, Worker
 from orth.executor.run_logs import RunLogs
 from orth.loop import Loop
-from orth.wire.channel_messages import Dispatch
+from orth.wire.channel_messages import Dispatch, WantedLog
 from tests.executor.bench import NOON, Ears, HandClock
 from tests.executor.queue_bench import dispatch
 
@@ -32,7 +32,7 @@ class Desk:
         self.pieces: dict[int, list[dict[str, Any]]] = {}
 
     def begin(self, log_id: int) -> Taken:
-        taken = Taken(Dispatch.model_validate(dispatch(log_id, "any")))
+        taken = Taken(Dispatch.model_validate(dispatch(log_id, "any", reportKey="ab" * 32)))
         self.feed.begin(taken)
         return taken
 
@@ -194,3 +194,76 @@ async def test_when_most_of_the_box_is_used_up_the_last_lines_still_fit(tmp_path
     assert numbers[-1] == 401
     assert len(numbers) < 401, "something was left out, and the numbers show it"
     assert desk.pieces[7][-1]["end"]
+
+
+def wanted(log_id: int, from_line: int) -> WantedLog:
+    return WantedLog(job_id=1, execution_id=log_id, log_time=NOON, from_line=from_line)
+
+
+def nothing_runs(_log_id: int) -> bool:
+    return False
+
+
+async def test_what_did_not_arrive_is_sent_again_and_by_a_later_process_too(tmp_path: Path) -> None:
+    first = Desk(tmp_path)
+    taken = first.begin(7)
+    log = first.logs.open(7, NOON)
+    log.write("one\ntwo\nthree\nfour")
+    log.close()
+    first.feed.end([taken])
+    first.collect()
+    for desk in (first, Desk(tmp_path)):
+        desk.pieces.clear()
+        desk.feed.send_again([wanted(7, 3), wanted(8, 1)], nothing_runs)
+        await desk.feed.turn()
+        desk.collect()
+        assert list(desk.lines(7)) == [3, 4]
+        assert desk.pieces[7][-1]["end"]
+        assert {piece["reportKey"] for piece in desk.pieces[7]} == {taken.report_key}
+        assert 8 not in desk.pieces, "it is not here"
+        await desk.feed.turn()
+        assert len(desk.outgoing) == 0
+
+
+async def test_what_did_not_arrive_of_a_log_that_grows_is_sent_again_with_the_rest(desk: Desk) -> None:
+    taken = desk.begin(7)
+    log = desk.logs.open(7, NOON)
+    log.write("one\ntwo")
+    await desk.feed.turn()
+    desk.collect()
+    desk.pieces.clear()
+    desk.feed.send_again([wanted(7, 1)], lambda log_id: log_id == 7)
+    log.write("three")
+    log.close()
+    desk.feed.end([taken])
+    desk.collect()
+    assert list(desk.lines(7)) == [1, 2, 3]
+    assert [piece.get("end") for piece in desk.pieces[7]][-1]
+
+
+async def test_what_was_left_out_on_purpose_is_told_from_what_got_lost(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, limit=100_000)
+    taken = desk.begin(7)
+    log = desk.logs.open(7, NOON)
+    for number in range(1, 5001):
+        log.write(f"{number} {'x' * 100}")
+    log.close()
+    desk.feed.end([taken])
+    await desk.feed.turn()
+    desk.collect()
+    last, before = desk.pieces[7][-1], desk.pieces[7][-2]
+    assert last["firstLine"] == 5001 - LAST_LINES
+    assert last["follows"] == before["firstLine"] + before["text"].count("\n")
+    assert not any("follows" in piece for piece in desk.pieces[7][:-1])
+
+
+async def test_no_more_is_sent_again_at_once_than_is_kept_in_mind(desk: Desk) -> None:
+    for log_id in range(1, ENDED_KEPT + 3):
+        log = desk.logs.open(log_id, NOON)
+        log.write("a line")
+        log.close()
+    desk.feed.send_again([wanted(log_id, 1) for log_id in range(1, ENDED_KEPT + 3)], nothing_runs)
+    while desk.feed._grown:
+        await desk.feed.turn()
+        desk.collect()
+    assert len(desk.pieces) == ENDED_KEPT

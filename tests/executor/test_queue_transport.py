@@ -15,7 +15,7 @@ from orth.channels.memory import MemoryChannels
 from orth.channels.redis import RedisChannels
 from orth.clock import SystemClock
 from orth.executor.context import JobContext
-from orth.executor.facts import DispatchWithdrawn, ExecutionStarted
+from orth.executor.facts import DispatchWithdrawn, EntriesRefused, ExecutionStarted
 from orth.executor.handlers import Handlers
 from tests.executor.queue_bench import APP, NAMES, Owner, QueueRig, dispatch, signed, sooner_or_later
 
@@ -323,3 +323,22 @@ async def test_a_box_of_acknowledgements_that_is_full_is_emptied(app: Handlers, 
         await owner.send(dispatch(2, "hello", job_id=2))
         await sooner_or_later(lambda: not len(rig.runtime.outbox) and rig.transport.link.taken == {})
         assert len((await channels.read({box: ""}, limit=9)).get(box, [])) < 4
+
+
+async def test_a_log_that_got_lost_is_sent_again_to_whoever_may_ask(
+    app: Handlers, tmp_path: Path, opened: Open
+) -> None:
+    channels = opened()
+    async with Owner(channels) as owner, QueueRig(app, tmp_path, opened()) as rig:
+        await owner.send(dispatch(7, "hello", job_id=3))
+        await sooner_or_later(lambda: owner.log_ended(7) and not len(rig.runtime.outbox))
+        whole, sent = owner.log(7), len(owner.lines[7])
+        wanted = {"jobId": 3, "executionId": 7, "historyId": 7, "logTime": 1_750_000_000_000, "fromLine": 1}
+        question = {"appName": APP, "logs": [wanted]}
+        await channels.announce(NAMES.logs_wanted, signed(question, NAMES.logs_wanted, "of nobody"))
+        await sooner_or_later(lambda: bool(rig.ears.of(EntriesRefused)))
+        await channels.announce(NAMES.logs_wanted, signed({**question, "appName": "another"}, NAMES.logs_wanted))
+        await channels.announce(NAMES.logs_wanted, signed(question, NAMES.logs_wanted))
+        await sooner_or_later(lambda: len(owner.lines[7]) > sent)
+        again = "\n".join(message["text"] for message in owner.lines[7][sent:])
+        assert again.rstrip("\n") == whole.rstrip("\n")

@@ -182,9 +182,9 @@ def test_they_do_not_wait_for_ever_nor_when_somebody_waits_for_them(desk: Desk) 
     recorder: Recorder[Note] = Recorder(desk.journal, desk._hear, lambda: None, starting)
     recorder.give(numbered(1))
     eventually(lambda: desk.records == [b"1\n"])
-    assert starting.asked == 10
+    assert starting.asked == 25
     recorder.give(numbered(2))
     recorder.join()
     assert desk.records == [b"1\n", b"2\n"]
-    assert starting.asked < 20
+    assert starting.asked < 35
     recorder.close()

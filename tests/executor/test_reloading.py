@@ -1,5 +1,6 @@
 """``orth executor FILE --reload``, with real processes."""
 
+import asyncio
 import os
 import re
 import signal
@@ -12,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from orth.executor.reloading import changed, folder_of, snapshot
-from tests.executor.bench import TOKEN, eventually
+from orth.executor.reloading import TRIAL_LIMIT, Reloader, changed, folder_of, snapshot
+from tests.executor.bench import TOKEN, HandClock, eventually
 from tests.executor.stand_in import StandIn
+from tests.executor.survivors import alive, new_mark
 from tests.executor.test_process import run
 
 JOBS = """
@@ -134,6 +136,69 @@ def test_a_killed_watcher_leaves_no_executor(start: Start, tmp_path: Path) -> No
     watcher.process.kill()
     watcher.process.wait()
     eventually(lambda: not _running(child), 20)
+
+
+HANGING = "import subprocess, time\nsubprocess.Popen(['sleep', '{mark}'])\ntime.sleep({mark})\n"
+
+
+def test_a_file_that_hangs_when_it_is_loaded_holds_up_neither_its_mending_nor_the_end(
+    start: Start, tmp_path: Path
+) -> None:
+    watcher = start("--reload")
+    watcher.registered(1)
+    first, second = new_mark(), new_mark()
+    (tmp_path / "jobs.py").write_text(HANGING.format(mark=first))
+    eventually(lambda: alive(first) != [], 20)
+    watcher.write("mended")
+    port = watcher.registered(2)
+    assert alive(first) == []
+    assert run(port, 1, "answer")["code"] == 200
+    assert watcher.results(1) == [(1, "mended")]
+    (tmp_path / "jobs.py").write_text(HANGING.format(mark=second))
+    eventually(lambda: alive(second) != [], 20)
+    watcher.process.send_signal(signal.SIGTERM)
+    assert watcher.process.wait(20) == 0
+    assert alive(second) == []
+    assert len(watcher.coordinator.of("/api/registryRemove")) == 2, "the executor was stopped in good order"
+
+
+def test_a_file_that_exits_when_it_is_loaded_is_not_taken(start: Start, tmp_path: Path) -> None:
+    watcher = start("--reload")
+    port = watcher.registered(1)
+    exits = "the source exits with code {} while it is loaded; the executor goes on"
+    for top_level, told in (
+        ("import sys; sys.exit()", "jobs.py exits with code 0 while it is loaded"),
+        ("raise SystemExit(3)", "jobs.py exits with code 3 while it is loaded"),
+        ("import os; os._exit(0)", exits.format(0)),
+        ("import os; os.write(2, b'a word'); os._exit(3)", "a word: " + exits.format(3)),
+        ("import os; os.kill(os.getpid(), 9)", "the source is ended by signal 9 while it is loaded"),
+    ):
+        (tmp_path / "jobs.py").write_text(f"{JOBS}\n{top_level}\n")
+        eventually(lambda told=told: told in watcher.told(), 30)
+    assert run(port, 1, "answer")["code"] == 200, "the old one is there"
+    watcher.process.send_signal(signal.SIGTERM)
+    assert watcher.process.wait(20) == 0
+    assert len(watcher.incarnations()) == 1
+
+
+def test_a_killed_watcher_leaves_no_trial(start: Start, tmp_path: Path) -> None:
+    mark = new_mark()
+    (tmp_path / "jobs.py").write_text(f"import os\nos.execvp('sleep', ['sleep', '{mark}'])")
+    watcher = start("--reload")
+    eventually(lambda: alive(mark) != [], 20)
+    watcher.process.kill()
+    eventually(lambda: alive(mark) == [], 20)
+
+
+async def test_a_file_that_is_never_loaded_is_given_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    mark = new_mark()
+    clock = HandClock()
+    reloader = Reloader([], ["sleep", mark], tmp_path, hard=False, clock=clock)
+    before = clock.monotonic()
+    assert not await reloader.is_sound(snapshot(tmp_path), asyncio.Event())
+    assert clock.monotonic() - before == pytest.approx(TRIAL_LIMIT, abs=1)
+    assert "the source was not loaded within 60 s; no executor runs until it is mended" in caplog.text
+    assert alive(mark) == []
 
 
 def _running(pid: int) -> bool:

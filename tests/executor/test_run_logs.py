@@ -124,6 +124,8 @@ def test_a_missing_log_says_so_and_ends_unless_it_may_still_come(logs: RunLogs) 
     assert "no log of execution 7" in gone.content
     not_yet = logs.read(7, NOON, 1, finished=False)
     assert (not_yet.content, not_yet.end, not_yet.to_line) == ("", False, 0)
+    assert logs.read(7, NOON, 5, finished=True).to_line == 0, "what it says is not line 5 of the log"
+    assert logs.read(7, NOON, 5, finished=False).to_line == 4
 
 
 def test_a_log_that_was_replaced_is_read_from_the_start(logs: RunLogs) -> None:
@@ -339,7 +341,34 @@ def test_a_million_lines_are_read_from_the_end_without_reading_from_the_start(mi
     assert page.content.endswith("line 1000000")
     assert middle.content.split("\n")[0].endswith(" line 500000")
     assert read < 1_000_000, "a page, its way from the index, and the index itself"
-    assert took < 1
+    assert took < 5
+
+
+def test_lines_of_somebody_else_do_not_make_the_end_dear(logs: RunLogs) -> None:
+    """A child that the handler forked, or a script that knows the name."""
+    log = logs.open(7, NOON)
+    log.write("line 1")
+    with log.path.open("a") as other:
+        other.write("line 2\n")
+    for start in range(3, 100_001, 2):
+        log.write(f"line {start}\nline {start + 1}")
+    before = bytes_read()
+    tail = logs.tail(7, NOON, 20, finished=False)
+    assert (tail.from_line, tail.to_line) == (99_981, 100_000)
+    assert tail.content.endswith(" line 100000")
+    assert bytes_read() - before < 300_000
+
+
+def test_what_a_reader_had_to_count_is_not_counted_again(logs: RunLogs) -> None:
+    log = logs.open(7, NOON)
+    log.write("line 1")
+    with log.path.open("a") as other:
+        other.writelines(f"line {number}\n" for number in range(2, 100_001))
+    first = logs.tail(7, NOON, 20, finished=False)
+    before = bytes_read()
+    assert logs.tail(7, NOON, 20, finished=False) == first
+    assert logs.read(7, NOON, 60_000, finished=False).content.startswith("line 60000\n")
+    assert bytes_read() - before < 300_000
 
 
 def bytes_read() -> int:

@@ -5,10 +5,12 @@ import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, Any, NoReturn
 
 import pytest
+from pydantic import AfterValidator
 
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT
 from orth.executor.context import JobContext, JobFailed, Outcome
@@ -101,6 +103,46 @@ def test_a_failed_job_gives_its_message_and_no_traceback(app: Handlers, shop: Sh
     assert "Traceback" not in shop.text(1)
 
 
+class OutOfStock(JobFailed):
+    def __init__(self, article: str, wanted: int = 1) -> None:
+        self.article, self.wanted = article, wanted
+
+
+class Closed(JobFailed):
+    def __init__(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("failure", "message"), [(OutOfStock("A7", wanted=3), "A7"), (Closed(), "Closed")])
+def test_a_failure_of_ones_own_that_forgets_super_has_a_message(
+    app: Handlers, shop: Shop, failure: JobFailed, message: str
+) -> None:
+    @app.job
+    def refuse() -> None:
+        raise failure
+
+    ended = shop.carry_out(request(1, "refuse"))
+    assert (ended.handle_code, ended.handle_msg, ended.final) == (500, message, None)
+
+
+@pytest.mark.parametrize("code", [200.0, True, "200", None])
+def test_a_code_that_is_no_whole_number_is_the_authors_mistake(app: Handlers, shop: Shop, code: Any) -> None:
+    @app.job
+    def decide(ctx: JobContext) -> None:
+        ctx.result(code, "done")
+
+    ended = shop.carry_out(request(1, "decide"))
+    assert ended.handle_code == 500
+    assert ended.handle_msg.startswith(
+        f"TypeError: ctx.result takes a whole number as code, such as 200 or 500, and was given {code!r}."
+    )
+
+
+def test_a_code_may_have_a_name(app: Handlers, shop: Shop) -> None:
+    app.job("decide")(lambda ctx: ctx.result(HTTPStatus.OK, "done"))
+    assert shop.carry_out(request(1, "decide")).handle_code == 200
+
+
 def test_a_failure_that_would_come_again_is_final(app: Handlers, shop: Shop) -> None:
     @app.job(retry=Retry(give_up_on=(LookupError,)))
     def look(kind: str) -> None:
@@ -173,6 +215,44 @@ def test_leaving_by_exit_is_an_end_like_any_other(
     app.job("leave")(leave)
     ended = shop.carry_out(request(1, "leave"))
     assert (ended.handle_code, ended.handle_msg.partition("\n")[0]) == (code, first_line)
+
+
+EXITED_EARLY = "It exited before execute was called."
+
+
+@pytest.mark.parametrize("code", [None, 0])
+@pytest.mark.parametrize("kind", ["plain", "async", "making"])
+def test_leaving_by_exit_before_execute_is_no_success(app: Handlers, shop: Shop, kind: str, code: int | None) -> None:
+    class Plain:
+        def init(self) -> None:
+            sys.exit(code)
+
+        def execute(self) -> None: ...
+
+    class Async:
+        async def init(self) -> None:
+            sys.exit(code)
+
+        async def execute(self) -> None: ...
+
+    class Making:
+        def __init__(self) -> None:
+            sys.exit(code)
+
+        def execute(self) -> None: ...
+
+    app.job("leave")({"plain": Plain, "async": Async, "making": Making}[kind])
+    ended = shop.carry_out(request(1, "leave"))
+    assert (ended.handle_code, ended.handle_msg.partition("\n")[0]) == (500, EXITED_EARLY)
+    assert "sys.exit(code)" in shop.text(1)
+
+
+def test_a_validator_that_exits_is_no_success(app: Handlers, shop: Shop) -> None:
+    @app.job("leave")
+    def leave(rows: Annotated[int, AfterValidator(lambda _value: sys.exit())]) -> None: ...
+
+    ended = shop.carry_out(request(1, "leave", executor_params='{"rows": 1}'))
+    assert (ended.handle_code, ended.handle_msg.partition("\n")[0]) == (500, EXITED_EARLY)
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, MemoryError])

@@ -54,6 +54,9 @@ async def test_it_announces_what_it_is(app: Handlers, rig: MakeRig) -> None:
         "drafts",
         "secrets",
         "long-pages",
+        "report-key",
+        "run-key",
+        "log-level",
     )
     [handler] = request.orth.handlers
     assert (handler.name, handler.description, handler.schedule) == ("hello", "Greet.", "0/5 * * * * ?")

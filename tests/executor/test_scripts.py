@@ -80,6 +80,12 @@ def test_without_a_schedule_the_schedule_time_is_empty(shells: Rig) -> None:
     assert lines_of(shells, 1) == ["[]"]
 
 
+def test_a_script_is_told_the_log_level_of_its_run(shells: Rig) -> None:
+    for log_id, level in ((1, "DEBUG"), (2, None)):
+        result(shells, log_id, **shell('echo "[$ORTH_JOB_LOG_LEVEL]"'), log_level=level)
+    assert (lines_of(shells, 1), lines_of(shells, 2)) == (["[DEBUG]"], ["[]"])
+
+
 def test_only_harmless_and_named_variables_are_passed_on() -> None:
     environ = {"PATH": "/bin", "LC_ALL": "C", "AWS_SECRET": "x", "PROXY": "p", "LD_PRELOAD": "evil"}
     assert clean_environment(environ, ("PROXY",)) == {"PATH": "/bin", "LC_ALL": "C", "PROXY": "p"}
@@ -215,6 +221,28 @@ def test_a_script_in_its_own_language(
     assert sorted(lines_of(ran, 1)) == ["a $b 'c'; é漢|1|4|true|7", "err"]
     item = result(ran, 2, **script, executor_params="fail")
     assert (item.handle_code, item.handle_msg) == (500, "exit value 3: seen")
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "program"),
+    [
+        ("GLUE_SHELL", "echo begun; sleep 3600", "sh"),
+        ("GLUE_PYTHON", "import time; print('begun'); time.sleep(3600)", "python3"),
+        ("GLUE_NODEJS", "console.log('begun'); setTimeout(() => 0, 3600000)", "node"),
+        ("GLUE_PHP", "<?php echo 'begun', PHP_EOL; sleep(3600);", "php"),
+    ],
+    ids=["shell", "python", "node", "php"],
+)
+def test_what_a_script_prints_is_in_its_log_as_it_comes_and_stays_when_it_is_killed(
+    rig: MakeRig, installed: Callable[[str], Path], kind: str, source: str, program: str
+) -> None:
+    installed(program)
+    ran = rig(scripts=(LANGUAGES[GlueType(kind)].kind,))
+    assert ran.run(1, "", glue_type=kind, glue_source=source).ok
+    eventually(lambda: " begun" in ran.runtime.logs.read(1, NOON, 1, finished=False).content)
+    ran.ask("/kill", b'{"jobId": 1}')
+    assert outcome(ran, 1).handle_code == 500
+    assert lines_of(ran, 1)[0] == "begun"
 
 
 @pytest.mark.parametrize("kind", ["GLUE_PHP", "GLUE_POWERSHELL", "GLUE_NODEJS"])

@@ -7,7 +7,7 @@ import pytest
 from orth.executor.context import JobContext
 from orth.executor.facts import RequestFailed
 from orth.executor.handlers import Handlers
-from orth.wire.messages import BODY_LIMIT
+from orth.wire.fields import BODY_LIMIT
 from tests.executor.bench import HEADERS, NOON, TOKEN, Rig
 from tests.executor.conftest import MakeRig
 

@@ -14,7 +14,7 @@ import pytest
 from orth.executor import server as server_module
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
-from orth.wire.messages import LOG_WAIT_LIMIT
+from orth.wire.fields import LOG_WAIT_LIMIT
 from tests.executor.bench import HEADERS, NOON, Rig, eventually
 from tests.executor.conftest import MakeRig
 from tests.executor.test_attacks import served

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from orth.executor.handlers import Handlers
-from orth.wire.messages import BODY_LIMIT
+from orth.wire.fields import BODY_LIMIT
 from tests.executor.bench import HEADERS, TOKEN, Rig
 from tests.executor.conftest import MakeRig
 from tests.executor.test_attacks import BODY, HEAD, LENGTH, Watched, sent, served

@@ -13,10 +13,23 @@ def settings(tmp_path: Path, **environ: str) -> Settings:
 
 def test_the_defaults_are_those_of_the_settings(tmp_path: Path) -> None:
     own = ExecutorSettings.of(settings(tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t"), "the-app")
-    plain = ExecutorSettings(
-        app_name="the-app", access_token="t", data_dir=Path(".orth/executor"), logs_dir=Path(".orth/executor/logs")
+    home = Path.cwd() / ".orth/executor"
+    assert own == ExecutorSettings(app_name="the-app", access_token="t", data_dir=home, logs_dir=home / "logs")
+
+
+def test_relative_paths_are_those_of_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = {"ORTH_EXECUTOR__DATA_DIR": "data", "ORTH_LOGS__DIR": "texts", "ORTH_EXECUTOR__PYTHON": "env/bin/python"}
+    own = ExecutorSettings.of(settings(tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t", **said), "the-app")
+    assert (own.data_dir, own.logs_dir, own.python) == (
+        tmp_path / "data",
+        tmp_path / "texts",
+        tmp_path / "env/bin/python",
     )
-    assert own == plain
+    by_name = settings(tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t", ORTH_EXECUTOR__PYTHON="python3.12")
+    assert ExecutorSettings.of(by_name, "the-app").python == Path("python3.12"), "looked up in PATH"
+    beside = settings(tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t", ORTH_EXECUTOR__PYTHON="./mine")
+    assert ExecutorSettings.of(beside, "the-app").python == tmp_path / "mine"
 
 
 def test_settings_name_the_group_before_the_code_does(tmp_path: Path) -> None:
@@ -51,7 +64,9 @@ def test_beyond_loopback_the_token_must_be_set_on_purpose(tmp_path: Path) -> Non
     (tmp_path / "access-token").write_text("made-by-coordinator")
     sections = {"executor": {"listen": "0.0.0.0:9999"}, "coordinator": {"data_dir": tmp_path}}
     open_to_all = Settings.model_validate(sections)
-    with pytest.raises(CannotStart, match=r"Listening on 0\.0\.0\.0:9999 lets other machines in"):
+    with pytest.raises(
+        CannotStart, match=r"Listening on 0\.0\.0\.0:9999 lets other machines in.*Only on 127\.0\.0\.1 that"
+    ):
         ExecutorSettings.of(open_to_all, "the-app")
 
 

@@ -35,6 +35,8 @@ class Nobody:
 
     def unregister(self, request: RegistryRequest) -> None: ...
 
+    def tell_begun(self, report: object) -> frozenset[int]: ...  # type: ignore[empty-body]
+
     def call_back(self, items: object) -> list[CallbackVerdict]:
         raise Unavailable("later")
 
@@ -97,6 +99,7 @@ def trigger(log_id: int = 1) -> RunRequest:
 
 
 async def sent(address: str, headers: dict[str, str], body: bytes, path: str = "/run") -> tuple[int, Mapping[str, str]]:
+    headers = {"Content-Type": "application/json", **headers}
     async with aiohttp.ClientSession() as session, session.post(address + path, data=body, headers=headers) as answer:
         await answer.read()
         return answer.status, answer.headers

@@ -1,4 +1,6 @@
+import gc
 import os
+import weakref
 
 import pytest
 
@@ -6,7 +8,8 @@ from orth.domain.jobs import GlueType
 from orth.executor.guard import descendants
 from orth.executor.handlers import Handler, Handlers
 from orth.executor.scripts import LANGUAGES
-from tests.executor.bench import request
+from orth.executor.sources import RECENT
+from tests.executor.bench import eventually, request
 from tests.executor.conftest import MakeRig
 
 
@@ -24,6 +27,36 @@ def test_the_same_version_is_the_same_handler_and_another_is_not(rig: MakeRig) -
     assert handler(job_id=2) is not first
     assert handler(glue_updatetime=2) is not first
     assert handler(glue_source="false") is not handler()
+
+
+def test_a_job_keeps_its_version_however_many_others_come(rig: MakeRig) -> None:
+    ran = rig(scripts=("shell", "glue"))
+    waits = {"glue_type": "GLUE", "glue_source": "def execute(ctx):\n    while True: ctx.checkpoint()"}
+    assert ran.run(1, "", job_id=1, **waits).ok
+    eventually(lambda: 1 in ran.runtime.tools.contexts)
+    for job_id in range(2, 2 + RECENT + 1):
+        other = request(job_id, "", job_id=job_id, glue_type="GLUE_SHELL", glue_source="true")
+        assert isinstance(ran.runtime.sources.handler_of(other), Handler)
+    refused = ran.run(2, "", job_id=1, executor_block_strategy="DISCARD_LATER", **waits)
+    assert refused.msg == "Refused: job 1 is busy here, and its block strategy is DISCARD_LATER."
+    assert ran.run(3, "", job_id=1, **waits).ok
+    assert ran.runtime.threads.standing(request(1, "")) == "running", "it was not replaced by itself"
+    assert ran.runtime.threads.standing(request(3, "")) == "queued"
+
+
+def test_handlers_that_no_job_has_are_kept_up_to_a_number_the_last_used_longest(rig: MakeRig) -> None:
+    sources = rig(scripts=("shell",)).runtime.sources
+
+    def made_for(job_id: int) -> weakref.ref[Handler]:
+        found = sources.handler_of(request(1, "", job_id=job_id, glue_type="GLUE_SHELL", glue_source="true"))
+        assert isinstance(found, Handler)
+        return weakref.ref(found)
+
+    made = {job_id: made_for(job_id) for job_id in range(RECENT)}
+    made_for(0)
+    made_for(RECENT)
+    gc.collect()
+    assert [job_id for job_id, handler in made.items() if handler() is None] == [1]
 
 
 def test_a_registered_handler_is_always_the_same(app: Handlers, rig: MakeRig) -> None:

@@ -9,7 +9,8 @@ from orth.errors import NotFound, Unauthenticated
 from orth.events import Event, Events
 from orth.executor.facts import CallerTurnedAway
 from orth.executor.turned_away import TurnedAway, Unsigned, reason_of
-from orth.wire.messages import TURNED_AWAY_LIMIT, TurnedAwayCaller
+from orth.wire.fields import TURNED_AWAY_LIMIT
+from orth.wire.messages import TurnedAwayCaller
 from orth.wire.signatures import BadSignature, Refused
 from tests.executor.bench import HEADERS, Rig
 from tests.executor.conftest import MakeRig

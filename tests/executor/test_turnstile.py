@@ -43,10 +43,12 @@ def test_few_are_let_in_and_the_others_in_the_order_of_asking(turnstile: Turnsti
         turnstile.ask(job)
     inside = [job for job in jobs if job.places]
     assert inside == jobs[:WIDTH]
+    assert turnstile.crowded
     for number, job in enumerate(jobs[WIDTH:]):
         turnstile.leave(jobs[number].places[0])
         assert job.places
         assert not any(later.places for later in jobs[WIDTH + number + 1 :])
+    assert not turnstile.crowded
 
 
 def test_one_that_has_nothing_to_start_any_more_is_passed_over(turnstile: Turnstile) -> None:

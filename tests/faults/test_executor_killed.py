@@ -23,27 +23,37 @@ from tests.servers.processes import free_port
 from tests.walk.processes import HTTP, TOKEN, Api, Site, eventually
 
 JOBS = Path(__file__).parent / "witness_jobs.py"
-KILLS = 50 if os.environ.get("ORTH_TEST_FAULTS") == "long" else 8
-HANDLER_SECONDS = (0.0, 0.0, 0.0, 0.02, 0.1, 0.3)
-STEP = 300
+LONG = os.environ.get("ORTH_TEST_FAULTS") == "long"
+KILLS = 50 if LONG else 4
+HANDLER_SECONDS = (0.0, 0.0, 0.0, 0.02, 0.1, 0.2)
+JOBS_OF_EACH = 16 if LONG else 5
+STEP = 200
+"""Milliseconds between two fires of a job: 480 triggers a second of all jobs together, or 150. They are planned many at
+a time and so sent many at a time."""
+AT_WORK = 50
+AT_MOST = 2 * KILLS
+"""Only kills that met results on their way count, journalled and not acknowledged: at random moments, some do not."""
 
 
 def test_every_recorded_result_arrives_once(tmp_path: Path) -> None:
     chance = random.Random(20_260_101)
     notes, outbox = tmp_path / "notes", tmp_path / "executor-1" / "outbox"
     promised: dict[int, CallbackItem] = {}
+    met: list[int] = []
     with Site(tmp_path, NOTES=str(notes)) as site:
         coordinator = site.coordinator()
         port = free_port()
         executor = site.executor(JOBS, port=port)
         api = site.api()
         jobs = _start_jobs(api)
-        for _ in range(KILLS):
+        while sum(map(bool, met)) < KILLS and len(met) < AT_MOST:
             _wait_for_more(notes)
             time.sleep(chance.uniform(0.0, 0.6))
             executor.popen.kill()
             executor.popen.wait(10)
-            promised |= _journalled(outbox)
+            left = _journalled(outbox)
+            met.append(len(left))
+            promised |= left
             executor = site.executor(JOBS, port=port)
         for job_id in jobs:
             api.call("POST", f"/api/v1/jobs/{job_id}/stop")
@@ -51,13 +61,14 @@ def test_every_recorded_result_arrives_once(tmp_path: Path) -> None:
         assert executor.end() == 0
         assert _journalled(outbox) == {}
         _check(_executions(api, jobs), _witnessed(notes), promised, coordinator.text())
+    assert sum(map(bool, met)) == KILLS, f"results that the kills met: {met}"
 
 
 def _start_jobs(api: Api) -> list[int]:
-    """About twenty triggers a second, of handlers that take no time, some and a while."""
+    """Jobs of handlers that take no time, some and a while."""
     group = api.call("POST", "/api/v1/groups", {"app_name": "walk-tests"})
     jobs = []
-    for seconds in HANDLER_SECONDS:
+    for seconds in HANDLER_SECONDS * JOBS_OF_EACH:
         body = {
             "job_group": group["id"],
             "job_desc": f"takes {seconds}",
@@ -73,8 +84,9 @@ def _start_jobs(api: Api) -> list[int]:
 
 
 def _wait_for_more(notes: Path) -> None:
+    """Until the executor is at work again, and in the middle of it."""
     before = len(_witnessed(notes))
-    eventually(lambda: len(_witnessed(notes)) > before, what="another execution")
+    eventually(lambda: len(_witnessed(notes)) >= before + AT_WORK, what=f"{AT_WORK} more executions")
 
 
 def _witnessed(notes: Path) -> list[int]:
@@ -121,5 +133,4 @@ def _check(
     ended = Counter(int(log_id) for log_id in re.findall(r"#(\d+)  Success 200/200", told))
     assert ended.keys() == succeeded
     assert set(ended.values()) <= {1}, "a result was stored twice"
-    assert len(succeeded) >= 3 * KILLS
-    assert len(promised) >= 1, "no kill met a result on its way"
+    assert len(succeeded) >= AT_WORK * KILLS

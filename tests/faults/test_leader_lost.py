@@ -1,7 +1,8 @@
 """The leader is killed, frozen, or asked to stop while jobs fire every second: real processes on PostgreSQL.
 
 The schedule has no hole beyond the lease and a little, no fire is missed and none runs twice. In ``make faults`` there
-are 200 jobs instead of 50, other leases from a second to half a minute, channels that reach nobody, and MariaDB.
+are 200 jobs instead of 20, three executors, other leases from a second to half a minute, channels that reach nobody,
+PostgreSQL with Redis, MariaDB, and a SQLite file on one host.
 """
 
 import os
@@ -17,7 +18,7 @@ from tests.servers.postgres import PostgresServer
 from tests.walk.processes import eventually
 
 LONG = os.environ.get("ORTH_TEST_FAULTS") == "long"
-JOBS = 200 if LONG else 50
+JOBS = 200 if LONG else 20
 LEASE = 3.0
 SETTINGS = {
     "ORTH_CLUSTER__LEASE": "3s",
@@ -25,6 +26,8 @@ SETTINGS = {
     "ORTH_CLUSTER__HEARTBEAT": "1s",
     "ORTH_CLUSTER__DEAD_AFTER": "3s",
 }
+PLACES = {"postgres_url": "redis_url", "mariadb_url": "", "sqlite_url": ""}
+"""The databases, each with the server of its channels if that is another one."""
 HALF_A_MINUTE = {**SETTINGS, "ORTH_CLUSTER__LEASE": "30s", "ORTH_CLUSTER__LEASE_RENEW": "10s"}
 
 
@@ -46,23 +49,7 @@ def test_a_leader_that_is_killed_leaves_no_hole_in_the_schedule(trio: Trio) -> N
 
 
 def test_a_leader_that_was_frozen_steps_down_and_doubles_nothing(trio: Trio) -> None:
-    first = trio.leader()
-    trio.fire_every_second(JOBS)
-    frozen = trio.nodes[first].popen.pid
-    os.kill(frozen, signal.SIGSTOP)
-    frozen_at = time.time()
-    second = trio.leader(but=first)
-    trio.runs(2 * JOBS)
-    eventually(lambda: _state(trio, second, first) == "dead", what="its death to be seen")
-    time.sleep(max(0.0, frozen_at + 2 * LEASE - time.time()))
-    os.kill(frozen, signal.SIGCONT)
-    eventually(lambda: trio.said(first, "no longer leads"), what="the frozen one to step down")
-    trio.runs(2 * JOBS)
-    assert trio.api(first).call("GET", "/api/v1/cluster")["leader"] == second
-    eventually(lambda: _state(trio, second, first) == "active", what="its return to be seen")
-    trio.stop()
-    trio.check_fires()
-    assert trio.worst_gap() <= LEASE + 2
+    _frozen(trio)
 
 
 def test_a_leader_that_stops_is_followed_within_a_second(trio: Trio) -> None:
@@ -83,7 +70,7 @@ if LONG:
         settings = {
             **SETTINGS,
             "ORTH_CLUSTER__LEASE": f"{lease:g}s",
-            "ORTH_CLUSTER__LEASE_RENEW": f"{lease / 3:.2f}s",
+            "ORTH_CLUSTER__LEASE_RENEW": f"{round(lease * 333)}ms",
             "ORTH_COORDINATOR__PLAN_AHEAD": ahead,
         }
         with Trio(tmp_path, postgres_url, **settings) as trio:
@@ -95,9 +82,20 @@ if LONG:
             trio.all_beat()
             _stopped(trio)
 
-    def test_so_it_is_on_mariadb(mariadb_url: str, tmp_path: Path) -> None:
-        with Trio(tmp_path, mariadb_url, **SETTINGS) as trio:
-            _killed(trio, LEASE, times=2)
+    @pytest.fixture(params=PLACES)
+    def everywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Trio]:
+        redis = PLACES[request.param]
+        channels = request.getfixturevalue(redis) if redis else "database://"
+        settings = {**SETTINGS, "ORTH_CHANNELS__URL": channels}
+        with Trio(tmp_path, request.getfixturevalue(request.param), executors=3, **settings) as trio:
+            trio.mend()
+            yield trio
+
+    def test_so_it_is_everywhere(everywhere: Trio) -> None:
+        _killed(everywhere, LEASE, times=2)
+
+    def test_so_is_a_frozen_one(everywhere: Trio) -> None:
+        _frozen(everywhere)
 
 
 def _killed(trio: Trio, lease: float, *, times: int = 1) -> None:
@@ -117,6 +115,26 @@ def _killed(trio: Trio, lease: float, *, times: int = 1) -> None:
     trio.check_fires()
     assert trio.worst_gap() <= lease + 2
     assert trio.worst_delay() <= lease + 2
+
+
+def _frozen(trio: Trio) -> None:
+    first = trio.leader()
+    trio.fire_every_second(JOBS)
+    frozen = trio.nodes[first].popen.pid
+    os.kill(frozen, signal.SIGSTOP)
+    frozen_at = time.time()
+    second = trio.leader(but=first)
+    trio.runs(2 * JOBS)
+    eventually(lambda: _state(trio, second, first) == "dead", what="its death to be seen")
+    time.sleep(max(0.0, frozen_at + 2 * LEASE - time.time()))
+    os.kill(frozen, signal.SIGCONT)
+    eventually(lambda: trio.said(first, "no longer leads"), what="the frozen one to step down")
+    trio.runs(2 * JOBS)
+    assert trio.api(first).call("GET", "/api/v1/cluster")["leader"] == second
+    eventually(lambda: _state(trio, second, first) == "active", what="its return to be seen")
+    trio.stop()
+    trio.check_fires()
+    assert trio.worst_gap() <= LEASE + 2
 
 
 def _stopped(trio: Trio) -> None:

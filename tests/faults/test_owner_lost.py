@@ -73,8 +73,9 @@ class Owners:
             return await db.tx(work, *arguments)
 
     def owned(self, *states: str) -> dict[int, str]:
-        """Who owns what."""
-        rows = self.store(_rows, select(ownership).where(ownership.c.state.in_(states or ("owned",))))
+        """Who owns what of them."""
+        wanted = ownership.c.state.in_(states or ("owned",)), ownership.c.execution_id.in_(self.ids)
+        rows = self.store(_rows, select(ownership).where(*wanted))
         return {row.execution_id: row.node_id for row in rows}
 
     def counts(self) -> Counter[str]:
@@ -169,11 +170,14 @@ if LONG:
             trio.all_beat()
             owners = Owners(trio, tmp_path)
             owners.open(OPEN)
+            trio.fire_every_second(50)
             for name in NAMES:
                 assert trio.nodes[name].end(signal.SIGTERM) == 0
                 trio.start(name)
                 trio.all_beat()
                 owners.all_owned_by(*NAMES, within=20)
+            trio.stop()
+            trio.check_fires()
             owners.all_ended_once()
 
     def test_so_is_nothing_lost_anywhere_when_all_are_killed(url: str, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Redis is emptied, stands still, dies and comes back empty under three coordinators: real processes on PostgreSQL.
 
-Redis carries hints and copies. Whatever becomes of it, every fire runs, none runs twice, and nobody has to help. In
-``make faults`` it stands still for a minute, and its lock comes and goes under the lease.
+Redis carries hints and copies. Whatever becomes of it, every fire runs, none runs twice, every log arrives, and nobody
+has to help. In ``make faults`` it stands still for a minute, and its lock comes and goes under the lease.
 """
 
 import os
@@ -57,6 +57,7 @@ def test_executions_on_queues_outlive_redis(postgres_url: str, tmp_path: Path, s
         trio.runs(2 * JOBS)
         trio.stop()
         trio.check_fires()
+        trio.logs_are_whole()
 
 
 if LONG:

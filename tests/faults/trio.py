@@ -1,4 +1,4 @@
-"""Three coordinators on one database and an executor, for tests that lose one of them while jobs fire.
+"""Three coordinators on one database and executors, for tests that lose one of them while jobs fire.
 
 Starting them costs most of such a test, so tests of a module may share them: ``mend`` makes them whole again, and what
 is looked at afterwards are the jobs, the executions and the words since then.
@@ -21,6 +21,7 @@ from orth.coordinator.defining import define, define_group, start_job, stop_job
 from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, ScheduleType
 from orth.store.database import open_database
 from orth.store.groups import find_group
+from orth.store.record_tables import log_archives
 from orth.store.tables import executions, fires
 from orth.testing.stores import prepare_store
 from tests.servers.processes import free_port
@@ -32,10 +33,11 @@ NAMES = ("node-1", "node-2", "node-3")
 
 
 class Trio:
-    """Three coordinators, an executor that knows them all, and jobs that fire every second."""
+    """Three coordinators, executors that know them all, and jobs that fire every second."""
 
-    def __init__(self, folder: Path, url: str, **settings: str) -> None:
+    def __init__(self, folder: Path, url: str, *, executors: int = 1, **settings: str) -> None:
         self.url = url
+        self._executors = executors
         self.notes = folder / "notes"
         self.site = Site(folder, url, NOTES=str(self.notes), **settings)
         self.ports = {name: free_port() for name in NAMES}
@@ -50,7 +52,8 @@ class Trio:
         try:
             self.start(*NAMES)
             known = ",".join(f"http://127.0.0.1:{port}" for port in self.ports.values())
-            self.site.executor(JOBS, ORTH_EXECUTOR__COORDINATORS=known)
+            for number in range(1, self._executors + 1):
+                self.site.executor(JOBS, f"executor-{number}", ORTH_EXECUTOR__COORDINATORS=known)
         except BaseException:
             self.site.__exit__()
             raise
@@ -163,6 +166,16 @@ class Trio:
         assert planned == {fire for fire in per_fire if fire[1] <= self.stopped_at}, "executions and ledger disagree"
         idle = [one for one in rows if one.id not in ran and one.schedule_time <= self.stopped_at]
         assert not idle, f"they did not run: {idle}"
+
+    def logs_are_whole(self, *, within: float = 60.0) -> None:
+        """Wait until the log of everything that ran is archived, from its first line to its last."""
+        kept = select(log_archives.c.execution_id).where(log_archives.c.complete == 1)
+        lacking = select(executions.c.id).where(executions.c.job_id.in_(self.job_ids), executions.c.id.not_in(kept))
+
+        def without() -> set[int]:
+            return {row.id for row in asyncio.run(self._with_store(_rows, lacking))} & set(self.noted())
+
+        eventually(lambda: not without(), within=within, what="a whole log of every execution")
 
     def worst_gap(self) -> float:
         """The longest time, in seconds, in which no execution started."""

@@ -9,11 +9,11 @@ import pytest
 from tests.walk.processes import Api, Site, eventually
 
 QUICK = {
-    "ORTH_COORDINATOR__DISPATCH_TIMEOUT": "3s",
+    "ORTH_COORDINATOR__DISPATCH_TIMEOUT": "10s",  # a machine that builds and tests at once may stand still for three
     "ORTH_COORDINATOR__LOST_AFTER": "3s",
     "ORTH_COORDINATOR__LOST_SCAN": "1s",
 }
-"""What makes waiting for a loss a matter of seconds."""
+"""What makes waiting for a loss a matter of seconds, and for an answer long enough."""
 
 
 class Coordinator:

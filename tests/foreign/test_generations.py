@@ -14,7 +14,7 @@ GENERATIONS = sorted(path.stem for path in EXCHANGES.glob("*.json"))
 
 
 def test_the_generations_are_all_there() -> None:
-    assert GENERATIONS == ["orth-fork", "xxl-job-2.3", "xxl-job-3.2", "xxl-job-3.4", "xxl-job-3.5"]
+    assert GENERATIONS == ["orth-fork", "xxl-job-2.2", "xxl-job-2.3", "xxl-job-3.2", "xxl-job-3.4", "xxl-job-3.5"]
 
 
 @pytest.fixture(params=GENERATIONS)

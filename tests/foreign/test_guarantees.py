@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orth.executor.handlers import Handlers
-from orth.store.registry import list_executors
+from orth.store.executor_entries import list_executors
 from orth.testing.cluster import Cluster
 from orth.wire.messages import RegistryRequest
 from tests.foreign.conftest import Coordinator

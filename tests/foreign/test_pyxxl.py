@@ -103,7 +103,7 @@ def test_serial_waits(coordinator: Coordinator, pyxxl: Pyxxl, group: int) -> Non
 
 def test_discard_refuses_the_later_one(coordinator: Coordinator, pyxxl: Pyxxl, group: int) -> None:
     first, second = two_at_once(coordinator, pyxxl, group, "DISCARD_LATER")
-    coordinator.until(second, status="trigger_failed")
+    assert coordinator.until(second, status="trigger_failed")["reason_code"] == "discarded"
     pyxxl.release("first")
     coordinator.until(first, status="success")
     assert pyxxl.notes() == ["began first", "ended first"]

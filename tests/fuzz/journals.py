@@ -16,7 +16,7 @@ from tests.fuzz.mutations import any_json, misshapen, mutated
 from tests.fuzz.target import MEMORY, Target
 
 _PUT = put_record(CallbackItem(log_id=1, handle_code=200, handle_msg="done", log_date_time=5))
-_RECORDS = [_PUT, done_record([1, 2]), *ended_records({3: (200, 5), 4: (500, 6)})]
+_RECORDS = [_PUT, done_record([1, 2]), *ended_records({3: (200, 5, 1), 4: (500, 6, 2)})]
 _BODIES: list[Any] = [
     {"v": 1, "put": {"logId": 2, "handleCode": 500, "handleMsg": "no", "logDateTime": 7, "final": True}},
     {"v": 1, "done": [1, 2, 3]},

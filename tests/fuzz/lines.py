@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from orth.wire.messages import SMALL_BODY_LIMIT
+from orth.wire.fields import SMALL_BODY_LIMIT
 from orth.wire.watch_lines import _health as read_health
 from orth.wire.watch_lines import _Line
 from tests.fuzz.mutations import json_bodies, mutated
@@ -59,9 +59,9 @@ def _pieces(data: bytes, cuts: list[int]) -> list[bytes]:
     return [data[start:end] for start, end in pairwise(places)]
 
 
-def _page(body: bytes) -> None:
-    health: Any = read_health(body, (1_000, 2_000), (1.0, 2.0))
-    assert health.status.isprintable()
+def _page(given: tuple[int, bytes]) -> None:
+    health: Any = read_health(*given, (1_000, 2_000), (1.0, 2.0))
+    assert health is None or health.status.isprintable()
 
 
 TARGETS = [
@@ -70,5 +70,9 @@ TARGETS = [
         st.tuples(mutated(_ANSWERS), st.lists(st.integers(0, 300_000), max_size=4)),
         _answer,
     ),
-    Target("pages of health", json_bodies([_HEALTH, {"status": "draining"}]), _page),
+    Target(
+        "pages of health",
+        st.tuples(st.sampled_from([200, 503, 404]), json_bodies([_HEALTH, {"status": "draining"}])),
+        _page,
+    ),
 ]

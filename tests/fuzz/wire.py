@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from orth.errors import Invalid, InvalidMessage, TooLarge
+from orth.wire.addresses import checked_address
 from orth.wire.dialects import (
     Malformed,
     callback_item_body,
@@ -28,7 +29,8 @@ from orth.wire.dialects import (
     token_from,
 )
 from orth.wire.executor_calls import AnswerUnknown, NotAnExecutor, read_batch, read_state
-from orth.wire.messages import BATCH_LIMIT, CallbackItem, RunRequest, checked_address
+from orth.wire.fields import BATCH_LIMIT
+from orth.wire.messages import CallbackItem, RunRequest
 from orth.wire.outbound import Outbound, plain_ip
 from orth.wire.signatures import BadSignature, read_signature
 from orth.wire.strict_json import is_storable

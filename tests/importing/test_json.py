@@ -8,6 +8,7 @@ import pytest
 
 from orth.errors import OrthError
 from orth.importing.report import Fate, Report
+from orth.store.glue_versions import list_glue_versions
 from tests.importing.test_xxl_job import Store, fates, import_into, notes_of
 
 JOB: dict[str, Any] = {
@@ -139,3 +140,79 @@ def test_many_children_are_cut_where_the_column_ends(store: str, tmp_path: Path)
     kept = Store(store).jobs()["report"].child_job_ids
     assert 60 < len(kept) < 120
     assert f"only the first {len(kept)} of its 120 children fit" in notes_of(report, "job", 1)
+
+
+GROUPS = [{"id": 3, "appName": "shop-executor", "title": "Shop"}]
+SHELL = {**JOB, "glueType": "GLUE_SHELL", "glueSource": "echo now", "childJobId": ""}
+OLD = {"jobId": 7, "glueType": "GLUE_SHELL", "glueSource": "echo old", "glueRemark": "old"}
+
+
+def test_scripts_that_belong_to_no_job_here_are_told(sqlite_store: str, tmp_path: Path) -> None:
+    refused_job = {**SHELL, "id": 9, "jobDesc": "cobol", "glueType": "GLUE_COBOL"}
+    scripts = [
+        {**OLD, "id": 1},
+        {**OLD, "id": 2, "jobId": 77},
+        {**OLD, "id": 3, "glueType": "GLUE_COBOL"},
+        {"id": 4, "glueSource": "echo"},
+        {**OLD, "id": 5, "jobId": 9},
+        {**OLD, "id": 6, "glueSource": ["no", "text"]},
+    ]
+    export = {"groups": GROUPS, "jobs": [SHELL, refused_job], "scripts": scripts}
+    report = import_json(sqlite_store, tmp_path, export)
+    told = {one.origin.id: one.notes for one in report.entries if one.origin.kind == "script"}
+    assert told == {
+        2: ("its job 77 was not found or not taken over",),
+        3: ("glue_type 'GLUE_COBOL' is not known",),
+        4: ("it names no job",),
+        5: ("its job 9 was not found or not taken over",),
+        6: ("glue_source is not a text",),
+    }
+    lines = list(report.lines())
+    assert "scripts: 5 not taken over" in lines
+    assert "  script 2 'old': its job 77 was not found or not taken over" in lines
+    assert {
+        "kind": "script",
+        "from_id": 4,
+        "name": "entry 4",
+        "fate": "refused",
+        "id": 0,
+        "notes": ["it names no job"],
+    } in (
+        report.as_json()["entries"]  # type: ignore[operator]
+    )
+    here = Store(sqlite_store)
+    with here.engine.begin() as connection:
+        versions = list_glue_versions(connection, here.jobs()["report"].id)
+    assert [version.source for version in versions] == ["echo old"]
+
+
+def test_a_job_refused_while_it_is_written_tells_of_its_scripts_too(sqlite_store: str, tmp_path: Path) -> None:
+    export = {"jobs": [SHELL], "scripts": [{**OLD, "id": 1}, {**OLD, "id": 2}]}
+    report = import_json(sqlite_store, tmp_path, export)
+    assert notes_of(report, "job", 7).endswith("; nor was the history of its script (2)")
+
+
+def test_an_export_without_lost_scripts_does_not_count_them(sqlite_store: str, tmp_path: Path) -> None:
+    report = import_json(sqlite_store, tmp_path, {"groups": GROUPS, "jobs": [SHELL], "scripts": [OLD]})
+    assert not any(line.startswith("scripts:") for line in report.lines())
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "told"),
+    [
+        (" ops@example.org,,li@example.org , ops@example.org", "ops@example.org,li@example.org", ""),
+        ("ops@example.org,nobody", "ops@example.org", "alarm_email: 'nobody' is not an e-mail address"),
+        ("a@b.c\r\nBcc: x@y.z", "", "is not an e-mail address and was left out"),
+        ("ops@example.org," + "l" * 64 + "@" + "x" * 180 + ".org", "ops@example.org", "does not fit and was left out"),
+        (["ops@example.org"], "", "alarm_email is not a text; nobody is told"),
+        (None, "", ""),
+    ],
+)
+def test_alarm_addresses_come_with_their_job_and_wrong_ones_are_told(
+    sqlite_store: str, tmp_path: Path, there: object, here: str, told: str
+) -> None:
+    job = {**JOB, "childJobId": "", "alarmEmail": there}
+    report = import_json(sqlite_store, tmp_path, {"groups": GROUPS, "jobs": [job]})
+    assert Store(sqlite_store).jobs()["report"].alarm_email == here
+    noted = notes_of(report, "job", 7)
+    assert told in noted if told else noted == ""

@@ -113,7 +113,8 @@ def test_everything_arrives_in_our_words(install: Install, store: str) -> None:
     assert not any(job.trigger_status for job in jobs.values())
     with here.engine.begin() as connection:
         assert [version.remark for version in list_glue_versions(connection, clean.id)] == ["second", "first"]
-    assert "alarm addresses" in notes_of(report, "job", 10)
+    assert report_job.alarm_email == "ops@example.org"
+    assert notes_of(report, "job", 10) == ""
     assert "if its group allows scripts" in notes_of(report, "job", 12)
     assert report.to_allow == ((legacy.id, "legacy-executor"),)
     assert f"  legacy-executor: orth script allow {legacy.id}" in list(report.lines())

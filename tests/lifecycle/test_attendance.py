@@ -1,5 +1,6 @@
 """An executor's presence and discovery together, with the settings as they come: neither takes the other's attempts."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,6 +87,18 @@ async def test_without_a_registry_every_attempt_is_made_in_its_time(rig: Rig, re
     before = len(registry.of("list"))
     await rig.crank(1405)
     assert len(registry.of("list")) > before, "and the questions go on at once"
+
+
+@pytest.mark.parametrize(("key", "worst"), [("EXECUTOR__COORDINATORS", "INFO"), ("REGISTRY__URL", "ERROR")])
+async def test_only_a_registry_that_was_set_has_to_be_one(
+    registry: ScriptedRegistry, tmp_path: Path, key: str, worst: str
+) -> None:
+    registry.start()
+    registry.always = {"list": 404, "register": 404}
+    rig = Rig(load_settings(environ={f"ORTH_{key}": registry.url}, cwd=tmp_path), registry.token)
+    await rig.crank(100)
+    rig.attendance.close()
+    assert logging.getLevelName(max(event.level for _at, event in rig.told)) == worst
 
 
 async def test_an_outage_costs_no_attempt(rig: Rig, registry: ScriptedRegistry) -> None:

@@ -26,12 +26,19 @@ def nodes(*numbers: int) -> list[str]:
 class Rig:
     """An executor's discovery, against a registry on a real port."""
 
-    def __init__(self, registry: ScriptedRegistry, *, learns: bool = True, configured: Sequence[str] = (FALLBACK,)):
+    def __init__(
+        self,
+        registry: ScriptedRegistry,
+        *,
+        learns: bool = True,
+        optional: bool = False,
+        configured: Sequence[str] = (FALLBACK,),
+    ):
         self.registry = registry
         self.recorder = Recorder()
         events = Events(self.recorder)
         self.clock = ManualClock()
-        self.rules = LifecycleSettings(registry=(registry.url,), learns=learns, breaker_failures=3)
+        self.rules = LifecycleSettings(registry=(registry.url,), learns=learns, optional=optional, breaker_failures=3)
         api = RegistryApi(self.rules.registry, registry.token, timeout=5, clock=self.clock)
         self.link = CoordinatorCalls(configured or (registry.url,), "token")
         self.changes: list[str] = []
@@ -122,6 +129,13 @@ async def test_a_registry_that_does_not_answer_changes_nothing_and_is_told_once(
     rig.run(2)
     await rig.discovery.turn()
     assert rig.link.address == nodes(2)[0]
+
+
+async def test_coordinators_of_another_make_are_asked_rarely_and_without_a_word(registry: ScriptedRegistry) -> None:
+    rig = Rig(registry, learns=False, optional=True)
+    registry.always = {"list": b'{"code": 200}'}
+    assert [await rig.discovery.turn() for _ in range(3)] == [300.0] * 3
+    assert rig.recorder.heard == []
 
 
 async def test_without_a_registry_of_its_own_it_stays_with_what_it_was_given(registry: ScriptedRegistry) -> None:

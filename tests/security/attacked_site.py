@@ -8,6 +8,7 @@ import asyncio
 import json
 import ssl
 import subprocess
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,11 +20,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from orth.clock import SystemClock
+from orth.coordinator.contests import REMEMBERED
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.work_keys import WorkKeys
 from orth.domain.nodes import ExecutorEntry
 from orth.store.database import open_database
-from orth.store.registry import list_executors
+from orth.store.executor_entries import list_executors
 from orth.testing.stores import prepare_store
 from orth.wire.signatures import Key, Signer
 from orth.wire.work_keys import work_key_of
@@ -222,9 +224,10 @@ class AttackedSite:
         return found
 
     def restart_executor(self) -> None:
-        """Kill it, and start another one at its address."""
+        """Kill it, and start another one at its address, not sooner than a process that begins from nothing could."""
         self.executor.popen.kill()
         self.executor.popen.wait(10)
+        time.sleep(REMEMBERED)
         self._start_executor(self._stack)
 
     def restart_all(self) -> None:
@@ -260,7 +263,6 @@ class AttackedSite:
             "ORTH_SECURITY__ACCESS_TOKEN": TOKEN,
             "ORTH_SECURITY__ADMIN_PASSWORD": PASSWORD,
             "ORTH_SECURITY__MASTER_KEY": MASTER_KEY,
-            "ORTH_SECURITY__OUTBOUND_LOOPBACK": "false",
             "ORTH_SECURITY__STRANGER_BURST": "100000",
             "ORTH_CLUSTER__LEASE": "3s",
             "ORTH_CLUSTER__LEASE_RENEW": "500ms",
@@ -319,7 +321,7 @@ class AttackedSite:
         self.second = self._run(stack, name, ["server"], self.nodes[number], own)
 
     def _run(self, stack: ExitStack, name: str, words: list[str], host: Host, own: dict[str, str]) -> Process:
-        process = Process(name, words, self._settings | own, self.work, under=host.command())
+        process = Process(name, words, self._settings | own, self.work, network=host.network)
         stack.callback(process.popen.wait, 10)
         stack.callback(process.popen.kill)
         return process

@@ -1,11 +1,11 @@
 """Hosts of their own: network namespaces on one switch, each with an address that the others reach.
 
 Nothing of it touches the network of this machine: the switch is a bridge inside a namespace as well. Code runs on a
-host in a thread that has entered its namespace (``Host.do``), a program under ``nsenter`` (``Host.command``). All of it
-goes when the network is left; what a killed run has left behind goes when the next one begins.
+host in a thread that has entered its namespace (``Host.do``), a program under ``nsenter`` (``Host.command``), and what
+``tests.warm`` starts in ``Host.network``. All of it goes when the network is left; what a killed run has left behind
+goes when the next one begins.
 """
 
-import ctypes
 import os
 import shutil
 import subprocess
@@ -17,11 +17,12 @@ from pathlib import Path
 from threading import Thread
 from typing import Self, TypeVar
 
+from tests.warm.networks import enter
+
 T = TypeVar("T")
 
 _NETNS = Path("/run/netns")
 _PREFIX = "orth-test-"
-_CLONE_NEWNET = 0x40000000
 METADATA = "169.254.169.254"
 """Where clouds hand out credentials. The switch has this address, and every host a way to it."""
 
@@ -32,7 +33,8 @@ class Host:
     def __init__(self, namespace: str, address: str) -> None:
         self.namespace = namespace
         self.address = address
-        self._thread = ThreadPoolExecutor(1, initializer=self._enter)
+        self.network = _NETNS / namespace
+        self._thread = ThreadPoolExecutor(1, initializer=enter, initargs=(self.network,))
 
     def do(self, deed: Callable[[], T]) -> T:
         """What ``deed`` gives, done on this host."""
@@ -40,16 +42,10 @@ class Host:
 
     def command(self, *words: str) -> list[str]:
         """The command line that runs ``words`` on this host, as the very process that is started."""
-        return ["nsenter", f"--net={_NETNS / self.namespace}", "--", *words]
+        return ["nsenter", f"--net={self.network}", "--", *words]
 
     def close(self) -> None:
         self._thread.shutdown()
-
-    def _enter(self) -> None:
-        libc = ctypes.CDLL(None, use_errno=True)
-        with (_NETNS / self.namespace).open() as namespace:
-            if libc.setns(namespace.fileno(), _CLONE_NEWNET) != 0:
-                raise OSError(ctypes.get_errno(), f"cannot enter {self.namespace}")
 
 
 class Network:

@@ -209,6 +209,18 @@ def test_a_forged_result_ends_nothing(open_execution: int, site: AttackedSite) -
     site.audited("callback.refused", str(open_execution))
 
 
+def test_a_leaked_executor_token_ends_nothing_that_its_own_app_runs(open_execution: int, site: AttackedSite) -> None:
+    """A05: the report key went to the executor alone."""
+    for told in ({}, {"reportKey": "0" * 64}):
+        result = [{"logId": open_execution, "handleCode": 200, "handleMsg": "forged", **told}]
+        for url in site.urls:
+            assert site.attacker.proved(site.executor_token, url, "/api/callback", result).status == 403
+    assert site.status(open_execution) == "pending"
+    site.audited("callback.refused", str(open_execution))
+    reasons = {one["after"].get("reason", "") for one in site.told("callback.refused")}
+    assert {reason for reason in reasons if "report key" in reason}
+
+
 def test_a_captured_request_is_good_once_and_for_one_process(site: AttackedSite) -> None:
     """A04."""
     desk = site.desk._caller

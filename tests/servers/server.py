@@ -144,7 +144,7 @@ class Server(ABC):
 
     def _prepare(self) -> None:
         self.directory = Path(
-            tempfile.mkdtemp(prefix=f"orth-{self.name}-", dir=None if self.durable else _roomy_memory())
+            tempfile.mkdtemp(prefix=f"orth-{self.name}-", dir=None if self.durable else roomy_memory())
         )
         data = self._data()
         data.mkdir(mode=0o700)
@@ -226,7 +226,7 @@ class Server(ABC):
         return "\n".join(log.read_text(errors="replace").splitlines()[-20:]) if log.exists() else "It wrote no log."
 
 
-def _roomy_memory() -> Path | None:
+def roomy_memory() -> Path | None:
     """The file system in memory if it has room for databases; None means the ordinary temporary directory."""
     if not os.access(_MEMORY, os.W_OK | os.X_OK):
         return None

@@ -170,7 +170,7 @@ def test_creating_a_database_is_quick_enough_for_every_test_to_have_its_own(
         begun = time.monotonic()
         server.create_database()
         took.append(time.monotonic() - begun)
-    assert min(took) < 0.1
+    assert min(took) < 0.5
 
 
 @every_kind

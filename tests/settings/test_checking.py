@@ -51,8 +51,64 @@ def test_the_defaults_have_neither_problems_nor_warnings() -> None:
         ({"cluster__lease_provider": "redis"}, "cluster.lease_provider is redis, but channels.url names no Redis"),
         ({"channels__url": "redis://cache:6379/0"}, "channels.url names a Redis on another machine without a password"),
         ({"channels__url": "rediss://user@10.0.0.7/0"}, "channels.url names a Redis on another machine without"),
-        ({"coordinator__listen": "0.0.0.0:5080"}, "coordinator.listen (0.0.0.0:5080) can be reached"),
-        ({"executor__listen": "10.0.0.7:9999"}, "executor.listen (10.0.0.7:9999) can be reached"),
+        (
+            {"coordinator__listen": "0.0.0.0:5080"},
+            "coordinator.listen (0.0.0.0:5080) can be reached from other machines: set security.access_token, or",
+        ),
+        (
+            {"executor__listen": "0.0.0.0:9999"},
+            "executor.listen (0.0.0.0:9999) can be reached from other machines: set security.access_token, or "
+            "listen on 127.0.0.1 beside a coordinator, which has one",
+        ),
+        (
+            {"coordinator__listen": "0.0.0.0:5080", "security__access_token": "default_token"},
+            "coordinator.listen (0.0.0.0:5080) can be reached from other machines, and security.access_token is one "
+            "that everybody knows: make another",
+        ),
+        (
+            {"coordinator__listen": "10.0.0.7:5080", "security__access_token": TOKEN[:15]},
+            "coordinator.listen (10.0.0.7:5080) can be reached from other machines, and security.access_token is "
+            "shorter than 16 characters: make another",
+        ),
+        (
+            {
+                "coordinator__listen": "10.0.0.7:5080",
+                "security__access_token": TOKEN,
+                "security__access_token_previous": "old",
+            },
+            "coordinator.listen (10.0.0.7:5080) can be reached from other machines, and security.access_token_previous",
+        ),
+        (
+            {"coordinator__listen": "10.0.0.7:5080", "security__access_token": "ab-cd-ab-cd-dc-ba"},
+            "coordinator.listen (10.0.0.7:5080) can be reached from other machines, and security.access_token repeats",
+        ),
+        (
+            {
+                "coordinator__listen": "10.0.0.7:5080",
+                "security__access_token": TOKEN,
+                "security__admin_password": "admin",
+            },
+            "coordinator.listen (10.0.0.7:5080) can be reached from other machines, and security.admin_password is "
+            "shorter than 10 characters",
+        ),
+        (
+            {"coordinator__listen": "10.0.0.7:5080", "security__access_token": "default_token_default_token"},
+            "coordinator.listen (10.0.0.7:5080) can be reached from other machines, and security.access_token is one "
+            "of the first that anybody tries",
+        ),
+        (
+            {
+                "coordinator__listen": "10.0.0.7:5080",
+                "security__access_token": "f83kd02mq71xz94b",
+                "security__admin_password": "adminadmin",
+            },
+            "coordinator.listen (10.0.0.7:5080) can be reached from other machines, and security.admin_password is one "
+            "of the first that anybody tries",
+        ),
+        (
+            {"executor__listen": "10.0.0.7:9999", "security__access_token": "default_token"},
+            "executor.listen (10.0.0.7:9999) can be reached from other machines, and security.access_token is one",
+        ),
     ],
 )
 def test_settings_that_cannot_work_together_are_problems(given: dict[str, object], says: str) -> None:
@@ -69,7 +125,17 @@ def test_settings_that_cannot_work_together_are_problems(given: dict[str, object
         {"security__oidc_issuer": "http://127.0.0.1:9000", "security__oidc_client_id": "orth"},
         {"cluster__handoff_tries": 12},
         {"cluster__lease_provider": "redis", "channels__url": "rediss://:p@cache:6379/0"},
-        {"coordinator__listen": "0.0.0.0:5080", "security__access_token": TOKEN},
+        {
+            "coordinator__listen": "0.0.0.0:5080",
+            "security__access_token": TOKEN[:16],
+            "security__behind_tls_proxy": True,
+        },
+        {
+            "coordinator__listen": "0.0.0.0:5080",
+            "security__access_token": TOKEN,
+            "security__tls_certificate": "node.pem",
+            "security__tls_key": "node-key.pem",
+        },
         {"executor__listen": "10.0.0.7:9999", "executor__transport": "link"},
     ],
 )
@@ -82,7 +148,18 @@ def test_the_bounds_themselves_are_allowed(given: dict[str, object]) -> None:
     [
         ({"coordinator__lost_after": "1m"}, "coordinator.lost_after (1m) should be at least registry.dead_after"),
         ({"registry__monitor": "2m"}, "registry.dead_after (1m30s) should be at least registry.monitor"),
-        ({"executor__listen": "0.0.0.0:9999", "security__access_token": TOKEN}, "executor.listen is 0.0.0.0:9999"),
+        (
+            {"executor__listen": "0.0.0.0:9999", "security__access_token": TOKEN, "security__behind_tls_proxy": True},
+            "executor.listen is 0.0.0.0:9999",
+        ),
+        (
+            {"executor__listen": "10.0.0.7:9999", "security__access_token": TOKEN},
+            "executor.listen (10.0.0.7:9999) can be reached from other machines without TLS",
+        ),
+        (
+            {"coordinator__listen": "10.0.0.7:5080", "security__access_token": TOKEN},
+            "coordinator.listen (10.0.0.7:5080) can be reached from other machines without TLS",
+        ),
         ({"security__access_token": "short"}, "security.access_token is shorter"),
     ],
 )

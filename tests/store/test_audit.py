@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.engine import Connection, Engine
 
-from orth.domain.audit import Actor, ActorKind, Deed
+from orth.domain.audit import AT_DOOR, Actor, ActorKind, Deed
 from orth.domain.audit_chain import PURGE, Chain, Fault, Head
 from orth.errors import Unreadable
 from orth.store.audit import (
+    DOORS_LIMIT,
     STRANGERS_LIMIT,
     STRANGERS_WINDOW_MS,
     Wanted,
@@ -24,7 +25,6 @@ from orth.store.audit import (
 )
 from orth.store.audit_tables import audit, audit_head
 from orth.store.engines import open_engine, read_url
-from orth.store.migrating import upgrade
 
 ADMIN = Actor(ActorKind.USER, "admin", "127.0.0.1")
 STRANGER = Actor(ActorKind.STRANGER, "", "203.0.113.9")
@@ -32,9 +32,8 @@ NOW = 10**12
 
 
 @pytest.fixture
-def engine(store_url: str) -> Iterator[Engine]:
-    upgrade(store_url)
-    engine = open_engine(read_url(store_url), size=8 if "sqlite" not in store_url else 1, patience=30.0)
+def engine(empty_url: str) -> Iterator[Engine]:
+    engine = open_engine(read_url(empty_url), size=8 if "sqlite" not in empty_url else 1, patience=30.0)
     yield engine
     engine.dispose()
 
@@ -80,9 +79,8 @@ def test_an_entry_goes_with_its_change(engine: Engine) -> None:
     assert fault_of(engine) is None
 
 
-def test_entries_of_many_at_once_are_one_chain(store_url: str) -> None:
-    upgrade(store_url)
-    engines = [open_engine(read_url(store_url), size=1, patience=30.0) for _ in range(4)]
+def test_entries_of_many_at_once_are_one_chain(empty_url: str) -> None:
+    engines = [open_engine(read_url(empty_url), size=1, patience=30.0) for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda one: write(one, 25), engines))
     with engines[0].begin() as connection:
@@ -200,7 +198,10 @@ def test_strangers_cannot_fill_the_table(engine: Engine) -> None:
     with engine.begin() as connection:
         assert total(connection) == STRANGERS_LIMIT + 1
         [last] = newest_entries(connection, Wanted(), None, 1)
-        assert (last.action, json.loads(last.after or "")) == ("audit.quiet", {"until": NOW + STRANGERS_WINDOW_MS})
+        assert (last.action, json.loads(last.after or "")) == (
+            "audit.quiet",
+            {"until": NOW + STRANGERS_WINDOW_MS, "of": "strangers"},
+        )
     write(engine, 1, at=NOW)  # those we know are always told of
     write(engine, 1, STRANGER, at=NOW + STRANGERS_WINDOW_MS)
     with engine.begin() as connection:
@@ -209,4 +210,23 @@ def test_strangers_cannot_fill_the_table(engine: Engine) -> None:
 
 
 def test_an_empty_audit_is_whole(engine: Engine) -> None:
+    assert fault_of(engine) is None
+
+
+def test_the_doors_of_executors_have_room_that_no_other_stranger_fills(engine: Engine) -> None:
+    def knock(count: int) -> None:
+        for number in range(count):
+            with engine.begin() as connection:
+                record(connection, STRANGER, Deed(AT_DOOR, "route", f"/api/callback/{number}"), NOW)
+
+    write(engine, STRANGERS_LIMIT + 5, STRANGER, at=NOW)
+    knock(1)
+    with engine.begin() as connection:
+        newest = [entry.action for entry in newest_entries(connection, Wanted(), None, 2)]
+        assert newest == [AT_DOOR, "audit.quiet"]
+    knock(DOORS_LIMIT + 5)
+    with engine.begin() as connection:
+        assert total(connection) == STRANGERS_LIMIT + DOORS_LIMIT + 2
+        [last] = newest_entries(connection, Wanted(), None, 1)
+        assert (last.action, json.loads(last.after or "")["of"]) == ("audit.quiet", "doors")
     assert fault_of(engine) is None

@@ -133,10 +133,28 @@ async def test_a_writer_that_is_locked_out_gives_up_after_its_patience(empty_url
         begun = time.monotonic()
         with pytest.raises(StoreUnavailable, match="locked"):
             await db.tx(put, "a")
-        assert 0.5 < time.monotonic() - begun < 2.0
+        assert 0.5 < time.monotonic() - begun < 5.0
     with open_database(empty_url) as later:
         await later.tx(put, "b")
         assert await later.read(names) == ["b"]
+
+
+@on_sqlite
+async def test_many_writers_that_are_locked_out_wait_no_longer_than_one(empty_url: str) -> None:
+    with open_database(empty_url, patience=0.6) as db:
+        with write_lock_elsewhere(db):
+            begun = time.monotonic()
+            urgent = asyncio.create_task(db.urgent.tx(put, "urgent"))
+            failed = await asyncio.gather(*(db.tx(put, str(one)) for one in range(10)), urgent, return_exceptions=True)
+            assert {type(one) for one in failed} == {StoreUnavailable}
+            assert time.monotonic() - begun < 2.0, "one after the other they would have waited for 6.6 s"
+        await db.tx(put, "afterwards")
+        with write_lock_elsewhere(db) as let_go:
+            writing = asyncio.create_task(db.tx(put, "patient"))
+            assert not (await asyncio.wait([writing], timeout=0.3))[0], "it is waited for again"
+            let_go()
+            await writing
+        assert sorted(await db.read(names)) == ["afterwards", "patient"]
 
 
 @on_servers
@@ -147,7 +165,7 @@ async def test_a_lock_is_waited_for_no_longer_than_the_patience(db: Database, em
         begun = time.monotonic()
         with pytest.raises(StoreUnavailable):
             await hasty.tx(_increment, "a")
-        assert 0.9 < time.monotonic() - begun < 3.0
+        assert 0.9 < time.monotonic() - begun < 8.0
 
 
 @on_servers
@@ -162,7 +180,7 @@ async def test_a_statement_is_cut_off_after_the_patience(empty_url: str) -> None
         begun = time.monotonic()
         with pytest.raises(StoreUnavailable):
             await db.tx(dawdle)
-        assert time.monotonic() - begun < 5.0
+        assert time.monotonic() - begun < 15.0
         assert await db.read(names) == []
 
 

@@ -2,19 +2,21 @@
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, event, text
 
 from orth.errors import StoreUnavailable
-from orth.store.database import open_database, ping
+from orth.store.database import Database, open_database, ping
+from orth.store.leases import read_lease, take_lease
 from orth.store.migrating import upgrade
 from orth.store.users import add_user, find_user
 from tests.conftest import StartServer
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.server import Server
-from tests.store.builders import NOW
+from tests.store.builders import NOW, on_servers
 
 
 @pytest.mark.parametrize("kind", [PostgresServer, MariaDBServer], ids=lambda kind: kind.name)
@@ -66,3 +68,30 @@ def add_two_at_once(connection: Connection) -> bool:
 async def test_nobody_at_the_address(url: str, free_port: int) -> None:
     with open_database(url.format(free_port)) as db, pytest.raises(StoreUnavailable, match=r"(?i)connect|refused"):
         await db.tx(ping)
+
+
+@on_servers
+async def test_a_server_that_takes_no_writes_is_away_until_one_does(db: Database) -> None:
+    """As after a failover: the same name leads to a standby for a while, on connections that stay."""
+    term = await db.tx(take_lease, await db.tx(read_lease), "node", "process")
+    assert term is not None
+    orders = {
+        "postgresql": "SET default_transaction_read_only = on",
+        "mysql": "SET SESSION TRANSACTION READ ONLY",
+        "mariadb": "SET SESSION TRANSACTION READ ONLY",
+    }
+
+    def demote(connection: Any, _record: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(orders[db.engine.dialect.name])
+        connection.commit()
+
+    event.listen(db.engine, "connect", demote)
+    db.engine.dispose()
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="a standby, or set to read only"):
+            await db.tx(add_user, "ada", "hash", "admin", NOW)
+    with pytest.raises(StoreUnavailable):
+        await db.leader_tx(term, add_user, "ada", "hash", "admin", NOW)
+    event.remove(db.engine, "connect", demote)
+    assert await db.leader_tx(term, add_user, "ada", "hash", "admin", NOW)

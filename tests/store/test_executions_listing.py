@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, update
 
-from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT, Execution, Status
+from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT, Execution, Phase, Status
 from orth.domain.jobs import TriggerCause
 from orth.store.database import Database
 from orth.store.dispatching import Assignment, assign_executions, record_accepted, record_unknown, take_due
 from orth.store.execution_filters import Filter
 from orth.store.execution_lists import Longest, find_longest, list_executions, look
 from orth.store.executions import Ending, end_executions, open_executions
+from orth.store.tables import executions
 from tests.store.builders import NOW, an_opening, assign, execution, open_some
 
 JOBS = (1, 2)
@@ -115,6 +116,7 @@ def is_meant(one: Execution, wanted: Filter) -> bool:
         and wanted.batch_id in (None, one.batch_id)
         and (wanted.since is None or one.trigger_time >= wanted.since)
         and (wanted.until is None or one.trigger_time < wanted.until)
+        and (wanted.ended_since is None or (one.handle_time is not None and one.handle_time >= wanted.ended_since))
         and (wanted.text is None or any(wanted.text.lower() in text.lower() for text in texts))
     )
 
@@ -128,6 +130,7 @@ FILTERS: dict[str, tuple[Any, ...]] = {
     "batch_id": (7,),
     "since": (NOW + 20_000,),
     "until": (NOW + 40_000,),
+    "ended_since": (NOW + 60_000, NOW + 60_001),
     "text": ("%", "_", "\\", "DONE", "param 1", "/"),
 }
 
@@ -198,10 +201,11 @@ async def test_clocks_of_coordinators_that_differ_a_little_hide_nothing(db: Data
 
 
 def _of_lengths(connection: Connection, *lengths: int | None, prefix: str = "long") -> list[int]:
-    """Executions that ran so many milliseconds, in this order; None: one that has not ended."""
+    """Executions that ran so many milliseconds, in this order; None: one that nobody has taken yet."""
     ids = open_some(connection, len(lengths), prefix=prefix)
-    assign(connection, *ids)
-    record_accepted(connection, ids, NOW)
+    taken = [one for one, length in zip(ids, lengths, strict=True) if length is not None]
+    assign(connection, *taken)
+    record_accepted(connection, taken, NOW)
     ran = [(one, length) for one, length in zip(ids, lengths, strict=True) if length is not None]
     done = {"trigger_code": SUCCESS, "handle_code": SUCCESS}
     end_executions(connection, [Ending(execution_id=one, start_time=NOW - took, **done) for one, took in ran], NOW)
@@ -211,7 +215,7 @@ def _of_lengths(connection: Connection, *lengths: int | None, prefix: str = "lon
 async def _longest(db: Database, wanted: Filter, limit: int, window: int = 100) -> tuple[list[int], list[Longest]]:
     stretch, pages = None, list[Longest]()
     while True:
-        pages.append(await db.read(find_longest, wanted, stretch=stretch, limit=limit, window=window))
+        pages.append(await db.read(find_longest, wanted, stretch=stretch, limit=limit, window=window, now=NOW))
         stretch = pages[-1].rest
         if stretch is None:
             return [one.id for page in pages for one in page.items], pages
@@ -227,14 +231,57 @@ async def test_the_longest_come_first_page_by_page(db: Database, limit: int) -> 
     assert all(page.whole for page in pages)
 
 
+RUNNING: dict[str, Any] = {"phase": Phase.RUNNING, "dispatch_time": NOW - 600, "schedule_time": None}
+
+
+@pytest.mark.parametrize(
+    ("known", "counts"),
+    [
+        ({**RUNNING, "start_time": NOW - 500}, 500),
+        ({**RUNNING, "start_time": NOW + 500}, 0),
+        (RUNNING, 600),
+        ({**RUNNING, "schedule_time": NOW - 300}, 300),
+        ({**RUNNING, "schedule_time": NOW + 300}, -1),
+        ({**RUNNING, "phase": Phase.QUEUED}, -1),
+        ({"phase": Phase.DISPATCHED, "offered_at": NOW - 700, "schedule_time": None}, 700),
+        ({"phase": Phase.OFFERED, "offered_at": NOW - 700}, -1),
+        ({"phase": Phase.OPENED}, -1),
+    ],
+)
+async def test_what_runs_counts_with_its_time_so_far(db: Database, known: dict[str, Any], counts: int) -> None:
+    """Beside two that have ended, one a little longer and one a little shorter."""
+
+    def put(connection: Connection) -> list[int]:
+        ids = _of_lengths(connection, max(0, counts) + 1, max(0, counts - 1), None)
+        connection.execute(update(executions).where(executions.c.id == ids[2]).values(**known))
+        return ids
+
+    longer, shorter, running = await db.tx(put)
+    found, _ = await _longest(db, Filter(), 1)
+    assert found == ([longer, running, shorter] if counts >= 0 else [longer, shorter, running])
+
+
+async def test_what_runs_stays_in_its_place_while_pages_are_read(db: Database) -> None:
+    def put(connection: Connection) -> list[int]:
+        ids = _of_lengths(connection, 900, None)
+        running = {**RUNNING, "start_time": NOW - 500}
+        connection.execute(update(executions).where(executions.c.id == ids[1]).values(**running))
+        return ids
+
+    ended, running = await db.tx(put)
+    first = await db.read(find_longest, Filter(), stretch=None, limit=1, window=9, now=NOW)
+    second = await db.read(find_longest, Filter(), stretch=first.rest, limit=1, window=9, now=NOW + 10_000)
+    assert [one.id for one in (*first.items, *second.items)] == [ended, running]
+
+
 async def test_pages_of_the_longest_stay_in_the_stretch_they_began_in(db: Database) -> None:
     ids = await db.tx(_of_lengths, 5, 900, 30, 20, 10)
-    first = await db.read(find_longest, Filter(), stretch=None, limit=2, window=4)
+    first = await db.read(find_longest, Filter(), stretch=None, limit=2, window=4, now=NOW)
     assert ([one.id for one in first.items], first.whole) == ([ids[1], ids[2]], False)
     assert first.since == NOW
     await db.tx(_of_lengths, 25, prefix="new")
     assert first.rest is not None
-    second = await db.read(find_longest, Filter(), stretch=first.rest, limit=2, window=4)
+    second = await db.read(find_longest, Filter(), stretch=first.rest, limit=2, window=4, now=NOW)
     assert ([one.id for one in second.items], second.rest) == ([ids[3], ids[4]], None)
     assert not second.whole
 

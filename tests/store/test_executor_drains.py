@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from orth.store.database import Database
 from orth.store.executor_drains import KEPT, drain_executor, drop_old_drains, resume_executor
-from orth.store.registry import Beat, Goodbye, list_executors, record_beats, remove_executors
+from orth.store.executor_entries import list_executors
+from orth.store.registry import Beat, Goodbye, record_beats, remove_executors
 from tests.store.builders import NOW
 
 LATER = NOW + KEPT // timedelta(milliseconds=1) + 1

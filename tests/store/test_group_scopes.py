@@ -22,10 +22,11 @@ from orth.store.dead_letters import (
 from orth.store.execution_filters import Filter
 from orth.store.execution_lists import list_executions, look
 from orth.store.executions import Ending, end_executions
+from orth.store.executor_entries import list_executors
 from orth.store.group_scopes import app_names, group_of_execution, groups_of_jobs, hold_group_of_job, job_of_batch
 from orth.store.groups import create_group, list_groups
 from orth.store.jobs import create_job, list_jobs
-from orth.store.registry import Beat, list_executors, record_beats
+from orth.store.registry import Beat, record_beats
 from orth.store.silences import add_silence, list_silences
 from orth.store.statistics import HOUR, Span, count_ends, counts_by_status, counts_by_time, fold, open_counts
 from tests.store.builders import NOW, a_group, a_job, assign, execution, open_some

@@ -11,7 +11,7 @@ from tests.store.builders import on_servers
 
 @on_servers
 async def test_it_is_held_as_long_as_the_connection_lives(db: Database, peer: Database) -> None:
-    lock = LifeLock(db.url, "process-1")
+    lock = LifeLock(db, "process-1")
     try:
         assert await peer.read(lives, "process-1") is False
         assert lock.keep()
@@ -27,7 +27,7 @@ async def test_it_is_held_as_long_as_the_connection_lives(db: Database, peer: Da
 
 @on_servers
 async def test_a_connection_that_breaks_is_made_anew(db: Database, peer: Database) -> None:
-    lock = LifeLock(db.url, "process-1")
+    lock = LifeLock(db, "process-1")
     try:
         assert lock.keep()
         await peer.tx(_break_all_others)

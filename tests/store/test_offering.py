@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 from orth.domain.executions import Execution, Phase, Status
 from orth.domain.jobs import AddressType, Group, Job, TriggerCause
 from orth.store.database import Database
-from orth.store.executions import Opening, find_execution, ids_of_trigger, open_executions, sent_ids
+from orth.store.executions import Opening, find_execution, ids_of_trigger, open_executions, sent_among
+from orth.store.executor_entries import list_executors
 from orth.store.groups import create_group
 from orth.store.jobs import create_job
 from orth.store.offering import (
@@ -19,6 +20,7 @@ from orth.store.offering import (
     record_returned,
     record_taken,
     reopen_offered,
+    standing_offers,
 )
 from orth.store.queue_executors import (
     QueueBeat,
@@ -27,7 +29,6 @@ from orth.store.queue_executors import (
     record_queue_beats,
     remove_queue_executors,
 )
-from orth.store.registry import list_executors
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_an_offer_that_is_lost_is_opened_again_unless_it_is_another_one(connecti
     assert reopened == [first]
     row = found(connection, first)
     assert (row.phase, row.queue, row.offered_at, row.reason_code) == (Phase.OPENED, None, 100, "offered_again")
-    assert sent_ids(connection, [first]) == {first}, "somebody may yet report it"
+    assert sent_among(connection, [first]).keys() == {first}, "somebody may yet report it"
 
 
 def test_what_is_in_queues_is_listed_with_its_jobs_patience(connection: Connection) -> None:
@@ -138,3 +139,17 @@ def test_executors_of_queues_are_listed_and_never_sent_to(connection: Connection
     remove_queue_executors(connection, ["p1"])
     drop_silent(connection, 11)
     assert list_executors(connection, of_queues=True) == []
+
+
+def test_offers_that_stand_are_found_by_their_number(connection: Connection) -> None:
+    waits, taken, unoffered = opened(connection, 3)
+    offered(connection, [waits, taken])
+    record_taken(connection, [Taking(taken, "queue://w", "i1", running=False)], 200)
+    found_ones, newest = standing_offers(connection, [waits, taken, unoffered, 10**9])
+    assert [(one.id, one.sending, one.app_name) for one in found_ones] == [(waits, 100, "offering")]
+    assert newest == unoffered
+    assert standing_offers(connection, []) == ([], unoffered)
+
+
+def test_where_nothing_was_triggered_nothing_is_newest(connection: Connection) -> None:
+    assert standing_offers(connection, [1]) == ([], 0)

@@ -1,5 +1,6 @@
 """The first look at everything: counted in the roll-ups, looked up one by one, and only in the groups one may see."""
 
+from itertools import pairwise
 from typing import Any
 
 from sqlalchemy import Connection, update
@@ -7,6 +8,7 @@ from sqlalchemy import Connection, update
 from orth.coordinator.finishing import finish
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
 from orth.domain.fires import FireDecision
+from orth.domain.jobs import TriggerCause
 from orth.domain.reasons import EXECUTOR_GONE, JOB_CHANGED, JOB_STOPPED
 from orth.store.database import Database
 from orth.store.dispatching import record_accepted
@@ -131,6 +133,29 @@ async def test_a_job_fails_until_it_succeeds(db: Database) -> None:
     (one,) = await db.read(list_failing, DAY_AGO, 10, None)
     assert (one.job_desc, one.trigger_code, one.handle_code, one.ended_at) == ("bad", SUCCESS, TIMED_OUT, NOW + 100)
     assert await db.read(list_failing, NOW + HOUR, 10, None) == [], "not since then"
+
+
+async def test_what_was_tried_again_fails_once_when_its_last_attempt_has(db: Database) -> None:
+    first, _second = await two_groups(db)
+    bad = await db.tx(create_job, a_job(first), NOW)
+    attempts = await ended(db, bad, first, FAILURE, FAILURE, FAILURE, TIMED_OUT)
+
+    def follow(connection: Connection, *ids: int) -> None:
+        for before, one in pairwise(ids):
+            retry = {"cause": TriggerCause.RETRY, "origin_id": before}
+            connection.execute(update(executions).where(executions.c.id == one).values(**retry))
+
+    async def failing() -> list[tuple[int, int]]:
+        return [(one.execution_id, one.streak) for one in await db.read(list_failing, DAY_AGO, 10, None)]
+
+    assert await failing() == [(attempts[-1], 4)]
+    await db.tx(follow, *attempts[:3])
+    assert await failing() == [(attempts[-1], 2)]
+    await db.tx(follow, *attempts)
+    assert await failing() == [(attempts[-1], 1)]
+    (waiting,) = await db.tx(lambda connection: open_some(connection, 1, prefix="again", job_id=bad, job_group=first))
+    await db.tx(follow, attempts[-1], waiting)
+    assert await failing() == [], "its last attempt is still to come"
 
 
 async def test_a_long_streak_is_counted_up_to_a_limit(db: Database) -> None:

@@ -35,7 +35,7 @@ from orth.store.executions import (
     ids_of_trigger,
     list_taken,
     opened_keys,
-    sent_ids,
+    sent_among,
     unreadable_executions,
 )
 from orth.store.groups import create_group
@@ -144,7 +144,7 @@ def looking(wanted: Filter) -> Callable[[Connection], object]:
 
 
 def longest(wanted: Filter) -> Callable[[Connection], object]:
-    return lambda c: find_longest(c, wanted, stretch=None, limit=50, window=1000)
+    return lambda c: find_longest(c, wanted, stretch=None, limit=50, window=1000, now=NOW)
 
 
 def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], object]]:
@@ -159,7 +159,7 @@ def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], obje
         "doubt_earlier_dispatches": lambda c: doubt_earlier_dispatches(c, 2, NOW),
         "record_accepted": lambda c: record_accepted(c, ids, NOW),
         "end_executions": lambda c: end_executions(c, [success(one) for one in ids[:3]], NOW),
-        "sent_ids": lambda c: sent_ids(c, ids),
+        "sent_among": lambda c: sent_among(c, ids),
         "ids_of_trigger": lambda c: ids_of_trigger(c, job, "now:1"),
         "opened_keys": lambda c: opened_keys(c, [(job, "now:1"), (job + 1, "past:0")]),
         "open_instants": lambda c: open_instants(c, 7),

@@ -7,19 +7,16 @@ import pytest
 from sqlalchemy import Connection, update
 
 from orth.domain.jobs import AddressType
-from orth.domain.nodes import ExecutorEntry, Vitals
+from orth.domain.nodes import ExecutorEntry, StillWorking, Vitals
+from orth.store.announced import Unclaimed, announced_handlers, list_unclaimed
 from orth.store.database import Database
+from orth.store.executor_entries import list_executors, list_overdue, still_working
 from orth.store.groups import create_group, get_group
 from orth.store.registry import (
     Arrival,
     Beat,
     Farewell,
     Goodbye,
-    Unclaimed,
-    announced_handlers,
-    list_executors,
-    list_overdue,
-    list_unclaimed,
     record_beats,
     refresh_addresses,
     remove_executors,
@@ -239,6 +236,21 @@ async def test_what_an_executor_says_of_itself_follows_its_beats(db: Database) -
     await db.tx(record_beats, [replace(told, repeated=True, row=arrival.row)], NOW + 9)
     [entry] = await db.read(list_executors)
     assert entry.vitals == told.vitals
+
+
+async def test_where_a_handler_still_works_is_what_its_own_process_says(db: Database) -> None:
+    left = Vitals(abandoned=2, left_behind=((7, NOW), (9, NOW + 1)))
+    told = Beat("app", A, "one", vitals=left)
+    await db.tx(record_beats, [told], NOW)
+    [entry] = await db.read(list_executors)
+    assert entry.vitals == left
+    assert await db.read(still_working, 9, "one") == StillWorking(A, NOW + 1)
+    assert await db.read(still_working, 8, "one") is None
+    assert await db.read(still_working, 9, "another") is None, "nobody speaks for the executions of others"
+    returned = replace(told, vitals=Vitals(abandoned=1, left_behind=((7, NOW),)), repeated=True)
+    await db.tx(record_beats, [returned], NOW + 5)
+    assert await db.read(still_working, 9, "one") is None
+    assert await db.read(still_working, 7, "one") == StillWorking(A, NOW)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"from the future": 1}', '{"running": "x"}', '{"python": 3}'])

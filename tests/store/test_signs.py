@@ -3,7 +3,9 @@
 from sqlalchemy import insert
 
 from orth.coordinator.finishing import finish
+from orth.domain.alarms import AlarmKind, Standing
 from orth.domain.audit import Actor, ActorKind, Deed
+from orth.store.alarms import Message, claim_messages, keep_standings, message_sent, store_messages
 from orth.store.audit import record
 from orth.store.database import Database
 from orth.store.dispatching import record_accepted
@@ -58,6 +60,32 @@ async def test_an_executor_that_comes_is_a_sign_and_its_next_beat_is_none(db: Da
     came, beat, replaced = (signs["executors"] for signs in seen[1:])
     assert came == beat
     assert len({seen[0]["executors"], came, replaced}) == 3
+
+
+async def test_a_job_that_fails_is_a_sign_for_the_alarms_and_so_is_each_step_of_a_message(db: Database) -> None:
+    job = await stored_job(db)
+    seen = [await db.read(read_signs)]
+
+    async def look() -> None:
+        seen.append(await db.read(read_signs))
+
+    for failures in (1, 2):
+        await db.tx(keep_standings, {job: Standing(job, 1, NOW, NOW, failures)})
+        await look()
+    await db.tx(store_messages, [Message(1, job, AlarmKind.FIRST, "operations", "{}")], NOW)
+    await look()
+    (message,) = await db.tx(claim_messages, "a", NOW, NOW + 60_000, 10)
+    await look()
+    await db.tx(message_sent, message, "a", NOW)
+    await look()
+    await db.tx(keep_standings, {job: None})
+    await look()
+    silenced = Deed("silence.create", "silence", "1")
+    await db.tx(record, Actor(ActorKind.USER, "admin", "127.0.0.1"), silenced, NOW)
+    await look()
+    assert len({signs["alarms"] for signs in seen}) == len(seen)
+    assert len({signs["executions"] for signs in seen}) == 1
+    assert await db.read(read_signs) == seen[-1]
 
 
 async def test_an_execution_without_an_owner_is_a_sign_for_the_cluster(db: Database) -> None:

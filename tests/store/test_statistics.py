@@ -21,6 +21,7 @@ from orth.store.statistics import (
     counts_by_status,
     counts_by_time,
     duration,
+    earliest_start,
     fold,
     has_unfolded,
     open_counts,
@@ -128,6 +129,17 @@ def test_how_long_it_took_is_never_absurd() -> None:
     assert duration(replace(one, start_time=0), NOW) == 1000  # an executor whose clock is wrong
     assert duration(replace(one, start_time=NOW + 5000), NOW) == 0
     assert duration(replace(one, trigger_code=FAILURE, handle_code=0), NOW) == 0
+
+
+async def test_nothing_that_ended_since_began_before_the_longest_of_them(db: Database) -> None:
+    at = TODAY + 12 * HOUR
+    assert await db.read(earliest_start, at) == at
+    await db.tx(count_ends, [ended(took=9 * HOUR)], NOW)
+    ended_at = NOW - NOW % HOUR
+    for _folded in range(2):
+        assert await db.read(earliest_start, NOW) == ended_at - 9 * HOUR
+        assert await db.read(earliest_start, NOW + HOUR) == NOW + HOUR
+        await db.tx(fold, 10)
 
 
 async def test_open_executions_by_phase(db: Database) -> None:

@@ -10,6 +10,7 @@ from orth.domain.executions import Execution, Phase
 from orth.domain.jobs import AddressType, GroupDialect
 from orth.errors import Unreadable
 from orth.store.ahead import hold_fires_after, list_recalled
+from orth.store.announced import announced_handlers
 from orth.store.bulk import hold_ended
 from orth.store.database import Database
 from orth.store.dispatching import list_unknown, take_ahead, take_due
@@ -22,9 +23,10 @@ from orth.store.executions import (
     list_taken,
     unreadable_executions,
 )
+from orth.store.executor_entries import list_executors
 from orth.store.groups import get_group, groups_by_id, list_groups, set_group, unreadable_groups
 from orth.store.killing import hold_executions
-from orth.store.registry import Beat, announced_handlers, list_executors, record_beats, remove_silent
+from orth.store.registry import Beat, record_beats, remove_silent
 from orth.store.tables import executions, groups
 from tests.store.builders import NOW, a_group, assign, open_some, stored_group, success
 

@@ -34,6 +34,20 @@ async def test_a_user_comes_back_as_stored(db: Database) -> None:
     assert await db.read(find_user, "Ada") is None
 
 
+@pytest.mark.parametrize("name", ["ada ", "ada  ", " ada", "ADA", "adá", "ada\u00a0"])
+async def test_a_user_is_found_by_that_very_name(db: Database, name: str) -> None:
+    """MariaDB compares as if spaces at the end were not there, and tries to sign in are counted by what was typed."""
+    await db.tx(add_user, "ada", "hash-1", "admin", NOW)
+    assert await db.read(find_user, name) is None
+    assert await db.read(list_users, 0, 10, name) == []
+    stored = await db.tx(add_user, name, "hash-2", "viewer", NOW)
+    found = await db.read(find_user, name)
+    assert (found is not None) == stored, "where it cannot be stored beside the other, nobody is made"
+    ada = await db.read(find_user, "ada")
+    assert ada is not None
+    assert (ada.password, ada.role) == ("hash-1", "admin")
+
+
 async def test_a_user_who_exists_keeps_the_password(db: Database) -> None:
     await db.tx(add_user, "ada", "hash-1", "admin", NOW)
     assert not await db.tx(add_user, "ada", "hash-2", "viewer", NOW)

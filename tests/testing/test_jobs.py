@@ -59,6 +59,20 @@ def test_a_report_says_all_there_is_to_say() -> None:
     assert "--- execution ends: 200" in report.log_text
 
 
+def test_attempts_at_one_fire_have_one_key() -> None:
+    def try_it(ctx: JobContext) -> str:
+        return f"{ctx.attempt} {ctx.run_key} {ctx.job_name}"
+
+    handler = Executor("trying").job("tryIt")(try_it)
+    due = "2026-01-30T02:00:00Z"
+    told = [run_job(handler, attempt=number, schedule_time=due).message.split() for number in (1, 2)]
+    other = run_job(handler, schedule_time="2026-01-30T03:00:00Z").message.split()
+    assert [one[0] for one in told] == ["1", "2"]
+    assert told[0][1:] == told[1][1:]
+    assert (other[0], other[2]) == ("1", "tryIt")
+    assert other[1] != told[0][1]
+
+
 def test_a_level_that_somebody_set_holds() -> None:
     root = logging.getLogger()
     before = root.level
@@ -86,6 +100,37 @@ def test_parameters_are_validated_as_an_executor_would() -> None:
     assert report.params == {}
     assert run_job(collect, param="not json").code == 500
     assert run_job(collect, param='{"market": "nyse"}').params == {"market": "nyse"}
+
+
+def fetch(url: str, timeout: int = 5, shard: str = "", total: int = 0) -> str:
+    return f"{url} {timeout} {shard} {total}"
+
+
+def open_ended(**words: int) -> str:
+    return str(words)
+
+
+@pytest.mark.parametrize("given", [{"timeout": 3}, {"shard": (0, 1)}, {"timeout": None}])
+def test_a_name_that_two_could_mean_is_refused(given: dict[str, Any]) -> None:
+    [name] = given
+    with pytest.raises(Invalid, match=rf"^{name} may be meant for handler fetch or .* params={{'{name}': …}}"):
+        run_job(fetch, url="x", **given)
+    with pytest.raises(Invalid, match="may be meant for handler open_ended"):
+        run_job(open_ended, **given)
+    with pytest.raises(Invalid, match=r"^total may be meant"):
+        run_shards(fetch, total=2, url="x")
+
+
+def test_params_are_the_handlers_and_nobody_elses() -> None:
+    assert run_job(fetch, params={"url": "x", "timeout": 3, "shard": "s"}).message == "x 3 s 0"
+    report = run_job(fetch, params={"url": "x", "timeout": 3}, timeout=7, shard=(1, 2))
+    assert report.message == "x 3  0"
+    assert run_job(fetch, url="x").message == "x 5  0"
+    assert [report.message for report in run_shards(fetch, 2, params={"url": "x", "total": 9})] == ["x 5  9"] * 2
+    assert run_job(open_ended, params={"timeout": 3}).message == "{'timeout': 3}"
+    for twice in ({"params": {"url": "x"}, "url": "x"}, {"param": "{}", "url": "x"}, {"param": "{}", "params": {}}):
+        with pytest.raises(Invalid, match="are given twice"):
+            run_job(fetch, **twice)
 
 
 def test_the_whole_life_of_an_object_is_lived() -> None:

@@ -3,10 +3,8 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,26 +43,15 @@ class Process:
         arguments: list[str],
         environment: Mapping[str, str],
         folder: Path,
-        under: Sequence[str] = (),
+        network: Path | None = None,
     ) -> None:
-        """``under`` are the words before the command, such as those that put it on another host."""
+        """In this network, or another one, such as that of another host."""
         self.name = name
         self.output = folder / f"{name}.log"
         clean = {key: value for key, value in os.environ.items() if not key.startswith("ORTH_")}
         surroundings = {**clean, **environment, "PYTHONUNBUFFERED": "1"}
-        self.popen: Running
         with self.output.open("a") as out:
-            if under:
-                self.popen = subprocess.Popen(
-                    [*under, sys.executable, "-m", "orth", *arguments],
-                    env=surroundings,
-                    cwd=folder,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=subprocess.STDOUT,
-                )
-            else:
-                self.popen = start(arguments, surroundings, folder, stdout=out, stderr=out)
+            self.popen: Running = start(arguments, surroundings, folder, stdout=out, stderr=out, network=network)
 
     def text(self) -> str:
         return self.output.read_text()

@@ -53,6 +53,21 @@ def test_beyond_loopback_without_a_credential(command: tuple[str, ...], tmp_path
     assert not (tmp_path / ".orth").exists()
 
 
+@pytest.mark.parametrize("command", [("server",), ("executor", str(JOBS))])
+@pytest.mark.parametrize(
+    ("token", "says"), [("default_token", "everybody knows"), ("fifteen-letters", "shorter than 16")]
+)
+def test_beyond_loopback_with_a_token_that_is_guessed(
+    command: tuple[str, ...], token: str, says: str, tmp_path: Path
+) -> None:
+    done = orth(*command, "--listen", "0.0.0.0:0", cwd=tmp_path, NOTES="notes", ORTH_SECURITY__ACCESS_TOKEN=token)
+    line = one_line(done)
+    assert says in line
+    assert token not in line
+    assert "openssl rand" in line
+    assert not (tmp_path / ".orth").exists()
+
+
 def test_a_user_for_scripts_who_is_not_there(tmp_path: Path) -> None:
     done = orth(
         *("executor", str(JOBS), "--listen", "127.0.0.1:0"),

@@ -217,17 +217,18 @@ def test_a_line_cut_in_the_middle_of_fifty_results_loses_and_doubles_none(tmp_pa
         job_id = job(api, "note")
         ids = fifty_results_that_wait(there, job_id)
         cut_while_delivering(there, b'"logId":%d,' % ids[25])
-        assert api.items("/api/v1/executions?status=success") == [], "half a request is none"
+        assert execution(api, ids[25])["status"] == "pending", "half a request is none"
         there.outwards.mend()
         eventually(lambda: len(api.items("/api/v1/executions?status=success")) == 50, what="fifty results")
-        eventually(lambda: not_applied(there.coordinator) >= 50, what="the request that had been given up")
+        eventually(lambda: not_applied(there.coordinator) > 0, what="the request that had been given up")
         eventually(lambda: there.outbox() == 0, what="the answer")
         repeated = not_applied(there.coordinator)
         ids += fifty_results_that_wait(there, job_id)
         cut_while_delivering(there, b'"stored"')
-        assert len(api.items("/api/v1/executions?status=success")) == 100, "stored, though the executor cannot know"
+        stored = len(api.items("/api/v1/executions?status=success")) - 50
+        assert stored > 0, "stored, though the executor cannot know"
         there.outwards.mend()
-        eventually(lambda: not_applied(there.coordinator) >= repeated + 50, what="the same results once more")
+        eventually(lambda: not_applied(there.coordinator) >= repeated + stored, what="the same results once more")
         eventually(lambda: there.outbox() == 0, what="the answer")
         assert {one["status"] for one in api.items("/api/v1/executions")} == {"success"}
         assert times_finished(there.coordinator) == Counter(ids)
@@ -248,11 +249,11 @@ def fifty_results_that_wait(there: CutOff, job_id: int) -> list[int]:
 
 def cut_while_delivering(there: CutOff, mark: bytes) -> None:
     """Mend the line until ``mark`` comes by, and wait until the executor no longer waits for the answer."""
-    waiting = there.executor.text().count("50 results wait: ")
+    waiting = there.executor.text().count(" results wait: ")  # fewer than fifty, if some have got through
     there.outwards.cut_at(mark)
     there.outwards.mend()
     eventually(lambda: not there.outwards.whole, what="the cut in the middle")
-    eventually(lambda: there.executor.text().count("50 results wait: ") > waiting, what="the end of its patience")
+    eventually(lambda: there.executor.text().count(" results wait: ") > waiting, what="the end of its patience")
 
 
 @dataclass(frozen=True)

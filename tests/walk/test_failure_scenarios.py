@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.engine import URL, make_url
 
 from orth.store.migrating import upgrade
 from tests.conftest import StartServer
@@ -163,28 +164,35 @@ def test_an_executor_goes_on_with_another_coordinator(postgres_url: str, tmp_pat
         assert executor.alive()
 
 
+@pytest.mark.parametrize("silent", [False, True], ids=["gone", "silent"])
 def test_nobody_is_thrown_out_because_the_database_was_away(
-    start_server: StartServer, tmp_path: Path, notes: Path
+    start_server: StartServer, tmp_path: Path, notes: Path, silent: bool
 ) -> None:
+    """It is gone, or it hangs: then nobody is told, and everybody has to find out."""
     server = start_server(PostgresServer, durable=True)
-    url = server.create_database()
-    upgrade(url)
-    with Site(tmp_path, url, NOTES=str(notes), **QUICK) as site:
+    url = make_url(server.create_database())
+    upgrade(url.render_as_string(hide_password=False))
+    assert url.port is not None
+    with (
+        CutLine(url.port) as line,
+        Site(tmp_path, _through(url, line), NOTES=str(notes), **QUICK) as site,
+    ):
         coordinator = site.coordinator()
         port = free_port()
         executor = site.executor(JOBS, port=port)
         address, api = f"http://127.0.0.1:{port}", site.api()
         eventually(lambda: reached(api, address) == "reachable", what="the registration")
         job_id = job(api)
-        server.halt()
+        line.cut() if silent else server.halt()
         eventually(lambda: "not registered: " in executor.text(), what="a refused beat")
+        eventually(lambda: "does not answer" in executor.text() or not silent, what="a beat that is told why")
         answer = api.call("GET", "/api/v1/executors")
         assert answer["from_memory"] is True
         (one,) = answer["items"]
         assert (one["address"], one["reachability"][0]["state"]) == (address, "reachable")
         api.call("GET", "/api/v1/jobs", expect=503)
         time.sleep(1.5 * DEAD_AFTER)  # the silence has to be longer than what removes an executor
-        server.start()
+        line.mend() if silent else server.start()
         eventually(lambda: _again(api, address), within=30, what="a beat that is stored")
         began = time.monotonic()
         while time.monotonic() - began < 1.5 * DEAD_AFTER:
@@ -192,6 +200,10 @@ def test_nobody_is_thrown_out_because_the_database_was_away(
             time.sleep(0.2)
         assert not has_left(coordinator, address)
         assert ended(api, trigger(api, job_id))["status"] == "success"
+
+
+def _through(url: URL, line: CutLine) -> str:
+    return url.set(port=line.port).render_as_string(hide_password=False)
 
 
 def _again(api: Api, address: str) -> bool:

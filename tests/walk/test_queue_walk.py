@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.servers.processes import free_port
 from tests.walk.processes import Api, Process, Site, eventually
 
 JOBS = Path(__file__).with_name("noting_jobs.py")
@@ -98,3 +99,20 @@ def test_logs_outlive_their_executor(site: Site) -> None:
     for file in (site.folder / "executor-1").rglob("*.log"):
         file.unlink()
     assert api.call("GET", f"/api/v1/executions/{one}/log")["content"] == before["content"]
+
+
+def test_coordinators_that_come_to_share_a_file_hear_each_other(tmp_path: Path) -> None:
+    """Nobody has set any channels. The executor knows only the coordinator that came later and does not lead."""
+    lease = {"ORTH_CLUSTER__LEASE": "60s", "ORTH_CLUSTER__LEASE_RENEW": "10s"}
+    with Site(tmp_path, NOTES=str(tmp_path / "notes"), **QUICK, **lease) as site:
+        site.coordinator()
+        api, second = site.api(), free_port()
+        held = until(api, trigger(api, job(api, "note", executor_queue="a")), phase="offered")
+        site.coordinator("node-2", port=second)
+        site.executor(
+            JOBS,
+            ORTH_EXECUTOR__TRANSPORT="queue",
+            ORTH_EXECUTOR__QUEUE="a",
+            ORTH_EXECUTOR__COORDINATORS=f"http://127.0.0.1:{second}",
+        )
+        assert until(api, held["id"], status="success")["handle_msg"] == "noted"

@@ -8,6 +8,8 @@ from tests.walk.processes import PASSWORD, TOKEN, Site, eventually
 
 CANARY = "canary-of-this-test"
 JOBS = """
+import logging
+
 from orth import Executor, JobContext
 
 app = Executor("walk-tests")
@@ -16,6 +18,10 @@ app = Executor("walk-tests")
 @app.job("use")
 def use(ctx: JobContext) -> str:
     print("connecting with", ctx.secrets["API_KEY"])
+    try:
+        raise ValueError(ctx.secrets["API_KEY"])
+    except ValueError:
+        logging.getLogger("a.library").exception("refused for %s", ctx.secrets["API_KEY"])
     return f"{len(ctx.secrets['API_KEY'])} characters of {ctx.secrets['API_KEY']}"
 """
 
@@ -39,6 +45,8 @@ def test_a_secret_reaches_its_handler_and_no_file(store_url: str, tmp_path: Path
         assert done["handle_msg"] == f"{len(CANARY)} characters of ***"
         log = api.call("GET", f"/api/v1/executions/{done['id']}/log?from=1")["content"]
         assert "connecting with ***" in log
+        assert "refused for ***" in log
+        assert "refused for ***" in executor.text(), "what libraries log is in the log of the process as well"
         verified = orth("audit", "verify", "--store", store_url, cwd=tmp_path)
         assert verified.stdout.startswith("The audit is whole"), verified
         assert (executor.end(), coordinator.end()) == (0, 0)

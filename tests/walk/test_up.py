@@ -124,12 +124,39 @@ def test_up_again_keeps_state_and_says_what_moved(tmp_path: Path) -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port)):
         for _ in range(2):
-            with up(tmp_path, "--executors", "1", "--port", str(port), **LEAN) as running:
+            with up(tmp_path, *SMALL, "--port", str(port), **LEAN) as running:
                 eventually(running.is_ready, what="ready")
                 running.popen.send_signal(signal.SIGTERM)
                 assert running.popen.wait(30) == 0
     assert "created job" not in running.text()
     assert f"port {port} is taken, so coordinator-1 uses {port + 1}" in running.text()
+
+
+def test_a_password_that_was_changed_stays_and_up_goes_on(tmp_path: Path) -> None:
+    with up(tmp_path, *SMALL, **LEAN) as running:
+        eventually(running.is_ready, within=60, what="readiness")
+        given = (tmp_path / ".orth" / "admin-password").read_text().strip()
+        url, token = signed_in(running, given)
+        changed = {"old_password": given, "new_password": "as a person likes it"}
+        answer = HTTP.request("POST", f"{url}/api/v1/auth/password", json=changed, headers=token)
+        assert answer.status == 200, answer.data
+        running.popen.send_signal(signal.SIGINT)
+        assert running.popen.wait(30) == 0
+    with up(tmp_path, *SMALL, **LEAN) as running:
+        eventually(running.is_ready, within=60, what="readiness")
+        assert "sign in as admin; the password is the one you chose" in running.text()
+        url, token = signed_in(running, "as a person likes it")
+        made = HTTP.request("GET", f"{url}/api/v1/tokens", headers=token).json()["items"]
+        assert {(one["name"], one["created_by"]) for one in made} == {("orth up", "admin")}
+        assert len(made) <= 2, "one of each run"
+
+
+def signed_in(running: Up, password: str) -> tuple[str, dict[str, str]]:
+    """Where its API is, and what shows that one is its administrator."""
+    url = re.search(r"API at (http://\S+),", running.text())
+    assert url is not None
+    answer = HTTP.request("POST", f"{url.group(1)}/api/v1/auth/login", json={"username": "admin", "password": password})
+    return url.group(1), {"Authorization": f"Bearer {answer.json()['access_token']}"}
 
 
 def test_a_crashed_process_is_started_again(tmp_path: Path) -> None:

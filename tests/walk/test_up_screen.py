@@ -44,6 +44,13 @@ def marked(screen: list[str]) -> str:
     return next((line[2:].split(" ")[0] for line in screen if line.startswith("▸ ")), "")
 
 
+def only_lines_of(name: str, screen: list[str]) -> bool:
+    """The whole screen of one resource's lines is drawn: tmux may be read between two parts of one drawing."""
+    shown = [line for line in screen if "│" in line]
+    framed = any(f"logs of {name} " in line for line in screen) and "q quit" in screen[-1]
+    return framed and bool(shown) and all(line.startswith((f"{name} ", "  ")) for line in shown)
+
+
 def choose(terminal: Terminal, name: str) -> None:
     """Move the mark to a resource, step by step."""
     screen = terminal.wait(lambda now: marked(now) and row(now, name), f"{name} in the table")
@@ -87,12 +94,8 @@ def test_the_table_is_right_from_the_start_to_the_end(tmp_path: Path, tmux: Path
         terminal.wait(lambda now: len(now) == 40 and "q quit" in now[-1], "the new size")
         choose(terminal, "agent-1")
         terminal.press("Enter")
-        screen = terminal.wait(lambda now: any("logs of agent-1 " in line for line in now), "the lines of one")
+        screen = terminal.wait(lambda now: only_lines_of("agent-1", now), "the lines of one, and of no other")
         assert any(len(line) > 80 for line in screen), "the wider screen is used"
-        assert "q quit" in screen[-1]
-        shown = [line for line in screen if "│" in line]
-        assert shown
-        assert all(line.startswith(("agent-1 ", "  ")) for line in shown)
         terminal.press("a")
 
         # trigger, then leave in good order: nothing is left

@@ -20,9 +20,11 @@ import socket
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any, NoReturn
 
 from orth.cli.frame import SUBCOMMANDS, main
+from tests.warm.networks import enter
 
 PARTS = {
     "executor": (
@@ -113,6 +115,8 @@ class Companion:
 
 def become(told: dict[str, Any]) -> int:
     """Be the command."""
+    if told["network"] is not None:
+        enter(Path(told["network"]))
     os.environ.clear()
     os.environ.update(told["environment"])
     os.chdir(told["folder"])

@@ -79,11 +79,11 @@ class _Companion:
                 pass_fds=[theirs.fileno()],
             )
 
-    def start(self, arguments: list[str], environment: Mapping[str, str], folder: Path, standard: list[int]) -> Started:
-        told = {"arguments": arguments, "environment": dict(environment), "folder": str(folder)}
+    def start(self, arguments: list[str], told: dict[str, object], standard: list[int]) -> Started:
         ending, told_there = os.pipe()
         try:
-            socket.send_fds(self._line, [json.dumps(told).encode()], [*standard, told_there])
+            message = json.dumps({**told, "arguments": arguments}).encode()
+            socket.send_fds(self._line, [message], [*standard, told_there])
         finally:
             os.close(told_there)
         return Started(int(self._line.recv(32)), ending, arguments)
@@ -105,8 +105,9 @@ def start(
     *,
     stdout: IO[bytes] | IO[str],
     stderr: IO[bytes] | IO[str],
+    network: Path | None = None,
 ) -> Started:
-    """Begin ``orth`` with these arguments."""
+    """Begin ``orth`` with these arguments, in another network namespace if one is given."""
     special = {name for name in environment if name.startswith("PYTHON") and environment[name] != os.environ.get(name)}
     assert special <= {"PYTHONUNBUFFERED"}, f"{special}: only an interpreter that starts from nothing heeds these"
     part = "executor" if arguments[:1] and arguments[0] in _FOR_EXECUTORS else "everything"
@@ -115,7 +116,8 @@ def start(
             _companions[part] = _Companion(part)
             atexit.register(_companions[part].end)
         standard = [nothing.fileno(), stdout.fileno(), stderr.fileno()]
-        return _companions[part].start(arguments, environment, folder, standard)
+        told = {"environment": dict(environment), "folder": str(folder), "network": str(network) if network else None}
+        return _companions[part].start(arguments, told, standard)
 
 
 def run(

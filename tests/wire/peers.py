@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Self
 
 
@@ -116,6 +117,34 @@ def answering(payload: object = None, code: int = 200, msg: str | None = None) -
     """A peer that answers with the envelope."""
     body = json.dumps({"code": code, "msg": msg, "data": payload}).encode()
     return lambda exchange: exchange.respond(body)
+
+
+class _One(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b'{"code":200}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def serving_one_at_a_time() -> Iterator[str]:
+    """An executor of another make that says yes to everything, to the next one when the connection before has ended."""
+    with HTTPServer(("127.0.0.1", 0), _One) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join(5)
 
 
 @contextmanager

@@ -5,23 +5,18 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 import urllib3
 
 from orth.errors import Invalid, Unavailable
-from orth.wire.coordinator_calls import BATCH_LIMIT, CoordinatorCalls, CoordinatorLink
+from orth.wire.beginnings import Begun, BegunReport, read_begun
+from orth.wire.coordinator_calls import BATCH_LIMIT, CoordinatorCalls, CoordinatorLink, NotKnownThere
 from orth.wire.dialects import read_callback, read_registry, reads_verdicts, verdicts_payload
-from orth.wire.messages import (
-    BODY_LIMIT,
-    Announcement,
-    CallbackItem,
-    CallbackVerdict,
-    RegistryRequest,
-    Reply,
-    Verdict,
-)
+from orth.wire.fields import BODY_LIMIT
+from orth.wire.messages import Announcement, CallbackItem, CallbackVerdict, RegistryRequest, Reply, Verdict
+from tests.test_threads import no_more_threads
 from tests.wire.peers import Behaviour, Exchange, Peer, answering, not_accepting, refusing
 
 TIMEOUT = 0.5
@@ -223,6 +218,22 @@ class TestTrouble:
         assert len(coordinator.requests) == 3
         assert len(coordinator.connections) == 2
 
+    def test_no_call_needs_a_thread(self) -> None:
+        with Peer(answering()) as coordinator:
+            calls = CoordinatorCalls([coordinator.address], "")
+            calls.register(REGISTRATION)
+            with no_more_threads():
+                calls.register(REGISTRATION)
+        assert len(coordinator.requests) == 2
+
+    def test_continuations_without_end_are_cut_off(self) -> None:
+        def continuing(exchange: Exchange) -> None:
+            while not exchange.stopping.is_set():
+                exchange.sock.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+        with Peer(continuing) as coordinator, pytest.raises(Unavailable, match="timed out"):
+            CoordinatorCalls([coordinator.address], "", TIMEOUT).register(REGISTRATION)
+
     def test_threads_may_share_it(self) -> None:
         with refusing() as closed, Peer(judging(Verdict.STORED)) as coordinator:
             calls = CoordinatorCalls([closed, coordinator.address], "")
@@ -278,3 +289,26 @@ def test_an_executor_needs_no_aiohttp() -> None:
     program = f"import sys; sys.modules['aiohttp'] = None; import {modules}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+# --- what runs ---
+
+REPORT = BegunReport(incarnation="i-1", begun=(Begun(log_id=7, start_time=1), Begun(log_id=8, start_time=2)))
+
+
+def test_what_runs_is_told_and_the_answer_says_what_to_tell_again() -> None:
+    with Peer(answering({"again": [8]})) as peer, closing(CoordinatorCalls([peer.address], "t", TIMEOUT)) as calls:
+        assert calls.tell_begun(REPORT) == {8}
+    (asked,) = peer.requests
+    assert (asked.path, read_begun(asked.body)) == ("/api/begun", REPORT)
+    with Peer(answering(None)) as peer, closing(CoordinatorCalls([peer.address], "t", TIMEOUT)) as calls:
+        assert calls.tell_begun(REPORT) == frozenset()
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_a_coordinator_that_does_not_know_of_it_is_told_from_one_that_is_away(status: int) -> None:
+    with Peer(lambda exchange: exchange.respond(b"not here", status=status)) as older, pytest.raises(NotKnownThere):
+        CoordinatorCalls([older.address], "t", TIMEOUT).tell_begun(REPORT)
+    with refusing() as address, pytest.raises(Unavailable) as away:
+        CoordinatorCalls([address], "t", TIMEOUT).tell_begun(REPORT)
+    assert not isinstance(away.value, NotKnownThere)

@@ -22,19 +22,8 @@ from orth.wire.dialects import (
     read_verdicts,
     verdicts_payload,
 )
-from orth.wire.messages import (
-    BODY_LIMIT,
-    PARAMS_LIMIT,
-    REGISTRY_BODY_LIMIT,
-    SMALL_BODY_LIMIT,
-    CallbackItem,
-    CallbackVerdict,
-    LogPage,
-    RegistryRequest,
-    Reply,
-    RunRequest,
-    Verdict,
-)
+from orth.wire.fields import BODY_LIMIT, PARAMS_LIMIT, REGISTRY_BODY_LIMIT, RESULTS_LIMIT, SMALL_BODY_LIMIT
+from orth.wire.messages import CallbackItem, CallbackVerdict, LogPage, RegistryRequest, Reply, RunRequest, Verdict
 
 
 class TestRegistry:
@@ -64,6 +53,9 @@ class TestRegistry:
             ('{"registryKey":{"a":1},"registryValue":"http://a:1"}', "registryKey"),
             ('{"registryKey":"demo"}', "registryValue"),
             ('{"registryGroup":"","registryKey":"demo","registryValue":"http://a:1"}', "registryGroup"),
+            ('{"registryGroup":"  ","registryKey":"demo","registryValue":"http://a:1"}', "registryGroup"),
+            ('{"registryGroup":"ADMIN","registryKey":"demo","registryValue":"http://a:1"}', "registryGroup"),
+            ('{"registryGroup":"executor","registryKey":"demo","registryValue":"http://a:1"}', "registryGroup"),
             ('{"registryKey":"demo","registryValue":"http://a:1","orth":{}}', "orth.incarnation"),
             ('{"registryKey":"demo","registryValue":"http://a:1","orth":true}', "orth"),
         ],
@@ -115,7 +107,8 @@ class TestRun:
         [
             ("{}", "jobId"),
             ('{"jobId":1}', "logId"),
-            ('{"jobId":1.0,"logId":1}', "jobId"),
+            ('{"jobId":1.5,"logId":1}', "jobId"),
+            ('{"jobId":1,"logId":9007199254740992.0}', "logId"),
             ('{"jobId":true,"logId":1}', "jobId"),
             ('{"jobId":2147483648,"logId":1}', "jobId"),
             ('{"jobId":1,"logId":18446744073709551616}', "logId"),
@@ -140,7 +133,7 @@ class TestRun:
     ("read", "limit"),
     [
         (read_run, BODY_LIMIT),
-        (read_callback, BODY_LIMIT),
+        (read_callback, RESULTS_LIMIT),
         (read_registry, REGISTRY_BODY_LIMIT),
         (read_kill, SMALL_BODY_LIMIT),
         (read_idle_beat, SMALL_BODY_LIMIT),
@@ -162,6 +155,8 @@ class TestCallback:
             '{"callbackList":[{"logId":9,"logDateTime":5,"handleCode":500,"handleMsg":"no"}]}',
             '{"logId":9,"logDateTime":5,"handleCode":500,"handleMsg":"no"}',
             '[{"logId":"9","logDateTim":"5","handleCode":"500","handleMsg":"no"}]',
+            '[{"logId":9.0,"logDateTim":5.0,"handleCode":5e2,"handleMsg":"no"}]',
+            '[{"logId":9.0,"logDateTim":5.0,"executeResult":{"code":500.0,"msg":"no"}}]',
             '[{"logId":9,"logDateTim":5,"handleCode":null,"handleMsg":null,"executeResult":{"code":500,"msg":"no"}}]',
             '[{"logId":9,"logDateTime":null,"logDateTim":5,"handleCode":500,"handleMsg":"no"}]',
             '[{"logId":9,"logDateTim":5,"handleCode":500,"handleMsg":"no","executeResult":{"code":200,"msg":"yes"}}]',
@@ -173,6 +168,8 @@ class TestCallback:
             "G4",
             "single",
             "digits",
+            "floats",
+            "floats in G1",
             "nulls beside G1",
             "null time",
             "both forms",
@@ -226,6 +223,9 @@ class TestCallback:
             ('{"logId":9,"executeResult":{"msg":"x"}}', 9),
             ('{"logId":9,"executeResult":"x"}', 9),
             ('{"logId":9.5,"handleCode":200}', None),
+            ('{"logId":9007199254740992.0,"handleCode":200}', None),
+            ('{"logId":9.0,"handleCode":1e300}', 9),
+            ('{"logId":9,"handleCode":1e999}', 9),
             ('{"logId":"nine","handleCode":200}', None),
             ('{"logId":18446744073709551616,"handleCode":200}', None),
             ('{"logId":9,"handleCode":200,"incarnation":{"a":1}}', 9),
@@ -269,6 +269,8 @@ class TestReply:
             (b'{"code":200,"content":"old","data":"new"}', Reply(code=200, payload="new")),
             (b'{"code":200,"content":"old","data":null}', Reply(code=200, payload="old")),
             (b'{"code":"200","unknown":[]}', Reply(code=200)),
+            (b'{"code":200.0}', Reply(code=200)),
+            (b'{"code":5e2,"msg":"no"}', Reply(code=500, msg="no")),
             (b'\xef\xbb\xbf{"code":200}', Reply(code=200)),
             (b'{"code":500,"msg":{"why":"busy"}}', Reply(code=500, msg='{"why": "busy"}')),
             (b'{"code":200,"msg":"\xb3\xc9"}', Reply(code=200, msg="\ufffd\ufffd")),
@@ -288,7 +290,8 @@ class TestReply:
             (200, b"<html>login</html>", "login"),
             (200, b"\xff\xfe\x00", "HTTP 200"),
             (200, b'{"msg":"hello"}', "hello"),
-            (200, b'{"code":200.0}', "without a code"),
+            (200, b'{"code":200.5}', "without a code"),
+            (200, b'{"code":1e300}', "without a code"),
             (200, b'{"code":99999999999,"msg":"huge"}', "huge"),
             (200, b"[" * 100_000, "["),
             (302, b"", "302"),

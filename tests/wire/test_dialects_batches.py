@@ -14,7 +14,8 @@ from orth.wire.dialects import (
     run_answers_payload,
     runs_body,
 )
-from orth.wire.messages import BATCH_LIMIT, Extension, Reply, RunAnswer, RunRequest
+from orth.wire.fields import BATCH_LIMIT
+from orth.wire.messages import Extension, Reply, RunAnswer, RunRequest
 
 ALL = frozenset({Extension.RESEND, Extension.KILL_EXECUTION, Extension.BATCH_RUN})
 

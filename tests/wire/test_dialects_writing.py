@@ -31,9 +31,8 @@ from orth.wire.dialects import (
     run_body,
     token_from,
 )
+from orth.wire.fields import INT32_MAX, INT64_MAX
 from orth.wire.messages import (
-    INT32_MAX,
-    INT64_MAX,
     Announcement,
     CallbackItem,
     Extension,
@@ -335,6 +334,28 @@ def test_a_trigger_is_sent_ahead_only_where_its_start_is_held_back(
     else:
         with pytest.raises(Invalid, match="not sent ahead"):
             run_body(ahead, dialect, extensions)
+
+
+@pytest.mark.parametrize("dialect", [Dialect.XXL, Dialect.XXL35])
+def test_a_log_level_is_told_to_our_own_only(dialect: Dialect) -> None:
+    request = RunRequest(job_id=1, log_id=2, log_level="DEBUG")
+    ours = run_body(request, Dialect.AUTO, frozenset({Extension.LOG_LEVEL}))[1]
+    assert json.loads(ours)["logLevel"] == "DEBUG"
+    assert read_run(ours) == request
+    assert "logLevel" not in json.loads(run_body(request, dialect, ALL)[1])
+    assert "logLevel" not in json.loads(run_body(RunRequest(job_id=1, log_id=2), Dialect.ORTH, ALL)[1])
+
+
+@pytest.mark.parametrize("dialect", [Dialect.XXL, Dialect.XXL35])
+def test_what_attempts_share_is_told_to_our_own_only(dialect: Dialect) -> None:
+    request = RunRequest(job_id=1, log_id=2, run_key="orth-1-run-2", attempt=2, job_name="prices")
+    ours = run_body(request, Dialect.ORTH, frozenset({Extension.RUN_KEY}))[1]
+    assert {"runKey": "orth-1-run-2", "attempt": 2, "jobName": "prices"}.items() <= json.loads(ours).items()
+    assert read_run(ours) == request
+    theirs = json.loads(run_body(request, dialect, frozenset())[1])
+    assert theirs.keys().isdisjoint({"runKey", "attempt", "jobName"})
+    unsaid = json.loads(run_body(RunRequest(job_id=1, log_id=2), Dialect.ORTH, ALL)[1])
+    assert unsaid.keys().isdisjoint({"runKey", "attempt", "jobName"})
 
 
 class TestSecrets:

@@ -1,21 +1,35 @@
 """A coordinator's calls on real sockets: what surely did not arrive, what may have, and what was answered."""
 
 import asyncio
+import functools
 import gzip
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
+from orth.clock import SystemClock
 from orth.errors import Invalid, Unavailable
+from orth.wire.credentials import Credential
 from orth.wire.dialects import Dialect, read_run
-from orth.wire.executor_calls import LOG_REPLY_LIMIT, AnswerUnknown, ExecutorCalls, ExecutorLink, NotSent
-from orth.wire.messages import BODY_LIMIT, Extension, LogPage, LogRequest, RunRequest
-from tests.wire.peers import Behaviour, Exchange, Peer, answering, not_accepting, refusing
+from orth.wire.executor_calls import (
+    LOG_REPLY_LIMIT,
+    STATE_REPLY_LIMIT,
+    AnswerUnknown,
+    ExecutorCalls,
+    ExecutorLink,
+    NotAnExecutor,
+    NotSent,
+)
+from orth.wire.fields import BODY_LIMIT
+from orth.wire.messages import Extension, LogPage, LogRequest, RunRequest
+from orth.wire.signatures import Key, Signer
+from tests.wire.peers import Behaviour, Exchange, Peer, answering, not_accepting, refusing, serving_one_at_a_time
 
 TIMEOUT = 0.5
 ZIPPED = gzip.compress(b'{"code":200}')  # nobody asked for it: what is not unpacked cannot be a bomb
+OURS = frozenset(Extension)
 TRIGGER = RunRequest(job_id=1, log_id=2, executor_handler="h", schedule_time=3)
 
 
@@ -23,6 +37,23 @@ TRIGGER = RunRequest(job_id=1, log_id=2, executor_handler="h", schedule_time=3)
 async def calls() -> AsyncIterator[ExecutorCalls]:
     async with ExecutorCalls(timeout=TIMEOUT) as opened:
         yield opened
+
+
+class Signing:
+    """Executors that announced that they read signatures."""
+
+    async def credential(self, address: str, app_name: str, receiver: str = "") -> Credential:
+        return Credential("token", signed=True, receiver="incarnation")
+
+    async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> None:
+        return None
+
+
+async def until(condition: Callable[[], object], what: str) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110  # it looks at what another thread has done
+            await asyncio.sleep(0.01)
+    assert condition(), what
 
 
 def resetting(exchange: Exchange) -> None:
@@ -213,9 +244,9 @@ class TestAnswerUnknown:
     async def test_a_reset_on_a_used_connection_is_unknown_and_not_repeated(self, calls: ExecutorCalls) -> None:
         turns = iter([answering(), resetting])
         with Peer(lambda exchange: next(turns)(exchange)) as executor:
-            await calls.run(executor.address, TRIGGER, token="")
+            await calls.run(executor.address, TRIGGER, token="", extensions=OURS)
             with pytest.raises(AnswerUnknown):
-                await calls.run(executor.address, TRIGGER, token="")
+                await calls.run(executor.address, TRIGGER, token="", extensions=OURS)
         assert len(executor.requests) == 2
         assert len(executor.connections) == 1
 
@@ -251,12 +282,46 @@ class TestAnswered:
         assert "302" in (reply.msg or "")
         assert elsewhere.requests == []
 
-    async def test_connections_are_used_again(self, calls: ExecutorCalls) -> None:
+    async def test_connections_to_ours_are_used_again(self, calls: ExecutorCalls) -> None:
         with Peer(answering()) as executor:
             for _ in range(5):
-                assert (await calls.run(executor.address, TRIGGER, token="")).ok
-        assert len(executor.requests) == 5
+                assert (await calls.run(executor.address, TRIGGER, token="", extensions=OURS)).ok
+                await calls.run_all(executor.address, [TRIGGER], token="", extensions=OURS)
+        assert len(executor.requests) == 10
         assert len(executor.connections) == 1
+
+    async def test_so_are_those_to_whoever_reads_signatures(self) -> None:
+        signer = Signer("node", SystemClock())
+        async with ExecutorCalls(timeout=TIMEOUT, credentials=Signing(), signer=signer) as calls:
+            with Peer(answering()) as executor:
+                for _ in range(3):
+                    assert (await calls.beat(executor.address, token="")).ok
+                    assert (await calls.idle_beat(executor.address, 7, token="")).ok
+        assert len(executor.connections) == 1
+
+    async def test_no_connection_to_others_is_kept_even_if_they_would(self, calls: ExecutorCalls) -> None:
+        with Peer(answering()) as executor:  # it closes nothing by itself
+            there, asked = executor.address, LogRequest(log_id=2)
+            for call in (
+                calls.beat(there, token=""),
+                calls.idle_beat(there, 7, token=""),
+                calls.run(there, TRIGGER, token=""),
+                calls.run(there, TRIGGER, token="", dialect=Dialect.ORTH),
+                calls.kill(there, 7, token=""),
+                calls.log(there, asked, token=""),
+                anext(calls.log_pages(there, asked, token="")),
+            ):
+                await call
+            await until(lambda: all(sock.fileno() == -1 for sock in executor.connections), "its connections end")
+        assert len(executor.connections) == len(executor.requests) == 7
+        assert {request.headers["connection"] for request in executor.requests} == {"close"}
+
+    async def test_who_serves_one_connection_at_a_time_is_open_to_all(self) -> None:
+        async with ExecutorCalls(timeout=5) as probing, ExecutorCalls(timeout=5) as sending:
+            with serving_one_at_a_time() as address:
+                for _ in range(3):
+                    assert (await probing.beat(address, token="")).ok
+                    assert (await sending.run(address, TRIGGER, token="")).ok
 
     async def test_one_executor_gets_at_most_its_share_of_connections(self) -> None:
         async with ExecutorCalls(timeout=10, per_executor=4) as calls:
@@ -264,7 +329,51 @@ class TestAnswered:
                 replies = await asyncio.gather(*(calls.run(executor.address, TRIGGER, token="") for _ in range(64)))
         assert all(reply.ok for reply in replies)
         assert len(executor.requests) == 64
+        assert len(executor.connections) == 64, "of one make that is not ours: one each"
+
+    async def test_ours_get_at_most_their_share_too(self) -> None:
+        async with ExecutorCalls(timeout=10, per_executor=4) as calls:
+            with Peer(answering()) as executor:
+                trigger = functools.partial(calls.run, executor.address, TRIGGER, token="", extensions=OURS)
+                replies = await asyncio.gather(*(trigger() for _ in range(64)))
+        assert all(reply.ok for reply in replies)
         assert len(executor.connections) <= 4
+
+    @pytest.mark.parametrize(
+        ("body", "status", "said"),
+        [
+            (b"<html>Welcome</html>", 200, "HTTP 200"),
+            (b"<html>Not Found</html>", 404, "HTTP 404"),
+            (b"<html>no backend</html>", 503, "HTTP 503"),
+            (b'{"detail":"Not Found"}', 404, "Not Found"),
+            (b"", 200, "nothing"),
+        ],
+        ids=["a page", "no page", "a gateway", "json", "empty"],
+    )
+    async def test_a_beat_is_answered_by_executors_alone(
+        self, calls: ExecutorCalls, body: bytes, status: int, said: str
+    ) -> None:
+        something_else = Peer(lambda exchange: exchange.respond(body, status))
+        with something_else as other, pytest.raises(NotAnExecutor, match=said):
+            await calls.beat(other.address, token="")
+
+    @pytest.mark.parametrize(
+        ("body", "status", "ok"),
+        [(b'{"code":200}', 200, True), (b'{"code":500,"msg":"no"}', 200, False), (b'{"code":401}', 401, False)],
+    )
+    async def test_a_beat_has_the_word_of_the_executor(
+        self, calls: ExecutorCalls, body: bytes, status: int, ok: bool
+    ) -> None:
+        with Peer(lambda exchange: exchange.respond(body, status, "text/html;charset=UTF-8")) as executor:
+            assert (await calls.beat(executor.address, token="")).ok is ok
+
+    async def test_little_is_read_of_who_says_how_it_is(self, calls: ExecutorCalls) -> None:
+        body = b'{"code":200,"x":[' + b"[]," * STATE_REPLY_LIMIT + b"0]}"
+        with Peer(lambda exchange: exchange.respond(body)) as executor:
+            with pytest.raises(AnswerUnknown, match="larger than"):
+                await calls.beat(executor.address, token="")
+            with pytest.raises(AnswerUnknown, match="larger than"):
+                await calls.idle_beat(executor.address, 1, token="")
 
     async def test_a_slow_executor_holds_up_nobody_else(self, calls: ExecutorCalls) -> None:
         with Peer(hanging) as slow, Peer(answering()) as quick:

@@ -1,6 +1,7 @@
 """The canonical messages: their limits, and what their fields refuse, repair and tolerate."""
 
 import json
+import math
 import string
 
 import pytest
@@ -11,7 +12,8 @@ from pydantic import ValidationError
 from orth.domain.jobs import BlockStrategy, GlueType
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
-from orth.wire.messages import (
+from orth.wire.addresses import checked_address
+from orth.wire.fields import (
     ADDRESS_LIMIT,
     APP_NAME_LONGEST,
     HANDLE_MSG_LIMIT,
@@ -19,6 +21,9 @@ from orth.wire.messages import (
     INT64_MAX,
     PARAMS_LIMIT,
     STANDING_LIMIT,
+    as_text,
+)
+from orth.wire.messages import (
     Announcement,
     CallbackItem,
     HandlerInfo,
@@ -27,18 +32,42 @@ from orth.wire.messages import (
     RegistryRequest,
     Reply,
     RunRequest,
-    as_text,
-    checked_address,
 )
 
 
 class TestIntegers:
-    @pytest.mark.parametrize(("given_id", "read"), [(7, 7), ("7", 7), (0, 0), (str(INT64_MAX), INT64_MAX)])
+    @pytest.mark.parametrize(
+        ("given_id", "read"),
+        [(7, 7), ("7", 7), (0, 0), (str(INT64_MAX), INT64_MAX), (7.0, 7), (1e3, 1000), (2.0**53 - 1, 2**53 - 1)],
+    )
     def test_integers_and_digits_are_taken(self, given_id: object, read: int) -> None:
         assert RunRequest(job_id=1, log_id=given_id).log_id == read
 
     @pytest.mark.parametrize(
-        "value", [1.0, 1e3, True, None, "", " 7", "7.0", "1e3", "0x7", "٧", "9" * 40, -1, 2**63, [7], {"a": 7}, b"7"]
+        "value",
+        [
+            1.5,
+            2.0**53,
+            1e300,
+            math.nan,
+            math.inf,
+            -math.inf,
+            -1.0,
+            True,
+            None,
+            "",
+            " 7",
+            "7.0",
+            "1e3",
+            "0x7",
+            "٧",
+            "9" * 40,
+            -1,
+            2**63,
+            [7],
+            {"a": 7},
+            b"7",
+        ],
     )
     def test_nothing_else_is_an_id(self, value: object) -> None:
         with pytest.raises(ValidationError):
@@ -75,12 +104,22 @@ class TestRunRequest:
             "appName": None,
             "sourceDigest": None,
             "draft": None,
+            "runKey": None,
+            "attempt": None,
+            "jobName": None,
+            "logLevel": None,
             "secrets": None,
+            "reportKey": None,
         }
 
     def test_an_unknown_block_strategy_queues(self) -> None:
         request = RunRequest(job_id=1, log_id=1, executor_block_strategy="SOMETHING_NEW")
         assert request.executor_block_strategy is BlockStrategy.SERIAL_EXECUTION
+
+    @pytest.mark.parametrize("level", ["TRACE", "debug", "", 10, ["DEBUG"]])
+    def test_an_unknown_log_level_is_none(self, level: object) -> None:
+        assert RunRequest(job_id=1, log_id=1, log_level="DEBUG").log_level == "DEBUG"
+        assert RunRequest(job_id=1, log_id=1, log_level=level).log_level is None
 
     def test_an_unknown_glue_type_is_refused(self) -> None:
         assert RunRequest(job_id=1, log_id=1, glue_type="GLUE_PHP").glue_type is GlueType.GLUE_PHP

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orth.clock import SystemClock
+from orth.wire.addresses import checked_address
 from orth.wire.executor_calls import ExecutorCalls, NotSent
 from orth.wire.guarded import GuardedResolver, guarded_connector
-from orth.wire.messages import checked_address
 from orth.wire.outbound import AddressRefused, Outbound, plain_ip
 from orth.wire.watch_lines import LineSecurity, WatchLines
 from tests.receivers import WebhookReceiver

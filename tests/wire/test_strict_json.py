@@ -5,7 +5,7 @@ import time
 import pytest
 
 from orth.errors import InvalidMessage, TooLarge
-from orth.wire.messages import BODY_LIMIT
+from orth.wire.fields import BODY_LIMIT
 from orth.wire.strict_json import DEPTH_LIMIT, parse, read_json
 
 # Generous, for a busy machine; each of these took milliseconds, the widest about a second.

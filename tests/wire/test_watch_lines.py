@@ -4,17 +4,21 @@ import asyncio
 import json
 import resource
 import socket
+import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import pytest
 
 from orth.clock import SystemClock
 from orth.testing import ManualClock
 from orth.wire.credentials import Credential, Credentials
-from orth.wire.executor_calls import AnswerUnknown, NotSent
+from orth.wire.executor_calls import AnswerUnknown, NotAnExecutor, NotSent
 from orth.wire.signatures import Key
 from orth.wire.watch_lines import Health, LineSecurity, WatchLines, affordable
 from tests.wire.peers import Exchange, Peer, not_accepting, refusing
+
+WELL = Health("ok", None, None, 0)
 
 
 class Watch:
@@ -153,24 +157,16 @@ async def test_a_process_that_does_not_move_is_unknown_and_its_line_is_given_up(
     ("behaviour", "health"),
     [
         (lambda e: e.respond(b'{"status": "stopping"}', 503), Health("stopping", None, None, 0)),
-        (lambda e: e.respond(b"<html>", 404), Health("ok", None, None, 0)),
-        (lambda e: e.respond(b'["ok"]'), Health("ok", None, None, 0)),
-        (lambda e: e.respond(b'{"status": "ok", "now": "later", "incarnation": 7}'), Health("ok", None, None, 0)),
-        (lambda e: e.respond(b"[" * 60_000), Health("ok", None, None, 0)),
-        (lambda e: e.respond(rb'{"status": "\ud800"}', 503), Health("ok", None, None, 0)),
+        (lambda e: e.respond(b'{"status": "ok", "now": "later", "incarnation": 7}'), WELL),
         (lambda e: e.respond(rb'{"status": "a\u0000b"}', 503), Health("unreadable", None, None, 0)),
         (lambda e: e.respond(b'{"status": "' + b"x" * 65 + b'"}'), Health("unreadable", None, None, 0)),
-        (lambda e: e.respond(b'{"tick": -1000000000000000, "now": -5}'), Health("ok", None, None, 0)),
-        (lambda e: e.respond(b'{"tick": 9223372036854775807, "now": 1%s}' % (b"0" * 30)), Health("ok", None, None, 0)),
-        (lambda e: e.respond(b'{"tick": true, "now": 1.5}'), Health("ok", None, None, 0)),
+        (lambda e: e.respond(b'{"status": "ok", "tick": -1000000000000000, "now": -5}'), WELL),
+        (lambda e: e.respond(b'{"status": "ok", "tick": 1%s, "now": 1%s}' % (2 * (b"0" * 18,))), WELL),
+        (lambda e: e.respond(b'{"status": "ok", "tick": true, "now": 1.5}'), WELL),
     ],
     ids=[
         "stopping",
-        "not ours",
-        "a list",
         "other types",
-        "deep",
-        "half a pair",
         "a NUL",
         "long",
         "before time",
@@ -183,6 +179,43 @@ async def test_what_else_may_be_answered(behaviour: object, health: Health) -> N
     with Peer(behaviour) as peer:  # type: ignore[arg-type]  # a lambda of the right form
         assert await lines.ask(peer.address) == health
         lines.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"<html>Welcome</html>", 200),
+        (b"<html>Not Found</html>", 404),
+        (b"<html>no backend</html>", 503),
+        (b'{"detail": "Not Found"}', 404),
+        (b'{"status": 404, "error": "Not Found"}', 404),
+        (b'{"status": "ok"}', 404),
+        (b'{"status": "ok"}', 503),
+        (b"{}", 200),
+        (b'["ok"]', 200),
+        (b"[" * 60_000, 200),
+        (rb'{"status": "\ud800"}', 503),
+        (b"", 204),
+    ],
+    ids=[
+        "a page",
+        "no page",
+        "a gateway",
+        "json",
+        "json with a status",
+        "not found",
+        "not available",
+        "nothing said",
+        "a list",
+        "deep",
+        "half a pair",
+        "empty",
+    ],
+)
+async def test_what_no_executor_would_answer(watch: Watch, body: bytes, status: int) -> None:
+    something_else, told = Peer(lambda e: e.respond(body, status)), f"no executor answers there: HTTP {status}"
+    with something_else as other, pytest.raises(NotAnExecutor, match=told):
+        await watch.lines.ask(other.address)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +240,8 @@ async def test_one_that_wants_to_speak_another_protocol_is_let_go(watch: Watch) 
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: unexpected.append(context))
     switching = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n\0"
     with Peer(lambda e: e.sock.sendall(switching)) as peer:
-        assert (await watch.lines.ask(peer.address)).well
+        with pytest.raises(NotAnExecutor, match="HTTP 101"):
+            await watch.lines.ask(peer.address)
         assert await watch.next_end() == (peer.address, False)
     assert unexpected == []
 
@@ -234,3 +268,19 @@ def test_lines_leave_half_of_the_files_to_others() -> None:
     assert affordable(10) == 10
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     assert files == resource.RLIM_INFINITY or affordable(10 * files) < files / 2
+
+
+async def test_one_who_talks_unasked_is_let_go(watch: Watch) -> None:
+    talking = threading.Event()
+
+    def talks_on(exchange: Exchange) -> None:
+        healthy(exchange)
+        with suppress(OSError):  # once it is let go
+            while not exchange.stopping.wait(0.01):
+                talking.set()
+                exchange.sock.sendall(b"HTTP/1.1 200 X\r\nContent-Length: 0\r\n\r\n" * 100)
+
+    with Peer(talks_on) as peer:
+        await watch.lines.ask(peer.address)
+        assert await watch.next_end() == (peer.address, False)
+        assert talking.is_set()

@@ -275,6 +275,29 @@ async def test_nothing_to_tell(rig: Opened) -> None:
         await site.pass_time(7)
         assert await site.statuses(without_channel + of_deleted) == [1, 1]
         assert {event.reason for event in site.cluster.recorder.all(AlarmsWithheld)} == {"no_channel", "no_job"}
+
+
+async def test_a_job_without_a_channel_stands_as_failing_and_is_told_of_once_it_has_one(rig: Opened) -> None:
+    with WebhookReceiver() as receiver:
+        async with rig() as site:
+            job = await site.job()
+            await site.run(job, 2)
+            await site.pass_time(7)
+            (standing,) = await site.cluster.db.read(list_standings, 0, 10)
+            assert (standing.job_id, standing.failures, standing.told_at) == (job.id, 2, 0)
+            await site.channel("late", receiver.url)
+            await site.run(job)
+            await site.pass_time(7)
+            assert [one.json["title"] for one in receiver.posted] == ["moody failed 3 times"]
+
+
+async def test_a_job_without_a_channel_that_is_well_again_does_not_stand_as_failing(rig: Opened) -> None:
+    async with rig() as site:
+        job = await site.job()
+        await site.run(job)
+        await site.pass_time(7)
+        await site.run(job, fails=False)
+        await site.pass_time(7)
         assert await site.cluster.db.read(list_standings, 0, 10) == []
 
 

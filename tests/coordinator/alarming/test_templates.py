@@ -87,6 +87,28 @@ def test_the_shapes_receivers_read() -> None:
     assert set(PRESETS["plain"](ALARM)) == NAMES
 
 
+@given(st.text(max_size=1_000), st.text(min_size=1, max_size=300), st.integers(1, 4))
+def test_wecom_counts_bytes(reason: str, job: str, times: int) -> None:
+    alarm = replace(ALARM, reason=reason * times, job=job)
+    said = PRESETS["wecom"](alarm)["text"]["content"]
+    assert len(said.encode("utf-8", "backslashreplace")) <= 2_048
+    whole = f"{alarm.title}\n{alarm.text}"
+    if len(whole.encode("utf-8", "backslashreplace")) <= 2_048:
+        assert said == whole
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "漢", "😀"])
+def test_the_reason_gives_way_first(letter: str) -> None:
+    alarm = replace(ALARM, reason=f"HEAD{letter * 1_000}TAIL")
+    content = PRESETS["wecom"](alarm)["text"]["content"]
+    assert len(content.encode()) <= 2_048
+    assert content.startswith("nightly failed 100 times\nJob: nightly")
+    assert "Reason: HEAD" in content
+    assert content.endswith("TAIL\nhttp://orth/executions/8")
+    assert PRESETS["dingtalk"](alarm)["text"]["content"].count(letter) >= 1_000
+    assert PRESETS["feishu"](alarm)["content"]["text"].count(letter) >= 1_000
+
+
 def test_a_reason_cannot_call_everybody() -> None:
     assert "<!channel>" not in PRESETS["slack"](ALARM)["text"]
 

@@ -3,6 +3,7 @@
 import socket
 import time
 from dataclasses import replace
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -145,6 +146,13 @@ def test_addresses_that_channels_may_not_lead_to(address: str) -> None:
 @pytest.mark.parametrize("address", ["10.0.0.7", "192.168.1.1", "8.8.8.8", "2001:4860:4860::8888", "fd12::1"])
 def test_addresses_of_receivers(address: str) -> None:
     channels_outbound(allow_local=False).check(address)
+
+
+def test_only_networks_that_are_allowed_where_some_are() -> None:
+    outbound = channels_outbound(allow_local=False, allow=[ip_network("10.0.0.0/8")])
+    outbound.check("10.0.0.7")
+    with pytest.raises(AddressRefused, match=r"8\.8\.8\.8 is not in alarms\.outbound_allow"):
+        outbound.check("8.8.8.8")
 
 
 async def test_one_bad_address_of_a_name_is_enough() -> None:

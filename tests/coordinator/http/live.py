@@ -34,6 +34,7 @@ from orth.settings.sections import CoordinatorSection, SecuritySection
 from orth.store.all_tables import metadata
 from orth.store.database import Database, open_database
 from orth.store.dispatching import Assignment, assign_executions, record_accepted
+from orth.store.executions import find_execution
 from orth.store.sign_in_tables import sessions
 from orth.store.users import add_user, find_user
 from orth.testing import ManualClock
@@ -45,6 +46,8 @@ ACCESS_TOKEN = "what-executors-show"
 PASSWORD = "what-admin-types"
 ADMIN_SESSION = "ad" * 16
 """A session of the administrator that is there from the start, so that to be signed in changes nothing in the store."""
+LOG_PATIENCE = 3.0
+"""Seconds for each page of a log that is read while it comes."""
 LOG_TIMEOUT = timedelta(milliseconds=500)
 START_TIMEOUT = 10.0
 
@@ -53,7 +56,7 @@ INSIDE = (b"Traceback", b'File "', b".py", b"SELECT ", b"INSERT ", b"UPDATE ", b
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """Makes true hashes at a thousandth of the cost, for all that is not about the cost."""
 
-REFUSALS = ("api.unauthenticated", "api.refused")
+REFUSALS = ("api.unauthenticated", "api.refused", "api.misdirected")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -182,7 +185,8 @@ class Site:
             runner.run(self._serve_here())
 
     async def _serve_here(self) -> None:
-        async with ExecutorCalls(timeout=self.settings.coordinator.dispatch_timeout.total_seconds()) as link:
+        timeout = self.settings.coordinator.dispatch_timeout.total_seconds()
+        async with ExecutorCalls(timeout=timeout, log_patience=LOG_PATIENCE) as link:
             given = Surroundings(
                 settings=self.settings,
                 node=Node("node", secrets.token_hex(8)),
@@ -296,14 +300,20 @@ class Site:
                 if rows := contents[table.name]:
                     connection.execute(insert(table), rows)
 
-    def dispatched(self, execution_id: int, address: str) -> None:
-        """Let an execution have been taken by the executor at ``address``."""
-        self.sent(execution_id, address)
+    def trigger_time(self, execution_id: int) -> int:
+        with self.db.engine.connect() as connection:
+            found = find_execution(connection, execution_id)
+        assert found is not None
+        return found.trigger_time
+
+    def dispatched(self, execution_id: int, address: str, *, keyed: bool = False) -> None:
+        """Let an execution have been taken by the executor at ``address``; ``keyed``, with a report key."""
+        self.sent(execution_id, address, keyed=keyed)
         self.tx(record_accepted, [execution_id], self.clock.now())
 
-    def sent(self, execution_id: int, address: str) -> None:
+    def sent(self, execution_id: int, address: str, *, keyed: bool = False) -> None:
         """Let an execution be on its way to the executor at ``address``."""
-        self.tx(assign_executions, [Assignment(execution_id, address, None, "by hand")], 1, self.clock.now())
+        self.tx(assign_executions, [Assignment(execution_id, address, None, "by hand", keyed)], 1, self.clock.now())
 
 
 def prepared_database(file: Path) -> Path:

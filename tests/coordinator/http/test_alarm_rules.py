@@ -45,6 +45,9 @@ def test_a_job_inherits_what_it_does_not_say(site: Site, admin: Caller) -> None:
     assert second["own"] == ["each", "repeat", "channels"]
     assert len(admin.get(f"{RULES}?limit=1").json["items"]) == 1
     assert admin.get(f"{RULES}?job_group={group + 1}").json["items"] == []
+    assert admin.get(f"{RULES}?job_id={own}").json == {"items": [second], "next_cursor": None}
+    assert admin.get(f"{RULES}?job_id={own + 1}").json["items"] == []
+    assert admin.get(f"{RULES}?job_id={plain}&job_group={group + 1}").json["items"] == []
 
 
 def test_addresses_of_a_job_reach_nobody_without_a_mail_server(site: Site, admin: Caller) -> None:

@@ -15,7 +15,15 @@ from orth.domain.alarms import AlarmKind, Silence, Standing
 from orth.settings import Settings
 from orth.settings.sections import AlarmsSection
 from orth.store.alarm_channels import get_channel
-from orth.store.alarms import Message, claim_messages, keep_standings, message_given_up, store_messages
+from orth.store.alarms import (
+    Message,
+    claim_messages,
+    keep_standings,
+    message_given_up,
+    message_refused,
+    message_sent,
+    store_messages,
+)
 from orth.store.silences import add_silence
 from tests.coordinator.http.live import Answer, Caller, Site
 from tests.receivers import HANG, MailReceiver, WebhookReceiver
@@ -232,12 +240,67 @@ def test_who_is_failing(site: Site, admin: Caller) -> None:
     assert told == {
         "job_id": 1,
         "job_desc": None,
+        "job_group": None,
         "execution_id": 10,
         "since": "2026-01-30T10:00:00.000Z",
         "told_at": "2026-01-30T10:00:00.000Z",
         "failures": 3,
+        "channels": [],
+        "silenced": False,
+        "messages": [],
     }
     assert untold["told_at"] is None
+    assert admin.get("/api/v1/alarms/failing?job_id=2").json == {"items": [untold], "next_cursor": None}
+    assert admin.get("/api/v1/alarms/failing?job_id=3").json["items"] == []
+
+
+def failing_job(site: Site, admin: Caller) -> tuple[int, Answer]:
+    """A job that fails and of which somebody is to be told now, with the channel."""
+    job_id, channel, now = site.job(), hook(admin), site.clock.now()
+    site.tx(keep_standings, {job_id: Standing(job_id, 10, now - 60_000, now, 3)})
+    site.tx(store_messages, [Message(10, job_id, AlarmKind.FIRST, "ops", "{}")], now)
+    return job_id, channel
+
+
+def test_nobody_was_told_before_a_receiver_has_said_yes(site: Site, admin: Caller) -> None:
+    failing_job(site, admin)
+    now = site.clock.now()
+    (sending,) = site.tx(claim_messages, "node", now, now + 1, 1)
+    site.tx(message_refused, sending, "node", "no paper", now + 4_000)
+    (shown,) = admin.get("/api/v1/alarms/failing").json["items"]
+    assert shown["told_at"] is None
+    again_at = "2026-01-30T10:00:04.000Z"
+    assert shown["messages"] == [
+        {"channel": "ops", "state": "waiting", "attempts": 1, "next_attempt": again_at, "error": "no paper"}
+    ]
+    (sending,) = site.tx(claim_messages, "node", now + 4_000, now + 5_000, 1)
+    site.tx(message_sent, sending, "node", now + 4_000)
+    (shown,) = admin.get("/api/v1/alarms/failing").json["items"]
+    assert shown["told_at"] == "2026-01-30T10:00:00.000Z"
+    assert [(one["state"], one["next_attempt"]) for one in shown["messages"]] == [("told", None)]
+
+
+def test_who_was_told_once_was_told_while_the_next_message_waits(site: Site, admin: Caller) -> None:
+    job_id, _ = failing_job(site, admin)
+    now = site.clock.now()
+    (sending,) = site.tx(claim_messages, "node", now, now + 1, 1)
+    site.tx(message_sent, sending, "node", now)
+    site.tx(keep_standings, {job_id: Standing(job_id, 10, now - 60_000, now + 9_000, 5)})
+    site.tx(store_messages, [Message(11, job_id, AlarmKind.REPEAT, "ops", "{}")], now + 9_000)
+    (shown,) = admin.get("/api/v1/alarms/failing").json["items"]
+    assert shown["told_at"] == "2026-01-30T10:00:00.000Z"
+    assert [one["state"] for one in shown["messages"]] == ["waiting"]
+
+
+def test_a_failing_job_says_of_which_group_it_is_and_who_hears_of_it(site: Site, admin: Caller) -> None:
+    job_id, channel = failing_job(site, admin)
+    group = admin.get(f"/api/v1/jobs/{job_id}").json["job_group"]
+    (shown,) = admin.get("/api/v1/alarms/failing").json["items"]
+    assert (shown["job_group"], shown["channels"], shown["silenced"]) == (group, ["ops"], False)
+    admin.call("DELETE", channel.headers["location"])
+    admin.post(SILENCES, {"job_id": job_id, "lasts": "2h", "reason": "moving house"})
+    (shown,) = admin.get("/api/v1/alarms/failing").json["items"]
+    assert (shown["channels"], shown["silenced"]) == ([], True)
 
 
 def test_a_job_says_whom_to_tell_and_how(site: Site, admin: Caller) -> None:

@@ -9,6 +9,7 @@ from joserfc import jwt
 from joserfc.jwk import OctKey
 
 from orth.coordinator.http.channels import CLOSED_VERBS, VERBS
+from orth.coordinator.http.from_executors import JOB_CALLS
 from orth.coordinator.signing import Claim
 from orth.store.users import set_password
 from tests.coordinator.http.live import ACCESS_TOKEN, ADMIN_SESSION, Caller, Site
@@ -28,7 +29,11 @@ OPEN = {
 }
 OPEN_ON_LOOPBACK = {("GET", "/metrics")}
 """Its own rule is tested in ``test_metrics``."""
-CALLS = ("registry", "registryRemove", "callback", *(f"/channels/{verb}" for verb in (*VERBS, *CLOSED_VERBS)))
+CALLS = (
+    *("registry", "registryRemove", "callback", "begun", "openOffers"),
+    *JOB_CALLS,
+    *(f"/channels/{verb}" for verb in (*VERBS, *CLOSED_VERBS)),
+)
 OF_SERVICES = ("/api/orchestrators", "/api/agents")
 """Who has the access token may call these as well."""
 

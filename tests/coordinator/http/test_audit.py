@@ -83,3 +83,10 @@ def test_strangers_are_told_nothing(stranger: Caller, executor: Caller) -> None:
     for caller in (stranger, executor):
         for path in (AUDIT, f"{AUDIT}/head", f"{AUDIT}?format=csv"):
             caller.get(path).problem(401)
+
+
+def test_a_job_is_named_as_long_as_it_is_there(site: Site, admin: Caller) -> None:
+    job_id = site.job(job_desc="Weigh the parcels")
+    write(site, *(Deed("job.trigger", "job", object_id) for object_id in (str(job_id), "9" * 40, "\u0663")))
+    found = {one["object_id"]: one["object_name"] for one in admin.get(f"{AUDIT}?action=job.trigger").json["items"]}
+    assert found == {str(job_id): "Weigh the parcels", "9" * 40: None, "\u0663": None}

@@ -91,7 +91,10 @@ def test_jobs(site: Site, admin: Caller, told: Told) -> None:
     assert entry["after"] == {"executions": answer.json["execution_ids"], "executor_param": "7"}
     assert admin.post(f"{path}/trigger", {"executor_param": "7"}, idempotency_key="k").status == 202
     assert told.news() == [], "it is the same trigger"
-    told.one(admin.post(f"/api/v1/executions/{answer.json['execution_ids'][0]}/kill"))
+    louder = admin.post(f"{path}/trigger", {"log_level": "DEBUG"})
+    assert told.one(louder)["after"] == {"executions": louder.json["execution_ids"], "log_level": "DEBUG"}
+    for opened in (answer, louder):
+        told.one(admin.post(f"/api/v1/executions/{opened.json['execution_ids'][0]}/kill"))
     assert told.one(admin.call("DELETE", path))["action"] == "job.delete"
 
 

@@ -14,6 +14,7 @@ from orth.settings import Settings
 from orth.settings.sections import ConsoleSection, SecuritySection
 from orth.store.users import find_user, set_disabled
 from tests.coordinator.http.live import PASSWORD, Answer, Caller, Site
+from tests.coordinator.http.test_users import USERS, added
 
 SESSION, LINK = "/api/v1/auth/session", "/api/v1/auth/link"
 BODY = {"username": "admin", "password": PASSWORD}
@@ -196,6 +197,15 @@ def test_a_link_of_somebody_who_was_disabled_since_is_none(site: Site, stranger:
     stranger.post(LINK, {"token": token}).problem(401)
 
 
+@pytest.mark.parametrize("how", ["password", "sessions"])
+def test_a_link_ends_with_the_sessions_of_its_owner(site: Site, admin: Caller, stranger: Caller, how: str) -> None:
+    ada = added(admin)
+    token = site.tx(make_link, "ada", AT_MACHINE, site.clock.now())
+    path = f"{USERS}/{ada['id']}/{how}"
+    assert admin.call(*(("POST", path, {}) if how == "password" else ("DELETE", path))).status == 200
+    stranger.post(LINK, {"token": token}).problem(401)
+
+
 @pytest.mark.parametrize("name", ["access_token", "token", "api_key", "authorization"])
 def test_a_token_in_an_address_is_refused_even_beside_a_good_one(site: Site, admin: Caller, name: str) -> None:
     told = admin.get(f"/api/v1/jobs?{name}=anything").problem(401)
@@ -205,3 +215,38 @@ def test_a_token_in_an_address_is_refused_even_beside_a_good_one(site: Site, adm
 
 def test_how_people_may_sign_in_is_told_to_everybody(stranger: Caller) -> None:
     assert stranger.get("/api/v1/auth/ways").json == {"ways": ["password", "link"]}
+
+
+STREAMS = ("/api/v1/executions/{}/log/stream", "/api/v1/executions/{}/log/download", "/api/v1/audit?format=csv")
+ELSEWHERE = [
+    {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"},
+]
+
+
+@pytest.mark.parametrize("headers", ELSEWHERE, ids=str)
+def test_a_page_of_another_site_opens_no_stream_with_the_cookie(site: Site, headers: dict[str, str]) -> None:
+    """A55, as for sockets."""
+    execution = site.execution(site.job())
+    for path in STREAMS:
+        caller, _csrf = browser(site, **headers)
+        caller.get(path.format(execution)).problem(403)
+
+
+def test_such_a_page_is_told_of(own_site: Site) -> None:
+    execution = own_site.execution(own_site.job())
+    caller, _csrf = browser(own_site, Origin="https://evil.example")
+    caller.get(STREAMS[0].format(execution)).problem(403)
+    entries = own_site.admin().get("/api/v1/audit").json["items"]
+    assert ["log/stream" in one["object_id"] for one in entries if one["action"] == "api.refused"] == [True]
+
+
+@pytest.mark.parametrize("headers", [{}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}], ids=str)
+def test_our_own_pages_read_streams(site: Site, headers: dict[str, str]) -> None:
+    own = {"Origin": site.url} if headers.get("Sec-Fetch-Site") == "same-origin" else {}
+    caller, _csrf = browser(site, **headers, **own)
+    assert caller.get(STREAMS[2]).status == 200
+    execution = site.execution(site.job())
+    assert caller.get(STREAMS[1].format(execution)).status == 200

@@ -134,6 +134,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"address_list": ["http://evil.example"]}, "address_list"),
     ({"address_list": 5}, "address_list"),
     ({"cause": "cron"}, "cause"),
+    ({"log_level": "DEBUG"}, "log_level"),
 ]
 
 

@@ -8,6 +8,7 @@ from orth.coordinator.finishing import finish
 from orth.domain import reasons
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, STORED_MESSAGE_LIMIT
 from orth.store.executions import Ending
+from orth.wire.report_keys import ReportKeys
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 
 ADDRESS = "http://10.0.0.1:9999"
@@ -67,9 +68,10 @@ def shown(site: Site, execution_id: int) -> dict[str, Any]:
         lambda item: {"callbackList": [{**item, "logDateTime": 1, "handleCode": 200, "handleMsg": "done"}]},
         lambda item: {**item, "handleCode": 200, "handleMsg": "done"},
         lambda item: [{"logId": str(item["logId"]), "handleCode": "200", "handleMsg": "done"}],
+        lambda item: [{"logId": float(item["logId"]), "logDateTim": 1.0, "handleCode": 200.0, "handleMsg": "done"}],
         lambda item: [{**item, "handleCode": 200, "handleMsg": "done", "incarnation": "one", "newer": {}}],
     ],
-    ids=["bare", "without its last letter", "first form", "wrapped", "single", "digits in strings", "newer"],
+    ids=["bare", "without its last letter", "first form", "wrapped", "single", "digits in strings", "floats", "newer"],
 )
 def test_every_dialect_reports_the_same_result(site: Site, executor: Caller, execution_id: int, wrapped: Any) -> None:
     assert report(executor, wrapped({"logId": execution_id})) == [(execution_id, "stored")]
@@ -214,7 +216,7 @@ def test_an_executor_s_clock_may_say_anything(site: Site, executor: Caller, exec
     ended = shown(site, execution_id)
     assert (ended["status"], ended["handle_time"]) == ("success", "2026-01-30T10:00:00.000Z")
     assert ended["start_time"] == ("1970-01-01T00:00:00.001Z" if told == 1 else None)
-    del ended["progress"]  # told of one, not of many
+    del ended["progress"], ended["left_behind"]  # told of one, not of many
     assert site.admin().get("/api/v1/executions").json["items"] == [ended]
 
 
@@ -227,14 +229,15 @@ MALFORMED: list[Any] = [
     {"handleCode": 200},
     {"logId": None, "handleCode": 200},
     {"logId": "x", "handleCode": 200},
-    {"logId": 1.0, "handleCode": 200},
+    {"logId": 1.5, "handleCode": 200},
+    {"logId": 2.0**53, "handleCode": 200},
     {"logId": True, "handleCode": 200},
     {"logId": -1, "handleCode": 200},
     {"logId": 2**63, "handleCode": 200},
     {"logId": {"$gt": 0}, "handleCode": 200},
     {"logId": 10**6},
     {"logId": 10**6, "handleCode": "ok"},
-    {"logId": 10**6, "handleCode": 200.0},
+    {"logId": 10**6, "handleCode": 200.5},
     {"logId": 10**6, "handleCode": 2**31},
     {"logId": 10**6, "handleCode": True},
     {"logId": 10**6, "handleCode": None},
@@ -316,3 +319,36 @@ def test_a_failed_execution_is_tried_again_once_per_failure(site: Site, executor
         report(executor, [{"logId": opened, "handleCode": 500, "handleMsg": "no"}] * 2)
     again = site.admin().get("/api/v1/executions?status=init").json["items"]
     assert [(one["cause"], one["attempt"], one["executor_fail_retry_count"]) for one in again] == [("retry", 2, 0)]
+
+
+@pytest.mark.parametrize("told", [{}, {"reportKey": "0" * 64}, {"reportKey": 7}, {"reportKey": "Ж" * 64}])
+def test_a_result_without_the_report_key_of_its_execution_is_refused_and_audited(
+    site: Site, executor: Caller, told: dict[str, Any]
+) -> None:
+    job = site.job()
+    keyed, other = (site.execution(job) for _ in range(2))
+    site.dispatched(keyed, ADDRESS, keyed=True)
+    site.dispatched(other, ADDRESS)
+    forged = {"logId": keyed, "handleCode": 200, **told}
+    assert report(executor, [forged]) == [(keyed, "retry")]
+    assert sorted(report(executor, [forged, {"logId": other, "handleCode": 200}])) == [
+        (keyed, "retry"),
+        (other, "stored"),
+    ]
+    stranger = Caller(site.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN})  # which would drop what is answered with 200
+    stranger.post("/api/callback", [forged]).envelope(403)
+    assert shown(site, keyed)["status"] == "pending"
+    entries = site.admin().get("/api/v1/audit").json["items"]
+    refused = {(one["object_id"], one["after"]["reason"]) for one in entries if one["action"] == "callback.refused"}
+    assert [one for one, _reason in refused] == [str(keyed)]
+    assert "report key" in str(refused)
+
+
+def test_a_report_key_is_shown_nowhere(site: Site, executor: Caller) -> None:
+    opened = site.execution(site.job())
+    site.dispatched(opened, ADDRESS, keyed=True)
+    found = shown(site, opened)
+    key = ReportKeys(site.secret).key_of(opened, site.trigger_time(opened))
+    assert not [name for name in found if "key" in name and name != "trigger_key"]
+    assert report(executor, [{"logId": opened, "handleCode": 200, "reportKey": key}]) == [(opened, "stored")]
+    assert key not in str(site.contents())

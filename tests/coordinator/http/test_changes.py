@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from urllib.parse import quote
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from orth.coordinator.http.changes import differing
+from orth.coordinator.http.changes import LOOK_EVERY, changed_since, differing, mark_of
 from tests.coordinator.http.live import Site
 from tests.coordinator.http.test_log_streams import time_passing
 from tests.coordinator.http.test_session_ends import Browser, end_on_another_node, sign_out
@@ -18,8 +19,8 @@ WITHIN = 10.0
 
 
 @contextmanager
-def listening(site: Site, origin: str | None = None) -> Iterator[ClientConnection]:
-    url = site.url.replace("http", "ws", 1) + "/api/v1/changes"
+def listening(site: Site, origin: str | None = None, since: str | None = None) -> Iterator[ClientConnection]:
+    url = site.url.replace("http", "ws", 1) + "/api/v1/changes" + (f"?since={quote(since)}" if since else "")
     headers = {"Authorization": f"Bearer {site.access_token()}"}
     with connect(url, additional_headers=headers, origin=Origin(origin) if origin else None) as line:
         yield line
@@ -33,6 +34,28 @@ def told(line: ClientConnection) -> dict[str, object]:
 def test_only_what_differs_is_named() -> None:
     assert differing({"a": 1, "b": 2}, {"a": 1, "b": 3, "c": 4}) == ["b", "c"]
     assert differing({"a": 1}, {"a": 1}) == []
+
+
+def test_a_mark_tells_what_is_another_since() -> None:
+    mark = mark_of({"executions": (7, ()), "jobs": None})
+    assert changed_since(mark, {"executions": (7, ()), "jobs": None}) == []
+    assert changed_since(mark, {"executions": (8, ()), "jobs": None}) == ["executions"]
+    assert changed_since(mark, {"executions": (7, ()), "jobs": None, "nodes": 1}) == ["nodes"]
+    assert changed_since("who wrote this?", {"jobs": None}) == ["jobs"]
+
+
+def test_what_changed_while_the_line_was_opened_is_told_first(own_site: Site) -> None:
+    """A page is given its mark with the session, asks for its lists, and only then is the line there."""
+    job_id = own_site.job()
+    browser = Browser(own_site)
+    mark = browser.caller.get("/api/v1/auth/session").json["changes_mark"]
+    with time_passing(own_site):
+        with listening(own_site, since=mark) as line:
+            assert told(line) == {"type": "beat"}, "nothing has changed, so nothing is asked for again"
+        own_site.execution(job_id)
+        own_site.clock.move(2 * LOOK_EVERY)  # what was read before is not good any more: the first look sees it
+        with listening(own_site, since=mark) as line:
+            assert told(line) == {"type": "changed", "subjects": ["executions"]}
 
 
 def test_an_execution_that_is_opened_is_told_of(own_site: Site) -> None:

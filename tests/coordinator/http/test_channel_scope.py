@@ -1,4 +1,4 @@
-"""What a leaked token of one group can do over the channels to another group's executors: nothing."""
+"""What a leaked token of a group can do over the channels to executors, of other groups or of its own: nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,6 +14,7 @@ from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.http import channel_shares
 from orth.coordinator.http.channel_scope import OPEN_FOR, _check_queue
 from orth.coordinator.http.channel_shares import Shares
+from orth.coordinator.proving import Unproved
 from orth.coordinator.tokens import make_secret
 from orth.coordinator.workers import Fate
 from orth.domain.tokens import Token, TokenKind
@@ -25,11 +26,15 @@ from orth.store.groups import create_group
 from orth.store.jobs import create_job
 from orth.store.queue_executors import QueueBeat, record_queue_beats
 from orth.store.tables import executions
-from orth.store.tokens import create_token
+from orth.store.tokens import create_token, homes_of_executions
+from orth.wire.work_keys import incarnation_of, new_work_key
 from tests.coordinator.http.live import Answer, Caller
 from tests.coordinator.http.test_channels import NAMES, TOKEN, Door, opened
 from tests.coordinator.queue_site import eventually
 from tests.store.builders import NOW, a_group, a_job, open_some
+
+P1, P2 = new_work_key(), new_work_key()
+QUEUE = NAMES.dispatch("mine.a")
 
 
 class Party:
@@ -44,6 +49,7 @@ class Party:
         self.group = await self.db.tx(create_group, a_group(self.app_name), NOW)
         self.job = await self.db.tx(create_job, a_job(self.group), NOW)
         self.execution = await self.open()
+        self.report_key = await self.key_of(self.execution)
         text, secret = make_secret(TokenKind.EXECUTOR, self._given.sealing)
         token = Token(TokenKind.EXECUTOR, f"of {self.app_name}", app_names=(self.app_name,))
         await self.db.tx(create_token, token, secret, NOW)
@@ -58,12 +64,22 @@ class Party:
         (one,) = await self.db.tx(_open, self.group, self.job, name)
         return one
 
-    async def ask(self, verb: str, asked: dict[str, Any]) -> Answer:
-        return await asyncio.to_thread(self._caller.post, f"/api/channels/{verb}", asked)
+    async def key_of(self, execution: int) -> str:
+        homes = await self.db.read(homes_of_executions, [execution])
+        return self._given.report_keys.key_of(execution, homes[execution].trigger_time)
 
-    async def beat(self, incarnation: str, status: str = "Running") -> int:
-        said = {"workerId": "w", "incarnation": incarnation, "appName": self.app_name, "status": status}
-        return (await self.ask("announce", {"topic": NAMES.worker_heartbeat, "message": said})).status
+    async def ask(self, verb: str, asked: dict[str, Any], work_key: str | None = None) -> Answer:
+        body = asked if work_key is None else {**asked, "work_key": work_key}
+        return await asyncio.to_thread(self._caller.post, f"/api/channels/{verb}", body)
+
+    async def read(self, box: str, *, wait: int = 0) -> Answer:
+        """What is said of its execution, with the key that this was given with."""
+        return await self.ask("read", {"after": {box: ""}, "wait": wait, "keys": {box: self.report_key}})
+
+    async def beat(self, work_key: str, status: str = "Running", **said: str) -> int:
+        beat = {"workerId": "w", "incarnation": incarnation_of(work_key), "appName": self.app_name, "status": status}
+        asked = {"topic": NAMES.worker_heartbeat, "message": beat | said}
+        return (await self.ask("announce", asked, work_key)).status
 
 
 def _open(connection: Connection, group: int, job: int, name: str) -> list[int]:
@@ -121,24 +137,82 @@ async def test_nothing_is_said_about_executions_of_others_or_of_nobody(door: Doo
     assert {one.object_id for one in told} >= {"/api/channels/post", "/api/channels/read"}
 
 
-async def test_boxes_of_its_own_executions_are_open(mine: Party) -> None:
-    box = NAMES.logs(mine.job, mine.execution)
-    assert (await mine.ask("post", {"boxes": {box: [{"seq": 1}]}})).envelope()["data"] is None
-    found = (await mine.ask("read", {"after": {box: ""}, "wait": 5})).envelope()["data"]
-    assert found[box][0]["message"] == {"seq": 1}
+async def test_boxes_of_executions_are_open_to_those_who_were_given_them(door: Door, mine: Party) -> None:
+    logs, status = NAMES.logs(mine.job, mine.execution), NAMES.status(mine.job, mine.execution)
+    said = {"seq": 1, "status": "Running", "reportKey": mine.report_key}
+    assert (await mine.ask("post", {"boxes": {logs: [said], status: [said]}})).envelope()["data"] is None
+    found = (await mine.read(status, wait=5)).envelope()["data"]
+    assert found[status][0]["message"] == {"seq": 1, "status": "Running"}
+    assert len((await door.channels.read({logs: START}, limit=5))[logs]) == 1
+    assert (await mine.read(logs)).status == 403, "logs are for coordinators to read"
+
+
+SHARED = "the token that all share"
+
+
+@pytest.mark.parametrize("token", ["of its app", SHARED])
+async def test_a_token_alone_neither_reads_nor_says_anything_of_what_its_own_app_runs(
+    door: Door, mine: Party, token: str
+) -> None:
+    """Nor does a report key of something else, however the token was come by."""
+    thief = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN}) if token == SHARED else mine._caller
+    logs, status = NAMES.logs(mine.job, mine.execution), NAMES.status(mine.job, mine.execution)
+    await door.channels.post({logs: [{"text": "salaries"}], status: [{"status": "Completed", "message": "salaries"}]})
+    other = await mine.key_of(await mine.open("another"))
+
+    async def ask(verb: str, **asked: object) -> Answer:
+        answer = await asyncio.to_thread(thief.post, f"/api/channels/{verb}", asked)
+        assert b"salaries" not in answer.body
+        return answer
+
+    for box in (logs, status):
+        assert (await ask("read", after={box: ""})).status == 403
+        assert (await ask("post", boxes={box: [{"status": "Running"}]})).status == 403
+        forged = {"status": "Running", "reportKey": other}
+        assert (await ask("post", boxes={box: [forged]})).envelope()["data"] == {"full": [box]}
+        mixed = [{"status": "Running", "reportKey": mine.report_key}, forged]
+        assert (await ask("post", boxes={box: mixed})).envelope()["data"] == {"full": [box]}
+    assert (await ask("read", after={logs: ""}, keys={logs: other})).status == 403
+    assert (await ask("read", after={status: ""}, keys={status: other})).envelope()["data"] == {status: []}
+    found = await door.channels.read({logs: START, status: START}, limit=5)
+    assert {box: len(entries) for box, entries in found.items()} == {logs: 1, status: 1}, "nothing of it is kept"
+    (told,) = await mine.db.read(newest_entries, Wanted(action="callback.refused"), None, 20)
+    assert (told.object_id, Unproved.WRONG in str(told.after)) == (str(mine.execution), True)
+    told_of = await mine.db.read(newest_entries, Wanted(action="executor.refused"), None, 20)
+    assert {one.object_id for one in told_of} == {"/api/channels/post", "/api/channels/read"}
+
+
+@pytest.mark.parametrize("standing", ["Withdrawn", "withdrawn", None, 7])
+async def test_what_coordinators_say_nobody_else_says(door: Door, mine: Party, standing: object) -> None:
+    """Who was given an execution has its report key, and may take it from nobody else all the same."""
+    box = NAMES.status(mine.job, mine.execution)
+    said = {"status": standing, "sending": 2**52, "reportKey": mine.report_key}
+    assert (await mine.ask("post", {"boxes": {box: [said]}})).status == 403
+    assert not await door.channels.read({box: START}, limit=5)
+
+
+async def test_an_execution_that_is_gone_keeps_nothing_else_back(door: Door, mine: Party) -> None:
+    gone = NAMES.logs(mine.job, mine.execution + 100)
+    good = NAMES.logs(mine.job, mine.execution)
+    said = [{"seq": 1, "reportKey": mine.report_key}]
+    assert (await mine.ask("post", {"boxes": {gone: said, good: said}})).envelope()["data"] == {"full": [gone]}
+    found = await door.channels.read({gone: START, good: START}, limit=5)
+    assert [box for box, entries in found.items() if entries] == [good]
 
 
 async def test_that_a_deleted_execution_was_withdrawn_can_be_read(door: Door, mine: Party, victim: Party) -> None:
     gone = victim.execution + 100
     await door.channels.post({NAMES.status(one, gone): [{"status": "Withdrawn"}] for one in (mine.job, victim.job)})
     box = NAMES.status(mine.job, gone)
-    assert (await mine.ask("read", {"after": {box: ""}})).envelope()["data"][box]
-    assert (await mine.ask("read", {"after": {NAMES.status(victim.job, gone): ""}})).status == 403
+    await door.channels.post({box: [{"status": "Completed", "message": "salaries"}]})
+    found = (await mine.read(box)).envelope()["data"][box]
+    assert [one["message"]["status"] for one in found] == ["Withdrawn"], "and nothing else"
+    assert (await mine.read(NAMES.status(victim.job, gone))).status == 403
 
 
 async def test_what_was_awaited_is_checked_when_it_is_delivered(door: Door, mine: Party, victim: Party) -> None:
-    box = NAMES.logs(mine.job, mine.execution)
-    reading = asyncio.create_task(mine.ask("read", {"after": {box: ""}, "wait": 20}))
+    box = NAMES.status(mine.job, mine.execution)
+    reading = asyncio.create_task(mine.read(box, wait=20))
     await eventually(lambda: _waits(door), bool)
     moved = update(executions).where(executions.c.id == mine.execution).values(job_group=victim.group)
     await mine.db.tx(lambda connection: connection.execute(moved))
@@ -158,27 +232,52 @@ async def _waits(door: Door) -> int:
 @pytest.mark.usefixtures("hearing")
 async def test_nobody_says_good_bye_for_a_process_of_another_app(door: Door, mine: Party, victim: Party) -> None:
     workers = door.coordinator.queues.workers
-    await eventually(lambda: _heard_of(door, victim, "p1"), bool)
-    assert await mine.beat("p1", "Stopped") == 403
-    assert await victim.beat("p1") == 200
-    assert workers.fate("p1") is Fate.ALIVE
-    assert await mine.beat("p2", "Stopped") == 200, "its own processes are its own affair"
+    await eventually(lambda: _heard_of(door, victim, P1), bool)
+    assert await mine.beat(P1, "Stopped") == 403
+    assert await victim.beat(P1) == 200
+    assert workers.fate(incarnation_of(P1)) is Fate.ALIVE
+    assert await mine.beat(P2, "Stopped") == 200, "its own processes are its own affair"
 
 
-async def _heard_of(door: Door, party: Party, incarnation: str) -> bool:
-    assert await party.beat(incarnation) == 200
-    return door.coordinator.queues.workers.process(incarnation) is not None
+@pytest.mark.usefixtures("hearing")
+async def test_nobody_uses_the_name_of_another_process_of_its_own_app(door: Door, mine: Party) -> None:
+    """Neither to say good-bye for it, nor to do away with what it took, nor to read what it was answered."""
+    workers, name = door.coordinator.queues.workers, incarnation_of(P1)
+    await eventually(lambda: _heard_of(door, mine, P1), bool)
+    await door.channels.send(QUEUE, [{"n": 1}])
+    (taken,) = (await door.channels.take([QUEUE], name, limit=1, wait=0))[QUEUE]
+    await door.channels.post({NAMES.acknowledged(name): [{"executionId": 7}]})
+    assert await mine.beat(P2, "Stopped", incarnation=name) == 403
+    own = {"consumer": name, "queue": QUEUE, "queues": [QUEUE], "deliveries": [taken.id]}
+    for work_key in (None, P2, "", "x" * 64, P1.upper()):
+        for verb in ("take", "done", "bury", "give_back"):
+            assert (await mine.ask(verb, own, work_key)).status == 403, (verb, work_key)
+        box = NAMES.acknowledged(name)
+        assert (await mine.ask("read", {"after": {box: ""}}, work_key)).status == 403
+        assert (await mine.ask("remove", {"boxes": [box]}, work_key)).status == 403
+    assert await door.channels.consumers(QUEUE) == {name: 1}
+    assert workers.fate(name) is Fate.ALIVE
+    assert (await mine.ask("done", own, P1)).status == 200
+    assert (await mine.ask("read", {"after": {NAMES.acknowledged(name): ""}}, P1)).status == 200
+    assert await mine.beat(P1, "Stopped") == 200
+    await eventually(lambda: asyncio.sleep(0, workers.fate(name)), lambda fate: fate is Fate.LEFT)
 
 
-async def test_cancels_of_others_are_not_heard(door: Door, mine: Party, victim: Party) -> None:
+async def _heard_of(door: Door, party: Party, work_key: str) -> bool:
+    assert await party.beat(work_key) == 200
+    return door.coordinator.queues.workers.process(incarnation_of(work_key)) is not None
+
+
+@pytest.mark.parametrize("topic", [NAMES.cancel, NAMES.logs_wanted])
+async def test_what_is_said_to_others_is_not_heard(door: Door, mine: Party, victim: Party, topic: str) -> None:
     """Nor what does not say whose it is; the token that all share hears everything."""
-    asked = {"topics": [NAMES.cancel], "listener": "ear", "wait": 10}
+    asked = {"topics": [topic], "listener": "ear", "wait": 10}
     everybody = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
     (await mine.ask("hear", {**asked, "wait": 0})).envelope()
     await asyncio.to_thread(everybody.post, "/api/channels/hear", {**asked, "wait": 0})
     told = [{"executionId": 1, "appName": victim.app_name}, {"executionId": 2}]
     for message in (*told, {"executionId": 3, "appName": mine.app_name}):
-        await door.channels.announce(NAMES.cancel, message)
+        await door.channels.announce(topic, message)
     heard = (await mine.ask("hear", asked)).envelope()["data"]
     assert [one["message"]["executionId"] for one in heard["heard"]] == [3]
     assert heard["missed"] == 0
@@ -187,22 +286,22 @@ async def test_cancels_of_others_are_not_heard(door: Door, mine: Party, victim: 
 
 
 async def test_a_coordinator_that_has_heard_nobody_yet_asks_the_database(mine: Party, victim: Party) -> None:
-    row = QueueBeat("victim", "queue://w", "p1", ("victim.a",), 0, "1", None, None, NOW)
+    row = QueueBeat("victim", "queue://w", incarnation_of(P1), ("victim.a",), 0, "1", None, None, NOW)
     await victim.db.tx(record_queue_beats, [row], NOW)
-    assert await mine.beat("p1", "Stopped") == 403
-    assert await victim.beat("p1") == 200
+    assert await mine.beat(P1, "Stopped") == 403
+    assert await victim.beat(P1) == 200
 
 
 @pytest.mark.usefixtures("hearing")
 async def test_the_box_of_a_process_is_its_apps(door: Door, mine: Party, victim: Party) -> None:
-    box = NAMES.acknowledged("p1")
+    box = NAMES.acknowledged(incarnation_of(P1))
     await door.channels.post({box: [{"executionId": victim.execution}]})
-    assert (await victim.ask("read", {"after": {box: ""}})).status == 403, "nobody has spoken for this process"
-    await eventually(lambda: _heard_of(door, victim, "p1"), bool)
-    assert (await mine.ask("read", {"after": {box: ""}})).status == 403
-    assert (await mine.ask("remove", {"boxes": [box]})).status == 403
-    assert (await victim.ask("read", {"after": {box: ""}})).envelope()["data"][box]
-    assert (await victim.ask("remove", {"boxes": [box]})).status == 200
+    assert (await victim.ask("read", {"after": {box: ""}}, P1)).status == 403, "nobody has spoken for this process"
+    await eventually(lambda: _heard_of(door, victim, P1), bool)
+    assert (await mine.ask("read", {"after": {box: ""}}, P1)).status == 403
+    assert (await mine.ask("remove", {"boxes": [box]}, P1)).status == 403
+    assert (await victim.ask("read", {"after": {box: ""}}, P1)).envelope()["data"][box]
+    assert (await victim.ask("remove", {"boxes": [box]}, P1)).status == 200
     assert not await door.channels.read({box: START}, limit=5)
 
 
@@ -231,23 +330,25 @@ async def test_answers_are_held_back_for_so_many_questions_only(
 ) -> None:
     monkeypatch.setattr(channel_shares, "WAITS", 1)
     box = NAMES.status(mine.job, mine.execution)
-    held = asyncio.create_task(mine.ask("read", {"after": {box: ""}, "wait": 20}))
+    held = asyncio.create_task(mine.read(box, wait=20))
     await eventually(lambda: _waits(door), bool)
-    queue = {"queues": [NAMES.dispatch("mine.a")], "consumer": "c"}
-    assert (await mine.ask("take", {**queue, "wait": 1})).status == 429
-    assert (await mine.ask("take", queue)).status == 200
-    assert (await victim.ask("take", {**queue, "queues": [NAMES.dispatch("victim.a")], "wait": 0.1})).status == 200
+    queue = {"queues": [QUEUE], "consumer": incarnation_of(P1)}
+    of_victim = {**queue, "queues": [NAMES.dispatch("victim.a")], "wait": 0.1}
+    assert (await mine.ask("take", {**queue, "wait": 1}, P1)).status == 429
+    assert (await mine.ask("take", queue, P1)).status == 200
+    assert (await victim.ask("take", of_victim, P1)).status == 200
     await door.channels.post({box: [{"seq": 1}]})
     assert (await held).status == 200
-    assert (await mine.ask("take", {**queue, "wait": 0.1})).status == 200
+    assert (await mine.ask("take", {**queue, "wait": 0.1}, P1)).status == 200
 
 
 async def test_a_box_takes_so_much_and_an_old_one_nothing(door: Door, mine: Party) -> None:
-    door.coordinator.queues.door._shares = Shares(1_000, door.coordinator.given.clock)
+    door.coordinator.queues.door._shares = Shares(1_200, door.coordinator.given.clock)
     logs, status = NAMES.logs(mine.job, mine.execution), NAMES.status(mine.job, mine.execution)
 
     async def full() -> object:
-        boxes = {logs: [{"pad": "x" * 600}], status: [{"seq": 1}]}
+        said = {"status": "Running", "reportKey": mine.report_key}
+        boxes = {logs: [{**said, "pad": "x" * 600}], status: [said]}
         return (await mine.ask("post", {"boxes": boxes})).envelope()["data"]
 
     assert await full() is None

@@ -25,15 +25,23 @@ from orth.events import Events
 from orth.serving import Server
 from orth.settings import Settings
 from orth.store.database import open_database
+from orth.store.groups import create_group
+from orth.store.jobs import create_job
+from orth.store.tokens import homes_of_executions
 from orth.testing.stores import prepare_store
 from orth.wire.channel_calls import ChannelCalls
 from orth.wire.coordinator_calls import CoordinatorCalls
 from orth.wire.executor_calls import ExecutorCalls
+from orth.wire.work_keys import incarnation_of, new_work_key
 from tests.coordinator.http.live import Caller
+from tests.store.builders import NOW, a_group, a_job, open_some
 
 TOKEN = "what-executors-show"
 NAMES = Names()
 QUEUE = NAMES.dispatch("app.a")
+WORK_KEY = new_work_key()
+ME = incarnation_of(WORK_KEY)
+OTHER = "0" * 64
 
 
 class Door:
@@ -44,7 +52,16 @@ class Door:
         self.channels = channels
         self.coordinator = coordinator
         self.calls = CoordinatorCalls([url], TOKEN, 5.0)
-        self.remote = RemoteChannels(ChannelCalls(self.calls))
+        self.remote = RemoteChannels(ChannelCalls(self.calls, WORK_KEY))
+
+    async def open(self, count: int = 1) -> dict[str, str]:
+        """Executions of a job: their status boxes, with the report key of each."""
+        db, keys = self.coordinator.given.db, self.coordinator.given.report_keys
+        group = await db.tx(create_group, a_group("app"), NOW)
+        job = await db.tx(create_job, a_job(group), NOW)
+        ids = await db.tx(open_some, count, job_group=group, job_id=job)
+        homes = await db.read(homes_of_executions, ids)
+        return {NAMES.status(job, one): keys.key_of(one, homes[one].trigger_time) for one in ids}
 
 
 @asynccontextmanager
@@ -88,17 +105,18 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
 
 async def test_what_is_taken_is_somebodys_until_it_is_done_or_given_back(door: Door) -> None:
     await door.channels.send(QUEUE, [{"n": 1}, {"n": 2}])
-    taken = await door.remote.take([QUEUE], "me", limit=10, wait=0)
+    taken = await door.remote.take([QUEUE], ME, limit=10, wait=0)
     assert [one.message["n"] for one in taken[QUEUE]] == [1, 2]
-    await door.remote.done(QUEUE, "me", [taken[QUEUE][0].id])
-    assert await door.channels.consumers(QUEUE) == {"me": 1}
-    assert await door.remote.give_back(QUEUE, "me") == 1
-    (again,) = (await door.remote.take([QUEUE], "other", limit=10, wait=0))[QUEUE]
+    await door.remote.done(QUEUE, ME, [taken[QUEUE][0].id])
+    assert await door.channels.consumers(QUEUE) == {ME: 1}
+    assert await door.remote.give_back(QUEUE, ME) == 1
+    other = RemoteChannels(ChannelCalls(door.calls, OTHER))
+    (again,) = (await other.take([QUEUE], incarnation_of(OTHER), limit=10, wait=0))[QUEUE]
     assert (again.message["n"], again.deliveries) == (2, 2)
 
 
 async def test_taking_waits_for_a_message(door: Door) -> None:
-    taking = asyncio.create_task(door.remote.take([QUEUE], "me", limit=1, wait=10))
+    taking = asyncio.create_task(door.remote.take([QUEUE], ME, limit=1, wait=10))
     while not taking.done():
         await asyncio.sleep(0.1)
         if await door.channels.waiting(QUEUE) == 0 and not taking.done():
@@ -116,28 +134,34 @@ async def test_nobody_puts_anything_into_a_queue_through_the_door(door: Door, qu
     assert await door.channels.waiting(queue) == 0
 
 
-async def test_a_topic_is_heard_from_the_first_question_on(door: Door) -> None:
-    async with door.remote.listen([NAMES.cancel]) as ear:
-        await door.channels.announce(NAMES.cancel, {"executionId": 7})
+@pytest.mark.parametrize("topic", [NAMES.cancel, NAMES.logs_wanted])
+async def test_a_topic_is_heard_from_the_first_question_on(door: Door, topic: str) -> None:
+    async with door.remote.listen([NAMES.cancel, NAMES.logs_wanted]) as ear:
+        await door.channels.announce(topic, {"executionId": 7})
         (heard,) = await ear.next(5.0)
-        assert (heard.topic, heard.message) == (NAMES.cancel, {"executionId": 7})
+        assert (heard.topic, heard.message) == (topic, {"executionId": 7})
         assert ear.missed == 0
 
 
 async def test_a_beat_goes_out(door: Door) -> None:
     async with door.channels.listen([NAMES.worker_heartbeat]) as ear:
-        await door.remote.announce(NAMES.worker_heartbeat, {"workerId": "w"})
+        beat = {"workerId": "w", "incarnation": ME, "appName": "app"}
+        await door.remote.announce(NAMES.worker_heartbeat, beat)
         (heard,) = await ear.next(5.0)
-        assert heard.message == {"workerId": "w"}
+        assert heard.message == beat
 
 
 async def test_boxes_are_written_and_read_on(door: Door) -> None:
-    box = NAMES.status(3, 4)
-    await door.remote.post({box: [{"seq": 1}, {"seq": 2}]})
-    first, second = (await door.remote.read({box: START}, limit=10))[box]
-    assert (first.message, second.message) == ({"seq": 1}, {"seq": 2})
-    assert await door.remote.read({box: second.position}, limit=10) in ({}, {box: []})
-    assert [one.message for one in (await door.remote.read({box: first.position}, limit=10))[box]] == [{"seq": 2}]
+    ((box, key),) = (await door.open()).items()
+    first, second = ({"seq": number, "status": "Running", "reportKey": key} for number in (1, 2))
+    await door.remote.post({box: [first, second]})
+    told = (await door.remote.read_said({box: key}, limit=10))[box]
+    assert [one.message for one in told] == [{"seq": 1, "status": "Running"}, {"seq": 2, "status": "Running"}]
+    own = NAMES.acknowledged(ME)
+    await door.channels.post({own: [{"seq": 1}, {"seq": 2}]})
+    first, second = (await door.remote.read({own: START}, limit=10))[own]
+    assert await door.remote.read({own: second.position}, limit=10) in ({}, {own: []})
+    assert [one.message for one in (await door.remote.read({own: first.position}, limit=10))[own]] == [{"seq": 2}]
 
 
 @pytest.mark.parametrize("backend", ["memory", "database", "redis"])
@@ -146,11 +170,11 @@ async def test_what_is_no_position_is_the_callers_fault(
     tmp_path: Path, request: pytest.FixtureRequest, backend: str, wait: int
 ) -> None:
     url = request.getfixturevalue("redis_url") if backend == "redis" else f"{backend}://"
-    box = NAMES.status(3, 4)
+    box = NAMES.acknowledged(ME)
     async with opened(tmp_path, url) as door:
         caller = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
         for garbage in ("x", "-5", "٣", "9" * 30, "1-2-3"):
-            asked = {"after": {box: garbage}, "wait": wait}
+            asked = {"after": {box: garbage}, "wait": wait, "work_key": WORK_KEY}
             answer = await asyncio.to_thread(caller.post, "/api/channels/read", asked)
             told = answer.envelope(400)
             assert "is not a position in a box" in told["msg"]
@@ -160,22 +184,27 @@ async def test_what_is_no_position_is_the_callers_fault(
 async def test_boxes_that_take_nothing_are_named_and_the_others_have_theirs(door: Door) -> None:
     assert isinstance(door.channels, MemoryChannels)
     door.channels._limits = Limits(box=2, message=1_000)
-    full, large, good = (NAMES.status(3, number) for number in (1, 2, 3))
+    keys = await door.open(3)
+    full, large, good = keys
+
+    def word(box: str, seq: int, **more: str) -> dict[str, object]:
+        return {"seq": seq, "status": "Running", "reportKey": keys[box], **more}
+
     with pytest.raises(BoxFull) as refused:
-        await door.remote.post({full: [{"seq": 1}] * 3, good: [{"seq": 1}]})
+        await door.remote.post({full: [word(full, 1)] * 3, good: [word(good, 1)]})
     assert refused.value.boxes == {full}
     with pytest.raises(BoxFull) as refused:
-        await door.remote.post({large: [{"text": "x" * 1_000}], good: [{"seq": 2}]})
+        await door.remote.post({large: [word(large, 1, text="x" * 1_000)], good: [word(good, 2)]})
     assert refused.value.boxes == {large}
-    found = await door.remote.read(dict.fromkeys((full, large, good), START), limit=10)
-    assert [entry.message for entry in found.pop(good)] == [{"seq": 1}, {"seq": 2}]
+    found = await door.remote.read_said(keys, limit=10)
+    assert [entry.message["seq"] for entry in found.pop(good)] == [1, 2]
     assert not any(found.values())
 
 
 async def test_reading_waits_until_a_box_grows(door: Door) -> None:
-    box = NAMES.acknowledged("process")
+    box = NAMES.acknowledged(ME)
     caller = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
-    asked = {"after": {box: ""}, "limit": 10, "wait": 10}
+    asked = {"after": {box: ""}, "limit": 10, "wait": 10, "work_key": WORK_KEY}
     reading = asyncio.create_task(asyncio.to_thread(caller.post, "/api/channels/read", asked))
     while not reading.done():
         await asyncio.sleep(0.05)
@@ -195,14 +224,15 @@ async def test_nobody_comes_in_without_the_token(door: Door, token: str | None) 
 @pytest.mark.parametrize(
     ("verb", "asked"),
     [
-        ("take", {"queues": [NAMES.assigned], "consumer": "me"}),
-        ("take", {"queues": [NAMES.handoff], "consumer": "me"}),
-        ("done", {"queue": NAMES.handoff, "consumer": "me", "deliveries": []}),
-        ("give_back", {"queue": NAMES.assigned, "consumer": "a-coordinator"}),
+        ("take", {"queues": [NAMES.assigned], "consumer": ME}),
+        ("take", {"queues": [NAMES.handoff], "consumer": ME}),
+        ("done", {"queue": NAMES.handoff, "consumer": ME, "deliveries": []}),
+        ("give_back", {"queue": NAMES.assigned, "consumer": ME}),
         ("announce", {"topic": NAMES.cancel, "message": {"executionId": 1}}),
+        ("announce", {"topic": NAMES.logs_wanted, "message": {"appName": "reports"}}),
         ("announce", {"topic": NAMES.coordinator_heartbeat, "message": {}}),
         ("hear", {"topics": [NAMES.coordinator_heartbeat], "listener": "me"}),
-        ("post", {"boxes": {NAMES.acknowledged("another"): [{"executionId": 1, "verdict": "stored"}]}}),
+        ("post", {"boxes": {NAMES.acknowledged(ME): [{"executionId": 1, "verdict": "stored"}]}}),
         ("post", {"boxes": {"orchestrix.job.1.status.2.x": [{}]}}),
         ("read", {"after": {"orchestrix.job.assigned": ""}}),
         ("remove", {"boxes": [NAMES.handoff]}),
@@ -211,13 +241,15 @@ async def test_nobody_comes_in_without_the_token(door: Door, token: str | None) 
 )
 async def test_what_coordinators_tell_each_other_is_closed(door: Door, verb: str, asked: dict[str, object]) -> None:
     caller = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
-    answer = await asyncio.to_thread(caller.post, f"/api/channels/{verb}", asked)
+    answer = await asyncio.to_thread(caller.post, f"/api/channels/{verb}", {**asked, "work_key": WORK_KEY})
     assert "has no business" in answer.envelope(403)["msg"]
 
 
 async def test_a_request_that_makes_no_sense_is_refused(door: Door) -> None:
     caller = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
-    answer = await asyncio.to_thread(caller.post, "/api/channels/take", {"queues": [], "consumer": "me"})
+    answer = await asyncio.to_thread(
+        caller.post, "/api/channels/take", {"queues": [], "consumer": ME, "work_key": WORK_KEY}
+    )
     assert "queues" in answer.envelope(400)["msg"]
 
 

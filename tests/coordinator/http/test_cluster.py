@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert
 
+from orth.coordinator.http.cluster import rules_of
+from orth.settings.sections import ClusterSection
 from orth.store.cluster_history import Change, note_handoffs, note_term
 from orth.store.database import Connection
-from orth.store.leases import read_lease, take_lease
+from orth.store.leases import Term, read_lease, take_lease
 from orth.store.nodes import Beat, Load, NodeState, Role, Wish, find_node, join
 from orth.store.tables import ownership
 from tests.coordinator.http.live import Caller, Site
@@ -30,7 +32,7 @@ def joined(site: Site, name: str, state: NodeState = NodeState.ACTIVE) -> None:
 
 
 def leads(site: Site, name: str) -> None:
-    assert site.tx(take_lease, site.tx(read_lease), name, f"process-of-{name}") == 1
+    assert site.tx(take_lease, site.tx(read_lease), name, f"process-of-{name}") == Term(1, f"process-of-{name}")
 
 
 def own(connection: Connection, ids: range, node_id: str | None, state: str) -> None:
@@ -41,6 +43,13 @@ def own(connection: Connection, ids: range, node_id: str | None, state: str) -> 
 def test_before_anybody_has_joined_there_is_nobody(admin: Caller) -> None:
     found = admin.get("/api/v1/cluster").json
     assert (found["leader"], found["term"], found["lease_age"], found["nodes"]) == (None, 0, None, [])
+
+
+def test_the_rules_are_those_of_the_settings(admin: Caller) -> None:
+    rules = admin.get("/api/v1/cluster").json["rules"]
+    assert (rules["rebalance_factor"], rules["rebalance_difference"]) == (2, 10)
+    other = rules_of(ClusterSection(rebalance=False, rebalance_difference=5))
+    assert (other.rebalance_factor, other.rebalance_difference) == (None, 5)
 
 
 def test_who_leads_and_who_is_there(site: Site, admin: Caller) -> None:

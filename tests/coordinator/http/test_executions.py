@@ -95,6 +95,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "queue": None,
         "executor_handler": "report",
         "executor_param": "own",
+        "log_level": None,
         "shard_index": 0,
         "shard_total": 1,
         "attempt": 1,
@@ -107,6 +108,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "owner_node": None,
         "late_code": None,
         "progress": None,
+        "left_behind": None,
         "alarm_status": 0,
         "unreadable": None,
     }
@@ -157,6 +159,26 @@ def test_executions_are_found_by_job_status_and_time(site: Site, admin: Caller, 
     assert found("executor=http://10.0.0.1:9999&status=failed") == [early]
     assert found("cause=api") == [other, late, early]
     assert found("cause=cron") == found("batch_id=1") == []
+
+
+def test_what_ran_at_an_instant_is_found_however_early_it_began(site: Site, executor: Caller) -> None:
+    job = site.job()
+    short, long = site.execution(job), site.execution(job)
+    for one in (short, long):
+        site.dispatched(one, "http://10.0.0.1:9999")
+    site.clock.move(60)
+    executor.post("/api/callback", [{"logId": short, "handleCode": 200}]).envelope()
+    site.clock.move(9 * 3_600)
+
+    def found() -> list[int]:  # signed in anew: hours have passed
+        query = "until=4h&ended_since=3h"
+        return [one["id"] for one in site.admin().get(f"{EXECUTIONS}?{query}").json["items"]]
+
+    assert found() == []  # it has not ended: `status=pending` finds it
+    executor.post("/api/callback", [{"logId": long, "handleCode": 200}]).envelope()
+    assert found() == [long]
+    site.clock.move(4 * 3_600)
+    assert found() == []
 
 
 def test_executions_are_found_by_what_they_said(site: Site, admin: Caller, executor: Caller) -> None:
@@ -254,6 +276,16 @@ def test_the_longest_come_first_with_how_far_back_was_looked(
     assert [one["id"] for one in few["items"]] == [ids[3], ids[2]]
     assert (few["next_cursor"], few["looked_to"]) == (None, few["items"][-1]["trigger_time"])
     other = admin.get("/api/v1/executions?limit=1").json["next_cursor"]
-    for cursor in (other, cursor_of("1", "2", "3"), cursor_of("1", "2", "x", "4"), cursor_of("1", "2", "3", "9" * 19)):
+    for cursor in (other, cursor_of("1", "2", "3"), cursor_of("1", "2", "x", "4", "5"), cursor_of(*"1234", "9" * 19)):
         assert admin.get(f"{path}&cursor={cursor}").problem(422)["errors"][0]["field"] == "cursor"
     assert admin.get("/api/v1/executions?sort=size").status == 422
+
+
+def test_what_runs_is_among_the_longest_by_its_time_so_far(own_site: Site) -> None:
+    job_id, admin = own_site.job(), own_site.admin()
+    running = own_site.execution(job_id)
+    own_site.dispatched(running, "http://10.0.0.8:9999")
+    own_site.clock.move(8)
+    ids = [ran(own_site, job_id, seconds) for seconds in (5, 9)]
+    shown = admin.get("/api/v1/executions?sort=duration").json["items"]
+    assert [one["id"] for one in shown] == [ids[1], running, ids[0]]

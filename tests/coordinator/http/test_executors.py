@@ -3,10 +3,13 @@
 import pytest
 
 from orth.domain.nodes import Reachability
+from orth.sayings import SAYINGS
 from orth.store.nodes import NodeState
 from orth.store.reachability import Doubt, save_doubts
+from orth.wire.work_keys import new_work_key
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.test_cluster import joined
+from tests.wire.peers import Behaviour, Peer, answering
 
 EXECUTORS = "/api/v1/executors"
 UNCLAIMED = "/api/v1/executors/unclaimed"
@@ -219,10 +222,10 @@ def test_what_cannot_be_adopted_changes_nothing(
 @pytest.mark.parametrize(
     ("app_name", "path", "trouble"),
     [
-        ("a/b-app", "a%2Fb-app", "it may have letters, digits, dots, hyphens and underscores only"),
-        ("/adopt", "%2Fadopt", "it may have letters, digits, dots, hyphens and underscores only"),
-        ("äpp-app", "%C3%A4pp-app", "it may have letters, digits, dots, hyphens and underscores only"),
-        ("abc", "abc", "it must have 4 to 64 characters and has 3"),
+        ("a/b-app", "a%2Fb-app", "it may have letters, digits, dots, hyphens and underscores only."),
+        ("/adopt", "%2Fadopt", "it may have letters, digits, dots, hyphens and underscores only."),
+        ("äpp-app", "%C3%A4pp-app", "it may have letters, digits, dots, hyphens and underscores only."),
+        ("abc", "abc", "it must have 4 to 64 characters and has 3."),
     ],
 )
 def test_a_name_no_group_can_have_is_told_with_what_to_do(
@@ -230,9 +233,10 @@ def test_a_name_no_group_can_have_is_told_with_what_to_do(
 ) -> None:
     beat_of(executor, app_name, "http://10.0.0.1:9999")
     (listed,) = admin.get(UNCLAIMED).json["items"]
-    assert (listed["app_name"], listed["adoptable"], listed["trouble"]) == (app_name, False, trouble)
+    assert (listed["app_name"], listed["adoptable"]) == (app_name, False)
+    assert listed["trouble"] == trouble.capitalize() == SAYINGS[listed["code"]][0].format(**listed["facts"])
     said = admin.post(f"{UNCLAIMED}/{path}/adopt").problem(422)
-    assert said["detail"] == f"No group can be called {app_name!r}: {trouble}."
+    assert said["detail"] == f"No group can be called {app_name!r}: {trouble}"
     assert "executor.app_name" in said["hint"]
 
 
@@ -252,15 +256,44 @@ def test_an_executor_is_called_on_request(site: Site, admin: Caller, executor: C
     beat_of(executor, "demo", nobody["address"])
     pinged = admin.post(f"{EXECUTORS}/ping", nobody)
     assert (pinged.status, pinged.json["node"], pinged.json["answered"]) == (200, "node", False)
-    assert pinged.json["reason"]
+    assert pinged.json["reason"] == SAYINGS[pinged.json["code"]][0].format(**pinged.json["facts"])
     (shown,) = admin.get(EXECUTORS).json["items"]
     assert shown["reachability"][0]["state"] == "suspect", "the next probe confirms it"
 
 
-def test_an_executor_is_taken_off_the_list_and_the_audit_says_so(admin: Caller, executor: Caller) -> None:
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        (answering(code=500, msg="shutting down"), "shutting down"),
+        (lambda exchange: exchange.respond(b"<html>Welcome</html>"), "no executor answers there: HTTP 200"),
+    ],
+    ids=["a no", "a page"],
+)
+def test_whoever_answers_a_call_on_request_otherwise_than_with_yes_is_quoted(
+    admin: Caller, executor: Caller, behaviour: Behaviour, said: str
+) -> None:
+    with Peer(behaviour) as peer:
+        named = {"app_name": "demo", "address": peer.address}
+        beat_of(executor, "demo", peer.address)
+        pinged = admin.post(f"{EXECUTORS}/ping", named).json
+    assert pinged["answered"] is False
+    assert said in pinged["reason"]
+    assert pinged["reason"] == SAYINGS[pinged["code"]][0].format(**pinged["facts"])
+
+
+@pytest.mark.parametrize("has_work_key", [False, True])
+def test_an_executor_is_taken_off_the_list_and_the_audit_says_so(
+    admin: Caller, executor: Caller, has_work_key: bool
+) -> None:
     named = {"app_name": "demo", "address": "http://10.0.0.1:9999"}
-    beat_of(executor, **named)
+    said = {"incarnation": "one", "extensions": ["signed", "work-key"], "workKey": new_work_key()}
+    beat = {"registryKey": "demo", "registryValue": named["address"], **({"orth": said} if has_work_key else {})}
+    executor.post("/api/registry", beat).envelope()
+    assert admin.post(f"{EXECUTORS}/remove", {**named, "address": "http://10.0.0.2:9999"}).problem(404)
+    assert admin.get("/api/v1/audit?action=executor.remove").json["items"] == [], "nothing was done"
     assert admin.post(f"{EXECUTORS}/remove", named).status == 204
     assert admin.get(EXECUTORS).json["items"] == []
     assert admin.post(f"{EXECUTORS}/remove", named).problem(404)["detail"]
     assert admin.get("/api/v1/audit?action=executor.remove").json["items"][0]["object_id"] == named["address"]
+    executor.post("/api/registry", beat).envelope()
+    assert len(admin.get(EXECUTORS).json["items"]) == 1, "one that lives is back with its next beat"

@@ -142,6 +142,22 @@ def test_only_the_three_fields_are_needed_and_others_are_ignored(site: Site, exe
     assert known(site) == [("demo", ADDRESS)]
 
 
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("name", ["addJob", "updateJob", "removeJob", "startJob", "stopJob", "triggerJob"])
+def test_an_executor_may_not_manage_jobs_and_is_told_so_in_the_envelope(
+    site: Site, executor: Caller, prefix: str, name: str
+) -> None:
+    job_id = site.job()
+    before = without_audit(site)
+    body = {"id": job_id, "jobGroup": 1, "name": "x", "executorHandler": "x", "glueType": "BEAN", "executorParam": "x"}
+    for path in (f"{prefix}/{name}", f"{prefix.removesuffix('/api')}//api/{name}"):
+        refused = executor.post(path, body).envelope(404)
+        assert (refused["code"], refused["data"]) == (500, None)
+        assert "/api/v1/jobs with an API token" in refused["msg"]
+        site.stranger().post(path, body).envelope(401)
+    assert without_audit(site) == before
+
+
 BAD_BEATS: list[Any] = [
     beat(registryKey=""),
     beat(registryKey="  "),
@@ -152,7 +168,13 @@ BAD_BEATS: list[Any] = [
     beat(registryKey="\u202edemo"),
     beat(registryKey=7),
     beat(registryGroup=""),
+    beat(registryGroup="   "),
+    beat(registryGroup="\t"),
+    beat(registryGroup="ADMIN"),
+    beat(registryGroup="QUEUE"),
+    beat(registryGroup="executor"),
     beat(registryGroup="a" * 51),
+    beat(registryGroup=7),
     beat(registryValue=""),
     beat(registryValue=None),
     beat(registryValue=7),
@@ -193,6 +215,19 @@ def test_a_beat_that_is_none_is_refused_in_the_envelope(site: Site, executor: Ca
     assert answer.status in (400, 422)
     assert answer.envelope(answer.status)["msg"]
     assert site.state() == before
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("call", ["registry", "registryRemove"])
+@pytest.mark.parametrize(("said", "complaint"), [("ADMIN", "says something else"), (" ", "is blank")])
+def test_only_executors_register_and_others_are_told_what_is_expected(
+    site: Site, executor: Caller, prefix: str, call: str, said: str, complaint: str
+) -> None:
+    executor.post("/api/registry", beat()).envelope()
+    refused = executor.post(f"{prefix}/{call}", beat(registryGroup=said)).envelope(400)
+    assert refused["code"] == 500
+    assert refused["msg"].startswith(f"registryGroup: {complaint}; it must be EXECUTOR")
+    assert known(site) == [("demo", ADDRESS)], "and is neither added nor taken away"
 
 
 def test_a_database_that_is_away_is_an_envelope_and_nothing_is_acknowledged(own_site: Site) -> None:

@@ -75,6 +75,33 @@ def test_what_is_needed_is_not_deleted_with_the_others(site: Site, admin: Caller
     assert [one["id"] for one in answer["refused"]] == [busy]
 
 
+def test_those_that_need_each_other_are_deleted_together(site: Site, admin: Caller) -> None:
+    """Whichever is newer, and though the one that needs the others comes in a later part."""
+    group = site.group()
+    first, second = (site.job(job_group=group, tags=["x"], job_desc=name) for name in ("first", "second"))
+    like = site.job(job_group=group, tags=["x"], job_desc="like", executor_handler="", super_task_id=second)
+    last = site.job(job_group=group, tags=["x"], job_desc="last")
+    for job, child in ((first, second), (second, last), (like, last)):
+        assert admin.call("PATCH", f"/api/v1/jobs/{job}", {"child_jobid": [child]}).status == 200
+    answer = done(admin, "delete?tag=x&max=1")
+    assert (answer["done"], answer["refused"], answer["left"], answer["next_cursor"]) == (4, [], 0, None)
+    assert answer["job_ids"][-1] == last
+    assert admin.get("/api/v1/jobs").json["items"] == []
+
+
+def test_who_is_not_meant_keeps_what_it_needs(site: Site, admin: Caller) -> None:
+    group = site.group()
+    parent = site.job(job_group=group, job_desc="parent")
+    meant = site.job(job_group=group, job_desc="meant", tags=["x"])
+    child = site.job(job_group=group, job_desc="child", tags=["x"])
+    for job, follows in ((parent, [meant, child]), (meant, [child])):
+        assert admin.call("PATCH", f"/api/v1/jobs/{job}", {"child_jobid": follows}).status == 200
+    answer = done(admin, "delete?tag=x")
+    assert answer["job_ids"] == []
+    assert {one["id"]: one["code"] for one in answer["refused"]} == {meant: "job_followed_by", child: "job_followed_by"}
+    assert len(admin.get("/api/v1/jobs").json["items"]) == 3
+
+
 def test_nobody_means_everything_by_saying_nothing(site: Site, admin: Caller) -> None:
     site.job(**CRON)
     for act in ("start", "stop", "trigger", "delete"):

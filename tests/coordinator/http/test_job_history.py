@@ -42,5 +42,6 @@ def test_what_happened_in_a_group_that_one_may_not_see_stays_there(site: Site, a
     moved = {"job_group": ours, "job_desc": "shared"}
     assert admin.call("PATCH", f"{path}{_ANY_HANDLER}", moved).status == 200
     update, create = viewer.get(f"{path}/history").json["items"]
-    assert (update["action"], update["after"]["job_desc"]) == ("job.update", "shared")
+    assert (update["action"], update["before"], update["after"]["job_desc"]) == ("job.update", None, "shared")
+    assert admin.get(f"{path}/history").json["items"][0]["before"]["job_desc"] == "their secret plan"
     assert (create["action"], create["before"], create["after"]) == ("job.create", None, None)

@@ -40,6 +40,9 @@ def test_a_parameter_is_one_value_and_comes_back_as_it_was(site: Site, admin: Ca
         {"executor_param": {"a": 1}},
         {"glue_source": "import os", "glue_type": "GLUE_PYTHON"},
         {"executor_handler": "other"},
+        {"log_level": "TRACE"},
+        {"log_level": "debug"},
+        {"log_level": 10},
         {"address_list": 5},
         {"address_list": [5]},
         {"address_list": ["http://10.0.0.1:9999"] * 51},
@@ -95,6 +98,23 @@ def test_nobody_can_make_a_coordinator_call_a_stranger(
     assert site.state() == before
 
 
+def test_a_trigger_may_name_a_log_level(site: Site, admin: Caller) -> None:
+    job_id = site.job()
+    where = f"/api/v1/jobs/{job_id}/trigger"
+    for level in ("DEBUG", "INFO", "WARNING", "ERROR", None):
+        (execution_id,) = admin.post(where, {"log_level": level}).json["execution_ids"]
+        assert admin.get(f"/api/v1/executions/{execution_id}").json["log_level"] == level
+        assert admin.get("/api/v1/executions?limit=1").json["items"][0]["log_level"] == level
+    (execution_id,) = admin.post(where).json["execution_ids"]
+    assert admin.get(f"/api/v1/executions/{execution_id}").json["log_level"] is None
+
+
+def test_what_is_no_log_level_is_refused_in_words(site: Site, admin: Caller) -> None:
+    said = admin.post(f"/api/v1/jobs/{site.job()}/trigger", {"log_level": "TRACE"}).problem(422)
+    assert said["errors"][0]["field"] == "log_level"
+    assert all(level in said["errors"][0]["message"] for level in ("DEBUG", "INFO", "WARNING", "ERROR"))
+
+
 def test_the_same_key_and_body_is_the_same_execution(site: Site, admin: Caller) -> None:
     where = f"/api/v1/jobs/{site.job()}/trigger"
     first = admin.post(where, {"executor_param": "x"}, Idempotency_Key="k").json
@@ -119,7 +139,12 @@ def test_the_same_key_with_another_body_is_refused(site: Site, admin: Caller, ex
     where = f"/api/v1/jobs/{site.job()}/trigger"
     assert admin.post(where, {"executor_param": "x"}, Idempotency_Key="k").status == 202
     before = site.state()
-    for other in ({"executor_param": "y"}, {"executor_param": "x", "address_list": ["http://10.0.0.1:9999"]}):
+    for changed in (
+        {"executor_param": "y"},
+        {"address_list": ["http://10.0.0.1:9999"]},
+        {"log_level": "DEBUG"},
+    ):
+        other = {"executor_param": "x", **changed}
         assert "another body" in admin.post(where, other, Idempotency_Key="k").problem(422)["detail"]
     assert site.state() == before
 

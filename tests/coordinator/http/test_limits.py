@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from orth.wire.messages import BODY_LIMIT
+from orth.coordinator.http.limits import STRANGERS_LIMIT
+from orth.wire.fields import BODY_LIMIT, RESULTS_LIMIT
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
+from tests.coordinator.http.scrolls import taken_by
 
 MEGABYTE = 1024 * 1024
 DEADLINE = 10.0
@@ -30,7 +32,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def head(path: str, *lines: str) -> bytes:
-    text = "\r\n".join([f"POST {path} HTTP/1.1", "Host: orth", "Content-Type: application/json", *lines])
+    text = "\r\n".join([f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *lines])
     return text.encode() + b"\r\n\r\n"
 
 
@@ -51,6 +53,27 @@ def test_a_declared_length_above_the_limit_is_refused_unread(site: Site, admin: 
         credential = f"Authorization: {admin.headers['Authorization']}"
         sock.sendall(head("/api/v1/jobs", credential, f"Content-Length: {10 * MEGABYTE}"))
         assert sock.recv(65_536).startswith(b"HTTP/1.1 413 ")  # before a byte of the body was sent
+
+
+@pytest.mark.parametrize("credential", ["Authorization: Bearer orth_pat_guessed", "Cookie: orth-session=a.b", "X: y"])
+@pytest.mark.parametrize("length", ["Content-Length: 1000000", "Transfer-Encoding: chunked"])
+def test_who_it_is_is_seen_before_anything_of_a_body_is_read(site: Site, credential: str, length: str) -> None:
+    with socket.create_connection(("127.0.0.1", site.port), timeout=DEADLINE) as sock:
+        sock.sendall(head("/api/v1/jobs", credential, length))
+        assert sock.recv(65_536).startswith(b"HTTP/1.1 401 ")  # before a byte of the body was sent
+
+
+def test_strangers_learn_nothing_about_what_they_sent(site: Site, admin: Caller) -> None:
+    for raw in (b'{"a": 1, "a": 2}', b"[" * 1_000, b"no json"):
+        admin.call("POST", "/api/v1/jobs", raw=raw, headers={"Content-Type": "application/json"}).problem(400)
+        site.bearer("wrong").call("POST", "/api/v1/jobs", raw=raw).problem(401)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/auth/login", "/api/v1/auth/refresh", "/api/agents/register", "/nothing"])
+def test_where_anybody_may_ask_little_is_read(site: Site, path: str) -> None:
+    with socket.create_connection(("127.0.0.1", site.port), timeout=DEADLINE) as sock:
+        sock.sendall(head(path, "Authorization: Bearer guessed", f"Content-Length: {STRANGERS_LIMIT + 1}"))
+        assert sock.recv(65_536).startswith(b"HTTP/1.1 413 ")
 
 
 def test_the_limit_is_exact(site: Site, admin: Caller) -> None:
@@ -85,7 +108,28 @@ def test_a_hundred_megabytes_of_results_are_refused_with_memory_flat(site: Site)
 def test_results_may_be_larger_than_what_people_send(site: Site, executor: Caller, prefix: str) -> None:
     result = {"logId": 1, "handleCode": 200, "handleMsg": "a" * (2 * MEGABYTE)}
     assert executor.post(f"{prefix}/callback", [result]).envelope()["code"] == 200
-    executor.call("POST", f"{prefix}/callback", raw=b"[" + b" " * BODY_LIMIT + b"]").envelope(413)
+    executor.call("POST", f"{prefix}/callback", raw=b"[" + b" " * RESULTS_LIMIT + b"]").envelope(413)
+
+
+def test_very_many_results_at_once_are_taken_from_who_shows_its_token(site: Site, executor: Caller) -> None:
+    one = taken_by(site, "http://127.0.0.1:1")
+    last = json.dumps({"logId": one, "handleCode": 200, "handleMsg": "done"})
+    stray = json.dumps({"logId": 999_999, "handleCode": 500, "handleMsg": "x" * 50_000})
+    body = f"[{','.join([stray] * 150)},{last}]".encode()
+    assert len(body) > BODY_LIMIT
+    executor.call("POST", "/xxl-job-admin/api/callback", raw=body).envelope()
+    assert site.admin().get(f"/api/v1/executions/{one}").json["handle_msg"] == "done"
+    with socket.create_connection(("127.0.0.1", site.port), timeout=DEADLINE) as sock:
+        sock.sendall(head("/api/callback", "XXL-JOB-ACCESS-TOKEN: of-nobody", f"Content-Length: {len(body)}"))
+        assert sock.recv(65_536).startswith(b"HTTP/1.1 401 ")  # before a byte of the body was sent
+
+
+@pytest.mark.parametrize("path", ["/api/callback", "/xxl-job-admin/api/registry", "/api/begun"])
+@pytest.mark.parametrize("length", ["Content-Length: 1000000", "Transfer-Encoding: chunked"])
+def test_of_a_stranger_that_says_it_is_an_executor_little_is_read(site: Site, path: str, length: str) -> None:
+    with socket.create_connection(("127.0.0.1", site.port), timeout=DEADLINE) as sock:
+        sock.sendall(head(path, "ORTH-ACCESS-TOKEN: of-nobody", length))
+        assert sock.recv(65_536).startswith(b"HTTP/1.1 401 ")  # before a byte of the body was sent
 
 
 def test_a_request_broken_off_in_its_body_was_never_made(site: Site, admin: Caller) -> None:

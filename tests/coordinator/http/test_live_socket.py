@@ -306,6 +306,17 @@ def test_a_new_password_ends_the_sockets_of_the_old_one(live: LiveSite) -> None:
             assert closed(line)[0] == 4401
 
 
+def test_a_socket_ends_soon_after_its_api_token_was_revoked(live: LiveSite) -> None:
+    made = live.admin().post("/api/v1/tokens", {"kind": "api", "name": "robot", "role": "viewer"}).json
+    with listening(live, token=made["token"]) as line:
+        wait_until(lambda: live.app.state.tools.feed.listeners == 1, "the listener to be there", WITHIN)
+        assert live.admin().call("DELETE", f"/api/v1/tokens/{made['id']}").status == 204
+        revoked_at = live.clock.now()
+        with time_passing(live):
+            assert closed(line)[0] == 4401
+        assert live.clock.now() - revoked_at <= 10_000
+
+
 def test_who_may_not_see_everything_does_not_listen(live: LiveSite) -> None:
     group = live.group()
     grants = [{"group_id": group, "role": "admin"}]

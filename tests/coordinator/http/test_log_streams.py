@@ -20,7 +20,7 @@ from orth.store.users import set_grants, set_password
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.scrolls import EXECUTIONS, Scroll, end, hand_over, serving, taken_by, written
 from tests.servers.processes import wait_until
-from tests.wire.peers import refusing
+from tests.wire.peers import Exchange, refusing
 
 WITHIN = 10.0
 
@@ -171,20 +171,36 @@ def test_wild_text_stays_inside_its_event(site: Site) -> None:
         assert events.of("end") == []
 
 
-def test_executors_of_another_make_are_polled_more_and_more_seldom(site: Site) -> None:
+def test_executors_of_another_make_are_polled_often_enough_and_no_more(site: Site) -> None:
     scroll = Scroll("one", ours=False)
     with written(site, scroll) as one, stream(site, one) as events:
         events.until(lambda it: it.texts() == ["one"])
         with time_passing(site):
             asked, began = len(scroll.asked), site.clock.now()
             wait_until(lambda: site.clock.now() - began > 30_000, "half a minute to pass", WITHIN)
-            assert 5 <= len(scroll.asked) - asked <= 16, "every second at first, every three seconds in the end"
+            assert 5 <= len(scroll.asked) - asked <= 62, "twice a second at first, every 0.8 s in the end"
             scroll.add("two")
             events.until(lambda it: it.texts() == ["one", "two"])
             assert events.of("end") == []
             end(site, one)
             events.until(lambda it: it.of("end"))
     assert all("wait" not in asked for asked in scroll.asked)
+
+
+def test_an_executor_that_answers_slowly_is_asked_less_often(site: Site) -> None:
+    class Slow(Scroll):
+        def answer(self, exchange: Exchange) -> None:
+            site.clock.move(1.0)
+            super().answer(exchange)
+
+    scroll = Slow("one", ours=False)
+    with written(site, scroll) as one, stream(site, one) as events:
+        events.until(lambda it: it.texts() == ["one"])
+        with time_passing(site):
+            asked, began = len(scroll.asked), site.clock.now()
+            wait_until(lambda: site.clock.now() - began > 30_000, "half a minute to pass", WITHIN)
+            count, seconds = len(scroll.asked) - asked, (site.clock.now() - began) / 1000
+            assert 2 <= count <= seconds / 3 + 1, "three seconds of rest after one of work, and not less than one"
 
 
 def test_an_execution_that_waits_to_be_sent_is_followed_from_its_first_line(site: Site) -> None:

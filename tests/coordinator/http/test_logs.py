@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from orth.coordinator.logs import expressions, searching
-from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
+from tests.coordinator.http.live import ACCESS_TOKEN, LOG_PATIENCE, Caller, Site
 from tests.coordinator.http.scrolls import EXECUTIONS, Scroll, end, serving, taken_by, written
 from tests.wire.peers import Exchange, Peer, answering, refusing
 
@@ -87,8 +87,8 @@ def test_an_executor_that_hangs_is_waited_for_no_longer_than_is_set(site: Site, 
         execution_id = taken_by(site, peer.address)
         began = time.monotonic()
         said = admin.get(f"{EXECUTIONS}/{execution_id}/log").problem(503)
-    assert "no answer within 0.5 s" in said["detail"]
-    assert time.monotonic() - began < 5
+    assert f"no answer within {LOG_PATIENCE:g} s" in said["detail"]
+    assert time.monotonic() - began < LOG_PATIENCE + 5
 
 
 def respond(status: int, body: bytes) -> Any:
@@ -281,7 +281,7 @@ def test_an_expression_that_never_ends_is_refused_in_time_and_holds_up_nobody(
         assert time.monotonic() - began < expressions.PAGE_WITHIN + 10
     assert "takes longer" in answers[0].problem(422)["detail"]
     assert len(took) > 10
-    assert sorted(took)[len(took) // 2] < 0.5
+    assert sorted(took)[len(took) // 2] < 1.0
 
 
 @pytest.mark.parametrize("bound", ["SEARCHES_AT_ONCE", "OF_ONE_CALLER"])
@@ -348,8 +348,8 @@ def test_a_line_of_ten_megabytes_is_a_line(site: Site, admin: Caller) -> None:
     long = "x" * 10_000_000 + "needle" + "y" * 1_000
     with written(site, Scroll("before", long, "after", ours=False)) as one:
         shown = admin.get(f"{EXECUTIONS}/{one}/log").json
-        assert shown["to_line"] == 3
-        assert shown["content"] == f"before\n{long}\nafter"
+        assert (shown["to_line"], shown["content"]) == (2, f"before\n{long}")
+        assert admin.get(f"{EXECUTIONS}/{one}/log?from=3").json["content"] == "after"
         assert len(admin.get(f"{EXECUTIONS}/{one}/log/download").body) == len(long) + len("before\n\nafter\n")
         (hit,) = search(admin, one, "needle")["matches"]
         assert (hit["line"], hit["cut"]) == (2, True)

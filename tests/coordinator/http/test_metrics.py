@@ -15,7 +15,7 @@ from orth.coordinator.metrics import CONTENT_TYPE
 from orth.settings import Address, Settings
 from orth.settings.sections import CoordinatorSection, MetricsSection
 from orth.store.tables import groups, registry, users
-from orth.wire.messages import BODY_LIMIT
+from orth.wire.fields import BODY_LIMIT, RESULTS_LIMIT
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 from tests.coordinator.test_metrics import samples
 
@@ -183,7 +183,7 @@ def test_beats_beyond_what_may_wait_are_counted(open_site: OpenSite, monkeypatch
 def test_other_calls_of_executors_are_no_registrations(own_site: Site) -> None:
     own_site.stranger().post("/api/callback", []).envelope(401)
     own_site.executor().call("POST", "/api/callback", raw=b"{").envelope(400)
-    own_site.executor().call("POST", "/api/callback", raw=b" " * (BODY_LIMIT + 1)).envelope(413)
+    own_site.executor().call("POST", "/api/callback", raw=b" " * (RESULTS_LIMIT + 1)).envelope(413)
     own_site.stranger().get("/api/v1/jobs").problem(401)
     assert refusals(own_site) == {}
 
@@ -219,3 +219,17 @@ def test_while_the_database_is_away_it_is_read_all_the_same(own_site: Site) -> N
         now = samples(caller.get("/metrics").body)
         assert (now["orth_store_up"], now["orth_registry_executors alive"]) == (0, 1)
         assert "orth_registry_groups_without_executors" not in now
+
+
+# --- results that were not applied ---
+
+
+def test_results_are_counted_by_what_became_of_them(own_site: Site) -> None:
+    one = own_site.execution(own_site.job())
+    own_site.dispatched(one, "http://10.0.0.1:9999")
+    good = {"logId": one, "handleCode": 200}
+    results = [good, good, {"logId": 10**6, "handleCode": 200}, {"logId": one}, {"handleCode": 200}, "no result"]
+    own_site.executor().post("/api/callback", results).envelope()
+    now = shown(own_site)
+    kinds = ("duplicate", "unknown", "malformed")
+    assert [now[f"orth_results_stray_total {kind}"] for kind in kinds] == [1, 1, 3]

@@ -49,14 +49,15 @@ def serve(prepared: Path, tmp_path: Path) -> Iterator[Serve]:
 class Browser:
     """Follows the flow by hand, so that each step can be tampered with."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, *, shows_pages: bool = False) -> None:
         self.site = site
+        self.headers = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"} if shows_pages else {}
         self.cookies: dict[str, str] = {}
         self.attributes: dict[str, dict[str, Any]] = {}
 
     def get(self, path: str) -> Answer:
-        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
-        answer = Caller(self.site.url, headers if self.cookies else {}).get(path)
+        cookies = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        answer = Caller(self.site.url, self.headers | (cookies if self.cookies else {})).get(path)
         for header in answer.headers.getlist("set-cookie"):  # type: ignore[attr-defined]  # urllib3's own headers
             for name, morsel in SimpleCookie(header).items():
                 self.attributes[name] = dict(morsel)
@@ -147,6 +148,26 @@ def test_roles_follow_from_what_the_issuer_says_each_time(serve: Serve) -> None:
     ada = site.tx(find_user, "ada")
     assert ada is not None
     assert ada.rights.everywhere is Role.VIEWER  # what was refused changed nothing
+
+
+def test_the_last_administrator_stays_one_whatever_the_issuer_says(serve: Serve) -> None:
+    site, issuer = serve(oidc_role_claim="groups", oidc_roles=("boss=admin", "all=viewer"))
+    known(site, role="admin")
+    admin = site.tx(find_user, "admin")
+    assert admin is not None
+    site.tx(set_disabled, admin.id, 1, 1)  # who is disabled does not count
+    issuer.person["groups"] = "all"
+    browser = Browser(site)
+    for _ in range(2):
+        assert browser.signs_in().status == 303
+        assert browser.get("/api/v1/auth/session").json["rights"]["everywhere"] == "admin"
+    kept = [one for one in browser.get("/api/v1/audit").json["items"] if one["action"] == "user.kept"]
+    assert [(one["object_id"], one["before"]["role"], one["after"]["role"]) for one in kept] == 2 * [
+        ("ada", "admin", "viewer")
+    ]
+    site.tx(set_disabled, admin.id, None, 2)
+    browser.signs_in()
+    assert browser.get("/api/v1/auth/session").json["rights"]["everywhere"] == "viewer", "now there is another one"
 
 
 def test_a_name_alone_makes_nobody_a_user_with_a_password(serve: Serve) -> None:
@@ -285,6 +306,8 @@ def test_who_did_not_begin_here_is_not_signed_in(serve: Serve) -> None:
     site, _ = serve(oidc_create_users=True)
     victim, attacker = Browser(site), Browser(site)
     Browser(site).get("/api/v1/auth/oidc/callback?code=x&state=y").problem(401)
+    told = site.admin().get("/api/v1/audit?action=api.unauthenticated").json["items"]
+    assert [one["object_id"] for one in told] == ["GET /api/v1/auth/oidc/callback"]
     back = attacker.at_issuer()
     victim.get(back).problem(401)  # it has begun nothing
     victim.get(START)
@@ -376,3 +399,17 @@ def test_no_next_leads_to_another_site(elsewhere: str) -> None:
 
 def test_paths_of_ours_stay() -> None:
     assert local_path("/jobs/7?tab=log#end") == "/jobs/7?tab=log#end"
+
+
+def test_a_browser_is_led_to_the_page_that_says_why(serve: Serve) -> None:
+    site, issuer = serve()
+    browser = Browser(site, shows_pages=True)
+    refused = browser.signs_in()
+    assert (refused.status, refused.headers["location"]) == (303, "/login?refused=nobody_here")
+    assert "orth-session" not in browser.cookies
+    lost = Browser(site, shows_pages=True).get("/api/v1/auth/oidc/callback?code=x&state=y")
+    assert lost.headers["location"] == "/login?refused=sign_in_not_begun"
+    site, issuer = serve()
+    issuer.described = {"jwks_uri": None}
+    odd = Browser(site, shows_pages=True).get(START)
+    assert odd.headers["location"] == "/login?refused=issuer_trouble", "what the issuer says is not put into an address"

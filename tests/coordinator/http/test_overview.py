@@ -1,6 +1,6 @@
 """The dashboard's figures, over HTTP."""
 
-from orth.coordinator.http.overview import LateShown, summed_up
+from orth.coordinator.http.overview import PER_DAY_LIMIT, LateShown, summed_up
 from orth.domain.executions import FAILURE
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.test_stats import a_morning, ended
@@ -37,8 +37,31 @@ def test_what_fires_next(site: Site, admin: Caller) -> None:
     shown = admin.get(OVERVIEW).json
     assert shown["jobs"] == {"started": 1, "stopped": 0}
     (only,) = shown["upcoming"]
-    assert (only["job_desc"], only["due_time"]) == ("noon", "2026-01-30T12:00:00.000Z")
+    assert (only["job_desc"], only["due_time"], only["per_day"]) == ("noon", "2026-01-30T12:00:00.000Z", 1)
     assert admin.get(f"{OVERVIEW}?upcoming=0").json["upcoming"] == []
+
+
+def test_a_job_is_there_once_with_how_often_it_fires_in_a_day(site: Site, admin: Caller) -> None:
+    definition = {"zone": "UTC", "dates_out": ["2026-01-31"]}
+    calendar = admin.post("/api/v1/calendars", {"name": "closed", "definition": definition})
+    assert calendar.status == 201, calendar.body
+    group, closed = site.group(), calendar.json["id"]
+
+    def job(type_: str, conf: str, **fields: object) -> int:
+        return site.job(job_group=group, schedule_type=type_, schedule_conf=conf, timezone="UTC", **fields)
+
+    often = {
+        job("CRON", "0 */5 * * * ?"): 288,
+        job("CRON", "* * * * * ?"): PER_DAY_LIMIT,
+        job("FIX_RATE", "1h"): 24,
+        job("FIX_DELAY", "30s"): None,
+        job("CRON", "0 0 * * * ?", calendar_id=closed): 13,  # until midnight, for the next day is left out
+    }
+    for job_id in often:
+        admin.post(f"/api/v1/jobs/{job_id}/start")
+    shown = admin.get(OVERVIEW).json["upcoming"]
+    assert {one["job_id"]: one["per_day"] for one in shown} == often
+    assert len(shown) == len(often)
 
 
 def test_half_and_nearly_all_fires_are_no_later_than_is_told() -> None:

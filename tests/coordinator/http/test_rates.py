@@ -1,11 +1,13 @@
 """How often somebody may ask: callers by their credential, strangers by their address, executors without a bound."""
 
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from orth.coordinator.http import rates
@@ -47,6 +49,17 @@ def test_strangers_share_the_bucket_of_their_address_and_keep_nobody_else_out(st
     assert [stranger.get("/api/v1/groups").status for _ in range(3)] == [401, 401, 429]
 
 
+def test_a_made_up_credential_does_not_have_a_body_read_that_nobody_will_answer(strict: Site) -> None:
+    while strict.stranger().get("/api/v1/groups").status != 429:
+        pass
+    for path in ("/api/v1/auth/login", "/api/v1/groups"):
+        with socket.create_connection(("127.0.0.1", strict.port), timeout=10.0) as sock:
+            lines = ("Host: localhost", "Authorization: Bearer guessed", "Content-Type: application/json")
+            head = [f"POST {path} HTTP/1.1", *lines, "Content-Length: 1000"]
+            sock.sendall("\r\n".join(head).encode() + b"\r\n\r\n")
+            assert sock.recv(65_536).startswith(b"HTTP/1.1 429 "), path  # before a byte of the body was sent
+
+
 def test_files_of_the_console_keep_nobody_out_who_shares_an_address(strict: Site) -> None:
     """A page has dozens of them, and several people may be behind one address."""
     stranger = strict.stranger()
@@ -60,6 +73,17 @@ def test_sockets_with_a_credential_are_not_those_of_strangers(strict: Site) -> N
             line = connect(f"ws://127.0.0.1:{strict.port}/ws", additional_headers=strict.executor().headers, proxy=None)
             stack.enter_context(line)
     assert strict.stranger().get("/api/v1/groups").status == 401, "nothing was taken from them"
+
+
+def test_a_socket_that_comes_too_often_is_told_when_to_come_back(strict: Site) -> None:
+    while strict.stranger().get("/api/v1/groups").status != 429:
+        pass
+    for headers in ({}, {"Authorization": "Bearer guessed"}):
+        with pytest.raises(InvalidStatus) as refused:
+            connect(f"ws://127.0.0.1:{strict.port}/ws", additional_headers=headers, proxy=None)
+        answer = refused.value.response
+        assert (answer.status_code, answer.headers["Retry-After"]) == (429, "1")
+        assert answer.headers["Content-Type"] == "application/problem+json"
 
 
 def test_buckets_fill_up_to_their_size_and_no_further() -> None:

@@ -258,7 +258,9 @@ def every_route(site: Site) -> Iterator[str]:
 def is_for_executors(route: str) -> bool:
     return (
         re.match(
-            r"POST (/|//|/xxl-job-admin/|/orth-admin/)/?api/(registry|registryRemove|callback|channels/\w+)$", route
+            r"POST (/|//|/xxl-job-admin/|/orth-admin/)/?api/"
+            r"(registry|registryRemove|callback|begun|openOffers|(add|update|remove|start|stop|trigger)Job|channels/\w+)$",
+            route,
         )
         is not None
     )
@@ -324,3 +326,15 @@ def test_no_person_calls_what_executors_call(rights: RightsSite) -> None:
     after = rights.site.contents()
     changed = {table for table, rows in after.items() if rows != rights.before[table]}
     assert changed <= {"orth_audit", "orth_audit_head"}, "what was refused is told there, and changed nothing else"
+
+
+def test_a_refusal_says_where_a_permission_is_missing(rights: RightsSite) -> None:
+    """Who has a role in a group is not told to get what they have."""
+    viewer = rights.callers["viewer"]
+    everywhere = viewer.get("/api/v1/cluster").problem(403)
+    assert (everywhere["code"], everywhere["facts"]["permission"]) == ("needs_permission_everywhere", "view")
+    assert "everywhere" in everywhere["detail"]
+    here = viewer.post(f"/api/v1/jobs/{rights.ours.job}/stop").problem(403)
+    assert (here["code"], here["facts"]["permission"]) == ("needs_permission", "operate")
+    nowhere = rights.callers["idle"].get("/api/v1/jobs").problem(403)
+    assert nowhere["code"] == "needs_permission"

@@ -219,6 +219,34 @@ def test_rolling_back_brings_the_kind_back_too(site: Site, admin: Caller) -> Non
     assert (shown["glue_type"], shown["glue_source"]) == ("GLUE_SHELL", SHELL)
 
 
+def test_code_does_not_cross_groups_with_a_job_that_moves(own_site: Site) -> None:
+    """What a job ran before stays with those who could read it; what it runs goes along. So do its counts."""
+    site, admin = own_site, own_site.admin()
+    here, there = allowed_group(site), allowed_group(site, "other")
+    job = script_job(site, "echo password-of-here\n", job_group=here)
+    site.execution(job)
+    save(admin, job, "echo nothing\n")
+    (running, old) = versions(admin, job)
+    insider, outsider = person(site, {here: Role.VIEWER, there: Role.VIEWER}), person(site, {there: Role.EDITOR}, "xu")
+    assert admin.call("PATCH", f"/api/v1/jobs/{job}", {"job_group": there}).status == 200
+    assert versions(admin, job) == versions(insider, job) == [running, old]
+    assert versions(outsider, job) == [running]
+    code = f"/api/v1/scripts/{job}"
+    assert outsider.get(f"{code}/versions/{running['id']}").status == 200
+    outsider.get(f"{code}/versions/{old['id']}").problem(404)
+    outsider.get(f"{code}/diff?from={old['id']}").problem(404)
+    outsider.get(f"{code}/diff?from={running['id']}&to={old['id']}").problem(404)
+    outsider.post(f"{code}/rollback", {"version_id": old["id"], "remark": "please"}).problem(404)
+    assert "password-of-here" in insider.get(f"{code}/versions/{old['id']}").json["glue_source"]
+    opened = [one.get(f"/api/v1/jobs/{job}/stats").json["open"]["init"] for one in (admin, insider, outsider)]
+    assert opened == [1, 1, 0]
+    save(admin, job, "echo of-there\n")
+    assert admin.call("PATCH", f"/api/v1/jobs/{job}", {"job_group": here}).status == 200
+    assert len(versions(admin, job)) == 3
+    only_here = person(site, {here: Role.VIEWER}, "yu")
+    assert {one["id"] for one in versions(only_here, job)} == {old["id"], versions(admin, job)[0]["id"]}
+
+
 def test_the_newest_thirty_are_kept(site: Site, admin: Caller) -> None:
     job_id = script_job(site)
     for number in range(32):

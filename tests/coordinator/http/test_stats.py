@@ -68,6 +68,8 @@ def test_the_figures_of_a_day(site: Site, folded: bool) -> None:
         "failed": 1,
         "timeout": 1,
         "trigger_failed": 0,
+        "mean_ms": 2000,
+        "longest_ms": 3000,
     }
 
 
@@ -85,12 +87,15 @@ def test_a_histogram_has_every_part_of_its_span(site: Site) -> None:
     assert [part["failed"] for part in of_job] == [0, 0]
     days = admin.get(f"{STATS}/histogram?bucket=day").json["items"]
     assert len(days) == 31
+    assert (days[0]["mean_ms"], days[0]["longest_ms"]) == (None, None)
     assert days[-1] == {
         "start": "2026-01-30T00:00:00.000Z",
         "success": 2,
         "failed": 1,
         "timeout": 1,
         "trigger_failed": 1,
+        "mean_ms": 2000,
+        "longest_ms": 3000,
     }
 
 

@@ -11,10 +11,12 @@ from orth.domain.tokens import API_PREFIX, EXECUTOR_PREFIX
 from orth.settings import Settings
 from orth.settings.sections import SecuritySection
 from orth.wire.signatures import Signer
+from orth.wire.work_keys import incarnation_of, new_work_key
 from tests.coordinator.http.live import ACCESS_TOKEN, Answer, Caller, Site
 from tests.coordinator.http.rights_site import RightsSite
 
 DAY = 86_400
+WORK_KEY = new_work_key()
 TOKENS = "/api/v1/tokens"
 
 
@@ -356,7 +358,8 @@ def test_a_group_token_uses_its_own_queues_only(own_site: Site) -> None:
     prefix = "orchestrix.job.dispatch."
 
     def take(queue: str) -> int:
-        return executor.post("/api/channels/take", {"queues": [prefix + queue], "consumer": "c"}).status
+        mine = {"consumer": incarnation_of(WORK_KEY), "work_key": WORK_KEY}
+        return executor.post("/api/channels/take", {"queues": [prefix + queue], **mine}).status
 
     assert {take("demo.default"), take("demo.default.p2")} == {503}, "let through; there are no channels here"
     assert {take("other.default"), take("demo"), take("demo.x.default"), take("demox.default")} == {403}

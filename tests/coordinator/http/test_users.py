@@ -71,6 +71,8 @@ def test_a_password_that_was_made_is_told_once_and_fits(site: Site, admin: Calle
         ({"username": "аda"}, "username"),  # the first letter is Cyrillic
         ({"username": "a" * 51}, "username"),
         ({"username": "ada", "password": "short"}, "password"),
+        ({"username": "ada", "password": "adminadmin"}, "password"),
+        ({"username": "ada.lovelace", "password": "Ada.Lovelace"}, "password"),
         ({"username": "ada", "role": "owner"}, "role"),
         ({"username": "ada", "grants": [{"group_id": 1, "role": "viewer"}] * 2}, "grants"),
         ({"username": "ada", "grants": [{"group_id": 99999, "role": "viewer"}]}, "grants"),
