@@ -7,8 +7,9 @@ export default defineConfig({
   workers: 1,
   forbidOnly: true,
   reporter: 'line',
-  timeout: 30_000,
-  expect: { timeout: 10_000 },
+  // Bounds of how long a story may hang; what has to be quick says so itself.
+  timeout: 120_000,
+  expect: { timeout: 30_000 },
   outputDir: 'build/stories',
   use: browserOptions,
 });

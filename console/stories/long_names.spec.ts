@@ -65,7 +65,6 @@ function hiding(page: Page): Promise<string[]> {
 }
 
 test('no column of a list lies behind others, in any language, also on a small screen', async ({ signedIn: page }) => {
-  test.setTimeout(120_000);
   await page.goto('/jobs');
   const when = { schedule_type: 'CRON', schedule_conf: '0 0/10 8-18 ? * MON-FRI', timezone: 'America/Buenos_Aires' };
   const named = { job_group: 2, job_desc: 'Synchronise every warehouse with the catalogues of all suppliers' };

@@ -22,7 +22,6 @@ async function keepsWithin(page: Page, path: string, shown: RegExp | string): Pr
 }
 
 test('a long address in an error, a parameter or a reason makes no page wider', async ({ signedIn: page }) => {
-  test.setTimeout(120_000);
   const fields = { executor_handler: 'ask', executor_param: ADDRESS, author: 'A'.repeat(60), tags: ['T'.repeat(30)] };
   const job = await made(page, 'Ask a far supplier', fields);
   const id = await ended(page, job, ADDRESS);
@@ -63,7 +62,6 @@ test('a long address in an error, a parameter or a reason makes no page wider', 
 });
 
 test('nor the messages behind a status, or what changed in the audit', async ({ signedIn: page }) => {
-  test.setTimeout(60_000);
   const job = await made(page, 'Ask a far supplier again', { executor_handler: 'ask', executor_param: ADDRESS });
   await ended(page, job, ADDRESS);
   for (const width of WIDTHS) {

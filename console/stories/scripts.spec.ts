@@ -3,8 +3,6 @@ import { jobs, password, signIn, test, user } from './stage';
 
 const JOB = 'Clean the archive';
 
-test.setTimeout(90_000); // much is done, and loading an editor takes a while on a busy machine
-
 test('code is written, tried, saved with a remark, compared and rolled back', async ({ signedIn: page }) => {
   await page.goto('/scripts');
   await page.getByRole('link', { name: JOB }).click();

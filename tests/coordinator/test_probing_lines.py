@@ -46,8 +46,10 @@ class Bench:
             db, "node", link, self.clock, events, reach=self.reach, roster=self.roster, watching=watching
         )
 
-    async def join(self, address: str, incarnation: str | None = "one", app_name: str = "app") -> None:
-        await self.db.tx(record_beats, [Beat(app_name, address, incarnation)], self.clock.now())
+    async def join(self, address: str, incarnation: str | None = "one", *app_names: str) -> None:
+        """One of each app, ``app`` unless named, all at once: the first alone would be probed as the only one there."""
+        beats = [Beat(app_name, address, incarnation) for app_name in app_names or ("app",)]
+        await self.db.tx(record_beats, beats, self.clock.now())
         self.roster.begin_look()
         self.roster.follow(await self.db.read(list_executors))
 
@@ -180,8 +182,8 @@ async def test_a_no_to_somebody_elses_token_tells_only_that_it_is_there(
 ) -> None:
     async with bench(tmp_path) as here:
         with Peer(answering(code=500, msg="The access token is wrong.")) as peer:
-            for app_name in others and ("app", *others):
-                await here.join(peer.address, None, app_name)
+            if others:
+                await here.join(peer.address, None, "app", *others)
             here.reach.silent(peer.address, "a trigger was not answered")
             await here.recorder.seen(ExecutorReachable, address=peer.address)
             assert here.recorder.all(ExecutorUnreachable) == []
@@ -250,7 +252,7 @@ async def test_one_app_does_not_say_for_another_what_kind_of_executor_is_there(t
         with Peer(foreign) as peer:
             await here.join(peer.address, incarnation=None)
             await until(lambda: here.reach.state(peer.address) is Reachability.REACHABLE, "an answer")
-            await here.join(peer.address, incarnation="made up", app_name="another")
+            await here.join(peer.address, "made up", "another")
             before = len(peer.requests)
             await until(lambda: len(peer.requests) >= before + 4, "probes")
             assert {request.path for request in peer.requests} == {"/beat"}

@@ -13,7 +13,7 @@ from orth.store.database import open_database
 from orth.store.tables import executions
 from orth.testing.stores import prepare_store
 from tests.receivers import WebhookReceiver
-from tests.walk.processes import Site, eventually
+from tests.walk.processes import SHORT, Site, eventually
 
 JOBS = Path(__file__).parents[1] / "walk" / "noting_jobs.py"
 SETTINGS = {
@@ -39,7 +39,7 @@ def alarm_status(url: str, execution_id: int) -> int:
 
 def test_a_message_whose_sender_died_is_sent_again_under_the_same_id(url: str, tmp_path: Path) -> None:
     prepare_store(url)
-    with WebhookReceiver() as receiver, Site(tmp_path, url, NOTES=str(tmp_path / "notes"), **SETTINGS) as site:
+    with WebhookReceiver() as receiver, Site(tmp_path, url, NOTES=str(tmp_path / "notes"), **SHORT, **SETTINGS) as site:
         first = site.coordinator(ORTH_FAILPOINTS="alarms.sent=kill")
         site.executor(JOBS)
         api = site.api()

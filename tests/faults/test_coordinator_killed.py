@@ -16,7 +16,7 @@ import pytest
 
 from orth.failpoints import POINTS
 from orth.testing.stores import prepare_store
-from tests.walk.processes import Api, Process, Site, eventually
+from tests.walk.processes import SHORT, Api, Process, Site, eventually
 
 JOBS = Path(__file__).parents[1] / "walk" / "noting_jobs.py"
 STEP = 500
@@ -46,7 +46,7 @@ def test_so_it_is_on_postgresql(points: list[str], postgres_url: str, tmp_path: 
 def kill_and_go_on(points: list[str], url: str, tmp_path: Path) -> None:
     prepare_store(url)
     notes = tmp_path / "notes"
-    with Site(tmp_path, url, NOTES=str(notes)) as site:
+    with Site(tmp_path, url, NOTES=str(notes), **SHORT) as site:
         doomed = site.coordinator(ORTH_FAILPOINTS=f"{points[0]}=kill@3")
         site.executor(JOBS)
         job_id = _job_twice_a_second(site.api())

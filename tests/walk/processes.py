@@ -18,6 +18,10 @@ T = TypeVar("T")
 PASSWORD = "password-of-this-test"
 TOKEN = "token-of-this-test"
 MASTER_KEY = "5e" * 32
+STEADY = {"ORTH_CLUSTER__LEASE": "15s", "ORTH_CLUSTER__LEASE_RENEW": "1s"}
+"""A lead that survives seconds in which a busy machine stands still: a term that ends doubts what it was sending."""
+SHORT = {"ORTH_CLUSTER__LEASE": "1s", "ORTH_CLUSTER__LEASE_RENEW": "300ms"}
+"""For tests in which somebody waits for a lease to run out."""
 HTTP = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=10))
 
 
@@ -109,8 +113,7 @@ class Site:
             "ORTH_SECURITY__ADMIN_PASSWORD": PASSWORD,
             "ORTH_SECURITY__MASTER_KEY": MASTER_KEY,
             "ORTH_COORDINATOR__DATA_DIR": str(folder / "coordinator"),
-            "ORTH_CLUSTER__LEASE": "1s",
-            "ORTH_CLUSTER__LEASE_RENEW": "300ms",
+            **STEADY,
             **({"ORTH_STORE__URL": store_url} if store_url else {}),
             **settings,
         }

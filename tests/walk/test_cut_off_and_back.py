@@ -20,7 +20,7 @@ from tests.conftest import StartServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.processes import free_port
 from tests.walk.cut_line import CutLine
-from tests.walk.processes import HTTP, TOKEN, Api, Process, Site, eventually
+from tests.walk.processes import HTTP, SHORT, TOKEN, Api, Process, Site, eventually
 
 JOBS = Path(__file__).parent / "timing_jobs.py"
 DEAD_AFTER = 3.0
@@ -272,7 +272,7 @@ def every_second(start_server: StartServer, folder: Path, **settings: str) -> It
     server = start_server(PostgresServer, durable=True)
     url = server.create_database()
     prepare_store(url)
-    with Site(folder, url, NOTES=str(folder / "notes"), **IMPATIENT, **SOON_DEAD, **settings) as site:
+    with Site(folder, url, NOTES=str(folder / "notes"), **SHORT, **IMPATIENT, **SOON_DEAD, **settings) as site:
         coordinator, port = site.coordinator(), free_port()
         site.executor(JOBS, port=port)
         api, address = site.api(), f"http://127.0.0.1:{port}"
