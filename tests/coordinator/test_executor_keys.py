@@ -20,7 +20,7 @@ from orth.store.tokens import create_token, get_token, revoke_token, rotate_toke
 from orth.testing import ManualClock
 from orth.testing.stores import prepare_store
 from orth.wire.credentials import Credential
-from orth.wire.executor_calls import NotSent
+from orth.wire.executor_link import NotSent
 from orth.wire.messages import Extension
 from orth.wire.signatures import key_of
 

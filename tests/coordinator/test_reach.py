@@ -8,7 +8,7 @@ from orth.domain.nodes import Reachability
 from orth.events import Events
 from orth.loop import Loop
 from orth.testing import ManualClock, Recorder
-from orth.wire.executor_calls import AnswerUnknown, NotAnExecutor, NotSent
+from orth.wire.executor_link import AnswerUnknown, NotAnExecutor, NotSent
 
 A, B, C = "http://10.0.0.1:9999", "http://10.0.0.2:9999", "http://10.0.0.3:9999"
 

@@ -20,7 +20,8 @@ from orth.settings import Address
 from orth.testing import ManualClock
 from orth.wire.credentials import Credential
 from orth.wire.dialects import Dialect
-from orth.wire.executor_calls import ExecutorCalls, NotLetIn
+from orth.wire.executor_calls import ExecutorCalls
+from orth.wire.executor_link import NotLetIn
 from orth.wire.messages import CallbackVerdict, LogRequest, RegistryRequest, RunRequest
 from orth.wire.signatures import RECEIVER_HEADER, SIGNATURE_HEADER, TIME_HEADER, Key, Signer
 from orth.wire.work_keys import new_work_key, work_key_of

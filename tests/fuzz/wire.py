@@ -28,7 +28,8 @@ from orth.wire.dialects import (
     registry_body,
     token_from,
 )
-from orth.wire.executor_calls import AnswerUnknown, NotAnExecutor, read_batch, read_state
+from orth.wire.executor_answers import read_batch, read_state
+from orth.wire.executor_link import AnswerUnknown, NotAnExecutor
 from orth.wire.fields import BATCH_LIMIT
 from orth.wire.messages import CallbackItem, RunRequest
 from orth.wire.outbound import Outbound, plain_ip

@@ -13,15 +13,8 @@ from orth.clock import SystemClock
 from orth.errors import Invalid, Unavailable
 from orth.wire.credentials import Credential
 from orth.wire.dialects import Dialect, read_run
-from orth.wire.executor_calls import (
-    LOG_REPLY_LIMIT,
-    STATE_REPLY_LIMIT,
-    AnswerUnknown,
-    ExecutorCalls,
-    ExecutorLink,
-    NotAnExecutor,
-    NotSent,
-)
+from orth.wire.executor_calls import LOG_REPLY_LIMIT, STATE_REPLY_LIMIT, ExecutorCalls
+from orth.wire.executor_link import AnswerUnknown, ExecutorLink, NotAnExecutor, NotSent
 from orth.wire.fields import BODY_LIMIT
 from orth.wire.messages import Extension, LogPage, LogRequest, RunRequest
 from orth.wire.signatures import Key, Signer

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from orth.clock import SystemClock
 from orth.wire.addresses import checked_address
-from orth.wire.executor_calls import ExecutorCalls, NotSent
+from orth.wire.executor_calls import ExecutorCalls
+from orth.wire.executor_link import NotSent
 from orth.wire.guarded import GuardedResolver, guarded_connector
 from orth.wire.outbound import AddressRefused, Outbound, plain_ip
 from orth.wire.watch_lines import LineSecurity, WatchLines

@@ -13,7 +13,7 @@ import pytest
 from orth.clock import SystemClock
 from orth.testing import ManualClock
 from orth.wire.credentials import Credential, Credentials
-from orth.wire.executor_calls import AnswerUnknown, NotAnExecutor, NotSent
+from orth.wire.executor_link import AnswerUnknown, NotAnExecutor, NotSent
 from orth.wire.signatures import Key
 from orth.wire.watch_lines import Health, LineSecurity, WatchLines, affordable
 from tests.wire.peers import Exchange, Peer, not_accepting, refusing

@@ -47,7 +47,7 @@ from orth.store.log_archives import (
     unarchived_among,
     unarchived_between,
 )
-from orth.wire.executor_calls import AnswerUnknown, NotSent
+from orth.wire.executor_link import AnswerUnknown, NotSent
 
 _EVERY = 5.0
 _STRETCH = 5_000

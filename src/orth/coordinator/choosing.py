@@ -19,7 +19,7 @@ from orth.coordinator.reach import Reach
 from orth.domain import reasons
 from orth.domain.jobs import RouteStrategy
 from orth.errors import OrthError
-from orth.wire.executor_calls import ExecutorLink
+from orth.wire.executor_link import ExecutorLink
 from orth.wire.messages import Reply
 
 _FRESH = 1.0

@@ -46,7 +46,7 @@ from orth.store.database import Connection, Database
 from orth.store.dispatching import doubt_earlier_dispatches, next_due, take_ahead, take_due
 from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
-from orth.wire.executor_calls import ExecutorLink
+from orth.wire.executor_link import ExecutorLink
 from orth.wire.report_keys import ReportKeys
 
 _IDLE_PAUSE = 1.0  # planning, triggers and answers wake the loop; this finds what other nodes opened

@@ -33,7 +33,7 @@ from orth.store.groups import manual_addresses
 from orth.store.tokens import Proven, find_by_key, good_for_app, note_use
 from orth.wire.credentials import Credential
 from orth.wire.entry_signatures import KEYS_LIMIT
-from orth.wire.executor_calls import NotSent
+from orth.wire.executor_link import NotSent
 from orth.wire.messages import Extension
 from orth.wire.signatures import Key, key_of, receiver_name
 from orth.wire.work_keys import work_key_of

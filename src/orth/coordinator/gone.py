@@ -37,7 +37,7 @@ from orth.store.executor_entries import incarnations_at
 from orth.store.groups import groups_by_id
 from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
-from orth.wire.executor_calls import ExecutorLink, NotSent
+from orth.wire.executor_link import ExecutorLink, NotSent
 from orth.wire.fields import BATCH_LIMIT
 from orth.wire.messages import NEVER_HAD, Extension, RunRequest
 

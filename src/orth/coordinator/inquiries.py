@@ -10,7 +10,7 @@ from enum import Enum
 
 from orth.domain.executions import SUCCESS, Execution
 from orth.errors import OrthError
-from orth.wire.executor_calls import ExecutorLink, NotSent
+from orth.wire.executor_link import ExecutorLink, NotSent
 from orth.wire.fields import BATCH_LIMIT
 from orth.wire.messages import ENDED_WITH, NEVER_HAD, Extension, RunRequest
 

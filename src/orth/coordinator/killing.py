@@ -30,7 +30,7 @@ from orth.store.executions import Ending, find_execution
 from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
 from orth.store.killing import hold_executions, open_at_executors, sent_of_job
-from orth.wire.executor_calls import ExecutorLink
+from orth.wire.executor_link import ExecutorLink
 from orth.wire.messages import Extension
 
 UNSENT = "killed before it was sent"

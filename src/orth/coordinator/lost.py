@@ -41,7 +41,7 @@ from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
 from orth.store.leases import Term
-from orth.wire.executor_calls import ExecutorLink, NotAnExecutor
+from orth.wire.executor_link import ExecutorLink, NotAnExecutor
 
 _BATCH = 1000
 _QUESTIONS_AT_ONCE = 32

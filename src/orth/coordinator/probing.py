@@ -39,7 +39,7 @@ from orth.store.database import Connection, Database
 from orth.store.executor_entries import executors_at, list_executors
 from orth.store.groups import manual_addresses
 from orth.store.reachability import Doubt, clear_doubts, save_doubts
-from orth.wire.executor_calls import ExecutorLink, NotAnExecutor
+from orth.wire.executor_link import ExecutorLink, NotAnExecutor
 from orth.wire.watch_lines import Health, LineSecurity, WatchLines
 
 _LOOK_EVERY = 5.0  # what other coordinators stored is known here after that; what came here, at once

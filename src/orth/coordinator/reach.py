@@ -29,7 +29,7 @@ from orth.domain.nodes import Reachability, normal_address
 from orth.errors import OrthError
 from orth.events import Event, Events
 from orth.loop import Loop
-from orth.wire.executor_calls import NotAnExecutor, NotSent
+from orth.wire.executor_link import NotAnExecutor, NotSent
 
 _AVOIDED = (Reachability.SUSPECT, Reachability.UNREACHABLE)
 _REASON_LIMIT = 255

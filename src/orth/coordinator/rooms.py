@@ -57,7 +57,7 @@ from orth.settings import Settings
 from orth.store.database import Database
 from orth.store.leases import Lease
 from orth.store.life_locks import LifeLock
-from orth.wire.executor_calls import ExecutorLink
+from orth.wire.executor_link import ExecutorLink
 from orth.wire.health_calls import HealthLink
 from orth.wire.key_calls import KeyLink
 from orth.wire.report_keys import ReportKeys

@@ -22,7 +22,7 @@ from orth.domain import reasons
 from orth.domain.executions import SUCCESS
 from orth.domain.jobs import BlockStrategy, GlueType
 from orth.errors import Invalid, OrthError
-from orth.wire.executor_calls import AnswerUnknown, ExecutorLink, NotSent
+from orth.wire.executor_link import AnswerUnknown, ExecutorLink, NotSent
 from orth.wire.messages import MISDIRECTED, NOT_ALLOWED_HERE, RunRequest
 from orth.wire.report_keys import ReportKeys
 

@@ -39,7 +39,7 @@ from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
 from orth.store.script_drafts import drafts_of
 from orth.store.secrets import secrets_of_jobs
-from orth.wire.executor_calls import ExecutorLink
+from orth.wire.executor_link import ExecutorLink
 from orth.wire.fields import BATCH_LIMIT
 from orth.wire.messages import Extension
 from orth.wire.report_keys import ReportKeys

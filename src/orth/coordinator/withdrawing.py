@@ -39,7 +39,7 @@ from orth.store.database import Connection, Database
 from orth.store.executions import Ending
 from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
-from orth.wire.executor_calls import ExecutorLink
+from orth.wire.executor_link import ExecutorLink
 from orth.wire.messages import Extension
 
 _BATCH = 500

@@ -20,7 +20,8 @@ from orth.wire.dialects import (
     run_body,
     runs_body,
 )
-from orth.wire.executor_calls import AnswerUnknown, NotSent, read_batch, read_beat, read_state
+from orth.wire.executor_answers import read_batch, read_beat, read_state
+from orth.wire.executor_link import AnswerUnknown, NotSent
 from orth.wire.key_calls import PATH, Holding, judged
 from orth.wire.long_logs import LongLog
 from orth.wire.messages import (

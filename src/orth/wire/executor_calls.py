@@ -1,13 +1,7 @@
-"""What a coordinator says to executors.
+"""What a coordinator says to executors, over HTTP.
 
-The one question that matters after a failed call is whether the executor may have got it. ``NotSent`` says that it
-surely has not: there never was a connection, so the trigger may go elsewhere. ``AnswerUnknown`` says that it may have:
-once a connection is there, bytes may have left, and neither a timeout nor a reset tells whether they arrived. A gateway
-that answers for its silent neighbour (408, 502, 504, 524) is no wiser. An unknown trigger is never "failed": the
-executor is asked about it.
-
-An answer that did arrive is a ``Reply``, and its code decides. A redirect is not followed: the executor's address is
-what was registered, and a request with a token in it goes nowhere else.
+A redirect is not followed: the executor's address is what was registered, and a request with a token in it goes nowhere
+else. What a failure means is in ``executor_link``, what an answer means in ``executor_answers``.
 
 Connections are kept, for the next call, to executors of ours alone. Some of another make serve one connection at a
 time: one that is kept, by whatever call of whichever coordinator, would shut out every other. So each call to them has
@@ -15,20 +9,17 @@ its own, which ends with the answer.
 """
 
 import asyncio
-import codecs
-import errno
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ssl import SSLContext
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import aiohttp
 from yarl import URL
 
-from orth.errors import InvalidMessage, Unavailable
-from orth.sayings import SAYINGS
+from orth.errors import Unavailable
 from orth.wire.addresses import checked_address
 from orth.wire.credentials import Credential, Credentials, Proofs, not_let_in
 from orth.wire.dialects import (
@@ -40,133 +31,28 @@ from orth.wire.dialects import (
     log_body,
     read_log_page,
     read_reply,
-    read_run_answers,
     run_body,
     runs_body,
 )
-from orth.wire.fields import LOG_WAIT_LIMIT, SMALL_BODY_LIMIT, whole_number
+from orth.wire.executor_answers import check_gateway, read_batch, read_beat, read_state
+from orth.wire.executor_link import NO_EXTENSIONS, AnswerUnknown, NotLetIn, NotSent
+from orth.wire.fields import LOG_WAIT_LIMIT, SMALL_BODY_LIMIT
 from orth.wire.guarded import GuardedCalls
 from orth.wire.long_logs import LongLog
 from orth.wire.messages import Extension, LogPage, LogRequest, Reply, RunAnswer, RunRequest
 from orth.wire.outbound import Outbound
 from orth.wire.signatures import RECEIVER_HEADER, TRIES, Signer
-from orth.wire.strict_json import parse
 
 LOG_REPLY_LIMIT = 16 * 1024 * 1024
+"""Bytes of a page of log that is read as a whole."""
 STATE_REPLY_LIMIT = 8 * 1024
 """Bytes of an answer about how an executor is. Hundreds of them are read in a second, whoever wrote them."""
 BATCH_REPLY_LIMIT = 1024 * 1024
 """Bytes of the answer to many triggers."""
-"""Bytes of a page of log that is read as a whole."""
 
-_NO_EXTENSIONS: frozenset[str] = frozenset()
-_GATEWAY_FAILED = (408, 502, 504, 524)
-_AT_THE_DOOR = (401, 403, 429, 503)
-"""Statuses of somebody who does not let us in now: who is behind the door, nobody knows."""
-_DOOR_FULL = 503
 _KEEP_ALIVE = 3.0
 """Seconds a connection waits for its next use. Less than any server's own limit: a server that closes the connection
 just as the next trigger is written would leave that trigger unknown."""
-
-
-class NotSent(Unavailable):
-    """The executor surely did not get it."""
-
-    kind = "not-sent"
-
-    @property
-    def nobody_listens(self) -> bool:
-        """Whether the machine was reached and said that no process has this port: not silence, nor a missing route."""
-        return isinstance(self.__cause__, OSError) and self.__cause__.errno == errno.ECONNREFUSED
-
-
-class NotLetIn(NotSent):
-    """An executor of ours is there and accepts nothing of what is known for it: it was restarted a moment ago, or
-    somebody else has registered its address. It has done nothing, and its next beat sets it right.
-    """
-
-    def __init__(self, address: str, said: str | None) -> None:
-        facts = {"address": address, "said": said or "no word"}
-        super().__init__(SAYINGS["executor_does_not_accept"][0].format(**facts))
-        self.code, self.facts = "executor_does_not_accept", facts
-
-
-class AnswerUnknown(Unavailable):
-    """The executor may have got it, and may be doing it."""
-
-    kind = "answer-unknown"
-
-
-class NotAnExecutor(Unavailable):
-    """Something answers at the address, and not as an executor does."""
-
-    kind = "not-an-executor"
-
-    def __init__(self, address: str, status: int, said: str | None) -> None:
-        facts = {"address": address, "said": said or f"HTTP {status}"}
-        super().__init__(SAYINGS["no_executor_there"][0].format(**facts))
-        self.code, self.facts = "no_executor_there", facts
-        self.status = status
-
-
-class ExecutorLink(Protocol):
-    """The way to the executors, as the coordinator's parts see it. Each call says for which app it is made: several may
-    be at one address, each with a token of its own.
-    """
-
-    async def run(
-        self,
-        address: str,
-        request: RunRequest,
-        *,
-        token: str,
-        app_name: str,
-        extensions: frozenset[str] = _NO_EXTENSIONS,
-        dialect: Dialect = Dialect.AUTO,
-    ) -> Reply: ...
-
-    async def run_all(
-        self,
-        address: str,
-        requests: Sequence[RunRequest],
-        *,
-        token: str,
-        app_name: str,
-        extensions: frozenset[str] = _NO_EXTENSIONS,
-    ) -> list[RunAnswer | None]: ...
-
-    async def beat(self, address: str, *, token: str, app_name: str, dialect: Dialect = Dialect.AUTO) -> Reply: ...
-
-    async def idle_beat(
-        self, address: str, job_id: int, *, token: str, app_name: str, dialect: Dialect = Dialect.AUTO
-    ) -> Reply: ...
-
-    async def kill(
-        self,
-        address: str,
-        job_id: int,
-        log_id: int | None = None,
-        *,
-        token: str,
-        app_name: str,
-        extensions: frozenset[str] = _NO_EXTENSIONS,
-        dialect: Dialect = Dialect.AUTO,
-    ) -> Reply: ...
-
-    async def log(
-        self,
-        address: str,
-        request: LogRequest,
-        *,
-        token: str,
-        app_name: str,
-        extensions: frozenset[str] = _NO_EXTENSIONS,
-        dialect: Dialect = Dialect.AUTO,
-    ) -> LogPage: ...
-
-    def log_pages(
-        self, address: str, request: LogRequest, *, token: str, app_name: str, dialect: Dialect = Dialect.AUTO
-    ) -> AsyncGenerator[LogPage, None]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +138,7 @@ class ExecutorCalls(GuardedCalls):
         *,
         token: str,
         app_name: str = "",
-        extensions: frozenset[str] = _NO_EXTENSIONS,
+        extensions: frozenset[str] = NO_EXTENSIONS,
         dialect: Dialect = Dialect.AUTO,
     ) -> Reply:
         """Hand over one execution."""
@@ -266,7 +152,7 @@ class ExecutorCalls(GuardedCalls):
         *,
         token: str,
         app_name: str = "",
-        extensions: frozenset[str] = _NO_EXTENSIONS,
+        extensions: frozenset[str] = NO_EXTENSIONS,
     ) -> list[RunAnswer | None]:
         """Hand over many executions in one request; the answer to each, None where there is none."""
         path, body = runs_body(requests, extensions)
@@ -297,7 +183,7 @@ class ExecutorCalls(GuardedCalls):
         *,
         token: str,
         app_name: str = "",
-        extensions: frozenset[str] = _NO_EXTENSIONS,
+        extensions: frozenset[str] = NO_EXTENSIONS,
         dialect: Dialect = Dialect.AUTO,
     ) -> Reply:
         """End one execution where the executor can, all of the job there where it cannot."""
@@ -311,7 +197,7 @@ class ExecutorCalls(GuardedCalls):
         *,
         token: str,
         app_name: str = "",
-        extensions: frozenset[str] = _NO_EXTENSIONS,
+        extensions: frozenset[str] = NO_EXTENSIONS,
         dialect: Dialect = Dialect.AUTO,
     ) -> LogPage:
         """Lines of an execution's log. An executor that was asked to wait for some is given that much longer."""
@@ -336,7 +222,7 @@ class ExecutorCalls(GuardedCalls):
             async with asyncio.timeout(self._log_patience):
                 response = await _post(self._once, url, body, headers, passage, bound)
             async with response:
-                _check_gateway(url, response.status)
+                check_gateway(url, response.status)
                 if RECEIVER_HEADER not in response.headers:
                     log = LongLog(address, response.status, request.from_line_num)
                     while not log.finished:
@@ -394,7 +280,7 @@ class ExecutorCalls(GuardedCalls):
         with _told_apart(url, passage, patience):
             async with await _post(session, url, body, headers, passage, bound) as response:
                 status, answer, told = response.status, await _read(response, limit), response.headers
-        _check_gateway(url, status)
+        check_gateway(url, status)
         return status, answer, told
 
 
@@ -422,52 +308,6 @@ def _told_apart(url: URL, passage: _Passage, patience: float) -> Iterator[None]:
             raise failure.of("executor_silent", address=str(url), seconds=f"{patience:g}") from error
         code = "executor_not_answered" if passage.connected else "executor_not_reached"
         raise failure.of(code, address=str(url), said=str(error) or type(error).__name__) from error
-
-
-def _check_gateway(url: URL, status: int) -> None:
-    if status in _GATEWAY_FAILED:
-        raise AnswerUnknown.of("gateway_answered", address=str(url), status=status)
-
-
-def read_beat(address: str, status: int, answer: bytes) -> Reply:
-    """What an executor says when it is asked whether it is there. Whatever has no code is no executor's word."""
-    reply = read_reply(status, answer)
-    if not reply.ok and not _has_code(answer):
-        raise NotAnExecutor(address, status, reply.msg)
-    return reply
-
-
-def read_state(address: str, status: int, answer: bytes) -> Reply:
-    """What an executor says about itself: a no that could come from any server says nothing about the executor."""
-    reply = read_reply(status, answer)
-    if not reply.ok and not _is_envelope(status, answer):
-        if status in _AT_THE_DOOR:
-            raise AnswerUnknown.of("executor_not_answered", address=address, said=reply.msg or f"HTTP {status}")
-        raise NotAnExecutor(address, status, reply.msg)
-    return reply
-
-
-def _is_envelope(status: int, body: bytes) -> bool:
-    """Whether an answer is what an executor answers: a success of HTTP, with a code."""
-    return 200 <= status < 300 and _has_code(body)
-
-
-def _has_code(body: bytes) -> bool:
-    try:
-        value = parse(body.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace"))
-        return isinstance(value, dict) and whole_number(value.get("code")) is not None
-    except (InvalidMessage, ValueError):
-        return False
-
-
-def read_batch(status: int, answer: bytes, requests: Sequence[RunRequest]) -> list[RunAnswer | None]:
-    """The answer to each trigger of a batch. One that was turned away at the door is a no to all; one that failed
-    inside may have been carried out in part, so nothing is known about any of it.
-    """
-    reply = read_reply(status, answer)
-    if 400 <= status < 500 or status == _DOOR_FULL:
-        return [RunAnswer(log_id=request.log_id, code=reply.code, msg=reply.msg) for request in requests]
-    return read_run_answers(reply, requests)
 
 
 async def _note_connection(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: object) -> None:

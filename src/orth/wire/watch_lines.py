@@ -31,7 +31,7 @@ from orth.errors import OrthError
 from orth.wire.addresses import checked_address
 from orth.wire.credentials import Credentials, Proofs
 from orth.wire.dialects import Dialect, auth_headers
-from orth.wire.executor_calls import AnswerUnknown, NotAnExecutor, NotSent
+from orth.wire.executor_link import AnswerUnknown, NotAnExecutor, NotSent
 from orth.wire.fields import SMALL_BODY_LIMIT
 from orth.wire.outbound import Outbound, Resolved
 from orth.wire.signatures import Signer

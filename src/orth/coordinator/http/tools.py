@@ -39,7 +39,7 @@ from orth.loop import Loop
 from orth.settings import Settings
 from orth.store.database import Database
 from orth.store.sessions import SignedIn
-from orth.wire.executor_calls import ExecutorLink
+from orth.wire.executor_link import ExecutorLink
 
 
 class Gate:

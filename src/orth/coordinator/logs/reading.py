@@ -30,7 +30,7 @@ from orth.store.database import Connection, Database
 from orth.store.executions import find_execution
 from orth.store.groups import groups_by_id
 from orth.store.log_archives import ArchivedLog, find_archive
-from orth.wire.executor_calls import ExecutorLink
+from orth.wire.executor_link import ExecutorLink
 from orth.wire.fields import INT32_MAX
 from orth.wire.messages import Extension, LogPage, LogRequest, ProgressTold
 
