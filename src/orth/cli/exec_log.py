@@ -122,5 +122,7 @@ def _found(client: ApiClient, where: str, wanted: dict[str, Any], line: int) -> 
             before, after = "…" if hit["offset"] else "", "…" if hit["cut"] else ""
             yield f"{hit['line']}: {before}{hit['text']}{after}"
         if found["end"] or found["to_line"] < line:
+            if found.get("lacking"):
+                click.echo("The copy that was searched lacks lines; a line of the log says which.", err=True)
             return
         line = found["to_line"] + 1

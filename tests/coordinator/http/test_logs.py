@@ -10,6 +10,9 @@ from urllib.parse import quote
 import pytest
 
 from orth.coordinator.logs import expressions, searching
+from orth.coordinator.logs.blocks import packed
+from orth.coordinator.logs.pages import Lines
+from orth.store.log_archives import ArchivedLog, keep_archive
 from tests.coordinator.http.live import ACCESS_TOKEN, LOG_PATIENCE, Caller, Site
 from tests.coordinator.http.scrolls import EXECUTIONS, Scroll, end, serving, taken_by, written
 from tests.wire.peers import Exchange, Peer, answering, refusing
@@ -247,6 +250,20 @@ def test_a_search_finds_lines_and_says_how_far_it_looked(site: Site, admin: Call
         assert [hit["line"] for hit in following["matches"]] == [3]
         assert search(admin, one, "LINE 7")["matches"] == []
         assert len(search(admin, one, "LINE 77", ignore_case="true")["matches"]) == 11
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_search_in_a_copy_says_whether_it_lacks_lines(site: Site, admin: Caller, complete: bool) -> None:
+    with written(site, Scroll("one", "two")) as one:
+        assert search(admin, one, "two")["lacking"] is False, "its executor has all of it"
+    with refusing() as nobody:
+        one = taken_by(site, nobody)
+        end(site, one)
+        kept = ArchivedLog(execution_id=one, stored_at=site.clock.now(), lines=2, size=8, complete=complete, place=None)
+        site.tx(keep_archive, kept, packed(Lines(1, 2, ["one", "two"])))
+        found = search(admin, one, "two")
+        assert [hit["line"] for hit in found["matches"]] == [2]
+        assert found["lacking"] is not complete
 
 
 def test_a_search_is_literal_unless_it_is_said_to_be_a_regular_expression(site: Site, admin: Caller) -> None:

@@ -23,22 +23,22 @@ async function settled(search: LogSearch) {
 describe('a search', () => {
   it('goes on until the end', async () => {
     const { asked, ask } = parts(
-      { to_line: 100, matches: found(3), end: false },
-      { to_line: 200, matches: [], end: false },
-      { to_line: 250, matches: found(201, 203), end: true },
+      { to_line: 100, matches: found(3), end: false, lacking: false },
+      { to_line: 200, matches: [], end: false, lacking: true },
+      { to_line: 250, matches: found(201, 203), end: true, lacking: false },
     );
     const search = new LogSearch(ask, 1_000);
     search.start(QUERY);
     await settled(search);
     expect(asked).toEqual([1, 101, 201]);
     expect(search.state.matches.map((one) => one.line)).toEqual([3, 201, 203]);
-    expect(search.state).toMatchObject({ end: true, busy: false, toLine: 250 });
+    expect(search.state).toMatchObject({ end: true, busy: false, toLine: 250, lacking: true });
   });
 
   it('rests at enough, and goes on when it is asked to', async () => {
     const { asked, ask } = parts(
-      { to_line: 2, matches: found(1, 2), end: false },
-      { to_line: 4, matches: found(3, 4), end: false },
+      { to_line: 2, matches: found(1, 2), end: false, lacking: false },
+      { to_line: 4, matches: found(3, 4), end: false, lacking: false },
     );
     const search = new LogSearch(ask, 2);
     search.start(QUERY);
@@ -50,7 +50,10 @@ describe('a search', () => {
   });
 
   it('does not run in circles where a log is still written', async () => {
-    const { asked, ask } = parts({ to_line: 5, matches: [], end: false }, { to_line: 5, matches: [], end: false });
+    const { asked, ask } = parts(
+      { to_line: 5, matches: [], end: false, lacking: false },
+      { to_line: 5, matches: [], end: false, lacking: false },
+    );
     const search = new LogSearch(ask, 10);
     search.start(QUERY);
     await settled(search);
@@ -62,7 +65,7 @@ describe('a search', () => {
     failing.start(QUERY);
     await settled(failing);
     expect(failing.state.error).toEqual(new Error('no'));
-    const { ask } = parts({ to_line: 9, matches: found(1, 2), end: true });
+    const { ask } = parts({ to_line: 9, matches: found(1, 2), end: true, lacking: false });
     const choosy = new LogSearch(ask, 10, (match) => match.line > 1);
     choosy.start(QUERY);
     await settled(choosy);

@@ -10,6 +10,8 @@ export interface SearchPart {
   to_line: number;
   matches: Match[];
   end: boolean;
+  /** Whether a copy was searched that lacks lines. */
+  lacking: boolean;
 }
 
 export interface Query {
@@ -28,10 +30,12 @@ export interface SearchState {
   busy: boolean;
   /** Whether all there is was looked at. */
   end: boolean;
+  /** Whether lines are missing in what was looked at. */
+  lacking: boolean;
   error: unknown;
 }
 
-const IDLE: SearchState = { query: null, matches: [], toLine: 0, busy: false, end: false, error: null };
+const IDLE: SearchState = { query: null, matches: [], toLine: 0, busy: false, end: false, lacking: false, error: null };
 const PART = 1_000;
 
 export class LogSearch {
@@ -78,7 +82,8 @@ export class LogSearch {
         const part = await this.ask(query, before + 1, PART, stopping.signal);
         if (stopping.signal.aborted) return;
         const matches = [...this.state.matches, ...part.matches.filter(this.keep)];
-        this.become({ ...this.state, matches, toLine: part.to_line, end: part.end });
+        const lacking = this.state.lacking || part.lacking;
+        this.become({ ...this.state, matches, toLine: part.to_line, end: part.end, lacking });
         if (part.end || part.to_line <= before) break;
       }
       this.become({ ...this.state, busy: false });

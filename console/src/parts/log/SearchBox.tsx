@@ -128,6 +128,7 @@ function Outcome({ state, current }: { state: SearchState; current: number }) {
             place: current + 1,
             total: `${new Intl.NumberFormat(i18n.language).format(count)}${more}`,
           })}
+      {state.lacking && ` (${t('search.lacking')})`}
     </output>
   );
 }

@@ -51,12 +51,15 @@ class LineFound(BaseModel):
 
 
 class SearchShown(BaseModel):
-    """What was found in the lines ``from_line`` to ``to_line``. Ask again from ``to_line + 1`` until ``end``."""
+    """What was found in the lines ``from_line`` to ``to_line``. Ask again from ``to_line + 1`` until ``end``. Where
+    ``lacking``, a copy was searched that is not whole: a line of it says which are missing.
+    """
 
     from_line: int
     to_line: int
     matches: list[LineFound]
     end: bool
+    lacking: bool
 
 
 class LogPlace(BaseModel):
@@ -130,7 +133,7 @@ async def search(
     wanted = (expression if regex else literal)(q, ignore_case=ignore_case)
     found = await tools.searches.search(source, wanted, from_line, limit, caller.name)
     hits = [LineFound(line=hit.line, text=hit.text, offset=hit.offset, cut=hit.cut) for hit in found.hits]
-    return SearchShown(from_line=from_line, to_line=found.to_line, matches=hits, end=found.end)
+    return SearchShown(from_line=from_line, to_line=found.to_line, matches=hits, end=found.end, lacking=found.lacking)
 
 
 @router.get(

@@ -40,10 +40,13 @@ class Hit:
 
 @dataclass(slots=True)
 class Found:
-    """What a search found in the lines up to ``to_line``; ``end`` when that was the last one."""
+    """What a search found in the lines up to ``to_line``; ``end`` when that was the last one. ``lacking`` when some of
+    it was looked for in a copy of the log that lacks lines.
+    """
 
     to_line: int
     end: bool = False
+    lacking: bool = False
     hits: list[Hit] = field(default_factory=list)
     size: int = 0
 
@@ -80,6 +83,7 @@ class Searches:
         deadline = self._clock.monotonic() + _PATIENCE
         async with aclosing(_ahead(self._reading.pages(source, from_line, lines=_LINES_AT_ONCE))) as pages:
             async for page in pages:
+                found.lacking |= page.archived and source.archived is not None and not source.archived.complete
                 if not page.lines.texts:
                     found.end = page.end
                     break
