@@ -24,6 +24,7 @@ describe('taking a log along', () => {
       to_line: from + 9,
       matches: [{ line: from, text: 'x' }],
       end: from > 20,
+      lacking: false,
     });
     expect((await allMatches(search, query)).map((match) => match.line)).toEqual([1, 11, 21]);
   });
