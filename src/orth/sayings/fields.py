@@ -95,6 +95,10 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "This must not contain NUL.",
         "",
     ),
+    "text_unstorable": (
+        "A text in it has NUL or half of a character, which no database keeps.",
+        "Leave it out.",
+    ),
     "field_too_long_in_all": (
         "This may have {limit:,} characters in all.",
         "",

@@ -35,6 +35,7 @@ from sqlalchemy.pool import QueuePool
 
 from orth.errors import CannotStart
 from orth.store.locked_file import LockedFile
+from orth.store.unstorable import refuse_unstorable
 
 _DRIVERS = {
     "sqlite": "sqlite",
@@ -80,23 +81,29 @@ def is_sqlite(url: URL) -> bool:
 
 def open_engine(url: URL, *, size: int, patience: float, writer: bool = True) -> Engine:
     """An engine with at most ``size`` connections; no statement, lock wait or idle transaction outlives ``patience``
-    seconds.
+    seconds. What an error says of a statement never has its values: they would stand in logs.
 
     The bound is what makes fencing safe to wait for: a frozen holder of the epoch's share lock is cut off by the
     server.
     """
     try:
-        if is_sqlite(url):
-            return _sqlite_engine(url, size, patience, writer)
-        if url.get_backend_name() == "postgresql":
-            return _postgres_engine(url, size, patience)
-        return _mysql_engine(url, size, patience)
+        engine = _engine(url, size, patience, writer)
     except ModuleNotFoundError as missing:
         extra = _EXTRAS.get(url.get_backend_name(), "server")
         raise CannotStart(
             f"The driver for {url.get_backend_name()} is not installed ({missing.name}).",
             hint=f"pip install 'orth[{extra}]'",
         ) from None
+    refuse_unstorable(engine)
+    return engine
+
+
+def _engine(url: URL, size: int, patience: float, writer: bool) -> Engine:
+    if is_sqlite(url):
+        return _sqlite_engine(url, size, patience, writer)
+    if url.get_backend_name() == "postgresql":
+        return _postgres_engine(url, size, patience)
+    return _mysql_engine(url, size, patience)
 
 
 def _sqlite_engine(url: URL, size: int, patience: float, writer: bool) -> Engine:
@@ -108,6 +115,7 @@ def _sqlite_engine(url: URL, size: int, patience: float, writer: bool) -> Engine
         poolclass=QueuePool,
         pool_size=size,
         max_overflow=0,
+        hide_parameters=True,
         connect_args={"timeout": patience, "check_same_thread": False},
     )
 
@@ -158,6 +166,7 @@ def _postgres_engine(url: URL, size: int, patience: float) -> Engine:
         pool_size=size,
         max_overflow=0,
         pool_pre_ping=True,
+        hide_parameters=True,
         connect_args={"options": bounds, "connect_timeout": 5},
     )
 
@@ -170,6 +179,7 @@ def _mysql_engine(url: URL, size: int, patience: float) -> Engine:
         pool_size=size,
         max_overflow=0,
         pool_pre_ping=True,
+        hide_parameters=True,
         connect_args={"connect_timeout": 5, "charset": "utf8mb4"},
     )
 

@@ -150,14 +150,15 @@ class Caller:
 class Site:
     """A coordinator that serves, from ``__enter__`` on."""
 
-    def __init__(self, database: Path, settings: Settings | None = None) -> None:
+    def __init__(self, database: Path, settings: Settings | None = None, *, url: str | None = None) -> None:
+        """``url``: of a store on a server, in the place of the file."""
         self.clock = ManualClock()
         self.settings = settings or Settings(
             coordinator=CoordinatorSection(dispatch_timeout=LOG_TIMEOUT),
             security=SecuritySection(rate_burst=1_000_000, stranger_burst=1_000_000),  # time stands still here
         )
         self.file = database
-        self.db: Database = open_database(f"sqlite:///{database}")
+        self.db: Database = open_database(url or f"sqlite:///{database}")
         self.secret = secrets.token_hex(32)
         self._began = self.clock.now()
         self._first_contents = self.contents()
@@ -318,7 +319,14 @@ class Site:
 
 def prepared_database(file: Path) -> Path:
     """A database with the schema and the administrator, to be copied: making it costs a migration."""
-    url = f"sqlite:///{file}"
+    prepare_with_admin(f"sqlite:///{file}")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return file
+
+
+def prepare_with_admin(url: str) -> None:
+    """Put the schema and the administrator into an empty database."""
     prepare_store(url)
     with open_database(url) as db, db.engine.begin() as connection:
         add_user(connection, "admin", QUICK.hash(PASSWORD), "admin", 0)
@@ -328,6 +336,3 @@ def prepared_database(file: Path) -> Path:
         here = Origin("127.0.0.1", "tests")
         begun = begin_session(connection, admin, SessionKind.TOKENS, Way.PASSWORD, here, lifetimes=for_ever, now=0)
         connection.execute(update(sessions).where(sessions.c.id == begun.session.id).values(id=ADMIN_SESSION))
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return file

@@ -22,8 +22,11 @@ from orth.errors import Invalid, quotable
 from orth.store.database import Connection
 from orth.store.groups import find_group, groups_by_id
 from orth.store.job_names import calendar_named, jobs_named, names_of_calendars, names_of_jobs
+from orth.store.unstorable import is_storable
 
 _SHOWN = 3
+_NAMING = ("job_group", "super_task_id", "child_jobid", "calendar_id")
+"""What is looked up before ``JobBody`` sees it."""
 
 
 def as_definitions(connection: Connection, caller: Caller, found: Sequence[Job]) -> list[dict[str, Any]]:
@@ -51,6 +54,8 @@ def as_definitions(connection: Connection, caller: Caller, found: Sequence[Job])
 def read_definition(connection: Connection, caller: Caller, definition: Definition) -> JobBody:
     """A definition with the ids that its names stand for here; ``Invalid`` says which field is wrong."""
     values = dict(definition)
+    for field in _NAMING:
+        _check_storable(values.get(field), field)
     values["job_group"] = _group(connection, caller, values.get("job_group"))
     if isinstance(values.get("super_task_id"), str):
         values["super_task_id"] = _job(connection, caller, values["super_task_id"], "super_task_id")
@@ -65,6 +70,12 @@ def read_definition(connection: Connection, caller: Caller, definition: Definiti
         return JobBody.model_validate(values)
     except ValidationError as error:
         raise _trouble(error) from None
+
+
+def _check_storable(named: object, field: str) -> None:
+    """No such text can be looked for in a database, and nothing can be called so."""
+    if not is_storable(named if isinstance(named, list) else [named]):
+        raise Invalid.of("text_unstorable", field=field)
 
 
 def _group(connection: Connection, caller: Caller, named: object) -> object:
