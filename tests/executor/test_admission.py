@@ -268,6 +268,25 @@ def test_an_id_that_was_used_before_is_another_execution_when_its_job_is_another
     assert ran.result(1, "hello", job_id=7).handle_msg == "7"
 
 
+def test_an_execution_whose_id_was_used_before_on_the_same_day_has_a_log_of_its_own(
+    app: Handlers, rig: MakeRig
+) -> None:
+    app.job("hello")(lambda ctx: ctx.log(f"rows of job {ctx.job_id}\n" * 1500))
+    ran = rig()
+    ran.result(1, "hello", job_id=1)
+    logs = ran.runtime.logs
+    assert logs.tail(1, NOON, 1, finished=True).to_line > 1500
+    asyncio.run(ran.runtime.outbox.flush(5))
+    ran.result(1, "hello", job_id=7)
+    assert "job 7" in ran.text(1)
+    assert "job 1\n" not in ran.text(1)
+    page = logs.read(1, NOON, 1, finished=True)
+    assert (page.from_line, "job 7" in page.content) == (1, True)
+    assert 1500 < logs.tail(1, NOON, 1, finished=True).to_line < 2000, "the index is that of the new log"
+    kept = logs.path_of(1, NOON).with_name(f"1.{NOON}.log")
+    assert kept.read_text().count("rows of job 1\n") == 1500
+
+
 def test_an_id_is_refused_while_another_execution_has_it(app: Handlers, rig: MakeRig) -> None:
     busy = Busy(app, rig)
     assert "is here already: running" in str(busy.ran.run(1, "hold").msg)

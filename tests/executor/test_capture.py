@@ -131,6 +131,37 @@ def test_the_stand_in_answers_like_the_stream_behind_it() -> None:
     assert not hasattr(stand_in, "no_such_thing")
 
 
+def test_a_program_without_streams_prints_into_logs_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, app: Handlers, rig: MakeRig
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+
+    @app.job("speak")
+    def speak() -> None:
+        print("printed")
+        print("complained", file=sys.stderr)
+        logging.getLogger("lib").warning("careful")
+
+    ran = rig()
+    print("outside")
+    logging.getLogger("lib").warning("outside")
+    assert ran.result(1, "speak").handle_code == 200
+    assert all(text in ran.text(1) for text in ("printed", "complained", "careful"))
+    assert "outside" not in ran.text(1)
+    with capturing():
+        assert isinstance(sys.stdout, PrintCapture)
+        assert (sys.stdout.encoding, sys.stdout.isatty()) == ("utf-8", False)
+    ran.runtime.close()
+
+
+def test_a_stream_that_was_missing_is_missing_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    with capturing():
+        print("nowhere")
+    assert sys.stdout is None
+
+
 def test_a_destructor_may_print_and_log_at_any_step_of_a_print(app: Handlers, rig: MakeRig) -> None:
     class Connection:
         def __init__(self) -> None:

@@ -141,6 +141,21 @@ def test_damage_in_the_middle_is_set_aside_and_the_rest_is_read(
     assert (disk.directory / "quarantined").read_bytes() == bad
 
 
+@pytest.mark.parametrize("last", [False, True])
+@given(spoilt=st.integers(0, 255).filter(lambda byte: byte != 10))
+def test_a_damaged_line_break_costs_no_result(
+    tmp_path_factory: pytest.TempPathFactory, spoilt: int, last: bool
+) -> None:
+    disk = Disk(tmp_path_factory.mktemp("journal"))
+    [segment] = segments(disk.directory)
+    records = [put_record(item(number, f"result {number}")) for number in (1, 2, 3)]
+    at = 2 if last else 1
+    records[at] = records[at][:-1] + bytes([spoilt])
+    segment.write_bytes(b"".join(records) + (put_record(item(4)) if not last else b""))
+    assert disk.restart().keys() == ({1, 2} if last else {1, 2, 3, 4}), "the last may be a torn end, as far as one sees"
+    assert len(disk.ears.of(RecordQuarantined)) == last
+
+
 @pytest.mark.parametrize("body", [b'{"v":1,"ended":[[Infinity,1,1]]}', b'{"v":1,"ended":[[1,1e400,1]]}', b"[" * 10**5])
 def test_numbers_and_depths_that_no_version_writes_are_set_aside(disk: Disk, body: bytes) -> None:
     [segment] = segments(disk.directory)

@@ -226,7 +226,10 @@ def test_a_param_holds_wherever_in_a_type_it_stands(fits: object, not_so: object
     ],
 )
 def test_words_of_a_command_line_become_json(words: list[str], arguments: dict[str, Any]) -> None:
-    assert json.loads(parameters_of(described, "described").text_of_words(words)) == arguments
+    parameters = parameters_of(described, "described")
+    assert json.loads(parameters.text_of_words(words)) == arguments
+    with pytest.raises(Invalid, match="is given twice"):
+        parameters.text_of_words([*words, words[-1]])
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,54 @@ def test_the_command_line_starts_the_same_executor(start: Start, coordinator: St
     assert executor.ended() == 0
 
 
+CLOSED = """
+import logging, os
+from orth import Executor
+
+app = Executor("process-app")
+
+@app.job(isolation="process")
+def isolated() -> str:
+    print("printed")
+    os.write(1, b"written\\n")
+    return "isolated"
+
+@app.job
+def threaded() -> str:
+    print("printed")
+    logging.getLogger("lib").warning("careful")
+    os.write(1, b"into nothing")
+    os.write(2, b"into nothing")
+    return "threaded"
+
+if __name__ == "__main__":
+    app.main()
+"""
+
+
+@pytest.mark.parametrize("how", ["jobs.py", "-m orth executor jobs.py"], ids=["program", "command"])
+@pytest.mark.parametrize("closed", [(1,), (2,), (0, 1, 2)])
+def test_closed_standard_descriptors_harm_nobody(
+    start: Start, coordinator: StandIn, tmp_path: Path, closed: tuple[int, ...], how: str
+) -> None:
+    (tmp_path / "jobs.py").write_text(CLOSED)
+    shut = "; ".join(f"os.close({descriptor})" for descriptor in closed)
+    executor = start("-c", f"import os, sys; {shut}; os.execv(sys.executable, [sys.executable, *{how.split()!r}])")
+    port = registered(coordinator)
+    for log_id, handler in enumerate(("isolated", "threaded"), 1):
+        assert run(port, log_id, handler, jobId=log_id)["code"] == 200
+    eventually(lambda: len(coordinator.results) == 2)
+    assert {result["handleMsg"]: result["handleCode"] for result in coordinator.results} == {
+        "isolated": 200,
+        "threaded": 200,
+    }
+    for log_id, texts in ((1, ("printed", "written")), (2, ("printed", "careful"))):
+        page = post(port, "/log", {"logId": log_id, "logDateTim": NOON, "fromLineNum": 1})["data"]
+        assert all(text in page["logContent"] for text in texts), page
+    executor.process.send_signal(signal.SIGTERM)
+    assert executor.ended() == 0
+
+
 def test_killed_after_the_result_is_on_the_disk_its_successor_delivers_it(
     start: Start, coordinator: StandIn, tmp_path: Path
 ) -> None:

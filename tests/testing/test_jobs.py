@@ -261,3 +261,11 @@ def test_an_unknown_name_is_unknown() -> None:
     with pytest.raises(AttributeError, match="no attribute 'run_jobs'"):
         _ = orth.testing.run_jobs
     assert [name for name in orth.testing.__all__ if not hasattr(orth.testing, name)] == []
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_none_to_look_at_is_no_test(count: int) -> None:
+    with pytest.raises(Invalid, match="at least 1 shards"):
+        run_shards(collect, total=count, market="X")
+    with pytest.raises(Invalid, match="at least 1 fires"):
+        next_fires(collect, count)

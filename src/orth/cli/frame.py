@@ -9,6 +9,7 @@ from typing import NamedTuple
 import click
 
 from orth.cli.failures import report
+from orth.standard_descriptors import occupy_standard_descriptors
 from orth.version import __version__
 
 
@@ -94,6 +95,7 @@ def orth() -> None:
 
 def main() -> int:
     """Run the command line; the result is the exit code."""
+    occupy_standard_descriptors()
     try:
         orth.main(prog_name="orth")
     except Exception as error:

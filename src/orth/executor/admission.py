@@ -194,6 +194,9 @@ class Admission:
         blocked = self._blocked(request, handler)
         if blocked is not None:
             return blocked
+        earlier = self._outbox.ended_before(request.log_id)
+        if earlier is not None:  # another execution, or it would have been known
+            self._threads.tools.logs.set_aside(request.log_id, request.log_date_time, earlier)
         try:
             self._threads.accept(request, handler, self._due(request, arrived))
         except Unavailable as unavailable:

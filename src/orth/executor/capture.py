@@ -138,11 +138,21 @@ def _is_wanted(logger: logging.Logger, level: int) -> bool:
     return True
 
 
+class Nowhere(io.StringIO):
+    """For a program that has no such stream, such as one whose descriptors were closed when it was started."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str, /) -> int:
+        return len(text)
+
+
 class PrintCapture(io.TextIOBase):
     """Stands in for ``sys.stdout``: text written inside a job goes, line by line, to that job's log."""
 
-    def __init__(self, beyond: TextIO) -> None:
-        self.beyond = beyond
+    def __init__(self, replaced: TextIO | None) -> None:
+        self.replaced = replaced
+        self.beyond: TextIO = Nowhere() if replaced is None else replaced
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.beyond, name)  # ``reconfigure``, ``line_buffering``, ``name`` and whatever else it has
@@ -239,6 +249,6 @@ def _leave(prints: bool) -> None:
 def _unwrap_streams() -> None:
     # Somebody may have put a stream of their own in the place since; theirs is left alone.
     if isinstance(sys.stdout, PrintCapture):
-        sys.stdout = sys.stdout.beyond
+        sys.stdout = sys.stdout.replaced
     if isinstance(sys.stderr, PrintCapture):
-        sys.stderr = sys.stderr.beyond
+        sys.stderr = sys.stderr.replaced

@@ -32,6 +32,19 @@ class ScriptsAsRoot(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AnnouncementShortened(Event):
+    """Handlers together say more of themselves than a registration has room for."""
+
+    level = logging.WARNING
+    sentence = (
+        "the parameters of {count} handlers are not announced, because a registration has no room for them: {names}; "
+        "they run as ever, and the console has a plain field for their parameters"
+    )
+    count: int
+    names: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutorStopped(Event):
     """The process has drained, as far as it was given time to."""
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from orth.domain.jobs import BlockStrategy
 from orth.errors import Invalid
+from orth.executor.announcing import storable
 from orth.executor.parameters import Parameters, parameters_of
 from orth.executor.performers import FunctionPerformer, ObjectPerformer, Performer
 from orth.executor.proposals import (
@@ -258,7 +259,7 @@ def _handler(name: str, target: Callable[..., Any], proposal: Proposal, inherit_
             description=_first_line(target)[:DESCRIPTION_LIMIT],
             schedule=proposal.schedule,
             timezone=proposal.timezone,
-            params_schema=parameters.schema,
+            params_schema=storable(parameters.schema),
             timeout=proposal.timeout or None,
             block=proposal.block,
             concurrency=proposal.concurrency,

@@ -1,7 +1,8 @@
 """The outbox on disk: append-only segments of checked records, safe against being killed at any byte.
 
 A record is one line: the CRC-32 of its body in hexadecimal, the length of the body, the body. The body is JSON, which
-has no raw line breaks, so a reader that meets damage finds its feet again at the next line. Three kinds exist: ``put``
+has no raw line breaks, so a reader that meets damage finds its feet again at the next line; if it is the line break
+that is damaged, at the end that the length tells. Three kinds exist: ``put``
 holds a result, ``done`` the ids of results that need no longer be sent, ``ended`` what remains of those: how and when.
 What was put and is not done is waiting.
 
@@ -21,6 +22,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import stat
 import threading
 import zlib
@@ -47,6 +49,7 @@ _SAME_WITHIN = 60_000
 """Milliseconds between the trigger times of two requests with one id that are one execution."""
 _ENDED_PER_RECORD = 500
 _QUARANTINE_LIMIT = 4 * 1024 * 1024
+_FRAME = re.compile(rb"([0-9a-f]{8}) (\d{1,7}) ")
 _SUFFIX = ".journal"
 _QUARANTINE = "quarantined"
 _LOCK = "lock"
@@ -294,7 +297,20 @@ def _lines(segment: int) -> Iterator[bytes]:
     """Lines in their order; what is longer than any record comes in pieces, which no checksum will match."""
     with os.fdopen(segment, "rb") as file:
         while line := file.readline(RECORD_LIMIT):
+            while (end := _end_within(line)) is not None:
+                yield line[:end] + b"\n"
+                line = line[end + 1 :]
             yield line
+
+
+def _end_within(line: bytes) -> int | None:
+    """Where a whole record ends before its line does: the byte behind it was a line break, and is damaged."""
+    frame = _FRAME.match(line)
+    if frame is None:
+        return None
+    begin, end = frame.end(), frame.end() + int(frame[2])
+    is_whole = end < len(line) - 1 and zlib.crc32(line[begin:end]) == int(frame[1], 16)
+    return end if is_whole else None
 
 
 def _write_all(file: int, data: bytes) -> int:

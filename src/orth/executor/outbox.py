@@ -160,6 +160,11 @@ class Outbox(Loop):
         code, ended_time, job_id = self._journal.ended.get(request.log_id, (None, 0, 0))
         return code if code is not None and is_same(request, ended_time, job_id) else None
 
+    def ended_before(self, log_id: int) -> int | None:
+        """The trigger time of what was lately delivered under this id, whichever execution it was."""
+        ended = self._journal.ended.get(log_id)
+        return None if ended is None else ended[1]
+
     def waiting(self) -> list[Result]:
         """The results not yet delivered, oldest first."""
         return [waiting.item for waiting in list(self._waiting.values())]

@@ -136,6 +136,8 @@ class Parameters:
             name, equals, value = word.partition("=")
             if not equals:
                 raise Invalid(f"{word!r} is not a parameter.", hint="Write name=value.")
+            if name in arguments:
+                raise Invalid(f"The parameter {name} is given twice.", hint="A list is one value: name='[3, 4]'.")
             arguments[name] = value if name == self.text_name else self._value(name, value)
         return self.text_of(arguments)
 

@@ -29,6 +29,7 @@ from orth.lifecycle.client import Registration
 from orth.loop import run_loops
 from orth.serving import Server, Tls, asked_to_stop, bound, event_loop, reload_on_hangup, tls_of
 from orth.settings import Settings
+from orth.standard_descriptors import occupy_standard_descriptors
 from orth.threads import StandingThreads
 from orth.wire.coordinator_calls import CoordinatorCalls
 from orth.wire.peer_tls import peer_tls
@@ -71,6 +72,7 @@ class Prepared:
 @contextmanager
 def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
     """Everything that can keep an executor from starting, done: the port is bound, the files are open."""
+    occupy_standard_descriptors()
     refuse_while_imported()  # before the port, which the importing executor has, and which would be the complaint
     own = ExecutorSettings.of(settings, handlers.app_name)
     with bound(settings.executor.listen) as listening:

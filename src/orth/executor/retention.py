@@ -26,7 +26,7 @@ _PAUSE_WITH_MORE = 0.2
 _EPOCH = date(1970, 1, 1).toordinal()
 _SECONDS_OF_DAY = 86_400
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_LOG = re.compile(r"\d+\.(log|index)", re.ASCII)
+_LOG = re.compile(r"\d+(\.\d+)?\.(log|index)", re.ASCII)
 
 
 class Retention(Loop):

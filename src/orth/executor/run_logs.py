@@ -2,7 +2,8 @@
 
 Files are ``<dir>/yyyy-MM-dd/<logId>.log``. The day is that of ``logDateTime`` in UTC, and so are the times in front of
 the lines: both ends can compute the name, and neither a change of the machine's zone nor daylight saving moves a file.
-Names are made from two integers only; no text from the network reaches the file system.
+Should a coordinator use an id again on a day, the earlier log is kept as ``<logId>.<its time>.log``.
+Names are made from integers only; no text from the network reaches the file system.
 
 How they are written is in ``log_writing``; whoever reads here sees everything that was written before.
 """
@@ -12,6 +13,7 @@ import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +26,7 @@ from orth.executor.log_files import (
     LONGEST_LINE,
     STEP,
     LineCount,
+    index_path,
     indexed_lines,
     is_begun,
     lines_of,
@@ -77,6 +80,20 @@ class RunLogs:
         path = self._path_of(log_id, log_time)
         self._home.folder.prepare(path.rpartition("/")[0])
         return RunLog(log_id, path, self._home)
+
+    def set_aside(self, log_id: int, log_time: int, ended_time: int) -> None:
+        """Keep the log of an earlier execution that had the same id, triggered at ``ended_time``, under another name:
+        the one that comes has its own.
+        """
+        path = self._path_of(log_id, log_time)
+        if path != self._path_of(log_id, ended_time):
+            return
+        self._home.unwritten.write_those_at(path)
+        with suppress(OSError):  # it never had one, or it is gone
+            os.rename(path, f"{path.removesuffix('.log')}.{ended_time}.log")
+            os.unlink(index_path(path))
+        with self._lock:
+            self._places.pop(path, None)
 
     def write_ended(self) -> None:
         """See to it that the logs of executions which have ended are in their files."""

@@ -15,11 +15,13 @@ from orth.domain.executions import STORED_MESSAGE_LIMIT
 from orth.errors import CannotStart, Conflict
 from orth.events import Event, Events
 from orth.executor.admission import Admission
+from orth.executor.announcing import announced_handlers
 from orth.executor.beginnings import Beginnings
 from orth.executor.callers import Callers
 from orth.executor.capture import capturing
 from orth.executor.facts import (
     AbandonedReturned,
+    AnnouncementShortened,
     CallbacksDelivered,
     ExecutionAbandoned,
     ExecutorStarted,
@@ -70,6 +72,8 @@ EXTENSIONS = (
     Extension.LOG_LEVEL,
 )
 _GOODBYE = 2.0
+_NAMED = 5
+"""Handlers that are named where it is told that something of them is left out."""
 _FLUSH = 10.0
 
 
@@ -152,12 +156,13 @@ class Runtime:
         return Endpoints(self.admission, self.logs, self.health, callers=callers, events=self.events, metrics=metrics)
 
     def _made_registration(self, work_key: str | None) -> RegistryRequest:
+        handlers, self._shortened = announced_handlers(self.sources.infos())
         announcement = Announcement(
             incarnation=self.incarnation,
             version=__version__,
             python=platform.python_version(),
             extensions=EXTENSIONS if work_key is None else (*EXTENSIONS, Extension.WORK_KEY),
-            handlers=self.sources.infos(),
+            handlers=handlers,
             labels=dict(self.settings.labels),
             work_key=work_key,
         )
@@ -171,6 +176,9 @@ class Runtime:
         self._capture.enter_context(capturing(prints=self._captures_prints))
         handlers = self.registration.orth.handlers if self.registration.orth else ()
         self.events.emit(ExecutorStarted(self.settings.app_name, self.address, len(handlers), self.incarnation))
+        if self._shortened:
+            some = ", ".join(self._shortened[:_NAMED]) + (" …" if len(self._shortened) > _NAMED else "")
+            self.events.emit(AnnouncementShortened(len(self._shortened), some))
         if self.settings.scripts and self.settings.script_user is None and os.geteuid() == 0:
             self.events.emit(ScriptsAsRoot(", ".join(self.settings.scripts)))
 

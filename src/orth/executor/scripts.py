@@ -128,7 +128,7 @@ class ScriptFile:
         """The file, holding exactly the source: written if it is missing, or if somebody has changed it."""
         if not self._is_intact():
             if os.path.lexists(self.path):
-                tell(f"--- {self.path} was not as it had been written; it is written anew")
+                tell(f"--- {self.path} does not hold the source that this trigger brought; it is written anew")
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._open_to_readers(self.folder, 0o700, 0o710)
             self._write()

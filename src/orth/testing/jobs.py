@@ -76,6 +76,7 @@ def run_shards(handler: Callable[..., Any] | Handler, /, total: int, **named: An
     known = handler if isinstance(handler, Handler) else handler_of(handler)
     if "params" not in named:
         _refuse_two_meanings(known, ["total"])
+    _refuse_none(total, "shards")
     return [run_job(known, shard=(index, total), **named) for index in range(total)]
 
 
@@ -91,6 +92,12 @@ def _text(handler: Handler, said: Mapping[str, Any], arguments: Mapping[str, Any
     return handler.parameters.text_of(said["params"] if "params" in ways else arguments)
 
 
+def _refuse_none(count: int, what: str) -> None:
+    """A test that looks at none of them would show nothing, and pass."""
+    if count < 1:
+        raise Invalid(f"There are at least 1 {what} to look at, not {count}.")
+
+
 def _refuse_two_meanings(handler: Handler, names: Iterable[str]) -> None:
     for name in names:
         if handler.parameters.takes(name):
@@ -103,4 +110,5 @@ def _refuse_two_meanings(handler: Handler, names: Iterable[str]) -> None:
 def next_fires(handler: Callable[..., Any] | Handler, n: int = 5, *, after: Moment | None = None) -> list[UpcomingFire]:
     """The next ``n`` fires of the schedule the handler proposes, strictly after a moment (now, unless given)."""
     known = handler if isinstance(handler, Handler) else handler_of(handler)
+    _refuse_none(n, "fires")
     return upcoming_fires(known, n, SystemClock().now() if after is None else instant_of(after, known))
