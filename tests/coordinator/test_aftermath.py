@@ -102,6 +102,7 @@ def test_what_follows(job: Job, execution: Execution, whole: Tally | None, expec
         reasons.SUPER_TASK_MISSING,
         reasons.DELETED,
         reasons.JOB_STOPPED,
+        reasons.JOB_MOVED,
         reasons.KILLED,
         reasons.NEVER_RESOLVED,
     ],
@@ -109,6 +110,13 @@ def test_what_follows(job: Job, execution: Execution, whole: Tally | None, expec
 def test_what_was_not_wanted_is_not_tried_again(code: str) -> None:
     execution = ended(0, FAILURE, retries_left=5, reason_code=code)
     assert follow_up(a_job(), execution, Tally(failed=1)) == []
+
+
+def test_nothing_is_tried_again_in_another_group() -> None:
+    """Nobody there agreed to what it was given."""
+    execution = ended(FAILURE, retries_left=5)
+    assert follow_up(a_job(job_group=2), execution, Tally(failed=1)) == []
+    assert failed_for_good(a_job(job_group=2), execution)
 
 
 def test_a_pause_with_jitter_is_the_same_whenever_it_is_computed() -> None:

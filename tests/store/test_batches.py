@@ -30,6 +30,7 @@ from tests.store.builders import NOW, an_opening
 
 NEW = NewBatch(
     job_id=1,
+    job_group=5,
     trigger_key="key:a",
     request_digest="d",
     start_time=100,
@@ -55,7 +56,7 @@ async def stored(db: Database, **changes: object) -> int:
 async def test_a_batch_comes_back_as_it_was_asked_for(db: Database) -> None:
     batch = await db.read(get_batch, await stored(db))
     assert (batch.start_time, batch.next_time, batch.end_time) == (100, 100, 200)
-    assert (batch.total, batch.opened, batch.at_once) == (10, 0, 2)
+    assert (batch.total, batch.opened, batch.at_once, batch.job_group) == (10, 0, 2, 5)
     assert (batch.executor_param, batch.addresses, batch.skip_done) == ("p", NEW.addresses, True)
     assert (batch.state, batch.reason, batch.actor, batch.timing) == (BatchState.RUNNING, "", "admin", "t")
     bare = await db.read(get_batch, await stored(db, trigger_key="key:b", executor_param=None, addresses=()))

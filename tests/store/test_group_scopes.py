@@ -23,7 +23,7 @@ from orth.store.execution_filters import Filter
 from orth.store.execution_lists import list_executions, look
 from orth.store.executions import Ending, end_executions
 from orth.store.executor_entries import list_executors
-from orth.store.group_scopes import app_names, group_of_execution, groups_of_jobs, hold_group_of_job, job_of_batch
+from orth.store.group_scopes import app_names, group_of_batch, group_of_execution, groups_of_jobs, hold_group_of_job
 from orth.store.groups import create_group, list_groups
 from orth.store.jobs import create_job, list_jobs
 from orth.store.registry import Beat, record_beats
@@ -59,6 +59,7 @@ class Places:
         keep_standings(connection, {job: Standing(job, ended, NOW, NOW, 1)})
         batch = NewBatch(
             job_id=job,
+            job_group=group,
             trigger_key="batch",
             request_digest="",
             start_time=0,
@@ -168,7 +169,7 @@ async def test_which_group_something_is_of(db: Database) -> None:
     newest, *_ = await db.read(list_executions, Filter(job_id=job), limit=1)
     assert await db.read(groups_of_jobs, [job, 99999]) == {job: group}
     assert await db.tx(hold_group_of_job, job) == group
-    assert await db.read(job_of_batch, batch.id) == job
+    assert await db.read(group_of_batch, batch.id) == batch.job_group == group
     assert await db.read(group_of_execution, newest.id) == (await db.read(execution, newest.id)).job_group == group
-    for missing in (hold_group_of_job, job_of_batch, group_of_execution):
+    for missing in (hold_group_of_job, group_of_batch, group_of_execution):
         assert await db.tx(missing, 99999) is None

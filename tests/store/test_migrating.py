@@ -68,6 +68,44 @@ def test_rows_survive_an_upgrade(store_url: str) -> None:
         assert connection.execute(sa.text("SELECT name FROM orth_secret")).scalars().all() == ["kept"]
 
 
+def test_records_of_jobs_that_have_moved_belong_where_they_arose(store_url: str) -> None:
+    """What is known by its execution stays there; the rest belongs where its job is."""
+    upgrade(store_url)
+    with opened(store_url) as engine:
+        fill(engine, "orth_job_info", {"id": 7, "job_group": 2}, {"id": 8, "job_group": 2})
+        fill(
+            engine, "orth_job_log", {"id": 30, "job_id": 7, "job_group": 1, "batch_id": 40}, {"id": 31, "job_group": 2}
+        )
+        for table in ("orth_alarm", "orth_alarm_standing"):
+            fill(engine, table, *({"id": n, "job_id": n, "execution_id": 23 + n, "job_group": 0} for n in (7, 8, 9)))
+        fill(engine, "orth_batch", *({"id": 33 + n, "job_id": n, "job_group": 0} for n in (7, 8, 9)))
+        silences = ({"id": 1, "job_id": 7}, {"id": 2, "job_group": 5}, {"id": 3})
+        fill(engine, "orth_silence", *({"job_id": None, "job_group": None} | one for one in silences))
+    pretend_version(store_url, "0020")
+    upgrade(store_url)
+    assert groups_in(store_url, "orth_alarm", "job_id") == {7: 1, 8: 2, 9: 0}
+    assert groups_in(store_url, "orth_alarm_standing", "job_id") == {7: 1, 8: 2, 9: 0}
+    assert groups_in(store_url, "orth_batch", "job_id") == {7: 1, 8: 2, 9: 0}
+    assert groups_in(store_url, "orth_silence", "id") == {1: 2, 2: 5, 3: None}
+
+
+def fill(engine: sa.Engine, name: str, *rows: dict[str, object]) -> None:
+    """Store rows of a table; what they do not name is anything that may stand there."""
+    table = metadata.tables[name]
+    with engine.begin() as connection:
+        for row in rows:
+            known = {key: value for key, value in row.items() if key in table.c}
+            needed = [column for column in table.c if not column.nullable and column.name not in known]
+            made = {one.name: 0 if isinstance(one.type, sa.Integer) else f"of {row}" for one in needed}
+            short = {key: str(value)[:8] if isinstance(value, str) else value for key, value in made.items()}
+            connection.execute(table.insert().values(**short, **known))
+
+
+def groups_in(url: str, table: str, key: str) -> dict[int, int | None]:
+    with opened(url) as engine, engine.connect() as connection:
+        return {row[0]: row[1] for row in connection.execute(sa.text(f"SELECT {key}, job_group FROM {table}"))}
+
+
 # --- many at once, and not to the end ---
 
 _UPGRADE_WHEN_TOLD = """

@@ -18,6 +18,7 @@ _NOT_RETRIED = frozenset(
         reasons.DELETED,
         reasons.JOB_STOPPED,
         reasons.JOB_CHANGED,
+        reasons.JOB_MOVED,
         reasons.KILLED,
         reasons.GIVEN_UP,
         reasons.NEVER_RESOLVED,
@@ -75,7 +76,11 @@ FollowUp = RunAgain | WaitAgain | StartChildren | LeaveChildren
 
 
 def tried_again(job: Job, execution: Execution) -> bool:
-    """Whether a terminal ``execution`` is followed by another attempt."""
+    """Whether a terminal ``execution`` is followed by another attempt. None is made in another group than its own, to
+    which its job may have been moved: nobody there agreed to its parameter.
+    """
+    if job.job_group != execution.job_group:
+        return False
     if execution.status is Status.SUCCESS or execution.reason_code in _NOT_RETRIED or execution.is_test:
         return False
     if gives_up(job.retry_policy, execution.status, execution.handle_code):

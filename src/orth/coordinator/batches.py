@@ -4,8 +4,8 @@ A batch is a row that says how far it has come. Opening its next fires and movin
 so a batch that changes hands goes on where it was. The loop looks at each batch when an execution has ended here, and
 every second besides, which finds what ended on other nodes.
 
-A batch runs the fires it was counted with. When the schedule of its job changes, or can no longer be computed, it is
-cancelled and says so.
+A batch runs the fires it was counted with, in the group in which it was started. When the schedule of its job changes,
+or can no longer be computed, or the job moves to another group, it is cancelled and says so.
 """
 
 from collections import deque
@@ -175,8 +175,9 @@ class Batches(LeaderLoop):
             premise = _premise(connection, job, schedule, batch.executor_param)
         except OrthError as error:
             return _end(connection, batch, BatchState.CANCELLED, str(error), now)
-        if premise != batch.timing:
-            return _end(connection, batch, BatchState.CANCELLED, "the schedule or handler of the job was changed", now)
+        broken = _broken(batch, job, premise)
+        if broken:
+            return _end(connection, batch, BatchState.CANCELLED, broken, now)
         under_way = open_instants(connection, batch.id)
         if batch.next_time >= batch.end_time:
             return _Step() if under_way else _end(connection, batch, BatchState.DONE, "", now)
@@ -212,9 +213,19 @@ def _premise(connection: Connection, job: Job, schedule: Schedule, param: str | 
     return digest_of(timing, handler) if reads_code(handler) else timing
 
 
+def _broken(batch: Batch, job: Job, premise: str) -> str:
+    """Why a batch does not go on; empty while it does. Whoever started it was asked what they may do in one group: in
+    another, nobody agreed to their parameter and their addresses.
+    """
+    if job.job_group != batch.job_group:
+        return "the job was moved to another group"
+    return "" if premise == batch.timing else "the schedule or handler of the job was changed"
+
+
 def _new_batch(job: Job, premise: str, asked: BatchRequest, survey: Survey, trigger_key: str) -> NewBatch:
     return NewBatch(
         job_id=job.id,
+        job_group=job.job_group,
         trigger_key=trigger_key,
         request_digest=asked.digest,
         start_time=survey.start,

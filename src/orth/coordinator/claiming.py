@@ -12,15 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from orth.coordinator.group_bounds import Refusal, code_refused, moved_away, strangers_refused
 from orth.coordinator.letters import Letter, Offer, Peer, drafted, may_be_held, queue_on_wire
 from orth.coordinator.posting import Standing, room_for
 from orth.coordinator.routing import ASKING, COUNTING, LOOKING_BACK, Load, Question, Use, eligible, route
 from orth.domain import reasons
 from orth.domain.executions import Execution
 from orth.domain.job_secrets import travels_safely
-from orth.domain.jobs import GlueType, Group, GroupDialect, Job, RouteStrategy, TriggerCause
+from orth.domain.jobs import Group, GroupDialect, Job, RouteStrategy, TriggerCause
 from orth.domain.nodes import ExecutorEntry, normal_address, undrained
-from orth.domain.scripts import COMMAND
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.database import Connection
@@ -45,14 +45,6 @@ _OURS = frozenset[str](
 )
 _NAMED = 3
 """Addresses named in a message; the others are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why an execution cannot be sent to anybody."""
-
-    code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +78,6 @@ class Outlook:
     """Whether secrets may go to other machines unencrypted."""
     settling_until: int = 0
     """Until then this coordinator has just come up, and perhaps the executors come up with it."""
-
-
-def _code_refused(execution: Execution, source: Job, group: Group) -> Refusal | None:
-    """Why the code of ``source`` does not run in ``group``; None when it is none, or may."""
-    if source.glue_type is not GlueType.BEAN:
-        what = f"{source.glue_type} code"
-    elif execution.executor_handler == COMMAND:
-        what = COMMAND
-    else:
-        return None
-    if source.job_group != group.id:
-        told = f"It runs {what} of job {source.id}, which is in another group, and code stays in its group."
-        return Refusal(reasons.SCRIPTS_OFF, f"{told} Choose another super task.")
-    if not group.scripts_allowed:
-        told = f'It runs {what}, and the group "{group.app_name}" does not allow scripts.'
-        return Refusal(reasons.SCRIPTS_OFF, f"{told} An administrator can: orth script allow {group.id}")
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +137,7 @@ class Routes:
             return Refusal(reasons.GROUP_UNREADABLE, f"{told} Upgrade this coordinator, or write the group again.")
         if job is None or group is None:
             return Refusal(reasons.DELETED, "The job or its group was deleted before this execution was sent.")
-        source = self._source(execution, job, group)
+        source = moved_away(job, group) or self._source(execution, job, group)
         if isinstance(source, Refusal):
             return source
         case = _Case(execution, job, source, group, epoch, tried)
@@ -198,11 +173,12 @@ class Routes:
         if source is None:
             missing = f"The job runs the handler of job {job.super_task_id}, which does not exist or cannot be read."
             return Refusal(reasons.SUPER_TASK_MISSING, f"{missing} Choose another super task.")
-        return _code_refused(execution, source, group) or source
+        return code_refused(execution, source, group) or source
 
     def _choice(self, case: _Case) -> tuple[str, ...] | Refusal:
         """The addresses it may go to, whatever their state; never none."""
-        listed = case.execution.addresses or self._listed(case.job, case.group)
+        strange = strangers_refused(case.execution, case.group, self._entries[case.group.app_name].values())
+        listed = strange or case.execution.addresses or self._listed(case.job, case.group)
         if isinstance(listed, Refusal):
             return listed
         if case.execution.is_test:

@@ -7,7 +7,7 @@ where both are in the same group, for whoever writes it there was not asked by a
 """
 
 from orth.domain.jobs import GlueType, Job
-from orth.domain.nodes import normal_address
+from orth.domain.nodes import known_addresses
 from orth.domain.scripts import runs_code
 from orth.errors import Conflict, Invalid
 from orth.store.batches import has_running_batch
@@ -54,8 +54,7 @@ def check_addresses(connection: Connection, job: Job, addresses: tuple[str, ...]
     if not addresses:
         return
     group = get_group(connection, job.job_group)
-    known = {normal_address(address) for address in group.addresses}
-    known |= {normal_address(entry.address) for entry in list_executors(connection, group.app_name)}
+    known = known_addresses(group.addresses, list_executors(connection, group.app_name))
     strangers = [address for address in addresses if address not in known]
     if strangers:
         about = {"address": strangers[0], "group": group.app_name}

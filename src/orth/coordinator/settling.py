@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from orth.coordinator.choosing import Choice
-from orth.coordinator.claiming import Outlook, Refusal, Routes, Wait
+from orth.coordinator.claiming import Outlook, Routes, Wait
 from orth.coordinator.finishing import Finished, finish
+from orth.coordinator.group_bounds import Refusal
 from orth.coordinator.letters import Answer, Letter, Offer, Outcome
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, Execution

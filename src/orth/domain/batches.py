@@ -28,6 +28,7 @@ class Batch:
 
     id: int
     job_id: int
+    job_group: int  # in which it was started
     start_time: int
     end_time: int  # excluded
     next_time: int  # fires before it have been dealt with

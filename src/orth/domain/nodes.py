@@ -124,6 +124,11 @@ def normal_address(address: str) -> str:
     return f"{scheme.lower()}://{host.lower()}{slash}{path}"
 
 
+def known_addresses(listed: Iterable[str], entries: Iterable[ExecutorEntry]) -> frozenset[str]:
+    """What belongs to a group, in the one spelling: the addresses ``listed`` in it, and those of who has registered."""
+    return frozenset(map(normal_address, listed)) | {normal_address(entry.address) for entry in entries}
+
+
 def undrained(addresses: Sequence[str], entries: Iterable[ExecutorEntry]) -> tuple[str, ...]:
     """Those of ``addresses`` that may get something new, in their order."""
     drained = {normal_address(entry.address) for entry in entries if entry.drained_since is not None}

@@ -11,7 +11,7 @@ from orth.domain.executions import SUCCESS, Phase
 from orth.domain.jobs import TriggerCause
 from orth.errors import NotFound
 from orth.store.engines import insert_new, locked
-from orth.store.group_scopes import of_jobs_in_groups
+from orth.store.group_scopes import in_groups
 from orth.store.tables import batches, executions
 
 
@@ -20,6 +20,7 @@ class NewBatch:
     """A batch about to be stored. A second one with the same key is the same batch."""
 
     job_id: int
+    job_group: int
     trigger_key: str
     request_digest: str
     start_time: int
@@ -46,6 +47,7 @@ def store_batch(connection: Connection, new: NewBatch, now: int) -> None:
     """Store a batch whose key is new; another is there already."""
     row = {
         "job_id": new.job_id,
+        "job_group": new.job_group,
         "trigger_key": new.trigger_key,
         "request_digest": new.request_digest,
         "start_time": new.start_time,
@@ -98,8 +100,8 @@ def list_batches(
     state: BatchState | None = None,
     groups: Collection[int] | None = None,
 ) -> list[Batch]:
-    """Batches newest first, those with an id below ``before``; only of jobs of these groups."""
-    statement = select(batches).where(*of_jobs_in_groups(batches.c.job_id, groups))
+    """Batches newest first, those with an id below ``before``; only those that were started in these groups."""
+    statement = select(batches).where(*in_groups(batches.c.job_group, groups))
     statement = statement.order_by(batches.c.id.desc()).limit(limit)
     if before is not None:
         statement = statement.where(batches.c.id < before)
@@ -194,6 +196,7 @@ def _batch(row: Row[Any]) -> Batch:
     return Batch(
         id=row.id,
         job_id=row.job_id,
+        job_group=row.job_group,
         start_time=row.start_time,
         end_time=row.end_time,
         next_time=row.next_time,

@@ -40,9 +40,9 @@ def group_of_execution(connection: Connection, execution_id: int) -> int | None:
     return connection.execute(found).scalar_one_or_none()
 
 
-def job_of_batch(connection: Connection, batch_id: int) -> int | None:
-    """The job of a batch; None without such a batch."""
-    return connection.execute(select(batches.c.job_id).where(batches.c.id == batch_id)).scalar_one_or_none()
+def group_of_batch(connection: Connection, batch_id: int) -> int | None:
+    """The group a batch was started in, which never changes; None without such a batch."""
+    return connection.execute(select(batches.c.job_group).where(batches.c.id == batch_id)).scalar_one_or_none()
 
 
 def app_names(connection: Connection, groups: Collection[int]) -> frozenset[str]:

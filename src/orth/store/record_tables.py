@@ -86,13 +86,14 @@ alarm_standings = table(
     Column("since", Instant, nullable=False),
     Column("told_at", Instant, nullable=False),
     Column("failures", Integer, nullable=False),
+    Column("job_group", BigInteger, nullable=False, server_default="0"),  # in which it failed
 )
 
 silences = table(
     "orth_silence",
     Column("id", BigId, primary_key=True, autoincrement=True),
     Column("job_id", BigInteger),  # null = whatever the job
-    Column("job_group", BigInteger),  # null = whatever the group
+    Column("job_group", BigInteger),  # null = whatever the group; of a job: the one it was in
     Column("starts_at", Instant, nullable=False),
     Column("ends_at", Instant, nullable=False),
     Column("reason", String(255), nullable=False),
@@ -116,6 +117,7 @@ alarms = table(
     Column("job_id", BigInteger, nullable=False, server_default="0"),
     Column("locked_until", Instant),  # whoever locked it may have died
     Column("error", String(500)),
+    Column("job_group", BigInteger, nullable=False, server_default="0"),  # of the execution
     UniqueConstraint("execution_id", "kind", "channel", name="uq_alarm_once"),
     Index("ix_alarm_waiting", "state", "next_attempt"),
     Index("ix_alarm_job", "job_id", "id"),

@@ -255,6 +255,7 @@ batches = table(
     Column("actor", String(64), nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("changed_at", Instant, nullable=False),
+    Column("job_group", BigInteger, nullable=False, server_default="0"),  # in which it was started
     UniqueConstraint("job_id", "trigger_key", name="uq_batch_trigger"),
     Index("ix_batch_state", "state", "id"),
 )

@@ -22,7 +22,6 @@ from orth.domain.batches import Batch, BatchState
 from orth.store.audit import record
 from orth.store.batches import Progress, get_batch, hold_batch, list_batches, progress_of
 from orth.store.database import Connection
-from orth.store.group_scopes import groups_of_jobs
 from orth.store.jobs import get_job
 
 router = APIRouter(prefix="/api/v1", tags=["batches"])
@@ -184,8 +183,8 @@ def _cancel(connection: Connection, caller: Caller, batch_id: int, now: int) -> 
 def _tell(
     connection: Connection, caller: Caller, action: str, batch: Batch, now: int, after: dict[str, object]
 ) -> None:
-    group = groups_of_jobs(connection, [batch.job_id]).get(batch.job_id)
-    record(connection, caller.actor, Deed(action, "batch", str(batch.id), group, after=after), now)
+    deed = Deed(action, "batch", str(batch.id), batch.job_group, after=after)
+    record(connection, caller.actor, deed, now)
 
 
 def _with_progress(connection: Connection, /, **asked: Any) -> tuple[Sequence[Batch], dict[int, Progress]]:

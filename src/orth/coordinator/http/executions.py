@@ -27,7 +27,7 @@ from orth.store.execution_lists import Found, Listed, Stretch, find_longest, loo
 from orth.store.executions import UnreadableExecution, find_execution, ids_of_trigger, look_up
 from orth.store.executor_entries import still_working
 from orth.store.fires import fire_of
-from orth.store.group_scopes import groups_of_jobs, job_of_batch
+from orth.store.group_scopes import group_of_batch, groups_of_jobs
 from orth.store.jobs import jobs_by_id
 from orth.store.notes import notes_of
 from orth.store.queue_executors import count_takers
@@ -331,8 +331,10 @@ def _seen(connection: Connection, caller: Caller, wanted: Filter) -> Filter:
     groups = caller.rights.groups(Permission.VIEW)
     if groups is None:
         return wanted
-    named = wanted.job_id or (wanted.batch_id and job_of_batch(connection, wanted.batch_id))
-    if named and groups_of_jobs(connection, [named]).get(named) not in groups:
+    job_id, batch_id = wanted.job_id, wanted.batch_id
+    if job_id and groups_of_jobs(connection, [job_id]).get(job_id) not in groups:
+        return wanted.within(frozenset())
+    if batch_id and group_of_batch(connection, batch_id) not in groups:
         return wanted.within(frozenset())
     return wanted.within(groups)
 

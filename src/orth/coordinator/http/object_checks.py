@@ -9,7 +9,7 @@ from orth.domain.access import Permission
 from orth.domain.jobs import Job
 from orth.errors import Invalid, NotFound
 from orth.store.database import Connection
-from orth.store.group_scopes import group_of_execution, groups_of_jobs, hold_group_of_job, job_of_batch
+from orth.store.group_scopes import group_of_batch, group_of_execution, groups_of_jobs, hold_group_of_job
 from orth.store.silences import get_silence
 
 
@@ -28,12 +28,8 @@ def check_execution(connection: Connection, caller: Caller, permission: Permissi
 
 
 def check_batch(connection: Connection, caller: Caller, permission: Permission, batch_id: int) -> None:
-    """A batch is where its job is. One whose job is gone is nowhere."""
-    job_id = job_of_batch(connection, batch_id)
-    if job_id is None:
-        raise NotFound("batch", batch_id)
-    group = groups_of_jobs(connection, [job_id]).get(job_id)
-    _check_somewhere(caller, permission, group, "batch", batch_id)
+    """A batch belongs to the group in which it was started, wherever its job is now."""
+    _check_found(caller, permission, group_of_batch(connection, batch_id), "batch", batch_id)
 
 
 def check_silence(connection: Connection, caller: Caller, permission: Permission, silence_id: int) -> None:
