@@ -150,6 +150,12 @@ class NotFound(OrthError):
         self.code, self.facts = "not_found", {"what": what, "key": str(key)}
 
 
+class Hidden(NotFound):
+    """What the one who asks may not see. The answer is that of what is not there; the audit is told."""
+
+    code = "not_found"
+
+
 class Conflict(OrthError):
     """Somebody else was first, or the thing is in use."""
 

@@ -38,12 +38,33 @@ export function jobsNamedQuery(text: string) {
   });
 }
 
+/** A job that something else names; null if it is gone, or in a group that one may not see. A list is asked, which
+ * leaves out what is hidden: nobody has asked for it by name, so nobody is to be told of in the audit. */
+async function mentionedJob(id: number) {
+  const { items } = await got(api.GET('/api/v1/jobs/board', { params: { query: { id: [id], limit: 1 } } }));
+  return items[0]?.job ?? null;
+}
+
 /** What one job is called and where it belongs, however often it runs. */
 export function jobNameQuery(id: number) {
   return queryOptions({
     queryKey: ['jobs', 'name', id],
-    queryFn: async () => namedJob(await got(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: id } } }))),
+    queryFn: async () => {
+      const job = await mentionedJob(id);
+      return job && namedJob(job);
+    },
     staleTime: 30_000,
+  });
+}
+
+/** The handler that a job has from its super task; null where that one cannot be seen. */
+export function superHandlerQuery(id: number) {
+  return queryOptions({
+    queryKey: ['jobs', 'super', id],
+    queryFn: async () => {
+      const job = await mentionedJob(id);
+      return job && 'executor_handler' in job ? job.executor_handler : null;
+    },
   });
 }
 

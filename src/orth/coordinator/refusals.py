@@ -16,6 +16,7 @@ good key for another process, or at another time, is therefore held back for som
 key is proved from the same address meanwhile.
 """
 
+import asyncio
 from collections import Counter, deque
 
 from orth.clock import Clock
@@ -104,6 +105,7 @@ class Refusals:
         """For those at the doors of executors themselves."""
         self._held_back: dict[tuple[str, str], dict[Thing, tuple[Actor, Deed, float]]] = {}
         """What may have been a mistake: by address and key, with what it was and when."""
+        self._aside: set[asyncio.Task[None]] = set()
 
     def proved(self, address: str, key_id: str) -> None:
         """Somebody at an address has proved a key: what it signed wrongly a moment ago was a mistake."""
@@ -147,6 +149,12 @@ class Refusals:
                 bounds.leave_out(by)
         except StoreUnavailable:
             return  # it was refused all the same
+
+    def note_aside(self, actor: Actor, deed: Deed) -> None:
+        """The same without waiting for it."""
+        task = asyncio.create_task(self.note(actor, deed))
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
 
     async def note_stranger(self, address: str, path: str, error: Unauthenticated) -> None:
         """Somebody without a good token."""

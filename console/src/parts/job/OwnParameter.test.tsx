@@ -12,7 +12,7 @@ function shown(role: Role, what: ReactNode, above?: string): void {
   const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } });
   const session: Session = { name: 'ann', rights: { everywhere: null, inGroups: { 2: role } } };
   queries.setQueryData(sessionQuery.queryKey, session);
-  queries.setQueryData(['executions', 'job', 9], { executor_handler: above } as Job);
+  queries.setQueryData(['jobs', 'super', 9], above ?? null);
   render(
     <QueryClientProvider client={queries}>
       <MemoryRouter>{what}</MemoryRouter>

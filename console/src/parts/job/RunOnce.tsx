@@ -6,7 +6,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import { groupsQuery } from '@/api/groups';
-import { executorsQuery, handlersQuery, jobQuery, triggerJob } from '@/api/jobs';
+import { executorsQuery, handlersQuery, superHandlerQuery, triggerJob } from '@/api/jobs';
 import type { Job, LogLevel } from '@/api/types';
 import { OwnParameter, useOwnParameterOnly } from '@/parts/job/OwnParameter';
 import { ParameterField, type ParameterMode } from '@/parts/job/ParameterField';
@@ -61,8 +61,8 @@ export function RunDialog({ job, close, again }: DialogProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const handlers = useQuery({ ...handlersQuery(job.job_group), enabled: job.glue_type === 'BEAN' });
-  const above = useQuery({ ...jobQuery(job.super_task_id), enabled: job.super_task_id > 0 });
-  const ownOnly = useOwnParameterOnly(above.data?.executor_handler ?? job.executor_handler, job.job_group);
+  const above = useQuery({ ...superHandlerQuery(job.super_task_id), enabled: job.super_task_id > 0 });
+  const ownOnly = useOwnParameterOnly(above.data ?? job.executor_handler, job.job_group);
   const schema = handlers.data?.items.find((one) => one.name === job.executor_handler)?.params_schema;
 
   async function run() {

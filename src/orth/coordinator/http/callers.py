@@ -2,7 +2,7 @@
 
 A route that does not say which permission it needs is not part of the application: ``build_app`` refuses to start with
 it. What belongs to a group is checked where it is found, by ``Caller.check``; what the caller may not see is answered
-as if it were not there.
+as if it were not there, and told to the audit.
 
 How a credential is read is not known here: ``build_app`` puts ``app.state.caller_of``.
 """
@@ -21,7 +21,7 @@ from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission, Rights
 from orth.domain.audit import Actor, ActorKind
 from orth.domain.tokens import Token
-from orth.errors import Forbidden, NotFound
+from orth.errors import Forbidden, Hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Caller:
         if self.rights.allows(permission, group_id):
             return
         if group_id is not None and not self.rights.allows(Permission.VIEW, group_id):
-            raise NotFound(what, key)
+            raise Hidden(what, key)
         raise self._lacking(permission, everywhere=group_id is None)
 
     def check_somewhere(self, permission: Permission) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from orth.coordinator.http.callers import Caller, CallerHere, needs
@@ -26,12 +26,13 @@ from orth.coordinator.http.job_filter import JobsAsked
 from orth.coordinator.http.jobs import AllowUnknown
 from orth.coordinator.http.paging import Cursor, Limit, Page, cursor_at, position
 from orth.coordinator.http.problems import coded
+from orth.coordinator.http.refused_callers import tell_refused
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.http.versions import IfMatch, check_match
 from orth.domain.access import Permission
 from orth.domain.definitions import AT_ONCE, Definition, in_order
 from orth.domain.jobs import Job
-from orth.errors import Conflict, OrthError
+from orth.errors import Conflict, Forbidden, Hidden, OrthError
 from orth.store.database import Connection
 from orth.store.job_board import Wanted, executors_online, list_board
 from orth.store.job_names import jobs_named
@@ -110,6 +111,7 @@ async def definitions(
 @router.post("", dependencies=[needs(Permission.EDIT)])
 async def take_in(
     body: DefinitionsBody,
+    request: Request,
     tools: ToolsHere,
     caller: CallerHere,
     dry_run: Annotated[bool, Query(description="Only tell what would become of each.")] = False,
@@ -119,16 +121,26 @@ async def take_in(
     """Make and change jobs by their definitions. Those that are refused do not keep the others."""
     asked = _Asked(body.jobs, allow_unknown_handler, dry_run, if_match)
     try:
-        taken = await tools.db.tx(_take_in, tools, caller, asked)
+        outcome = await tools.db.tx(_take_in, tools, caller, asked)
     except _Undone as undone:
-        return undone.would_be
-    for loop in tools.planning:
-        loop.wake()
-    return taken
+        outcome = undone.would_be
+    else:
+        for loop in tools.planning:
+            loop.wake()
+    if outcome.not_allowed is not None:
+        await tell_refused(tools, request, outcome.not_allowed)
+    return outcome.taken
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    taken: Taken
+    not_allowed: OrthError | None
+    """What the caller may not do, if any of it was asked for: the last."""
 
 
 class _Undone(Exception):  # nothing is wrong: a preview ends its transaction so
-    def __init__(self, would_be: Taken) -> None:
+    def __init__(self, would_be: _Outcome) -> None:
         super().__init__()
         self.would_be = would_be
 
@@ -151,7 +163,7 @@ def _export(
     return Page[dict[str, Any]](items=items, next_cursor=cursor_at(kept[-1].id) if len(found) > limit else None)
 
 
-def _take_in(connection: Connection, tools: Tools, caller: Caller, asked: _Asked) -> Taken:
+def _take_in(connection: Connection, tools: Tools, caller: Caller, asked: _Asked) -> _Outcome:
     taking = _Taking(connection, tools, caller, asked)
     told = {place: taking.one(place) for place in in_order(asked.definitions)}
     items = [told[place] for place in range(len(asked.definitions))]
@@ -167,8 +179,8 @@ def _take_in(connection: Connection, tools: Tools, caller: Caller, asked: _Asked
     )
     check_match(asked.if_match, taken.plan, "definitions_changed_meanwhile")
     if asked.dry_run:
-        raise _Undone(_not_made(taken))
-    return taken
+        raise _Undone(_Outcome(_not_made(taken), taking.not_allowed))
+    return _Outcome(taken, taking.not_allowed)
 
 
 @dataclass(slots=True)
@@ -182,6 +194,7 @@ class _Taking:
     seen: dict[int, int] = field(default_factory=dict)
     versions: dict[int, int] = field(default_factory=dict)
     """Of the jobs that are there, as they were before."""
+    not_allowed: OrthError | None = None
 
     def one(self, place: int) -> DefinitionShown:
         definition = self.asked.definitions[place]
@@ -202,6 +215,7 @@ class _Taking:
             with self.connection.begin_nested():
                 return told.model_copy(update=self._take(place, definition))
         except OrthError as error:
+            self.not_allowed = error if isinstance(error, Forbidden | Hidden) else self.not_allowed
             refusal = {"detail": error.message, "hint": error.hint, "field": error.field, **coded(error)}
             return told.model_copy(update=refusal)
 

@@ -1,7 +1,9 @@
 """Callers of the API who may not do what they asked for: answered as any error, and told to the audit.
 
 Who shows no good credential is a stranger there. Somebody known who asks for more than a role allows is told of by
-name. Both are bounded (``Refusals``): what is asked again within a minute is one entry.
+name, also where the answer is that there is no such thing (``Hidden``). That one is told of aside: nobody may see by
+how long the answer takes that there was something to tell of. Lists, which leave out what is hidden, refuse nobody. All
+are bounded (``Refusals``): what is asked again within a minute is one entry.
 
 A browser whose session has ended goes on reading until somebody looks at it: that is nobody knocking, and is left out,
 if its cookie was really given by us. So is a page that asks whether somebody is signed in, and shows nothing; and a
@@ -17,18 +19,20 @@ from orth.coordinator.http.cookies import is_given_cookie, session_cookie
 from orth.coordinator.http.problems import problem_of
 from orth.coordinator.http.tools import Tools
 from orth.domain.audit import Actor, ActorKind, Deed
-from orth.errors import Forbidden, OrthError, Unauthenticated
+from orth.errors import Forbidden, Hidden, OrthError, Unauthenticated
 
 _ASKING = ("/api/", "/ws", "/metrics")
 _WHO_AM_I = "/api/v1/auth/session"
 _NAME_LIMIT = 200
 _SAFE = ("GET", "HEAD")
+_HIDDEN = "It may not be seen by who asked: the answer was that it is not there."
 
 
 def audit_refusals(app: FastAPI) -> None:
     """Let the audit hear of everybody whom a route of ``app`` refuses."""
     app.add_exception_handler(Unauthenticated, _refused)
     app.add_exception_handler(Forbidden, _refused)
+    app.add_exception_handler(Hidden, _refused)
 
 
 def told_already(request: Request) -> None:
@@ -44,14 +48,18 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 async def tell_refused(tools: Tools, connection: HTTPConnection, error: OrthError) -> None:
     """Tell the audit, if it was for want of a credential or of a permission."""
-    if not isinstance(error, Unauthenticated | Forbidden) or not _matters(tools, connection, error):
+    if not isinstance(error, Unauthenticated | Forbidden | Hidden) or not _matters(tools, connection, error):
         return
     stranger = Actor(ActorKind.STRANGER, "", client_address(connection, tools.settings))
     actor = getattr(connection.state, "actor", stranger)
     method = connection.scope.get("method", "WS")
     action = "api.unauthenticated" if isinstance(error, Unauthenticated) else "api.refused"
-    told = {"path": connection.scope["path"], "reason": error.message}
-    await tools.refusals.note_caller(actor, Deed(action, "route", f"{method} {_route(connection)}", after=told), error)
+    told = {"path": connection.scope["path"], "reason": _HIDDEN if isinstance(error, Hidden) else error.message}
+    deed = Deed(action, "route", f"{method} {_route(connection)}", after=told)
+    if isinstance(error, Hidden):
+        tools.refusals.note_aside(actor, deed)
+    else:
+        await tools.refusals.note_caller(actor, deed, error)
 
 
 def _matters(tools: Tools, connection: HTTPConnection, error: OrthError) -> bool:

@@ -16,7 +16,6 @@ from orth.coordinator.http.tools import ToolsHere
 from orth.domain.access import Permission
 from orth.domain.audit import Deed
 from orth.domain.job_secrets import EVERY_GROUP, SECRET_LONGEST, SECRET_NAME, SECRET_SHORTEST, check_name, check_value
-from orth.errors import NotFound
 from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.groups import get_group
@@ -104,8 +103,6 @@ def _check(connection: Connection, caller: Caller, group: int, name: str) -> Non
     if group == EVERY_GROUP:
         caller.check(Permission.ADMINISTER, None, "secret", name)
         return
-    if not caller.rights.allows(Permission.VIEW, group):
-        raise NotFound("group", group)
     caller.check(Permission.ADMINISTER, group, "group", group)
     get_group(connection, group)
 
