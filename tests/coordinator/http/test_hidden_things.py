@@ -85,3 +85,22 @@ def test_the_bounds_hold(own_rights: RightsSite) -> None:
         operator.get(f"/api/v1/executions/{execution}").problem(404)
     wait_until(lambda: refused(own_rights) != [], "the entry")
     assert len(refused(own_rights)) == 1
+
+
+def test_apps_of_others_and_apps_that_are_not_there_are_the_same(rights: RightsSite) -> None:
+    """With a group that may not be seen, with none though an executor is there, and with nothing at all."""
+    operator = rights.callers["operator"]
+    for verb in ("ping", "drain", "resume"):
+        bodies = set()
+        for app_name in (rights.theirs.app_name, "unclaimed", "no-such-app", rights.ours.app_name):
+            named = {"app_name": app_name, "address": "http://10.9.9.9:1"}
+            answer = operator.post(f"/api/v1/executors/{verb}", named)
+            answer.problem(404)
+            bodies.add(answer.body)
+        assert len(bodies) == 1, verb
+
+
+def test_who_sees_everything_is_told_what_is_missing(rights: RightsSite) -> None:
+    named = {"app_name": "unclaimed", "address": "http://10.0.0.9:9999"}
+    rights.callers["overseer"].post("/api/v1/executors/drain", named).problem(403)
+    assert rights.callers["administrator"].post("/api/v1/executors/drain", named).status == 204

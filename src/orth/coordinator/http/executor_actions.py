@@ -9,7 +9,7 @@ from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import ToolsHere
 from orth.domain.access import Permission
 from orth.domain.audit import Deed
-from orth.errors import NotFound, OrthError, Unavailable
+from orth.errors import Hidden, NotFound, OrthError, Unavailable
 from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.executor_drains import drain_executor, resume_executor
@@ -85,9 +85,15 @@ async def remove(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> 
 
 
 def _check(connection: Connection, caller: Caller, permission: Permission, named: ExecutorNamed) -> int | None:
-    """It has to be registered, in a group where the caller may do this; the group. Any other address is not called."""
+    """It has to be registered, in a group where the caller may do this; the group. Any other address is not called.
+
+    An app without a group is of no group in particular: who sees only some of them is told what is told of an app that
+    they may not see, for it may not be known which of both it is.
+    """
     group = find_group(connection, named.app_name)
     group_id = None if group is None else group.id
+    if group_id is None and not caller.rights.allows(Permission.VIEW):
+        raise Hidden("executor", named.address)
     caller.check(permission, group_id, "executor", named.address)
     if all(one.address != named.address for one in list_executors(connection, named.app_name)):
         raise NotFound("executor", named.address)
