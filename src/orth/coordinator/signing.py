@@ -25,6 +25,7 @@ from orth.errors import Unauthenticated
 
 _ALGORITHM = "HS256"
 _MARK_DIGITS = 32
+_CHANGE_DIGITS = 12
 _ISSUER = "orth"
 Purpose = Literal["access", "refresh", "oidc"]
 
@@ -87,6 +88,7 @@ class Signing:
         self._key = OctKey.import_key(secret)
         self._csrf_key = hmac.digest(secret.encode(), b"orth csrf", "sha256")
         self._cookie_key = hmac.digest(secret.encode(), b"orth cookies", "sha256")
+        self._changes_key = hmac.digest(secret.encode(), b"orth changes", "sha256")
         self._clock = clock
         self.access_seconds = int(access.total_seconds())
 
@@ -120,6 +122,13 @@ class Signing:
     def cookie_mark(self, session_id: str, secret: str) -> str:
         """What shows of a cookie that it is one we gave, also when its session is long forgotten."""
         return hmac.new(self._cookie_key, f"{session_id}.{secret}".encode(), "sha256").hexdigest()[:_MARK_DIGITS]
+
+    def change_mark(self, subject: str, sign: str) -> str:
+        """A sign of change as a page may carry it. It is the same on every node, and small numbers that were tried one
+        after the other do not lead to it.
+        """
+        said = f"{subject} {sign}".encode()
+        return hmac.new(self._changes_key, said, "sha256").hexdigest()[:_CHANGE_DIGITS]
 
     def sign(self, purpose: Purpose, said: Mapping[str, Any], until: int) -> str:
         """``said`` as a text that nobody else can make, good until a second of the epoch."""

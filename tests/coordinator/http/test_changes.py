@@ -3,6 +3,8 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from hashlib import sha256
 from urllib.parse import quote
 
 import pytest
@@ -10,7 +12,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from orth.coordinator.http.changes import LOOK_EVERY, changed_since, differing, mark_of
+from orth.coordinator.http.changes import LOOK_EVERY, changed_since, differing, mark_of, marks
+from orth.coordinator.signing import Signing
+from orth.testing import ManualClock
 from tests.coordinator.http.live import Site
 from tests.coordinator.http.test_log_streams import time_passing
 from tests.coordinator.http.test_session_ends import Browser, end_on_another_node, sign_out
@@ -36,12 +40,33 @@ def test_only_what_differs_is_named() -> None:
     assert differing({"a": 1}, {"a": 1}) == []
 
 
+def signing(secret: str = "a secret of the installation, long enough") -> Signing:
+    return Signing(secret, ManualClock(), access=timedelta(minutes=5))
+
+
 def test_a_mark_tells_what_is_another_since() -> None:
-    mark = mark_of({"executions": (7, ()), "jobs": None})
-    assert changed_since(mark, {"executions": (7, ()), "jobs": None}) == []
-    assert changed_since(mark, {"executions": (8, ()), "jobs": None}) == ["executions"]
-    assert changed_since(mark, {"executions": (7, ()), "jobs": None, "nodes": 1}) == ["nodes"]
-    assert changed_since("who wrote this?", {"jobs": None}) == ["jobs"]
+    """On another coordinator, too, which has the same secret."""
+    mark, there = mark_of({"executions": (7, ()), "jobs": None}, signing()), signing()
+    assert changed_since(mark, {"executions": (7, ()), "jobs": None}, there) == []
+    assert changed_since(mark, {"executions": (8, ()), "jobs": None}, there) == ["executions"]
+    assert changed_since(mark, {"executions": (7, ()), "jobs": None, "nodes": 1}, there) == ["nodes"]
+    assert changed_since("who wrote this?", {"jobs": None}, there) == ["jobs"]
+
+
+def test_a_mark_does_not_tell_the_numbers_it_is_made_of(own_site: Site) -> None:
+    """They are few and small, so whoever could compute marks of them would find each by trying."""
+    own_site.job()
+    mark = Browser(own_site).caller.get("/api/v1/auth/session").json["changes_mark"]
+    found = dict(one.split(":") for one in mark.split(","))
+    assert {"executions", "services", "groups", "jobs"} <= set(found)
+    tried = {repr(one) for number in range(2_000) for one in (number, (number, ()), (0, number), (number, None))}
+    assert not {sha256(one.encode()).hexdigest()[:12] for one in tried} & set(found.values())
+
+
+def test_a_mark_is_of_its_subject_and_of_its_installation() -> None:
+    here = marks({"groups": 5, "services": 5}, signing())
+    assert here["groups"] != here["services"]
+    assert here["groups"] != marks({"groups": 5}, signing("another secret of some other place"))["groups"]
 
 
 def test_what_changed_while_the_line_was_opened_is_told_first(own_site: Site) -> None:

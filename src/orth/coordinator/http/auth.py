@@ -317,7 +317,7 @@ async def _shown_session(
         username=username,
         csrf_token=tools.signing.csrf_token(session_id),
         rights=RightsShown(everywhere=rights.everywhere, in_groups=dict(rights.in_groups)),
-        changes_mark=await mark_now(request.app.state.pulse),
+        changes_mark=await mark_now(request.app.state.pulse, tools.signing),
     )
 
 

@@ -16,7 +16,6 @@ all.
 import asyncio
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
-from hashlib import sha256
 from typing import Annotated
 
 from fastapi import APIRouter, Query, WebSocket
@@ -28,6 +27,7 @@ from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.problems import problem_of
 from orth.coordinator.http.refused_callers import tell_refused
 from orth.coordinator.http.tools import Tools
+from orth.coordinator.signing import Signing
 from orth.errors import OrthError, Unauthenticated
 from orth.store.database import Database
 from orth.store.signs import read_signs
@@ -66,25 +66,27 @@ def differing(before: Signs, now: Signs) -> list[str]:
     return sorted(subject for subject, sign in now.items() if before.get(subject) != sign)
 
 
-def digests(signs: Signs) -> dict[str, str]:
-    """The signs as a page may carry them: they can be compared, and nothing else."""
-    return {subject: sha256(repr(sign).encode()).hexdigest()[:12] for subject, sign in signs.items()}
+def marks(signs: Signs, signing: Signing) -> dict[str, str]:
+    """The signs as a page may carry them: they can be compared, by every coordinator, and nothing else. They are small
+    numbers of the whole installation, so a digest without a key would tell them to whoever tries a few.
+    """
+    return {subject: signing.change_mark(subject, repr(sign)) for subject, sign in signs.items()}
 
 
-def mark_of(signs: Signs) -> str:
-    return ",".join(f"{subject}:{digest}" for subject, digest in sorted(digests(signs).items()))
+def mark_of(signs: Signs, signing: Signing) -> str:
+    return ",".join(f"{subject}:{one}" for subject, one in sorted(marks(signs, signing).items()))
 
 
-def changed_since(mark: str, signs: Signs) -> list[str]:
+def changed_since(mark: str, signs: Signs, signing: Signing) -> list[str]:
     """Subjects that are not as they were at the mark; what it does not speak of may have changed."""
     before = dict(one.split(":", 1) for one in mark.split(",") if ":" in one)
-    return differing(before, digests(signs))
+    return differing(before, marks(signs, signing))
 
 
-async def mark_now(pulse: Pulse) -> str | None:
+async def mark_now(pulse: Pulse, signing: Signing) -> str | None:
     """A mark from before whatever is asked for next; None while the database is away."""
     try:
-        return mark_of(await pulse.signs())
+        return mark_of(await pulse.signs(), signing)
     except OrthError:
         return None
 
@@ -138,7 +140,7 @@ async def _tell(websocket: WebSocket, tools: Tools, caller: Caller, since: str |
                     await websocket.close(_UNAUTHENTICATED, "The session has ended.")
                     return
             before, signs = signs, await _signs(pulse, tools, signs)
-            subjects = _to_tell(before, signs, since)
+            subjects = _to_tell(before, signs, since, tools.signing)
             if subjects or now - told >= BEAT_EVERY:
                 told = now
                 message = {"type": "changed", "subjects": subjects} if subjects else {"type": "beat"}
@@ -147,10 +149,10 @@ async def _tell(websocket: WebSocket, tools: Tools, caller: Caller, since: str |
             await tools.clock.sleep_unless(over, LOOK_EVERY)
 
 
-def _to_tell(before: Signs | None, signs: Signs, since: str | None) -> list[str]:
+def _to_tell(before: Signs | None, signs: Signs, since: str | None, signing: Signing) -> list[str]:
     if before is not None:
         return differing(before, signs)
-    return [] if since is None else changed_since(since, signs)
+    return [] if since is None else changed_since(since, signs, signing)
 
 
 async def _signs(pulse: Pulse, tools: Tools, before: Signs | None) -> Signs:
