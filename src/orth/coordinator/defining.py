@@ -4,7 +4,7 @@ Each function is one unit of work. What is refused here changes nothing; what is
 parses and fires at least once more, the calendar exists, and the handler is one that the group's executors announced.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -102,10 +102,12 @@ def stop_job(connection: Connection, job_id: int, now: int) -> None:
         replace_job(connection, _stopped(stored), now, standing=True)
 
 
-def remove_job(connection: Connection, job_id: int, now: int) -> None:
-    """Delete a job that has no open executions and that no other job needs."""
+def remove_job(connection: Connection, job_id: int, now: int, seen: Collection[int] | None = None) -> None:
+    """Delete a job that has no open executions and that no other job needs. Of those that do, the ones in the groups
+    ``seen`` are named; None stands for all.
+    """
     stored = hold_job(connection, job_id)
-    check_not_referred(connection, stored)
+    check_not_referred(connection, stored, seen)
     _withdraw(connection, stored, None, now, reasons.DELETED)
     _give_up(connection, stored, now, "the job was deleted before this fire was planned")
     delete_job(connection, job_id)

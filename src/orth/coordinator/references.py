@@ -6,6 +6,8 @@ its own handler or that of one other job, never of a third. Code stays in its gr
 where both are in the same group, for whoever writes it there was not asked by anybody else.
 """
 
+from collections.abc import Collection, Iterable, Mapping
+
 from orth.domain.jobs import GlueType, Job
 from orth.domain.nodes import known_addresses
 from orth.domain.scripts import runs_code
@@ -37,14 +39,19 @@ def check_references(connection: Connection, job: Job, before: Job | None = None
         raise Invalid.of("no_handler_of_its_own", field="executor_handler")
 
 
-def check_not_referred(connection: Connection, job: Job) -> None:
-    """Refuse to remove a job that others need. The caller holds it."""
-    for others, code in (
-        (sub_tasks_of(connection, job.id), "job_handler_used"),
-        (parents_of(connection, job.id), "job_followed_by"),
-    ):
-        if others:
-            raise Conflict.of(code, job=job.id, others=_named(others))
+def check_not_referred(connection: Connection, job: Job, seen: Collection[int] | None = None) -> None:
+    """Refuse to remove a job that others need, and name those of them that are in the groups ``seen`` (None: all). The
+    caller holds it.
+    """
+    below, parents = sub_tasks_of(connection, job.id), parents_of(connection, job.id)
+    needing = sorted({*below, *parents})
+    others, hidden = told_apart(needing, groups_of_jobs(connection, needing), seen)
+    if hidden:
+        raise Conflict.of("job_needed_elsewhere", job=job.id, others=others, hidden=hidden)
+    if below:
+        raise Conflict.of("job_handler_used", job=job.id, others=_named(below))
+    if parents:
+        raise Conflict.of("job_followed_by", job=job.id, others=_named(parents))
     if has_running_batch(connection, job.id):
         raise Conflict.of("job_has_batch", job=job.id)
 
@@ -132,6 +139,15 @@ def _check_secrets(connection: Connection, job: Job) -> None:
     missing = [name for name in job.secrets if name not in known]
     if missing:
         raise Invalid.of("no_secret_here", name=missing[0], group=job.job_group, field="secrets")
+
+
+def told_apart(ids: Iterable[int], groups: Mapping[int, int], seen: Collection[int] | None) -> tuple[str, int]:
+    """Jobs, whose ``groups`` are known, as they are told to somebody who may see some groups (None: all): the ids that
+    this one may read, and how many others there are.
+    """
+    listed = list(ids)
+    shown = [one for one in listed if seen is None or groups.get(one) in seen]
+    return _named(shown) or "–", len(listed) - len(shown)
 
 
 def _named(ids: list[int]) -> str:

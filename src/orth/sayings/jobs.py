@@ -27,6 +27,16 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "Job {job} cannot be deleted: job {others} runs its handler.",
         "Change that first.",
     ),
+    "job_needed_elsewhere": (
+        "Job {job} cannot be deleted: others need it. Jobs that you see: {others}; in groups that you may not see: "
+        "{hidden}.",
+        "Change those first; ask an administrator about those that you may not see.",
+    ),
+    "links_into_groups": (
+        "Job {job} cannot be moved: its links would lead into groups where you may not make them. Jobs that you see: "
+        "{others}; in groups that you may not see: {hidden}.",
+        "Cut the links between it and those first, or ask an administrator to move it.",
+    ),
     "unknown_handler": (
         "No executor of {group} has a handler '{handler}'.",
         "Known: {names}. To save it anyway: ?allow_unknown_handler=true",

@@ -90,7 +90,7 @@ def many_meant(
 ManyMeant = Annotated[Many, Depends(many_meant)]
 Act = Callable[[int], Awaitable[Sequence[int]]]
 """Does it to a job; others it was done to with it."""
-_NEEDED = ("job_followed_by", "job_handler_used")
+_NEEDED = ("job_followed_by", "job_handler_used", "job_needed_elsewhere")
 
 
 @router.post("/start", dependencies=[needs(Permission.OPERATE)])

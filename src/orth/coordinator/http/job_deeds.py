@@ -7,7 +7,8 @@ from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.defining import remove_job, start_job, stop_job, trigger_once
 from orth.coordinator.http.callers import Caller
 from orth.coordinator.http.job_body import body_of
-from orth.coordinator.http.object_checks import check_held_job, check_job, check_mentions
+from orth.coordinator.http.job_links import check_mentions
+from orth.coordinator.http.object_checks import check_held_job, check_job
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.http.versions import check_match
 from orth.coordinator.http.writers import writer_of
@@ -63,7 +64,7 @@ def delete_job(connection: Connection, caller: Caller, job_id: int, if_match: st
     check_held_job(connection, caller, Permission.EDIT, job_id)
     stored = hold_job(connection, job_id)
     check_match(if_match, etag_of(stored), what="job", key=str(job_id))
-    remove_job(connection, job_id, now)
+    remove_job(connection, job_id, now, caller.rights.groups(Permission.VIEW))
     _tell(connection, caller, "job.delete", stored, now, before=body_of(stored))
 
 

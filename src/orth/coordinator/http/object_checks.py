@@ -6,8 +6,7 @@ there.
 
 from orth.coordinator.http.callers import Caller
 from orth.domain.access import Permission
-from orth.domain.jobs import Job
-from orth.errors import Invalid, NotFound
+from orth.errors import NotFound
 from orth.store.database import Connection
 from orth.store.group_scopes import group_of_batch, group_of_execution, groups_of_jobs, hold_group_of_job
 from orth.store.silences import get_silence
@@ -44,27 +43,6 @@ def groups_silenced(connection: Connection, job_id: int | None, job_group: int |
     of_job = [] if job_id is None else [groups_of_jobs(connection, [job_id]).get(job_id)]
     of_group: list[int | None] = [] if job_group is None else [job_group]
     return of_job + of_group or [None]
-
-
-def check_mentions(connection: Connection, caller: Caller, job: Job, before: Job | None = None) -> None:
-    """What a definition names anew: a child runs when the job has succeeded, so it must be one the caller may run; of
-    a super task the handler runs here, so it must be one the caller may see.
-    """
-    moved = before is None or before.job_group != job.job_group
-    known = frozenset[int]() if moved or before is None else frozenset(before.child_job_ids)
-    children = [child for child in job.child_job_ids if child not in known]
-    above = None if not moved and before is not None and before.super_id == job.super_id else job.super_id
-    groups = groups_of_jobs(connection, [*children, *([] if above is None else [above])])
-    for child in children:
-        if not _is_seen(caller, groups.get(child)):
-            raise Invalid.of("no_such_child", job=child, field="child_jobid")
-        caller.check(Permission.OPERATE, groups[child], "job", child)
-    if above is not None and not _is_seen(caller, groups.get(above)):
-        raise Invalid.of("no_such_super_task", job=above, field="super_task_id")
-
-
-def _is_seen(caller: Caller, group: int | None) -> bool:
-    return group is not None and caller.rights.allows(Permission.VIEW, group)
 
 
 def _check_found(caller: Caller, permission: Permission, group: int | None, what: str, key: object) -> None:
