@@ -41,6 +41,16 @@ NEVER = [
     "2002:a9fe:a9fe::1",
     "2001:0:4136:e378:8000:63bf:5601:5601",
     "[::ffff:0.0.0.0]",
+    "::ffff:0:a9fe:a9fe",
+    "::ffff:0:169.254.169.254",
+    "64:ff9b:1::a9fe:a9fe",
+    "64:ff9b:1:7:8:9:a9fe:a9fe",
+    "64:ff9b:1:a9fe:a9:fe00::",
+    "64:ff9b:1:a9:fe:a9fe::",
+    "64:ff9b:1:0:a9:fea9:fe00:0",
+    "2001:db8::5efe:a9fe:a9fe",
+    "2001:db8::200:5efe:169.254.169.254",
+    "fd12::200:5efe:6464:64c8",
 ]
 
 
@@ -51,7 +61,11 @@ def test_what_nothing_ever_connects_to(text: str) -> None:
     assert Outbound(allow=everything).refusal(text) is not None
 
 
-@pytest.mark.parametrize("text", ["10.0.0.7", "192.168.1.1", "8.8.8.8", "127.0.0.1", "::1", "fd12::1", "2606:4700::1"])
+MAY = ["10.0.0.7", "192.168.1.1", "8.8.8.8", "127.0.0.1", "::1", "fd12::1", "2606:4700::1", "::ffff:0:10.0.0.7"]
+MAY += ["64:ff9b:1::10.0.0.7", "64:ff9b:1:a00:0:700::", "64:ff9b:1:0:a:0:700:0", "2001:db8::5efe:10.0.0.7"]
+
+
+@pytest.mark.parametrize("text", MAY)
 def test_what_may_be_connected_to(text: str) -> None:
     assert Outbound().refusal(text) is None
 
@@ -61,11 +75,20 @@ def test_an_ipv4_address_is_judged_alike_in_every_dress(ip: object) -> None:
     number = int(ip)  # type: ignore[call-overload]  # an address of IPv4
     plain = Outbound(loopback=False).refusal(str(ip)) is None
     hex_pair = f"{number >> 16:x}:{number & 0xFFFF:x}"
-    dresses = [f"::ffff:{ip}", f"64:ff9b::{hex_pair}", f"2002:{hex_pair}::"]
+    dresses = [f"::ffff:{ip}", f"::ffff:0:{ip}", f"64:ff9b::{hex_pair}", f"2002:{hex_pair}::"]
     if number > 1:
         dresses.append(f"::{hex_pair}")
     assert {Outbound(loopback=False).refusal(one) is None for one in dresses} == {plain}
     assert {plain_ip(one) for one in dresses} == {ip}
+
+
+def test_what_may_be_meant_is_judged_by_the_settings_too() -> None:
+    ours = ip_network("64:ff9b:1::/48")
+    picky = Outbound(allow=(ours,), deny=(ip_network("10.9.0.0/16"),), loopback=False)
+    assert picky.refusal("64:ff9b:1::10.0.0.7") is None
+    assert "outbound_deny" in str(picky.refusal("64:ff9b:1::10.9.0.7"))
+    assert "this machine" in str(picky.refusal("64:ff9b:1::127.0.0.1"))
+    assert "outbound_allow" in str(picky.refusal("2001:db8::5efe:10.0.0.7"))
 
 
 def test_the_settings_decide_about_the_rest() -> None:

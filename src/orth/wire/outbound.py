@@ -24,8 +24,9 @@ def _networks(*texts: str) -> tuple[Network, ...]:
     return tuple(ip_network(text) for text in texts)
 
 
+_NO_MACHINE = _networks("0.0.0.0/8", "224.0.0.0/4", "240.0.0.0/4", "::/128", "ff00::/8")
 NEVER: tuple[tuple[str, tuple[Network, ...]], ...] = (
-    ("no single machine", _networks("0.0.0.0/8", "224.0.0.0/4", "240.0.0.0/4", "::/128", "ff00::/8")),
+    ("no single machine", _NO_MACHINE),
     ("link-local", _networks("169.254.0.0/16", "fe80::/10")),
     (
         "where clouds keep credentials",  # outside of the link-local ranges
@@ -35,9 +36,13 @@ NEVER: tuple[tuple[str, tuple[Network, ...]], ...] = (
 """What nothing ever connects to, and what it is."""
 LOOPBACK = _networks("127.0.0.0/8", "::1/128")
 _TEREDO = IPv6Network("2001::/32")
-_LAST_32_BITS = (IPv6Network("::/96"), IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
-"""Ranges whose addresses are IPv4 addresses in another dress: compatible, mapped, translated."""
+_LAST_32_BITS = tuple(IPv6Network(one) for one in ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96"))
+"""Ranges whose addresses are IPv4 addresses in another dress: compatible, mapped, translated by SIIT and NAT64."""
 _SIX_TO_FOUR = IPv6Network("2002::/16")
+_LOCALLY_TRANSLATED = IPv6Network("64:ff9b:1::/48")
+"""For NAT64 inside of a network, which chooses how much of it is the prefix (RFC 8215)."""
+_ISATAP = (0x00005EFE, 0x02005EFE)
+"""What an interface identifier of ISATAP begins with, in whatever network (RFC 5214)."""
 
 
 class AddressRefused(OSError):
@@ -73,12 +78,13 @@ class Outbound:
         ip = plain_ip(text)
         if ip is None:
             return f"{text[:64]} is no address"
+        meant = (ip, *_perhaps_meant(ip))
         for what, networks in NEVER:
-            if _within(ip, networks):
+            if _any_within(meant, networks):
                 return f"{text} is {what}"
-        if _within(ip, self.deny):
+        if _any_within(meant, self.deny):
             return f"{text} is in security.outbound_deny"
-        if _within(ip, LOOPBACK) and not self.loopback:
+        if _any_within(meant, LOOPBACK) and not self.loopback:
             return f"{text} is this machine itself (set {self.loopback_setting} = true if that is meant)"
         if self.allow and not _within(ip, self.allow):
             return f"{text} is not in {self.allow_setting}"
@@ -145,6 +151,25 @@ def plain_ip(text: str) -> Ip | None:
     if ip in _TEREDO:
         return IPv4Address(~int(ip) & 0xFFFFFFFF)
     return ip
+
+
+def _perhaps_meant(ip: Ip) -> list[IPv4Address]:
+    """IPv4 addresses to which this one leads in some networks: which, only they know, so it must not lead to a bad one
+    in any. A reading that is no machine's address is none.
+    """
+    number, found = int(ip), list[int]()
+    if ip.version == 6 and ip in _LOCALLY_TRANSLATED:
+        # The prefix may have 48, 56, 64 or 96 bits, and bits 64 to 71 are left out (RFC 6052).
+        found.append((number >> 64 & 0xFFFF) << 16 | number >> 40 & 0xFFFF)
+        found.append((number >> 64 & 0xFF) << 24 | number >> 32 & 0xFFFFFF)
+        found += [number >> 24 & 0xFFFFFFFF, number & 0xFFFFFFFF]
+    elif ip.version == 6 and number >> 32 & 0xFFFFFFFF in _ISATAP:
+        found.append(number & 0xFFFFFFFF)
+    return [one for one in map(IPv4Address, found) if not _within(one, _NO_MACHINE)]
+
+
+def _any_within(meant: Iterable[Ip], networks: Iterable[Network]) -> bool:
+    return any(_within(ip, networks) for ip in meant)
 
 
 def _within(ip: Ip, networks: Iterable[Network]) -> bool:
