@@ -94,6 +94,21 @@ async def test_a_deleted_jobs_failure_is_noted_and_its_success_is_not(db: Databa
     assert await signs_of(db, job_id) == [(failed.execution.id, SignKind.FAILURE)]
 
 
+async def test_what_was_opened_in_a_group_that_the_job_has_left_says_nothing(db: Database) -> None:
+    failing, well = next(_ids), next(_ids)
+    await db.tx(keep_standings, {well: Standing(well, 1, NOW, NOW, 1, 1)})
+    ends = [end(failing, job_group=7), end(well, SUCCESS, job_group=7)]
+    await db.tx(note_ends, ends, {ends[0].execution.id}, NOW)
+    assert await signs_of(db, failing) == await signs_of(db, well) == []
+
+
+async def test_a_sign_is_of_the_group_of_its_execution(db: Database) -> None:
+    job_id = next(_ids)
+    failed = replace(end(job_id, job_group=7), job=None)
+    await db.tx(note_ends, [failed], {failed.execution.id}, NOW)
+    assert [sign.job_group for sign in await db.read(noted_signs, job_id, 9)] == [7]
+
+
 async def test_a_batch_costs_two_statements_however_large(db: Database) -> None:
     ends = [end(next(_ids), SUCCESS if n % 2 else FAILURE) for n in range(300)]
     statements: list[str] = []

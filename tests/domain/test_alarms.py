@@ -1,6 +1,7 @@
 """What is told about a job that fails, as tables of cases."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -125,6 +126,16 @@ def test_what_is_told(
 def test_a_silence_begins_at_once_and_does_not_wait_for_quiet() -> None:
     verdict = decide(None, [failure()], AlarmPolicy(), TIMING, silenced=True, now=NOW)
     assert verdict.standing == Standing(1, 1, NOW, 0, 1)
+
+
+def test_a_job_begins_to_fail_anew_in_another_group() -> None:
+    """Those who look after it there have heard of nothing; that it is well is told to who heard that it failed."""
+    elsewhere = replace(TOLD, job_group=2)
+    verdict = decide(elsewhere, [failure()], AlarmPolicy(), TIMING, silenced=False, now=LATER)
+    assert [(one.kind, one.execution_id, one.failures) for one in verdict.tell] == [(AlarmKind.FIRST, 1, 1)]
+    assert verdict.standing == Standing(1, 1, NOW, LATER, 1)
+    verdict = decide(elsewhere, [success()], AlarmPolicy(), TIMING, silenced=False, now=LATER)
+    assert ([one.kind for one in verdict.tell], verdict.standing) == ([AlarmKind.RESOLVED], None)
 
 
 ENDS = st.lists(st.tuples(st.booleans(), st.integers(0, 7_200_000), st.booleans()), max_size=30)

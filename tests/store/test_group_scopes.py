@@ -55,8 +55,8 @@ class Places:
         failed = end_executions(connection, [ending], NOW)
         add_dead_letters(connection, failed, NOW)
         count_ends(connection, failed, NOW)
-        store_messages(connection, [Message(ended, job, AlarmKind.FIRST, "ops", "{}")], NOW)
-        keep_standings(connection, {job: Standing(job, ended, NOW, NOW, 1)})
+        store_messages(connection, [Message(ended, job, AlarmKind.FIRST, "ops", "{}", job_group=group)], NOW)
+        keep_standings(connection, {job: Standing(job, ended, NOW, NOW, 1, group)})
         batch = NewBatch(
             job_id=job,
             job_group=group,
@@ -73,7 +73,7 @@ class Places:
             actor="ada",
         )
         store_batch(connection, batch, NOW)
-        add_silence(connection, Silence(job, None, NOW, NOW + 1, "of a job", "ada"))
+        add_silence(connection, Silence(job, group, NOW, NOW + 1, "of a job", "ada"))
         add_silence(connection, Silence(None, group, NOW, NOW + 1, "of a group", "ada"))
         record_beats(connection, [Beat(f"app-{number}", f"http://{number}:1")], NOW)
 

@@ -1,5 +1,6 @@
 """The first look at everything: counted in the roll-ups, looked up one by one, and only in the groups one may see."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -8,14 +9,14 @@ from sqlalchemy import Connection, update
 from orth.coordinator.finishing import finish
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
 from orth.domain.fires import FireDecision
-from orth.domain.jobs import TriggerCause
+from orth.domain.jobs import Job, TriggerCause
 from orth.domain.reasons import EXECUTOR_GONE, JOB_CHANGED, JOB_STOPPED
 from orth.store.database import Database
 from orth.store.dispatching import record_accepted
 from orth.store.executions import Ending
 from orth.store.fires import record_fires
 from orth.store.job_board import Only, Wanted, executors_online, list_board
-from orth.store.jobs import create_job
+from orth.store.jobs import create_job, get_job, replace_job
 from orth.store.overview import (
     STREAK_LIMIT,
     Groups,
@@ -184,8 +185,41 @@ async def test_names_keep_the_order_and_leave_out_what_is_gone(db: Database) -> 
     first, _second = await two_groups(db)
     one = await db.tx(create_job, a_job(first, job_desc="one"), NOW)
     two = await db.tx(create_job, a_job(first, job_desc="two"), NOW)
-    assert list((await db.read(names_of, [two, 99, one])).items()) == [(two, (first, "two")), (one, (first, "one"))]
-    assert await db.read(names_of, []) == {}
+    names = await db.read(names_of, [two, 99, one], None)
+    assert list(names.items()) == [(two, (first, "two")), (one, (first, "one"))]
+    assert await db.read(names_of, [], None) == {}
+
+
+async def test_names_are_of_jobs_in_the_groups_that_may_be_seen(db: Database) -> None:
+    first, second = await two_groups(db)
+    one = await db.tx(create_job, a_job(first, job_desc="one"), NOW)
+    assert await db.read(names_of, [one], {first}) == {one: (first, "one")}
+    assert await db.read(names_of, [one], {second}) == await db.read(names_of, [one], frozenset()) == {}
+
+
+async def test_a_job_that_was_moved_is_shown_where_it_is_with_what_it_did_there(db: Database) -> None:
+    first, second = await two_groups(db)
+    job = await db.tx(create_job, a_job(first, job_desc="before"), NOW)
+    await ended(db, job, first, FAILURE, FAILURE, took=9_000)
+    await db.tx(lambda connection: replace_job(connection, a_moved(get_job(connection, job), second), NOW))
+
+    async def failing(*seen: int) -> list[tuple[int, int]]:
+        return [(one.execution_id, one.streak) for one in await db.read(list_failing, DAY_AGO, 10, set(seen))]
+
+    async def slow(*seen: int) -> list[tuple[str, int]]:
+        return [(one.job_desc, one.longest_ms) for one in await db.read(list_slowest, DAY_AGO, 10, set(seen))]
+
+    assert await failing(first) == await failing(second) == await failing(first, second) == []
+    assert (await slow(first), await slow(second)) == ([], [])
+    (here,) = await ended(db, job, second, FAILURE, took=5_000, at=NOW + 100_000)
+    assert (await failing(first), await failing(second)) == ([], [(here, 1)])
+    assert (await slow(first), await slow(second)) == ([], [("after", 5_000)])
+    await ended(db, job, first, SUCCESS, at=NOW + 200_000)  # what was under way when it was moved
+    assert await failing(second) == [(here, 1)]
+
+
+def a_moved(job: Job, group: int) -> Job:
+    return replace(job, job_group=group, job_desc="after")
 
 
 async def test_fires_are_late_by_what_passed_until_they_began(db: Database) -> None:

@@ -32,8 +32,10 @@ class Ended(Protocol):
 
 def note_ends(connection: Connection, ends: Sequence[Ended], for_good: Set[int], now: int) -> None:
     """Leave a sign of every failure that concerns somebody, and of successes of jobs that were failing. Ids in
-    ``for_good`` failed and are not tried again. A test says nothing about its job, however it ends.
+    ``for_good`` failed and are not tried again. A test says nothing about its job, however it ends; nor does what was
+    opened in a group that the job has left.
     """
+    ends = [end for end in ends if end.job is None or end.job.job_group == end.execution.job_group]
     signs = [_sign(end, SignKind.FAILURE, now) for end in ends if _concerns(end, for_good)]
     signs += [
         _sign(end, SignKind.RESOLVED, now) for end in _recoveries(connection, ends, {one.job_id for one in signs})
@@ -67,4 +69,4 @@ def _recoveries(connection: Connection, ends: Sequence[Ended], failing_here: Set
 
 
 def _sign(end: Ended, kind: SignKind, now: int) -> Sign:
-    return Sign(end.execution.id, end.execution.job_id, kind, now)
+    return Sign(end.execution.id, end.execution.job_id, kind, now, job_group=end.execution.job_group)

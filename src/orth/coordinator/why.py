@@ -79,7 +79,9 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known about an execution. ``notes`` are in order; ``job`` is None when it was deleted."""
+    """What is known about an execution. ``notes`` are in order; ``job`` is None when it was deleted, or
+    moved to where whoever asks may not see it.
+    """
 
     execution: Execution
     job: Job | None

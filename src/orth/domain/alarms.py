@@ -12,6 +12,9 @@ Only the net effect of what was gathered counts: a job that stands as failing, s
 gathering still fails. Under a silence failures are counted and not told; of a job nobody was told about, the first
 failure after it is ``first``. That a job has recovered is told under a silence too, to those who were told that it
 failed: whatever they have opened about it would stay open for ever.
+
+A job stands as failing in the group where it failed. Moved to another one, it begins to fail there anew, with a first
+message: those who look after it now have heard of nothing.
 """
 
 import json
@@ -148,6 +151,8 @@ class Sign:
     kind: SignKind
     at: int
     id: int = 0
+    job_group: int = 0
+    """Of the execution: a job that is moved leaves its signs behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +164,13 @@ class Standing:
     since: int
     told_at: int
     failures: int
+    job_group: int = 0
+    """In which it failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A span in which nothing is told about a job, a group, or anything."""
+    """A span in which nothing is told about a job while it is in a group, about a group, or anything."""
 
     job_id: int | None
     job_group: int | None
@@ -253,9 +260,9 @@ def outcome_of(states: Mapping[str, AlarmState]) -> AlarmStatus | None:
 
 
 def _failing(standing: Standing | None, failures: Sequence[Sign]) -> Standing:
-    if standing is None:
-        first = failures[0]
-        return Standing(first.job_id, first.execution_id, first.at, 0, len(failures))
+    first = failures[0]
+    if standing is None or standing.job_group != first.job_group:
+        return Standing(first.job_id, first.execution_id, first.at, 0, len(failures), first.job_group)
     return replace(standing, failures=standing.failures + len(failures))
 
 

@@ -16,7 +16,7 @@ from orth.domain.alarms import AlarmKind, AlarmState, AlarmStatus, Sign, SignKin
 from orth.domain.executions import OUTCOMES, Status
 from orth.store.alarm_order import HAS_EARLIER, UNSETTLED, hold_back, let_followers_go
 from orth.store.engines import among, insert_new, locked, upsert
-from orth.store.group_scopes import of_jobs_in_groups
+from orth.store.group_scopes import in_groups
 from orth.store.record_tables import alarm_standings, alarms
 from orth.store.tables import executions, has_outcome, jobs
 
@@ -41,6 +41,8 @@ class Message:
     next_attempt: int = 0
     created_at: int = 0
     error: str | None = None
+    job_group: int = 0
+    """Of the execution: where it is seen, wherever the job is moved."""
 
     @property
     def message_id(self) -> str:
@@ -68,6 +70,7 @@ def note_signs(connection: Connection, signs: Sequence[Sign], now: int) -> None:
                 "next_attempt": now,
                 "created_at": sign.at,
                 "job_id": sign.job_id,
+                "job_group": sign.job_group,
             }
             for sign in signs
         ],
@@ -137,9 +140,11 @@ def list_standings(
     groups: Collection[int] | None = None,
     only: int | None = None,
 ) -> list[Standing]:
-    """Jobs that stand as failing, in order of id, those after ``after``; only of these groups, and only this job."""
-    job_id = alarm_standings.c.job_id
-    found = select(alarm_standings).where(job_id > after, *of_jobs_in_groups(job_id, groups)).order_by(job_id)
+    """Jobs that stand as failing, in order of id, those after ``after``; only those that failed in these groups, and
+    only this job.
+    """
+    job_id, group = alarm_standings.c.job_id, alarm_standings.c.job_group
+    found = select(alarm_standings).where(job_id > after, *in_groups(group, groups)).order_by(job_id)
     if only is not None:
         found = found.where(job_id == only)
     return [_standing(row) for row in connection.execute(found.limit(limit))]
@@ -157,6 +162,7 @@ def keep_standings(connection: Connection, standings: Mapping[int, Standing | No
             "since": one.since,
             "told_at": one.told_at,
             "failures": one.failures,
+            "job_group": one.job_group,
         }
         for one in standings.values()
         if one is not None
@@ -233,6 +239,7 @@ def store_messages(connection: Connection, messages: Sequence[Message], now: int
                 "message": one.content,
                 "created_at": now,
                 "job_id": one.job_id,
+                "job_group": one.job_group,
             }
             for one in messages
         ],
@@ -317,8 +324,8 @@ def list_messages(
     state: AlarmState | None = None,
     groups: Collection[int] | None = None,
 ) -> list[Message]:
-    """Messages newest first, those with an id below ``before``; only about jobs of these groups."""
-    found = select(alarms).where(alarms.c.channel != _NO_CHANNEL, *of_jobs_in_groups(alarms.c.job_id, groups))
+    """Messages newest first, those with an id below ``before``; only about executions of these groups."""
+    found = select(alarms).where(alarms.c.channel != _NO_CHANNEL, *in_groups(alarms.c.job_group, groups))
     found = found.order_by(alarms.c.id.desc()).limit(limit)
     if before is not None:
         found = found.where(alarms.c.id < before)
@@ -394,11 +401,11 @@ def _chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
 
 
 def _sign(row: Row[Any]) -> Sign:
-    return Sign(row.execution_id, row.job_id, SignKind(row.kind), row.created_at, row.id)
+    return Sign(row.execution_id, row.job_id, SignKind(row.kind), row.created_at, row.id, row.job_group)
 
 
 def _standing(row: Row[Any]) -> Standing:
-    return Standing(row.job_id, row.execution_id, row.since, row.told_at, row.failures)
+    return Standing(row.job_id, row.execution_id, row.since, row.told_at, row.failures, row.job_group)
 
 
 def _message(row: Row[Any], attempts: int | None = None) -> Message:
@@ -414,4 +421,5 @@ def _message(row: Row[Any], attempts: int | None = None) -> Message:
         next_attempt=row.next_attempt,
         created_at=row.created_at,
         error=row.error,
+        job_group=row.job_group,
     )

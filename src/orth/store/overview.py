@@ -1,8 +1,9 @@
 """What the first page shows of everything: jobs, executors, what comes next, what fails and what takes long.
 
 Nothing here reads the history from end to end: jobs and executors are few, what fails or takes long is found in the
-counts by the hour, and only those jobs are then looked up one by one. ``groups`` are those the caller may see; None
-stands for all.
+counts by the hour, and only those jobs are then looked up one by one. ``seen`` are the groups that the caller may see;
+None stands for all. A job is shown where it is now, with what happened there: one that was moved into a group that may
+not be seen is not shown, nor is anything that it did in another one before it came.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,6 +17,7 @@ from orth.domain.jobs import TriggerCause
 from orth.store.ahead import NOT_RECALLED
 from orth.store.engines import among
 from orth.store.fires import planned_after
+from orth.store.group_scopes import of_jobs_in_groups
 from orth.store.record_tables import statistics, statistics_deltas
 from orth.store.tables import executions, groups, has_outcome, jobs, registry
 
@@ -117,7 +119,7 @@ def list_failing(connection: Connection, since: int, limit: int, seen: Groups) -
     counted = _counted(since, seen, _FAILURES)
     latest = func.max(counted.c.hour)
     candidates = select(counted.c.job_id).group_by(counted.c.job_id).order_by(latest.desc()).limit(_CANDIDATES)
-    names = names_of(connection, [row.job_id for row in connection.execute(candidates)])
+    names = names_of(connection, [row.job_id for row in connection.execute(candidates)], seen)
     found = [_failing(connection, job_id, *named) for job_id, named in names.items()]
     failing = sorted((one for one in found if one is not None), key=lambda one: one.ended_at, reverse=True)
     return failing[:limit]
@@ -130,7 +132,7 @@ def list_slowest(connection: Connection, since: int, limit: int, seen: Groups) -
     sums = select(counted.c.job_id, func.sum(counted.c.executions), func.sum(counted.c.total_ms), longest)
     sums = sums.group_by(counted.c.job_id).having(longest > 0).order_by(longest.desc()).limit(limit)
     rows = connection.execute(sums).all()
-    names = names_of(connection, [row[0] for row in rows])
+    names = names_of(connection, [row[0] for row in rows], seen)
     return [
         Slow(job_id, *names[job_id], int(count), int(total), int(most))
         for job_id, count, total, most in rows
@@ -153,34 +155,36 @@ def list_lateness(connection: Connection, since: int, seen: Groups) -> list[int]
     return sorted(found)
 
 
-def names_of(connection: Connection, ids: Collection[int]) -> Mapping[int, tuple[int, str]]:
-    """Group and name of those jobs that still exist, in the order of ``ids``."""
-    rows = connection.execute(
-        select(jobs.c.id, jobs.c.job_group, jobs.c.job_desc).where(among(connection, jobs.c.id, ids))
-    )
+def names_of(connection: Connection, ids: Collection[int], seen: Groups) -> Mapping[int, tuple[int, str]]:
+    """Group and name of those jobs that still exist and are in the groups ``seen`` now, in the order of ``ids``."""
+    named = select(jobs.c.id, jobs.c.job_group, jobs.c.job_desc).where(among(connection, jobs.c.id, ids))
+    rows = connection.execute(_within(named, jobs.c.job_group, seen))
     found = {row.id: (row.job_group, row.job_desc) for row in rows}
     return {job_id: found[job_id] for job_id in ids if job_id in found}
 
 
 def _failing(connection: Connection, job_id: int, job_group: int, job_desc: str) -> Failing | None:
-    """The job as failing, if its last end is a failure."""
+    """The job as failing, if its last end in the group where it is now is a failure."""
     own = executions.c.job_id == job_id
     found = [
         row
         for outcome in _FAILURES  # one by one: each is a short walk along the index
         for row in connection.execute(
             select(executions.c.id, executions.c.trigger_code, executions.c.handle_code, executions.c.handle_time)
-            .add_columns(executions.c.phase_time)
+            .add_columns(executions.c.phase_time, executions.c.job_group)
             .where(own, has_outcome(outcome), NOT_RECALLED)
             .order_by(executions.c.id.desc())
             .limit(STREAK_LIMIT)
         )
     ]
-    newest = sorted(found, key=lambda row: int(row.id), reverse=True)[:STREAK_LIMIT]
+    # What it did here is newer than what it did elsewhere before, so that hides nothing from this walk.
+    newest = sorted((row for row in found if row.job_group == job_group), key=lambda row: int(row.id), reverse=True)
+    newest = newest[:STREAK_LIMIT]
     if not newest:
         return None
     # From the newest on, and not beyond these failures: a job that only fails is not read to its beginning.
     succeeded = select(executions.c.id).where(own, executions.c.outcome == _SUCCESS, executions.c.id > newest[-1].id)
+    succeeded = succeeded.where(executions.c.job_group == job_group)
     last_success = connection.execute(succeeded.order_by(executions.c.id.desc()).limit(1)).scalar() or 0
     again = _tried_again(connection, job_id, max(last_success, newest[-1].id))
     failures = [row for row in newest if row.id > last_success and row.id not in again]
@@ -208,6 +212,7 @@ def _counted(since: int, seen: Groups, outcomes: Collection[int]) -> Any:
         part = select(*(table.c[name] for name in names)).where(
             table.c.hour >= since, table.c.job_id > 0, table.c.outcome.in_(outcomes)
         )
+        part = part.where(*of_jobs_in_groups(table.c.job_id, seen))
         parts.append(_within(part, table.c.job_group, seen))
     return union_all(*parts).subquery()
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, and_, delete, or_, select, update
 from orth.domain.alarms import Silence
 from orth.errors import NotFound
 from orth.store.engines import among, insert_returning_id
-from orth.store.group_scopes import in_groups, of_jobs_in_groups
+from orth.store.group_scopes import in_groups
 from orth.store.record_tables import silences
 
 
@@ -68,9 +68,8 @@ def list_silences(
     """
     found = select(silences).order_by(silences.c.id.desc()).limit(limit)
     if groups is not None:
-        of_group = or_(silences.c.job_group.is_(None), *in_groups(silences.c.job_group, groups))
-        of_job = or_(silences.c.job_id.is_(None), *of_jobs_in_groups(silences.c.job_id, groups))
-        found = found.where(and_(of_group, of_job))
+        of_all = and_(silences.c.job_group.is_(None), silences.c.job_id.is_(None))
+        found = found.where(or_(of_all, *in_groups(silences.c.job_group, groups)))
     if before is not None:
         found = found.where(silences.c.id < before)
     if now is not None:

@@ -26,7 +26,11 @@ class Telling:
 
 def last_tellings(connection: Connection, standings: Sequence[Standing]) -> Mapping[int, list[Telling]]:
     """By job: its last messages, one for each channel, as far as they are kept. They were made when it was told."""
-    same = and_(alarms.c.job_id == alarm_standings.c.job_id, alarms.c.created_at == alarm_standings.c.told_at)
+    same = and_(
+        alarms.c.job_id == alarm_standings.c.job_id,
+        alarms.c.job_group == alarm_standings.c.job_group,
+        alarms.c.created_at == alarm_standings.c.told_at,
+    )
     rows = connection.execute(
         select(alarms)
         .select_from(alarm_standings.join(alarms, same))
@@ -43,7 +47,10 @@ def last_told(connection: Connection, standings: Sequence[Standing]) -> Mapping[
     """By job: when the last message was made that a receiver of one has taken since the job fails."""
     if not standings:
         return {}
-    of_each = [and_(alarms.c.job_id == one.job_id, alarms.c.created_at >= one.since) for one in standings]
+    row = alarms.c
+    of_each = [
+        and_(row.job_id == one.job_id, row.job_group == one.job_group, row.created_at >= one.since) for one in standings
+    ]
     rows = connection.execute(
         select(alarms.c.job_id, func.max(alarms.c.created_at).label("at"))
         .where(or_(*of_each), alarms.c.state == AlarmState.TOLD, *_OF_MESSAGES)

@@ -428,6 +428,20 @@ async def test_a_flood_is_told_at_once_and_settled_in_parts(rig: Opened) -> None
             assert await site.cluster.db.read(next_alarm_at) is None
 
 
+async def test_what_a_job_left_in_a_group_from_which_it_was_moved_is_told_to_nobody(rig: Opened) -> None:
+    with WebhookReceiver() as receiver:
+        async with rig() as site:
+            await site.channel("ops", receiver.url)
+            job, now = await site.job(), site.cluster.clock.now()
+            groups = {1_000: job.job_group + 1, 1_001: job.job_group}
+            signs = [Sign(one, job.id, SignKind.FAILURE, now, job_group=group) for one, group in groups.items()]
+            await site.cluster.db.tx(note_signs, signs, now)
+            await site.pass_time(10)
+            assert [(one.json["execution_id"], one.json["failures"]) for one in receiver.posted] == [(1_001, 1)]
+            (standing,) = await site.cluster.db.read(list_standings, 0, 10)
+            assert (standing.failures, standing.job_group) == (1, job.job_group)
+
+
 async def test_many_jobs_fail_at_the_same_time(rig: Opened) -> None:
     with WebhookReceiver() as receiver:
         async with rig() as site:

@@ -257,8 +257,9 @@ def test_who_is_failing(site: Site, admin: Caller) -> None:
 def failing_job(site: Site, admin: Caller) -> tuple[int, Answer]:
     """A job that fails and of which somebody is to be told now, with the channel."""
     job_id, channel, now = site.job(), hook(admin), site.clock.now()
-    site.tx(keep_standings, {job_id: Standing(job_id, 10, now - 60_000, now, 3)})
-    site.tx(store_messages, [Message(10, job_id, AlarmKind.FIRST, "ops", "{}")], now)
+    group = admin.get(f"/api/v1/jobs/{job_id}").json["job_group"]
+    site.tx(keep_standings, {job_id: Standing(job_id, 10, now - 60_000, now, 3, group)})
+    site.tx(store_messages, [Message(10, job_id, AlarmKind.FIRST, "ops", "{}", job_group=group)], now)
     return job_id, channel
 
 
@@ -285,8 +286,9 @@ def test_who_was_told_once_was_told_while_the_next_message_waits(site: Site, adm
     now = site.clock.now()
     (sending,) = site.tx(claim_messages, "node", now, now + 1, 1)
     site.tx(message_sent, sending, "node", now)
-    site.tx(keep_standings, {job_id: Standing(job_id, 10, now - 60_000, now + 9_000, 5)})
-    site.tx(store_messages, [Message(11, job_id, AlarmKind.REPEAT, "ops", "{}")], now + 9_000)
+    group = admin.get(f"/api/v1/jobs/{job_id}").json["job_group"]
+    site.tx(keep_standings, {job_id: Standing(job_id, 10, now - 60_000, now + 9_000, 5, group)})
+    site.tx(store_messages, [Message(11, job_id, AlarmKind.REPEAT, "ops", "{}", job_group=group)], now + 9_000)
     (shown,) = admin.get("/api/v1/alarms/failing").json["items"]
     assert shown["told_at"] == "2026-01-30T10:00:00.000Z"
     assert [one["state"] for one in shown["messages"]] == ["waiting"]

@@ -44,6 +44,7 @@ from orth.store.silences import silences_at
 
 _SIGNS_LIMIT = 1_000  # of a job, in one transaction: SQLite has one writer, and planning waits for it
 _SILENCES_LIMIT = 10_000
+_NOT_SAID = 0  # by coordinators of an earlier version, while some are still there
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,21 @@ def judge(connection: Connection, ids: Collection[int], rules: Rules, now: int) 
         silences_at(connection, now, _SILENCES_LIMIT),
         now,
     )
-    found = [(job_id, noted_signs(connection, job_id, _SIGNS_LIMIT)) for job_id in sorted(ids)]
+    found = [(job_id, _signs(connection, job_id, jobs.get(job_id))) for job_id in sorted(ids)]
     return [_judge_one(connection, scene, job_id, signs) for job_id, signs in found if signs]
+
+
+def _signs(connection: Connection, job_id: int, job: Job | None) -> Sequence[Sign]:
+    """What is to be judged of a job. What it left in a group from which it was moved is nobody's business where it is
+    now, and dropped.
+    """
+    signs = noted_signs(connection, job_id, _SIGNS_LIMIT)
+    if job is None:
+        return signs
+    elsewhere = [sign for sign in signs if sign.job_group not in (_NOT_SAID, job.job_group)]
+    if elsewhere:
+        drop_signs(connection, elsewhere)
+    return [replace(sign, job_group=job.job_group) for sign in signs if sign not in elsewhere]
 
 
 def unstick(connection: Connection, rules: Rules, now: int, limit: int) -> None:
@@ -164,7 +178,10 @@ def _settle_into_messages(
     messages = []
     for telling in tellings:
         content = content_of(_alarm(connection, scene, job, telling), _recipients(job))
-        messages += [Message(telling.execution_id, job.id, telling.kind, name, content) for name in channels]
+        messages += [
+            Message(telling.execution_id, job.id, telling.kind, name, content, job_group=job.job_group)
+            for name in channels
+        ]
     # The first thing that is said tells of the failures; that the job is well again tells of them only alone.
     subject, until = messages[0].subject, scene.now + scene.rules.lease
     lock_signs(connection, failures, subject, scene.rules.node_id, until)

@@ -13,7 +13,7 @@ from orth.coordinator.alarming.judging import channels_of
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.instants import LAST_SHOWN, instant, shown_instant
 from orth.coordinator.http.job_names import named
-from orth.coordinator.http.object_checks import check_job, check_silence, groups_silenced
+from orth.coordinator.http.object_checks import check_held_job, check_silence, group_silenced
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import Tools, ToolsHere
@@ -29,7 +29,7 @@ from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.groups import get_group
 from orth.store.jobs import jobs_by_id
-from orth.store.overview import names_of
+from orth.store.overview import Groups, names_of
 from orth.store.silences import add_silence, count_silences, end_silence, get_silence, list_silences, silences_at
 from orth.store.tellings import Telling, last_tellings, last_told
 
@@ -50,7 +50,9 @@ class AlarmShown(BaseModel):
     message_id: str
     kind: AlarmKind
     job_id: int
-    job_desc: str | None = Field(None, description="The name of its job now; null when the job was removed.")
+    job_desc: str | None = Field(
+        None, description="The name of its job now; null when that was removed, or moved to where one may not see it."
+    )
     execution_id: int
     channel: str
     state: AlarmState
@@ -74,8 +76,10 @@ class FailingShown(BaseModel):
     """A job that is failing; ``told_at`` is null while no receiver of a message has said yes."""
 
     job_id: int
-    job_desc: str | None = Field(None, description="Its name.")
-    job_group: int | None = Field(None, description="Its group; null when the job was removed.")
+    job_desc: str | None = Field(None, description="Its name; null like its group.")
+    job_group: int | None = Field(
+        None, description="Its group now; null when the job was removed, or moved to where one may not see it."
+    )
     execution_id: int = Field(description="The first that failed.")
     since: str
     told_at: str | None
@@ -155,7 +159,7 @@ async def alarms(
         list_messages, before=position(cursor), limit=limit + 1, job_id=job_id, state=wanted, groups=seen
     )
     found = page(rows, limit, lambda row: row.id, _alarm_shown)
-    return Page[AlarmShown].model_validate(found | {"items": await named(tools, found["items"])})
+    return Page[AlarmShown].model_validate(found | {"items": await named(tools, caller, found["items"])})
 
 
 @router.get("/failing", dependencies=[needs(Permission.VIEW)])
@@ -168,7 +172,7 @@ async def failing(
 
     def look(connection: Connection) -> _Scene:
         found = list_standings(connection, position(cursor) or 0, limit + 1, seen, job_id)
-        return _scene(connection, found, now)
+        return _scene(connection, found, seen, now)
 
     scene = await tools.db.read(look)
     found = page(scene.standings, limit, lambda row: row.job_id, lambda row: _failing_shown(tools, scene, row, now))
@@ -194,10 +198,9 @@ async def silences(
 async def silence(body: SilenceBody, tools: ToolsHere, caller: CallerHere, response: Response) -> SilenceShown:
     """Tell nothing about a job, a group or anything for a while. Failures are counted all the same."""
     now = tools.clock.now()
-    asked = body.silence(caller.name, now)
-    silence_id = await tools.db.tx(_add_silence, caller, asked, now)
-    response.headers["Location"] = f"/api/v1/alarms/silences/{silence_id}"
-    return SilenceShown.model_validate(_silence_shown(replace(asked, id=silence_id)))
+    made = await tools.db.tx(_add_silence, caller, body.silence(caller.name, now), now)
+    response.headers["Location"] = f"/api/v1/alarms/silences/{made.id}"
+    return SilenceShown.model_validate(_silence_shown(made))
 
 
 @router.delete("/silences/{silence_id}", dependencies=[needs(Permission.OPERATE)])
@@ -207,9 +210,10 @@ async def unsilence(silence_id: RowId, tools: ToolsHere, caller: CallerHere) -> 
     return SilenceShown.model_validate(_silence_shown(await tools.db.read(get_silence, silence_id)))
 
 
-def _add_silence(connection: Connection, caller: Caller, asked: Silence, now: int) -> int:
+def _add_silence(connection: Connection, caller: Caller, asked: Silence, now: int) -> Silence:
+    """Store a silence. One of a job holds in the group where the job is: in another, others decide about it."""
     if asked.job_id is not None:
-        check_job(connection, caller, Permission.OPERATE, asked.job_id)
+        check_held_job(connection, caller, Permission.OPERATE, asked.job_id)
     if asked.job_group is not None:
         caller.check(Permission.OPERATE, asked.job_group, "group", asked.job_group)
         get_group(connection, asked.job_group)
@@ -217,10 +221,11 @@ def _add_silence(connection: Connection, caller: Caller, asked: Silence, now: in
         caller.check(Permission.OPERATE, None, "silence", "")
     if count_silences(connection, now, _SILENCES_LIMIT) >= _SILENCES_LIMIT:
         raise Conflict.of("silences_full", limit=_SILENCES_LIMIT)
-    silence_id = add_silence(connection, asked)
-    after = {name: value for name, value in _silence_shown(asked).items() if name not in ("id", "actor")}
-    _tell_of_silence(connection, caller, "silence.create", replace(asked, id=silence_id), now, after)
-    return silence_id
+    made = replace(asked, job_group=group_silenced(connection, asked))
+    made = replace(made, id=add_silence(connection, made))
+    after = {name: value for name, value in _silence_shown(made).items() if name not in ("id", "actor")}
+    _tell_of_silence(connection, caller, "silence.create", made, now, after)
+    return made
 
 
 def _end_silence(connection: Connection, caller: Caller, silence_id: int, now: int) -> None:
@@ -233,7 +238,7 @@ def _end_silence(connection: Connection, caller: Caller, silence_id: int, now: i
 def _tell_of_silence(
     connection: Connection, caller: Caller, action: str, silence: Silence, now: int, after: dict[str, Any]
 ) -> None:
-    group = next(iter(groups_silenced(connection, silence.job_id, silence.job_group)))
+    group = group_silenced(connection, silence)
     record(connection, caller.actor, Deed(action, "silence", str(silence.id), group, after=after), now)
 
 
@@ -254,7 +259,7 @@ def _alarm_shown(message: Message) -> dict[str, Any]:
     }
 
 
-def _scene(connection: Connection, standings: list[Standing], now: int) -> _Scene:
+def _scene(connection: Connection, standings: list[Standing], seen: Groups, now: int) -> _Scene:
     tellings = last_tellings(connection, standings)
     untaken = [one for one in standings if not _taken(one, tellings.get(one.job_id, []))]
     return _Scene(
@@ -262,7 +267,7 @@ def _scene(connection: Connection, standings: list[Standing], now: int) -> _Scen
         tellings,
         last_told(connection, untaken),
         jobs_by_id(connection, [one.job_id for one in standings]),
-        names_of(connection, [one.job_id for one in standings]),
+        names_of(connection, [one.job_id for one in standings], seen),
         enabled_channels(connection),
         silences_at(connection, now, _SILENCES_LIMIT),
     )
@@ -275,7 +280,8 @@ def _taken(standing: Standing, last: list[Telling]) -> bool:
 
 def _failing_shown(tools: Tools, scene: _Scene, standing: Standing, now: int) -> dict[str, Any]:
     group, name = scene.names.get(standing.job_id, (None, None))
-    job = scene.jobs.get(standing.job_id)
+    here = group == standing.job_group  # how a job that was moved is told of is told where it is
+    job = scene.jobs.get(standing.job_id) if here else None
     alarms = tools.settings.alarms
     mail = alarms.smtp_host is not None
     last = scene.tellings.get(standing.job_id, [])
@@ -289,7 +295,7 @@ def _failing_shown(tools: Tools, scene: _Scene, standing: Standing, now: int) ->
         "told_at": iso(told_at) if told_at else None,
         "failures": standing.failures,
         "channels": channels_of(job, scene.channels, mail=mail) if job and alarms.enabled else (),
-        "silenced": group is not None and is_silenced(scene.silences, standing.job_id, group, now),
+        "silenced": here and is_silenced(scene.silences, standing.job_id, standing.job_group, now),
         "messages": [_telling_shown(one) for one in last],
     }
 

@@ -127,7 +127,7 @@ async def entries(
         check_origin(request, tools.settings)
         return _file(tools, wanted, format)
     rows = await tools.db.read(newest_entries, wanted, position(cursor), limit + 1)
-    names = await tools.db.read(names_of, {int(row.object_id) for row in rows if _is_job(row)})
+    names = await tools.db.read(names_of, {int(row.object_id) for row in rows if _is_job(row)}, None)
     return Page[EntryShown].model_validate(
         page(rows, limit, lambda entry: entry.seq, lambda entry: _shown(entry) | {"object_name": _name(entry, names)})
     )

@@ -62,7 +62,9 @@ class ExecutionShown(BaseModel):
 
     id: int
     job_id: int
-    job_desc: str | None = Field(None, description="The name of its job now; null when the job was removed.")
+    job_desc: str | None = Field(
+        None, description="The name of its job now; null when that was removed, or moved to where one may not see it."
+    )
     job_group: int
     cause: str
     trigger_code: int
@@ -198,13 +200,13 @@ async def executions(
     """
     seen = await tools.db.read(_seen, caller, wanted)
     if sort is Sort.DURATION:
-        return await _longest(tools, seen, cursor, limit)
+        return await _longest(tools, caller, seen, cursor, limit)
     if seen.ended_since is not None and seen.since is None:  # else history is looked through to its beginning
         earliest = await tools.db.read(earliest_start, seen.ended_since)
         seen = replace(seen, since=earliest - _WAITED)
     found = await _look(tools, seen, position(cursor), limit)
     return ExecutionsPage(
-        items=[ExecutionShown(**one) for one in await named(tools, [_shown(one) for one in found.items])],
+        items=[ExecutionShown(**one) for one in await named(tools, caller, [_shown(one) for one in found.items])],
         next_cursor=None if found.reached is None else cursor_at(found.reached),
         looked_to=shown_instant(found.reached_at),
     )
@@ -214,7 +216,7 @@ async def executions(
 async def execution(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -> ExecutionDetail:
     found = await tools.db.read(_find, caller, execution_id)
     told = None if isinstance(found, UnreadableExecution) else await tools.progress.of(found)
-    (shown,) = await named(tools, [_shown(found)])
+    (shown,) = await named(tools, caller, [_shown(found)])
     left = None if isinstance(found, UnreadableExecution) else await tools.db.read(_still_working, found)
     return ExecutionDetail(
         **shown,
@@ -277,9 +279,10 @@ def _record(connection: Connection, caller: Caller, execution_id: int) -> Record
     if found is None:
         raise NotFound("execution", execution_id)
     planned = found.trigger_key.startswith("fire:") and found.schedule_time is not None
+    job = jobs_by_id(connection, {found.job_id}).get(found.job_id)
     return Record(
         found,
-        jobs_by_id(connection, {found.job_id}).get(found.job_id),
+        job if job is not None and caller.rights.allows(Permission.VIEW, job.job_group) else None,
         fire_of(connection, found.job_id, found.schedule_time or 0) if planned else None,
         [Step(note.code, note.message, note.at) for note in notes_of(connection, execution_id)],
         next(iter(ids_of_trigger(connection, found.job_id, f"retry:{found.id}")), None),
@@ -312,13 +315,13 @@ async def _look(tools: Tools, wanted: Filter, before: int | None, limit: int) ->
         window = following
 
 
-async def _longest(tools: Tools, wanted: Filter, cursor: str | None, limit: int) -> ExecutionsPage:
+async def _longest(tools: Tools, caller: Caller, wanted: Filter, cursor: str | None, limit: int) -> ExecutionsPage:
     stretch = None if cursor is None else Stretch(*numbers(cursor, len(fields(Stretch))))
     now = tools.clock.now()
     found = await tools.db.read(find_longest, wanted, stretch=stretch, limit=limit, window=_SORTED, now=now)
     rest = found.rest
     return ExecutionsPage(
-        items=[ExecutionShown(**one) for one in await named(tools, [_shown(one) for one in found.items])],
+        items=[ExecutionShown(**one) for one in await named(tools, caller, [_shown(one) for one in found.items])],
         next_cursor=None if rest is None else cursor_of(*(str(getattr(rest, one.name)) for one in fields(rest))),
         looked_to=None if found.whole else shown_instant(found.since),
     )

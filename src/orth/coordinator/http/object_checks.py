@@ -6,6 +6,7 @@ there.
 
 from orth.coordinator.http.callers import Caller
 from orth.domain.access import Permission
+from orth.domain.alarms import Silence
 from orth.errors import NotFound
 from orth.store.database import Connection
 from orth.store.group_scopes import group_of_batch, group_of_execution, groups_of_jobs, hold_group_of_job
@@ -32,26 +33,23 @@ def check_batch(connection: Connection, caller: Caller, permission: Permission, 
 
 
 def check_silence(connection: Connection, caller: Caller, permission: Permission, silence_id: int) -> None:
-    """A silence is of a job, of a group, or of everything."""
-    silence = get_silence(connection, silence_id)
-    for group in groups_silenced(connection, silence.job_id, silence.job_group):
-        _check_somewhere(caller, permission, group, "silence", silence_id)
+    """A silence is of a job while that is in a group, of a group, or of everything."""
+    group = group_silenced(connection, get_silence(connection, silence_id))
+    if group is None and not caller.rights.allows(Permission.VIEW):
+        raise NotFound("silence", silence_id)
+    caller.check(permission, group, "silence", silence_id)
 
 
-def groups_silenced(connection: Connection, job_id: int | None, job_group: int | None) -> list[int | None]:
-    """The groups that a silence is about; None stands for no group in particular."""
-    of_job = [] if job_id is None else [groups_of_jobs(connection, [job_id]).get(job_id)]
-    of_group: list[int | None] = [] if job_group is None else [job_group]
-    return of_job + of_group or [None]
+def group_silenced(connection: Connection, silence: Silence) -> int | None:
+    """The group that a silence belongs to; None stands for no group in particular. One that names only its job, as
+    somebody asks for it, is of the group where that is.
+    """
+    if silence.job_group is not None or silence.job_id is None:
+        return silence.job_group
+    return groups_of_jobs(connection, [silence.job_id]).get(silence.job_id)
 
 
 def _check_found(caller: Caller, permission: Permission, group: int | None, what: str, key: object) -> None:
     if group is None:
-        raise NotFound(what, key)
-    caller.check(permission, group, what, key)
-
-
-def _check_somewhere(caller: Caller, permission: Permission, group: int | None, what: str, key: object) -> None:
-    if group is None and not caller.rights.allows(Permission.VIEW):
         raise NotFound(what, key)
     caller.check(permission, group, what, key)
