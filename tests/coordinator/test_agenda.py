@@ -74,3 +74,50 @@ def test_who_left_is_not_called() -> None:
     agenda.drop("b")
     agenda.done("b", 0.0)
     assert agenda.next_due() is None
+
+
+def test_apps_take_turns_when_more_is_due_than_can_be_called() -> None:
+    agenda = Agenda()
+    for number in range(1_000):
+        agenda.put(f"dead {number}", Target(ours=False, app_name="stolen"), 1.0)
+    agenda.put("alive", Target(ours=True, app_name="reports"), 5.0)
+    agenda.put("by hand", Target(ours=False), 5.0)
+    assert agenda.take(5.0) == "dead 0"
+    assert {agenda.take(5.0), agenda.take(5.0)} == {"alive", "by hand"}, "not behind a thousand others"
+    assert agenda.next_due() == 1.0
+    agenda.done("alive", 5.0)
+    assert [agenda.take(5.0), agenda.take(5.0)] == ["dead 1", "alive"]
+
+
+def test_one_that_waits_for_its_turn_keeps_its_place_and_is_called_once() -> None:
+    agenda = Agenda()
+    for address in ("a", "b"):
+        agenda.put(address, Target(ours=False), 1.0)
+        agenda.schedule(address, 1.0)
+    agenda.put("other", Target(ours=False, app_name="other"), 1.0)
+    assert agenda.take(1.0) == "a"
+    agenda.schedule("b", 2.0)
+    assert [agenda.take(2.0), agenda.take(2.0), agenda.take(2.0)] == ["other", "b", None]
+
+
+def test_who_left_while_it_waited_for_its_turn_is_not_called() -> None:
+    agenda = Agenda()
+    for address in ("a", "b", "c"):
+        agenda.put(address, Target(ours=False), 1.0)
+    assert agenda.take(1.0) == "a"
+    agenda.drop("b")
+    agenda.put("c", Target(ours=False, app_name="moved"), 9.0)
+    assert agenda.take(2.0) is None
+    assert agenda.next_due() == 9.0
+
+
+def test_a_small_app_is_called_as_often_as_if_all_were_small() -> None:
+    agenda = Agenda()
+    for number in range(1_000):
+        agenda.put(f"many {number}", Target(ours=False, app_name="many"), 0.0)
+    agenda.put("one", Target(ours=False, app_name="few"), 0.0)
+    assert agenda.sharing("one", 1_001) == 2
+    assert agenda.sharing("many 7", 1_001) == 1_001, "and never less often than if there were no turns"
+    for number in range(1_000):
+        agenda.drop(f"many {number}")
+    assert agenda.sharing("one", 1) == 1

@@ -1,5 +1,6 @@
 """Probing on a hand-cranked cluster: who is called, what is thought of them, and what is stored about it."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from orth.executor.runtime import Runtime
 from orth.store.reachability import Doubt, list_doubts, save_doubts
 from orth.testing import Cluster
 from orth.testing.network import Line
+from orth.wire.messages import RegistryRequest
 
 BEAT = 30
 
@@ -107,6 +109,20 @@ async def test_addresses_that_people_wrote_are_called_too(tmp_path: Path, app: H
             "nobody's address is forgotten"
         )
         assert await doubts(cluster) == []
+
+
+async def test_dead_addresses_of_one_app_do_not_keep_those_of_others_waiting(tmp_path: Path, app: Handlers) -> None:
+    """Thousands of them, with a stolen token: more than can be called in ten seconds."""
+    async with Cluster(tmp_path, app) as cluster:
+        await cluster.advance(seconds=5)
+        (coordinator,), (executor,) = cluster.coordinators, cluster.executors
+        invented = [f"http://10.9.{number // 250}.{number % 250}:1" for number in range(2_500)]
+        beats = (RegistryRequest(registry_key="stolen", registry_value=address) for address in invented)
+        await asyncio.gather(*map(coordinator.presence.registrations.beat, beats))
+        await cluster.advance(seconds=20)
+        cluster.kill_executor(executor)
+        await cluster.advance(seconds=3)
+        assert states(cluster, executor) == [Reachability.UNREACHABLE]
 
 
 async def test_an_address_only_a_trigger_named_is_forgotten(tmp_path: Path, app: Handlers) -> None:

@@ -343,3 +343,31 @@ async def test_apps_without_a_group_are_seen(db: Database) -> None:
     assert await db.read(list_unclaimed, after="stray", limit=5) == [Unclaimed("zoo", 1, NOW)]
     await stored_group(db, "zoo")
     assert [one.app_name for one in await db.read(list_unclaimed)] == ["stray"]
+
+
+async def test_an_app_has_room_for_so_many_addresses(db: Database) -> None:
+    def record(connection: Connection, beats: list[Beat], now: int) -> list[Arrival]:
+        return record_beats(connection, beats, now, per_app=2)
+
+    group = await stored_group(db)
+    first, second, third = Beat("reports", A, "one"), Beat("reports", B), Beat("reports", C)
+    came = await db.tx(record, [first, second, third, replace(second, incarnation="again")], NOW)
+    assert [(one.joined, one.lacks_room) for one in came] == [
+        (True, False),
+        (True, False),
+        (False, True),
+        (True, False),
+    ]
+    assert await addresses(db, group) == (A, B)
+    again = await db.tx(record, [replace(first, repeated=True), third, Beat("others", C)], NOW + 1)
+    assert [(one.joined, one.lacks_room) for one in again] == [(False, False), (False, True), (True, False)]
+    assert [one.last_beat for one in await db.read(list_executors, "reports")] == [NOW + 1, NOW]
+    assert await db.tx(remove_executor, "reports", B, NOW + 2)
+    assert [one.joined for one in await db.tx(record, [third], NOW + 3)] == [True]
+
+
+async def test_who_was_there_before_the_room_became_less_stays(db: Database) -> None:
+    beats = [Beat("reports", address) for address in (A, B, C)]
+    await db.tx(record_beats, beats, NOW, per_app=3)
+    again = await db.tx(record_beats, [*beats, Beat("reports", "http://10.0.0.4:9999")], NOW + 1, per_app=1)
+    assert [one.lacks_room for one in again] == [False, False, False, True]

@@ -328,6 +328,7 @@ class RefusalCause(StrEnum):
     STORE = "store"
     BUSY = "busy"
     CONTESTED = "contested"  # the address has another process, with a work key
+    FULL = "full"  # the app has as many executors as it may have
     OTHER = "other"
 
 
@@ -338,6 +339,17 @@ class RegistrationRefused(Event):
     level = logging.DEBUG
     sentence = "a call to the registry was refused: {cause}"
     cause: RefusalCause
+
+
+@dataclass(frozen=True, slots=True)
+class AppFull(Event):
+    """An app has as many executors as it may have, and more want to register. Told once a minute for each app."""
+
+    level = logging.WARNING
+    sentence = "the app {app_name!r} has {limit} executors and may have no more: {address} is not registered"
+    app_name: str
+    address: str
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ some thousands of them. So:
 * **Answers are judged.** Something else may have got the address, and a gateway answers for whoever is gone: a page, or
   a process that nobody registered, is not the executor. One that says no to ``/beat`` is believed if it is asked as the
   only app that is known there. What it says to another's token, or to none, tells only that it is there.
+* **Apps take turns.** Of those to call each app has its share of ``registry.probe_rate``, whatever it has registered:
+  the dead addresses of one, invented ones perhaps, do not keep others from being called in time.
 * **Doubts are settled.** Whoever is suspect, or overdue with its beat, is called every ``registry.probe_every`` until
   it answers. After a minute of it the pauses grow, to ten seconds.
 
@@ -49,6 +51,7 @@ _SHORT_LIFE = 600.0
 _SHORT_LIVES = 3  # connections that somebody closed although the executor lives; then it is called instead
 _UNLISTED_FOR = 600.0
 _STORE_AGAIN = 1.0
+_A_CALL = 1 - 1e-6  # parts of a call that are added up never make exactly one
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +154,17 @@ class Probing(Loop):
             if entries:
                 # Of all who say that they have it: one that is not ours, watched as ours, would seem to be gone.
                 ours = all(entry.incarnation is not None for entry in entries)
-                self._expect(address, ours, now)
+                self._expect(address, ours, now, entries[-1].app_name)
             elif address not in self._manual:
                 self._forget(address)
         self._roster.news.clear()
 
-    def _expect(self, address: str, ours: bool, now: float) -> None:
+    def _expect(self, address: str, ours: bool, now: float, app_name: str = "") -> None:
         target = self._agenda.targets.get(address)
         if target is None:
-            at_once = ours and self._watching.limit > 0  # the others in their turn
-            self._agenda.put(address, Target(ours), now if at_once else now + self._rest(address))
+            self._agenda.put(address, Target(ours, app_name), now)
+            if not (ours and self._watching.limit > 0):  # those are called at once, the others after a while
+                self._agenda.schedule(address, now + self._rest(address))
         else:
             target.ours, target.listed, target.short_lives = ours, True, 0
 
@@ -190,7 +194,7 @@ class Probing(Loop):
         rate = self._pace.rate
         self._allowed = min(float(rate), self._allowed + (now - self._counted) * rate)
         self._counted = now
-        while self._allowed >= 1 and (address := self._agenda.take(now)) is not None:
+        while self._allowed >= _A_CALL and (address := self._agenda.take(now)) is not None:
             self._allowed -= 1
             task = asyncio.create_task(self._call(address))
             self._calls.add(task)
@@ -208,7 +212,8 @@ class Probing(Loop):
         tell()
         if not target.listed:
             self._forget_unlisted(address)
-        self._agenda.done(address, self.clock.monotonic() + self._rest(address))
+        if address in self._agenda.targets:
+            self._agenda.done(address, self.clock.monotonic() + self._rest(address))
 
     async def _ask(self, address: str, target: Target) -> Callable[[], None]:
         """Call once; what ``reach`` is to be told about it."""
@@ -286,7 +291,7 @@ class Probing(Loop):
             self.clock.now(),
             watched=address in self._lines,
             overdue=address in self._overdue,
-            unwatched=len(self._agenda.targets) - len(self._lines),
+            unwatched=self._agenda.sharing(address, len(self._agenda.targets) - len(self._lines)),
         )
 
     # --- remembering
@@ -353,7 +358,7 @@ class Probing(Loop):
 
     def _pause(self, now: float) -> float:
         due = self._agenda.next_due()
-        if due is not None and self._allowed < 1:
+        if due is not None and self._allowed < _A_CALL:
             due = max(due, now + (1 - self._allowed) / self._pace.rate)
         look = self._next_look if not self._reach.unsaved else now
         soonest = max(look, self._store_from) if self._storing is None else now + _LOOK_EVERY

@@ -5,6 +5,9 @@ coordinator. Beats that come together share a transaction. Whether or not it can
 roster and the opinion about its address (``reach``) follow it. A beat for an address whose process has told another
 work key is another matter: until that process is known to be gone (``contests``), it is neither stored nor heard.
 
+An app may have so many executors (``registry.executors_per_app``): who has stolen a token for one could invent any
+number of addresses, and each would be called.
+
 Who is silent is removed by the leader, but never for a silence that may be ours. Beats that could not be stored look
 like silence, and so does a clock that was set. Therefore the leader goes by two signs: the stored time of the last beat
 is old enough, *and* it has watched that very time stay the same for a whole beat interval, on its own monotonic clock,
@@ -23,6 +26,7 @@ from orth.cluster.leading import LeaderLoop
 from orth.coordinator.contests import AddressHeld, Claim, Contests
 from orth.coordinator.facts import (
     AddressContested,
+    AppFull,
     AppNameUnusable,
     ClaimRefused,
     ExecutorJoined,
@@ -34,7 +38,7 @@ from orth.coordinator.roster import SLACK, Roster
 from orth.coordinator.work_keys import WorkKeys
 from orth.domain.app_names import trouble_with
 from orth.domain.nodes import ExecutorEntry, Vitals
-from orth.errors import StoreUnavailable
+from orth.errors import StoreUnavailable, TooBusy
 from orth.events import Events
 from orth.store.database import Connection, Database
 from orth.store.executor_drains import drop_old_drains
@@ -49,6 +53,7 @@ from orth.wire.work_keys import is_same_key
 BEATS_WAITING = 20_000
 DOUBTS_KEPT = timedelta(minutes=30)
 _NAMES_TOLD = 1000
+_FULL_TOLD_EVERY = 60.0
 _TURNS = 3
 """How often a beat is written whose address changes hands meanwhile."""
 
@@ -56,6 +61,19 @@ ClockOffset = Callable[[str], int | None]
 Named = Callable[[str, str, Sequence[int]], None]
 """Hears which executions a process of an app says it has, by its incarnation. Whoever beats may name any incarnation;
 the app is the one its token is good for."""
+
+
+class TooManyExecutors(TooBusy):
+    """An address more than an app may have."""
+
+    kind = "too-many-executors"
+    retry_after = 30
+
+    def __init__(self, app_name: str, limit: int) -> None:
+        super().__init__(
+            f"The app {app_name!r} has {limit} executors, as many as it may have.",
+            hint="If all of them are meant, raise registry.executors_per_app; if not, look who has its token.",
+        )
 
 
 class Registrations:
@@ -73,8 +91,14 @@ class Registrations:
         named: Named = lambda _app_name, _incarnation, _ids: None,
         work_keys: WorkKeys | None = None,
         contests: Contests | None = None,
+        per_app: int | None = None,
     ) -> None:
-        """Without ``work_keys`` none are kept; without ``contests`` nobody is asked whether it is still there."""
+        """Without ``work_keys`` none are kept; without ``contests`` nobody is asked whether it is still there;
+        ``per_app`` is how many executors an app may have.
+        """
+        self._per_app = per_app
+        self._full: dict[str, float] = {}
+        """Apps that were told to be full lately, and when."""
         self._work_keys = work_keys
         self._contests = contests
         self._clock = clock
@@ -95,7 +119,7 @@ class Registrations:
 
     async def beat(self, request: RegistryRequest, key_id: str | None = None) -> bool:
         """Take a beat; ``key_id`` names the key it was proved with. Whether another process claims its address, too.
-        ``AddressHeld`` if that one has it.
+        ``AddressHeld`` if that one has it, ``TooManyExecutors`` if it is new and its app has no room.
         """
         beat = replace(_beat(request, self._clock_offset(request.registry_value)), key_id=key_id)
         work_key = request.orth.work_key if request.orth else None
@@ -138,6 +162,8 @@ class Registrations:
             arrival = await self._put(beat)
             assert isinstance(arrival, Arrival)
             holder = arrival.held_by
+            if arrival.lacks_room:
+                raise self._too_many(beat.app_name, beat.address)
             if holder is None:
                 return arrival
             if not self._is_of(holder, beat.incarnation, work_key) and not await self._has_left(holder):
@@ -156,6 +182,14 @@ class Registrations:
     def _refused(self, app_name: str, address: str, claim: Claim) -> AddressHeld:
         self._events.emit(ClaimRefused(app_name, address, claim))
         return AddressHeld(app_name, address, claim)
+
+    def _too_many(self, app_name: str, address: str) -> TooManyExecutors:
+        limit, now = self._per_app or 0, self._clock.monotonic()
+        self._full = {one: told for one, told in self._full.items() if now - told < _FULL_TOLD_EVERY}
+        if app_name not in self._full:
+            self._full[app_name] = now
+            self._events.emit(AppFull(app_name, address, limit))
+        return TooManyExecutors(app_name, limit)
 
     def _sealed(self, beat: Beat, work_key: str | None) -> str | None:
         if work_key is None or beat.incarnation is None or self._work_keys is None:
@@ -219,7 +253,8 @@ class Registrations:
         results: list[Arrival | Farewell] = []
         for kind, some in groupby(items, type):
             if kind is Beat:
-                results += record_beats(connection, [one for one in some if isinstance(one, Beat)], now)
+                beats = [one for one in some if isinstance(one, Beat)]
+                results += record_beats(connection, beats, now, per_app=self._per_app)
             else:
                 results += remove_executors(connection, [one for one in some if isinstance(one, Goodbye)], now)
         return results

@@ -162,6 +162,7 @@ class Presence:
             named=named,
             work_keys=WorkKeys(given.sealing),
             contests=Contests(given.keys, given.key_link, clock, dead_after=dead_after),
+            per_app=given.settings.registry.executors_per_app,
         )
 
     @property

@@ -201,6 +201,9 @@ class RegistrySection(Section):
         "Whether who has the access token may enter orchestrators in the registry. Coordinators of its own database "
         "may always; those of another one, of another make or of an earlier version need this.",
     )
+    executors_per_app: Count = _setting(
+        10_000, "Executors of one app that may be registered, at most; those that are stay so. Another one is refused."
+    )
     services_limit: Count = _setting(10_000, "Services (orchestrators and agents) that may be registered, at most.")
     events_kept: Count = _setting(
         10_000, "Events about services that are kept, for those who were away; who missed more gets a snapshot."

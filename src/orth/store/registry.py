@@ -9,13 +9,16 @@ once somebody has found out that its process is there no more, and a good-bye on
 
 Thousands of executors beat at once, so the verbs take many at a time and touch as little as they can: what a process
 announced when it started is written once, and after that a beat writes its time.
+
+An app has room for so many addresses. Only who is new is counted, so a beat of one that is known is always taken, and
+costs nothing more.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, Row, delete, func, select, update
 
 from orth.domain.nodes import ExecutorEntry, Vitals
 from orth.store.engines import among, locked, update_many, upsert
@@ -83,6 +86,8 @@ class Arrival:
     """The incarnation that was known there and is another one."""
     held_by: ExecutorEntry | None = None
     """The process that has the address, as far as anybody knows: then nothing was stored."""
+    lacks_room: bool = False
+    """The app has as many addresses as it may have, and this would be another: then nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +103,21 @@ class Farewell:
 # --- beats and good-byes ----------------------------------------------------------------------------------------------
 
 
-def record_beats(connection: Connection, beats: Sequence[Beat], now: int) -> list[Arrival]:
-    """Store beats, the last of an address that may have it being the one that counts; what each was, in their order."""
+def record_beats(
+    connection: Connection, beats: Sequence[Beat], now: int, *, per_app: int | None = None
+) -> list[Arrival]:
+    """Store beats, the last of an address that may have it being the one that counts; what each was, in their order.
+
+    ``per_app`` is how many addresses an app may have. Coordinators that look at the same time do not see each other's
+    newcomers, so it may become a few more.
+    """
     found = {beat.row: beat for beat in beats if beat.row is not None}
     if not _write_found(connection, list(found.values()), now):
         found = {}
     sought = [beat for beat in beats if beat.row not in found]
     rows = {_key(row): row for row in _held(connection, {(beat.app_name, beat.address) for beat in sought})}
-    taken, arrivals = _settled(sought, rows, now)
+    room = _room(connection, {beat.app_name for beat in sought if (beat.app_name, beat.address) not in rows}, per_app)
+    taken, arrivals = _settled(sought, rows, room, now)
     whole = [beat for key, beat in taken.items() if not _is_repetition(beat, rows.get(key))]
     again = [(rows[key], beat) for key, beat in taken.items() if _is_repetition(beat, rows.get(key))]
     _write_whole(connection, whole, rows, now)
@@ -116,10 +128,23 @@ def record_beats(connection: Connection, beats: Sequence[Beat], now: int) -> lis
     return [Arrival(now, joined=False, row=beat.row) if beat.row in found else next(of_sought) for beat in beats]
 
 
+def _room(connection: Connection, app_names: Iterable[str], per_app: int | None) -> dict[str, int]:
+    """How many more addresses these apps may have; none is named where there is no bound."""
+    if per_app is None:
+        return {}
+    room = {}
+    for app_name in sorted(app_names):
+        theirs = (registry.c.registry_group == EXECUTOR, registry.c.registry_key == app_name)
+        room[app_name] = per_app - (connection.scalar(select(func.count()).select_from(registry).where(*theirs)) or 0)
+    return room
+
+
 def _settled(
-    beats: Sequence[Beat], rows: Mapping[tuple[str, str], Row[Any]], now: int
+    beats: Sequence[Beat], rows: Mapping[tuple[str, str], Row[Any]], room: dict[str, int], now: int
 ) -> tuple[dict[tuple[str, str], Beat], list[Arrival]]:
-    """The beat that is stored for each address, and what each beat was: they are taken one after the other."""
+    """The beat that is stored for each address, and what each beat was: they are taken one after the other, and use up
+    the ``room``.
+    """
     holders = {key: _holder(row) for key, row in rows.items()}
     taken: dict[tuple[str, str], Beat] = {}
     arrivals = []
@@ -129,6 +154,11 @@ def _settled(
         if holder is not None and not _is_repetition(beat, row) and not _may_have(beat, holder):
             arrivals.append(Arrival(now, joined=False, held_by=holder))
             continue
+        if row is None and key not in taken and beat.app_name in room:
+            if room[beat.app_name] <= 0:
+                arrivals.append(Arrival(now, joined=False, lacks_room=True))
+                continue
+            room[beat.app_name] -= 1
         arrivals.append(_arrival(beat, row, now))
         taken[key] = beat
         holders[key] = ExecutorEntry(*key, now, beat.incarnation, key_id=beat.key_id, work_key=beat.work_key)

@@ -30,6 +30,7 @@ from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.results import take_begun, take_results
 from orth.coordinator.http.signed_paths import signed_path
 from orth.coordinator.http.tools import Tools
+from orth.coordinator.registry import TooManyExecutors
 from orth.domain.audit import Deed
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Forbidden, Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
@@ -159,6 +160,7 @@ _CAUSES: tuple[tuple[tuple[type[OrthError], ...], RefusalCause], ...] = (
     ((Unauthenticated, Forbidden), RefusalCause.TOKEN),
     ((Invalid, TooLarge), RefusalCause.MALFORMED),
     ((StoreUnavailable,), RefusalCause.STORE),
+    ((TooManyExecutors,), RefusalCause.FULL),
     ((TooBusy,), RefusalCause.BUSY),
     ((AddressHeld,), RefusalCause.CONTESTED),
 )
@@ -228,7 +230,7 @@ async def _tell(tools: Tools, request: Request, call: Call | None, error: OrthEr
     tell_refusal(tools, path, error)
     if isinstance(error, Unauthenticated):
         await tools.refusals.note_stranger(client_address(request, tools.settings), path, error)
-    elif isinstance(error, Forbidden | NeverCalled) and call is not None:
+    elif isinstance(error, Forbidden | NeverCalled | TooManyExecutors) and call is not None:
         await tools.refusals.note_forbidden(call.key, call.address, path, error.message)
     elif isinstance(error, AddressHeld) and call is not None:
         await _note_contested(tools, call, error.app_name, error.address, error.claim, refused=True)
