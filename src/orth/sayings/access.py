@@ -123,6 +123,10 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "The token is {owner}'s, and {name} acts for {own}.",
         "",
     ),
+    "needs_person": (
+        "{name} is a program, and only people let others in or give them rights and passwords.",
+        "Sign in to do it: a token is revoked, and what it gave would stay.",
+    ),
     "token_outlives": (
         "The token would be good for longer than {name} is.",
         "Sign in, or ask for fewer days.",

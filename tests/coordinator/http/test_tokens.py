@@ -211,6 +211,31 @@ def test_a_token_may_no_more_than_its_owner_may_now(site: Site) -> None:
     assert program.get("/api/v1/jobs").status == 200
 
 
+def test_a_program_gives_nobody_what_would_outlive_its_token(site: Site) -> None:
+    """An administrator's token, if stolen, makes no user and no administrator who is there when it is revoked."""
+    group, user = site.group("demo"), owned(site, "viewer")[0]
+    program, path = site.bearer(made(site, role="admin")["token"]), f"/api/v1/users/{user}"
+    before = site.state()
+    refused = [
+        program.post("/api/v1/users", {"username": "ghost", "role": "admin"}),
+        program.post(f"{path}/password", {"password": "what a thief knows"}),
+        program.call("PUT", f"{path}/grants/{group}", {"role": "admin"}),
+        *(program.call("PATCH", path, body) for body in ({"role": "admin"}, {"disabled": False}, {"grants": []})),
+        program.call("PATCH", path, {"disabled": True, "role": "admin"}),
+    ]
+    assert {one.problem(403)["code"] for one in refused} == {"needs_person"}
+    assert site.state()["orth_job_user"] == before["orth_job_user"]
+
+
+def test_a_program_may_take_away(site: Site) -> None:
+    group, user = site.group("demo"), owned(site, "viewer")[0]
+    program, path = site.bearer(made(site, role="admin")["token"]), f"/api/v1/users/{user}"
+    assert program.call("DELETE", f"{path}/grants/{group}").status == 200
+    assert program.call("DELETE", f"{path}/sessions").status == 200
+    assert program.call("PATCH", path, {"disabled": True}).json["disabled"] is True
+    assert program.call("DELETE", path).status == 204
+
+
 def test_a_token_made_with_a_token_ends_with_it_and_has_the_same_owner(site: Site) -> None:
     user, boss, token = owned(site, expires_in_days=1)
     long = boss.post(TOKENS, {"name": "long", "role": "viewer"}).json

@@ -66,6 +66,11 @@ class Caller:
         if not self.rights.allows_somewhere(permission):
             raise self._lacking(permission, everywhere=False)
 
+    def check_person(self) -> None:
+        """Refuse a program what would outlive its token: a right or a password of somebody stays when that is over."""
+        if self.token is not None:
+            raise Forbidden.of("needs_person", name=self.name)
+
     def _lacking(self, permission: Permission, *, everywhere: bool) -> Forbidden:
         code = "needs_permission_everywhere" if everywhere else "needs_permission"
         return Forbidden.of(code, name=self.name, permission=permission.value)

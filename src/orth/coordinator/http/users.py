@@ -1,4 +1,8 @@
-"""Users: who may sign in and what they may; and, for everybody, what they may themselves."""
+"""Users: who may sign in and what they may; and, for everybody, what they may themselves.
+
+Only people let others in, and give them rights and passwords: what a stolen API token gave would be there when it is
+revoked. To take away, a program may.
+"""
 
 import asyncio
 import json
@@ -83,6 +87,11 @@ class UserChange(BaseModel):
     disabled: StrictBool | None = Field(None, description="Whether nobody is let in under this name.")
 
     _groups_once = field_validator("grants")(_each_once)
+
+    @property
+    def only_locks_out(self) -> bool:
+        """Whether nothing can be given by it."""
+        return self.model_fields_set <= {"disabled"} and self.disabled is not False
 
     def standing(self, user: User) -> Standing:
         """What the user may once this is written over it."""
@@ -171,7 +180,8 @@ async def users(
 
 @router.post("", status_code=201, dependencies=[_ADMINISTRATORS])
 async def create(body: UserBody, tools: ToolsHere, caller: CallerHere, response: Response) -> UserCreated:
-    """Add somebody."""
+    """Add somebody. Only people may."""
+    caller.check_person()
     made, hashed = await _password(tools, body.password, body.username)
     standing = Standing(body.role, _by_group(body.grants))
     now = tools.clock.now()
@@ -194,7 +204,11 @@ async def change(
     response: Response,
     if_match: IfMatch = None,
 ) -> UserShown:
-    """Change what somebody may, or whether they are let in. The last administrator stays one: 409."""
+    """Change what somebody may, or whether they are let in. The last administrator stays one: 409. Only people may;
+    programs only disable.
+    """
+    if not body.only_locks_out:
+        caller.check_person()
     _sessions_over(tools, await tools.db.tx(_change, caller, user_id, body, if_match, tools.clock.now()))
     return await _show(tools, user_id, response)
 
@@ -203,7 +217,8 @@ async def change(
 async def grant(
     user_id: UserId, group_id: GroupId, body: GrantBody, tools: ToolsHere, caller: CallerHere, response: Response
 ) -> UserShown:
-    """Give somebody a role in a group, in the place of the one they had there."""
+    """Give somebody a role in a group, in the place of the one they had there. Only people may."""
+    caller.check_person()
     await tools.db.tx(_grant, caller, user_id, group_id, body.role, tools.clock.now())
     return await _show(tools, user_id, response)
 
@@ -221,7 +236,10 @@ async def revoke(
 async def password(
     user_id: UserId, tools: ToolsHere, caller: CallerHere, body: PasswordBody | None = None
 ) -> PasswordShown:
-    """Give somebody another password, which ends their sessions. Without one in the body it is made, and told once."""
+    """Give somebody another password, which ends their sessions. Without one in the body it is made, and told once.
+    Only people may.
+    """
+    caller.check_person()
     user = await tools.db.read(get_user, user_id)
     made, hashed = await _password(tools, body.password if body else None, user.username)
     _sessions_over(tools, await tools.db.tx(reset_password, caller.actor, user_id, hashed, tools.clock.now()))
