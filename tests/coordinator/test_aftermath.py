@@ -8,6 +8,7 @@ import pytest
 from orth.coordinator.aftermath import (
     FollowUp,
     LeaveChildren,
+    LoseChildren,
     RunAgain,
     StartChildren,
     WaitAgain,
@@ -86,6 +87,10 @@ CASES: list[tuple[str, Job, Execution, Tally | None, list[FollowUp]]] = [
     ("delay, by hand", DELAY, ended(schedule_time=None), ALONE, []),
     ("delay, as a child", DELAY, ended(cause=TriggerCause.PARENT), ALONE, []),
     ("delay, shards open", DELAY, SHARD, None, []),
+    ("moved", replace(PASSING, job_group=2), ended(), ALONE, [LoseChildren()]),
+    ("moved, failed", replace(PASSING, job_group=2), ended(FAILURE), Tally(failed=1), []),
+    ("moved, one shard failed", replace(CHILDREN, job_group=2), SHARD, Tally(2, 1), []),
+    ("moved, with a delay", replace(DELAY, job_group=2), ended(), ALONE, [WaitAgain(1000)]),
     ("delay, last shard", DELAY, SHARD, Tally(2, 1), [WaitAgain(1000)]),
 ]
 

@@ -13,11 +13,12 @@ from orth.coordinator.triggering import open_again
 from orth.domain import reasons
 from orth.domain.batches import BatchState
 from orth.domain.executions import Status
-from orth.domain.jobs import AddressType, Group, Job, RouteStrategy, ScheduleType, TriggerCause
+from orth.domain.jobs import AddressType, ChildParam, Group, Job, RouteStrategy, ScheduleType, TriggerCause
 from orth.executor.context import JobContext, JobFailed
 from orth.executor.handlers import Handlers
 from orth.store.batches import get_batch
 from orth.store.jobs import get_job
+from orth.store.notes import notes_of
 from orth.testing import Cluster
 
 HOURLY = {"schedule_type": ScheduleType.CRON, "schedule_conf": "0 * * * *"}
@@ -94,6 +95,25 @@ async def test_what_fails_after_its_job_was_moved_is_not_tried_again_there(tmp_p
         await cluster.advance(seconds=60)
         assert ran.params == ["of the first group"]
         assert [one.id for one in await cluster.executions(job)] == [execution_id]
+
+
+async def test_what_succeeds_after_its_job_was_moved_starts_nothing_there(tmp_path: Path, ran: Ran) -> None:
+    """Its result would be the parameter of a job whose people never heard of whoever asked for it."""
+    ran.app.job("succeed")(lambda ctx: "chosen in the first group")
+    async with Cluster(tmp_path, ran.app) as cluster:
+        child = await cluster.job(start=False, executor_handler="fail")
+        job = await cluster.job(
+            start=False, executor_handler="succeed", child_job_ids=(child.id,), child_param=ChildParam.RESULT
+        )
+        execution_id = await cluster.trigger(job)
+        await cluster.coordinators[0].work.dispatch.guarded_turn()
+        await cluster.settle()
+        await move(cluster, job)
+        await cluster.advance(seconds=10)
+        assert (await cluster.execution(execution_id)).status is Status.SUCCESS
+        assert await cluster.executions(child) == []
+        notes = {note.code: note.message for note in await cluster.db.read(notes_of, execution_id)}
+        assert str(child.id) not in notes[reasons.JOB_MOVED], "named by people of the other group"
 
 
 @pytest.mark.parametrize("strategy", [RouteStrategy.FIRST, RouteStrategy.SHARDING_BROADCAST])

@@ -72,7 +72,14 @@ class LeaveChildren:
     failed: int
 
 
-FollowUp = RunAgain | WaitAgain | StartChildren | LeaveChildren
+@dataclass(frozen=True, slots=True)
+class LoseChildren:
+    """It has succeeded after its job was moved to another group, and starts nothing there. Which jobs that would have
+    been is not said: they are named by people of the other group.
+    """
+
+
+FollowUp = RunAgain | WaitAgain | StartChildren | LeaveChildren | LoseChildren
 
 
 def tried_again(job: Job, execution: Execution) -> bool:
@@ -117,7 +124,10 @@ def follow_up(job: Job, execution: Execution, whole: Tally | None) -> list[Follo
         assert execution.schedule_time is not None
         follow.append(WaitAgain(execution.schedule_time))
     children = tuple(child for child in job.child_job_ids if child != job.id)
-    return follow + (_children(job, execution, whole, children) if children else [])
+    following = _children(job, execution, whole, children) if children else []
+    if job.job_group != execution.job_group:
+        following = [LoseChildren() for one in following if isinstance(one, StartChildren)]
+    return follow + following
 
 
 def _children(job: Job, execution: Execution, whole: Tally | None, children: tuple[int, ...]) -> list[FollowUp]:

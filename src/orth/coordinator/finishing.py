@@ -13,6 +13,7 @@ from orth import failpoints
 from orth.coordinator.aftermath import (
     FollowUp,
     LeaveChildren,
+    LoseChildren,
     RunAgain,
     StartChildren,
     WaitAgain,
@@ -180,12 +181,14 @@ def _draw(
                 starts.append((one.execution, start))
             case LeaveChildren() as left:
                 notes.append(_left_note(one.execution, left))
+            case LoseChildren():
+                notes.append(_lost_note(one.execution))
     opened: list[Opening] = []
     if retries:
         opened += open_retries(connection, retries, now)
     if starts:
-        children, missing = _start_children(connection, starts, results, now, avoid)
-        opened += children
+        started, missing = _start_children(connection, starts, results, now, avoid)
+        opened += started
         notes += missing
     if notes:
         add_notes(connection, notes, _NOBODY, now)
@@ -239,3 +242,8 @@ def _left_note(execution: Execution, left: LeaveChildren) -> Note:
     shards = left.succeeded + left.failed
     message = f"Job {listed} was not started: {left.failed} of {shards} shards of the broadcast did not succeed."
     return Note(execution.id, reasons.CHILDREN_NOT_STARTED, message)
+
+
+def _lost_note(execution: Execution) -> Note:
+    message = "The jobs that follow it were not started: it was moved to another group before this ended."
+    return Note(execution.id, reasons.JOB_MOVED, message)
