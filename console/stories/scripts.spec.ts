@@ -1,4 +1,5 @@
 import { type APIRequestContext, expect } from '@playwright/test';
+import { made } from './calling';
 import { jobs, password, signIn, test, user } from './stage';
 
 const JOB = 'Clean the archive';
@@ -82,6 +83,24 @@ test('what somebody else saved meanwhile is not written over', async ({ page, re
   await expect(conflict.locator('.cm-merge-b')).toContainText('echo mine');
   await conflict.getByRole('button', { name: 'Take the saved one' }).click();
   await expect(editor).toHaveText('echo theirs');
+});
+
+test('code that its executor does not take is refused with the reason, and with no word of a log', async ({
+  signedIn: page,
+}) => {
+  const code = { executor_handler: '', glue_type: 'GLUE_NODEJS', glue_source: 'console.log(1)\n', glue_remark: 'first' };
+  const job = await made(page, 'Count in Node', code);
+  await page.goto(`/scripts/${job}`);
+  await page.getByRole('tab', { name: 'Test run' }).click();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  const side = page.getByRole('region', { name: 'Versions and test run' });
+  await expect(side.getByRole('button', { name: /^Trigger Failed/ })).toBeVisible({ timeout: 20_000 });
+  await expect(side.getByRole('region', { name: 'Why' })).toContainText('do not allow code of this kind');
+  await expect(side.locator('.log-viewer')).toContainText('No executor had it, so nothing was written');
+  await expect(side.locator('.log-viewer')).not.toContainText('archive');
+  await side.getByRole('link', { name: /^Execution \d+$/ }).click();
+  await expect(page.locator('.log-viewer')).toContainText('No executor had it, so nothing was written');
+  await expect(page.locator('.page-head p')).not.toContainText('· ·');
 });
 
 test('a line that is added ends as the others do, and nothing else changes', async ({ page, request }) => {

@@ -100,6 +100,14 @@ def test_what_was_reported_too_late_is_told_after_the_end() -> None:
     assert story.summary == "Result lost: the executor has left the registry."
 
 
+def test_nobody_is_sent_to_the_log_of_what_was_lost_with_its_executor() -> None:
+    lost = replace(SENT, phase=Phase.ENDED, trigger_code=200, handle_code=500, reason_code=reasons.RESULT_LOST)
+    story = told(lost)
+    assert story.following.code is NextCode.MEND_LOST
+    assert "log" not in story.next
+    assert f"orth exec retry {lost.id}" in story.next
+
+
 @pytest.mark.parametrize("code", [reasons.NEVER_RESOLVED, reasons.SURELY_NOT_THERE, reasons.REFUSED])
 def test_what_ended_it_is_told_once_though_it_was_noted_as_well(code: str) -> None:
     ended = replace(
@@ -181,6 +189,7 @@ def test_every_sentence_about_what_follows_is_made_of_its_facts() -> None:
         told(replace(ended, trigger_code=500, handle_code=0)),
         told(ended),
         told(replace(ended, handle_code=502)),
+        told(replace(ended, reason_code=reasons.RESULT_LOST)),
         *(explain(Record(ended, JOB, None, (), again, 0, LEFT), PATIENCE, NOW) for again in (None, 12)),
     ]
     assert {one.following.code for one in every} == set(NextCode)

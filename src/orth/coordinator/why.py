@@ -44,6 +44,7 @@ class NextCode(StrEnum):
     MEND_TRIGGER = "mend_trigger"
     MEND_JOB = "mend_job"
     MEND_TIME = "mend_time"
+    MEND_LOST = "mend_lost"
     STILL_WORKS = "still_works"
     STILL_WORKS_BESIDE = "still_works_beside"
 
@@ -253,6 +254,7 @@ _MENDING = {
     Status.TRIGGER_FAILED: (NextCode.MEND_TRIGGER, "Do it again when what stopped it is mended"),
     Status.TIMEOUT: (NextCode.MEND_TIME, "See in its log where the time went, or give the job more; then do it again"),
 }
+_MEND_LOST = (NextCode.MEND_LOST, "Nobody knows how far it came: see what became of its work, then do it again")
 _NEVER_BEGUN = (reasons.JOB_STOPPED, reasons.JOB_CHANGED)
 """Why it ended that was taken back before it could begin: nothing is to be mended."""
 _MEND_JOB = (NextCode.MEND_JOB, "See in its log what went wrong, mend it, and do it again")
@@ -274,7 +276,8 @@ def _after_the_end(record: Record) -> Following:
         return Following(NextCode.TRIED_AGAIN, f"Execution {again} tries again.", {"execution": again})
     if one.status is Status.SUCCESS or (one.reason_code in _NEVER_BEGUN and one.start_time is None):
         return Following(NextCode.NOTHING, "Nothing: it has ended.")
-    code, advice = _MENDING.get(one.status, _MEND_JOB)
+    lost = one.reason_code == reasons.RESULT_LOST
+    code, advice = _MEND_LOST if lost else _MENDING.get(one.status, _MEND_JOB)
     told = f"Nothing by itself: it is not retried. {advice} (orth exec retry {one.id})."
     return Following(code, told, {"execution": one.id})
 

@@ -13,6 +13,7 @@ import { ShardsLog } from '@/pages/execution/ShardsLog';
 import { useExecution } from '@/pages/execution/useExecution';
 import { useNeighbours } from '@/pages/execution/useNeighbours';
 import { EmptyState } from '@/parts/EmptyState';
+import { nobodyHad } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { Page, Panel } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -45,8 +46,13 @@ function Known({ id }: { id: number }) {
               <Link to={`/jobs/${shown.job_id}`}>{t('theJob')}</Link> ·{' '}
             </>
           )}
-          <Link to={`/executions?job_id=${shown.job_id}`}>{t('allOfJob')}</Link> · {t('number', { id })} ·{' '}
-          <span className="mono">{shown.executor_handler}</span>
+          <Link to={`/executions?job_id=${shown.job_id}`}>{t('allOfJob')}</Link> · {t('number', { id })}
+          {shown.executor_handler && (
+            <>
+              {' '}
+              · <span className="mono">{shown.executor_handler}</span>
+            </>
+          )}
           {shown.test && ` · ${t('test')}`}
         </>
       }
@@ -97,7 +103,7 @@ function Right({ execution: one, shards }: { execution: ExecutionDetail; shards:
   const tabs = TABS.filter((name) => name !== 'shards' || shards.length > 1);
   const tab = tabs.find((name) => name === params.get('tab')) ?? 'log';
   const contents = {
-    log: <LogViewer executionId={one.id} startTime={one.start_time} />,
+    log: <LogViewer executionId={one.id} startTime={one.start_time} unhad={nobodyHad(one)} />,
     shards: <ShardsLog shards={shards} startTime={one.start_time} />,
     params: <Parameters execution={one} />,
     messages: <Messages execution={one} />,

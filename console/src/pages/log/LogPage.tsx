@@ -5,6 +5,7 @@ import { Actions, Neighbours } from '@/pages/execution/Actions';
 import { useExecution } from '@/pages/execution/useExecution';
 import { useNeighbours } from '@/pages/execution/useNeighbours';
 import { EmptyState } from '@/parts/EmptyState';
+import { nobodyHad } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -40,7 +41,7 @@ function Known({ id }: { id: number }) {
           </>
         }
       >
-        <LogViewer executionId={id} startTime={shown.start_time} fullScreen />
+        <LogViewer executionId={id} startTime={shown.start_time} unhad={nobodyHad(shown)} fullScreen />
       </Page>
     </div>
   );

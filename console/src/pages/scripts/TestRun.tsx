@@ -8,9 +8,12 @@ import { executionQuery } from '@/api/executions';
 import { useGroups } from '@/api/groups';
 import { executorsQuery } from '@/api/jobs';
 import type { Script } from '@/pages/scripts/queries';
+import { nobodyHad } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { ProblemNotice } from '@/parts/ProblemNotice';
+import { WhyBox } from '@/parts/why/WhyBox';
 import { StatusTag } from '@/status/StatusTag';
+import { TERMINAL } from '@/status/statuses';
 
 /** Run what is in the editor once, beside the job and without saving it, with its log beside the code. */
 export function TestRun({ script, source }: { script: Script; source: string }) {
@@ -78,8 +81,13 @@ function Outcome({ id }: { id: number }) {
         {execution && <StatusTag execution={execution} />}
         <Link to={`/executions/${id}`}>{t('test.execution', { id })}</Link>
       </p>
+      {execution && TERMINAL[execution.status] && execution.status !== 'success' && <WhyBox executionId={id} />}
       <div className="test-log">
-        <LogViewer executionId={id} startTime={execution?.start_time ?? null} />
+        <LogViewer
+          executionId={id}
+          startTime={execution?.start_time ?? null}
+          unhad={execution !== undefined && nobodyHad(execution)}
+        />
       </div>
     </>
   );

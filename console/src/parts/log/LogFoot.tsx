@@ -22,8 +22,16 @@ function usePlace(log: Log, wanted: boolean) {
   }).data;
 }
 
+interface FootProps {
+  log: Log;
+  /** No executor had the execution. */
+  unhad: boolean;
+  unseen: number;
+  onEnd: () => void;
+}
+
 /** Whether more comes, and if not, how it ended. */
-export function LogFoot({ log, unseen, onEnd }: { log: Log; unseen: number; onEnd: () => void }) {
+export function LogFoot({ log, unhad, unseen, onEnd }: FootProps) {
   const { t } = useTranslation('log');
   const { paused } = useLive();
   const now = useNow();
@@ -31,7 +39,7 @@ export function LogFoot({ log, unseen, onEnd }: { log: Log; unseen: number; onEn
   const place = usePlace(log, kind === 'over');
   const said = useEndingText();
   const ending = kind === 'over' && place ? endingOf(place, log.book.last, now) : null;
-  const state = stateOf(kind, paused, !!log.state.error && !log.state.opened);
+  const state = unhad ? 'finished' : stateOf(kind, paused, !!log.state.error && !log.state.opened);
   return (
     <footer className="log-foot">
       <span className={`log-state log-state-${state}`}>
@@ -56,13 +64,14 @@ function stateOf(kind: StreamState['kind'], paused: boolean, unread: boolean) {
 }
 
 /** What stands where lines would, when there are none. */
-export function NoLines({ log, error }: { log: Log; error: unknown }) {
+export function NoLines({ log, unhad, error }: { log: Log; unhad: boolean; error: unknown }) {
   const { t } = useTranslation('log');
   const now = useNow();
   const { state } = log.stream;
   const place = usePlace(log, true);
   const said = useEndingText();
   const over = state.kind === 'over' || !!error;
+  if (unhad) return <EmptyState title={said({ kind: 'nobody' })} />;
   if (!over) return <EmptyState title={t('waiting')}>{t('waitingHint')}</EmptyState>;
   if (!place) return error ? <ProblemNotice error={error} retry={() => void log.open()} /> : null;
   const ending = endingOf(place, 0, now);

@@ -20,10 +20,12 @@ interface Props {
   executionId: number;
   /** When the execution began, for times that count from there. */
   startTime: string | null;
+  /** No executor had it: there is no log, wherever one was to be written. */
+  unhad: boolean;
   fullScreen?: boolean;
 }
 
-export function LogViewer({ executionId, startTime, fullScreen = false }: Props) {
+export function LogViewer({ executionId, startTime, unhad, fullScreen = false }: Props) {
   const { t } = useTranslation('log');
   const log = useLog(executionId);
   const lines = useRef<LinesHandle>(null);
@@ -90,7 +92,7 @@ export function LogViewer({ executionId, startTime, fullScreen = false }: Props)
         {log.book.last === 0 ? (
           <div className="log-lines log-none">
             {log.state.opened || log.state.error ? (
-              <NoLines log={log} error={log.state.error} />
+              <NoLines log={log} unhad={unhad} error={log.state.error} />
             ) : (
               <Skeleton active title={false} paragraph={{ rows: 6 }} />
             )}
@@ -109,7 +111,7 @@ export function LogViewer({ executionId, startTime, fullScreen = false }: Props)
           />
         )}
       </div>
-      <LogFoot log={log} unseen={reading.unseen} onEnd={() => setFollowing(true)} />
+      <LogFoot log={log} unhad={unhad} unseen={reading.unseen} onEnd={() => setFollowing(true)} />
       {whole !== null && <WholeLine log={log} line={whole} onClose={() => setWhole(null)} />}
     </div>
   );

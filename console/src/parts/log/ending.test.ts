@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endingOf, type LogPlace } from '@/parts/log/ending';
+import { endingOf, type LogPlace, nobodyHad } from '@/parts/log/ending';
 
 const PLACE: LogPlace = {
   executor_address: 'http://10.0.0.7:9999',
@@ -29,5 +29,11 @@ describe('how a log ends', () => {
       seen: null,
     });
     expect(endingOf({ ...PLACE, archived: 'whole' }, 0, NOW)).toEqual({ kind: 'empty' });
+  });
+
+  it('was never begun where the executor that was chosen surely did not get the execution', () => {
+    expect(nobodyHad({ status: 'trigger_failed', reason_code: 'script_refused' })).toBe(true);
+    expect(nobodyHad({ status: 'trigger_failed', reason_code: 'never_resolved' })).toBe(false);
+    expect(nobodyHad({ status: 'failed', reason_code: 'result_lost' })).toBe(false);
   });
 });

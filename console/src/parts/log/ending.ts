@@ -1,6 +1,7 @@
 // How a log stands when no more of it comes: what is shown under it, or in its place.
 
 import type { components } from '@/api/schema';
+import type { Execution } from '@/api/types';
 
 export type LogPlace = components['schemas']['LogPlace'];
 
@@ -11,6 +12,11 @@ export type Ending =
   | { kind: 'expired'; at: string }
   | { kind: 'notArchived'; address: string; seen: string | null }
   | { kind: 'empty' };
+
+/** Whether surely no executor had it: one may have been chosen, which refused it or was never reached. */
+export function nobodyHad({ status, reason_code }: Pick<Execution, 'status' | 'reason_code'>): boolean {
+  return status === 'trigger_failed' && reason_code !== 'never_resolved';
+}
 
 /** Without lines the question is why; with lines, where they are from. */
 export function endingOf(place: LogPlace, lines: number, now: number): Ending {

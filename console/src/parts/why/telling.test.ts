@@ -92,6 +92,13 @@ describe('a next step', () => {
     expect(following(FAILED, speech('fr'))).toContain('Relancer');
   });
 
+  it('after a loss sends nobody to a log that went with its executor', () => {
+    const lost: Why = { ...FAILED, reason_code: 'result_lost', next_code: 'mend_lost' };
+    expect(following(lost, speech('en'))).not.toContain('log');
+    expect(following(lost, speech('fr'))).not.toContain('journal');
+    expect(following(lost, speech('zh-CN'))).not.toContain('日志');
+  });
+
   it('counts in the language of the page', () => {
     const facts = { queue: 'q', until: '2026-01-30T10:10:00.000Z' };
     const of = (count: number) =>
