@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from orth.channels.interface import Channels, ChannelsUnavailable, Delivery, Message
+from orth.channels.interface import START, Channels, ChannelsUnavailable, Delivery, Message
 from orth.channels.limits import Limits
-from orth.errors import Invalid, TooLarge
+from orth.errors import Invalid, InvalidMessage, TooLarge
 from tests.channels.conftest import Site
 
 Q = "orchestrix.job.dispatch.reports.default"
@@ -37,6 +37,25 @@ async def test_messages_come_oldest_first_and_no_more_than_asked_for(channels: C
     assert numbers(await take(channels, "another", limit=2)) == [3, 4]
     assert numbers(await take(other)) == [5]
     assert await take(other) == []
+
+
+async def test_what_is_not_done_can_be_looked_through_whoever_has_it(channels: Channels, other: Channels) -> None:
+    assert await channels.undone(Q, START, limit=10) == []
+    await channels.send(Q, messages(5))
+    await channels.send(URGENT, messages(1, first=10))
+    first, second = await take(other, limit=2)
+    await other.done(Q, "c", [first.id])
+    entries = await channels.undone(Q, START, limit=2)
+    assert [entry.message["n"] for entry in entries] == [2, 3]
+    entries = await channels.undone(Q, entries[-1].position, limit=3)
+    assert [entry.message["n"] for entry in entries] == [4, 5]
+    assert await channels.undone(Q, entries[-1].position, limit=3) == []
+    assert await channels.waiting(Q) == 3, "nothing was taken by looking"
+    await channels.give_back(Q, "c")
+    assert [entry.message["n"] for entry in await other.undone(Q, START, limit=10)] == [2, 3, 4, 5]
+    assert numbers(await take(channels, "d", limit=1)) == [second.message["n"]]
+    with pytest.raises(InvalidMessage):
+        await channels.undone(Q, "no position", limit=1)
 
 
 async def test_the_first_queue_is_emptied_before_the_next_is_looked_at(channels: Channels) -> None:

@@ -83,6 +83,20 @@ async def test_while_others_live_late_takers_have_the_grace(live_site: Site) -> 
     assert asking + QUICK.grace <= ended[0].seconds < QUICK.hard + 2
 
 
+async def test_who_finds_that_all_others_leave_too_does_not_wait_for_them(live_site: Site) -> None:
+    one = live_site.node("one")
+    live_site.node("two")
+    await one.takes(await live_site.sent(2))
+    draining = asyncio.create_task(one.drain.run())
+    while not any(row.holding is Holding.OFFERED for row in await live_site.db.tx(adoptable, 10)):
+        assert not draining.done()
+        await asyncio.sleep(0)
+    del live_site.company.alive["two"]  # it drains, as everybody was told to
+    await draining
+    assert live_site.recorder.all(DrainEnded, taken=0, left=2)[0].seconds < QUICK.tries * QUICK.ack_timeout
+    assert {row.holding for row in await live_site.db.tx(adoptable, 10)} == {Holding.ORPHAN_PENDING}
+
+
 async def test_who_leaves_takes_nothing_more(live_site: Site) -> None:
     one = live_site.node("one")
     await one.drain.run()

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from orth.channels.interface import START, Channels, ChannelsUnavailable, Delivery, Message
+from orth.channels.interface import START, Channels, ChannelsUnavailable, Delivery, Entry, Message
 from orth.channels.memory import MemoryChannels
 from orth.channels.names import Names
 from orth.clock import Clock, SystemClock
@@ -59,6 +59,8 @@ class ForgetfulChannels(MemoryChannels):
     """Channels of this process that may lose all they have, as a Redis does that is restarted empty, or be away."""
 
     away = False
+    looked_at = 0
+    """Messages of queues that somebody asked to see."""
 
     async def send(self, queue: str, messages: Sequence[Message]) -> None:
         await self.check()
@@ -67,6 +69,11 @@ class ForgetfulChannels(MemoryChannels):
     async def waiting(self, queue: str) -> int:
         await self.check()
         return await super().waiting(queue)
+
+    async def undone(self, queue: str, after: str, *, limit: int) -> list[Entry]:
+        await self.check()
+        self.looked_at += limit
+        return await super().undone(queue, after, limit=limit)
 
     async def post(self, boxes: Mapping[str, Sequence[Message]]) -> None:
         await self.check()

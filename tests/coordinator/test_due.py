@@ -16,7 +16,7 @@ from orth.domain.jobs import Job, ScheduleType, TriggerCause
 from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
 from orth.settings import Settings
-from orth.settings.sections import SecuritySection
+from orth.settings.sections import ClusterSection, SecuritySection
 from orth.store.fires import list_fires
 from orth.testing import Cluster, ManualClock
 from tests.store.builders import a_job
@@ -225,3 +225,15 @@ def test_a_quota_is_of_one_group_and_of_what_was_written() -> None:
     clock.move(60)
     assert len(quota.within(ours, its, {}).runs) == 3
     assert FireQuota(0, clock).within(ours, its, {1: 10**9}) is its
+
+
+@pytest.mark.parametrize(("lease", "renew"), [("1s", "300ms"), ("2s", "600ms"), ("30s", "10s")])
+async def test_an_idle_leader_plans_several_times_within_its_lease(
+    tmp_path: Path, starts: Starts, lease: str, renew: str
+) -> None:
+    settings = Settings(cluster=ClusterSection(lease=lease, lease_renew=renew))
+    async with Cluster(tmp_path, starts.app, settings=settings) as cluster:
+        await cluster.advance(seconds=1)
+        coordinator = cluster.coordinators[0]
+        assert coordinator.work.election.term is not None
+        assert await coordinator.work.due.turn() <= min(1.0, coordinator.work.election.lease / 3)

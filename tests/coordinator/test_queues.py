@@ -43,6 +43,8 @@ from tests.coordinator.queue_site import (
     quick_settings,
 )
 
+QUEUE = NAMES.dispatch(f"{APP}.a", 1)
+
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[QueueSite]:
@@ -157,6 +159,40 @@ async def test_what_is_gone_from_its_queue_is_offered_again_and_the_earlier_offe
         await worker.finish(again)
         assert (await site.until(one, lambda it: it.status.terminal)).status is Status.SUCCESS
     assert site.recorder.all(OffersRepeated)
+
+
+@pytest.mark.parametrize("use", ["waits", "in hand"])
+async def test_what_is_gone_from_a_queue_in_use_is_offered_again(site: QueueSite, use: str) -> None:
+    """Others that wait there, or that somebody has in hand and is not done with, do not speak for it."""
+    job = await site.job()
+    gone = [await site.trigger(job) for _ in range(3)]
+    for one in gone:
+        await site.until(one, lambda it: it.phase is Phase.OFFERED)
+    await eventually(lambda: site.channels.waiting(QUEUE), lambda count: count == 3)
+    site.channels.lose_everything()
+    async with Worker(site.channels) as worker:
+        beside = [await site.trigger(job) for _ in range(2)]
+        await eventually(lambda: site.channels.waiting(QUEUE), lambda count: count == 2)
+        if use == "in hand":
+            held = await worker.take(limit=2, done=False)
+            assert [one.execution_id for one in held] == beside
+        told = await site.recorder.seen(OffersRepeated, queue=f"{APP}.a")
+        assert told.count == 3
+        there = await eventually(lambda: site.channels.undone(QUEUE, START, limit=10), lambda found: len(found) == 5)
+        assert {entry.message["executionId"] for entry in there} == {*gone, *beside}
+    assert len(site.recorder.all(OffersRepeated)) == 1, "those that are there are left alone"
+
+
+async def test_a_queue_in_which_nothing_waits_for_long_is_not_read_through(site: QueueSite) -> None:
+    job = await site.job()
+    async with Worker(site.channels) as worker:
+        for _ in range(30):
+            one = await site.trigger(job)
+            (dispatch,) = await worker.take()
+            await worker.accept(dispatch)
+            await worker.finish(dispatch)
+            await site.until(one, lambda it: it.status.terminal)
+    assert site.channels.looked_at == 0
 
 
 async def test_the_result_of_an_offer_that_was_given_up_is_taken(site: QueueSite) -> None:

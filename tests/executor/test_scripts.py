@@ -162,7 +162,11 @@ def test_a_file_that_somebody_changed_is_written_again(shells: Rig, swap: Any) -
     result(shells, 1, **shell("echo good"))
     path = folder_of(shells) / "1_1.sh"
     swap(path)
-    told = [] if swap is Path.unlink else [f"--- {path} does not hold the source that this trigger brought; it is written anew"]
+    told = (
+        []
+        if swap is Path.unlink
+        else [f"--- {path} does not hold the source that this trigger brought; it is written anew"]
+    )
     result(shells, 2, **shell("echo good"))
     assert lines_of(shells, 2) == [*told, "good"]
     assert not path.is_symlink()

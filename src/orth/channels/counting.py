@@ -57,6 +57,10 @@ class CountedChannels(Channels):
         with self._counting(Failure.QUEUE):
             await self._channels.bury(queue, consumer, deliveries)
 
+    async def undone(self, queue: str, after: str, *, limit: int) -> list[Entry]:
+        with self._counting(Failure.QUEUE):
+            return await self._channels.undone(queue, after, limit=limit)
+
     @property
     def buried(self) -> int:
         return self._channels.buried

@@ -201,6 +201,11 @@ class DatabaseChannels(Channels):
     async def waiting(self, queue: str) -> int:
         return await self._read(channel_messages.count_waiting, queue)
 
+    async def undone(self, queue: str, after: str, *, limit: int) -> list[Entry]:
+        check_names([queue])
+        found = await self._read(channel_messages.undone_messages, queue, position_of(after), limit)
+        return [Entry(str(one), unpack(payload) or unreadable(payload)) for one, payload in found]
+
     @property
     def buried(self) -> int:
         return self._buried

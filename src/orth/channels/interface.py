@@ -160,6 +160,12 @@ class Channels(ExecutorChannels):
     async def waiting(self, queue: str) -> int:
         """How many messages of a queue were not taken yet."""
 
+    @abstractmethod
+    async def undone(self, queue: str, after: str, *, limit: int) -> list[Entry]:
+        """Messages of a queue that are not done, waiting or in somebody's hands, oldest first, from after a position
+        (``START``: from the first) on; up to ``limit``, fewer when there are no more. They stay where they are.
+        """
+
     @property
     def buried(self) -> int:
         """How many messages went to dead letters by this process's hand."""

@@ -13,7 +13,7 @@ from orth.channels.interface import START, Channels, ChannelsUnavailable, Delive
 from orth.channels.memory import MemoryChannels
 
 _HERE = "here-"
-"""Before positions in boxes of this process: in the store they would mean another place."""
+"""Before positions in boxes and queues of this process: in the store they would mean another place."""
 
 
 class LocalFirst(Channels):
@@ -60,6 +60,12 @@ class LocalFirst(Channels):
 
     async def bury(self, queue: str, consumer: str, deliveries: Sequence[str]) -> None:
         await self._now.bury(queue, consumer, deliveries)
+
+    async def undone(self, queue: str, after: str, *, limit: int) -> list[Entry]:
+        if self._shared is not None:
+            return await self._shared.undone(queue, START if after.startswith(_HERE) else after, limit=limit)
+        found = await self._local.undone(queue, after.removeprefix(_HERE), limit=limit)
+        return [Entry(_HERE + one.position, one.message) for one in found]
 
     @property
     def buried(self) -> int:

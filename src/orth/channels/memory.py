@@ -140,6 +140,12 @@ class MemoryChannels(Channels):
     async def waiting(self, queue: str) -> int:
         return len(self._queues.get(queue, _Queue()).waiting)
 
+    async def undone(self, queue: str, after: str, *, limit: int) -> list[Entry]:
+        place, kept = position_of(after), self._queues.get(queue, _Queue())
+        held = (one for taken in kept.taken.values() for one in taken.values())
+        later = sorted((one for one in (*kept.waiting, *held) if one.id > place), key=lambda one: one.id)
+        return [Entry(str(one.id), one.message()) for one in later[:limit]]
+
     @property
     def buried(self) -> int:
         return self._buried

@@ -141,6 +141,15 @@ class RedisChannels(Channels):
         count: int = (await self._run(scripts.HANDS, [queue]))[0]
         return count
 
+    async def undone(self, queue: str, after: str, *, limit: int) -> list[Entry]:
+        begin = "-" if after == START else f"({_place(after)}"
+        with _reaching():
+            entries: Any = await self._client.xrange(queue, min=begin, count=limit)
+        return [
+            Entry(key, unreadable(str(fields)) if (message := _message(fields)) is None else message)
+            for key, fields in entries
+        ]
+
     @property
     def buried(self) -> int:
         return self._buried

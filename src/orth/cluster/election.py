@@ -88,6 +88,11 @@ class Election(Loop):
         """Loops to wake when a term begins, and when the database is back."""
 
     @property
+    def lease(self) -> float:
+        """Seconds that a lease lasts."""
+        return self._lease
+
+    @property
     def term(self) -> Term | None:
         """The term this process may act in right now."""
         return self._term if self.clock.monotonic() < self._trusted_until else None

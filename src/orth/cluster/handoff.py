@@ -96,7 +96,7 @@ class HandingOver:
         left = {one: seen[one] for one in offered}
         async with self._ear() as ear:
             asked, asked_at, late = 0, clock.monotonic(), 0
-            while left and clock.monotonic() < until:
+            while left and clock.monotonic() < until and self._somebody_may_take():
                 step = next_step(self._rules, taken=False, asked=asked, waited=clock.monotonic() - asked_at)
                 if step is Step.GIVE_UP:
                     break
@@ -110,6 +110,10 @@ class HandingOver:
         taken, alone = len(offered) - len(left), not at.peers.others()
         at.events.emit(HandoffsSettled(at.owner.node_id, reason.value, taken, len(left), late, alone))
         return Handed(taken, left)
+
+    def _somebody_may_take(self) -> bool:
+        """Others may have left since this began: those who are told to stop together have nobody to wait for."""
+        return bool(self._at.peers.others()) or self._at.peers.awaited()
 
     async def still_left(self, left: Mapping[int, int], ear: Listening | None = None) -> dict[int, int]:
         """Wait a moment, or for an acknowledgement, and forget what others have by now or what has ended."""

@@ -3,7 +3,8 @@
 With ``plan_ahead`` a fire is decided before it is due, and its execution carries the instant before which it must not
 start: what the work takes, and what sending takes, is over by then. The loop turns when half of the window is left for
 the next fire, so that fires that follow closely share a transaction, and it knows no grid: it sleeps exactly until
-then. A local edit wakes it; an edit on another node is noticed within ``_LONGEST_PAUSE``.
+then. A local edit wakes it; an edit on another node is noticed within ``_LONGEST_PAUSE``, or sooner
+where leases are short.
 
 Between two turns wall clock and monotonic clock advance alike. Where they did not, the wall clock was set: that is
 told, and if it was set back, jobs with a period are let go on from the new time before anything else is planned.
@@ -46,6 +47,7 @@ from orth.store.jobs import Move, UnreadableJob, Upcoming, claim_due_jobs, move_
 from orth.store.leases import Term
 
 _LONGEST_PAUSE = 1.0
+_PASSES_OF_A_LEASE = 4  # a lead without a planning pass for a whole lease is given up
 _WHILE_EDITED = 0.02  # what could have been claimed and was not is in somebody else's hands, for a moment
 _STEP = 1000  # milliseconds; what clocks are corrected by day by day is far less
 _AT_ONCE = 0.1  # seconds in which both clocks must be read to be compared
@@ -148,6 +150,7 @@ class DueJobs(LeaderLoop):
         self._dispatch = dispatch
         self._avoid = avoid
         self._quota = FireQuota(fires_a_minute, clock)
+        self._idle = min(_LONGEST_PAUSE, election.lease / _PASSES_OF_A_LEASE)
         self._watch = ClockWatch(clock)
         self._set_back = 0
         """By how much the clock was set back since jobs were last looked at for it."""
@@ -174,7 +177,7 @@ class DueJobs(LeaderLoop):
             self._tell(done)
         if done.runs:
             self._dispatch.wake()
-        return _pause(done, self.clock.now(), self._bounds.ahead)
+        return _pause(done, self.clock.now(), self._bounds.ahead, self._idle)
 
     async def _anchor_again(self, term: Term) -> None:
         after: int | None = 0
@@ -248,14 +251,14 @@ class DueJobs(LeaderLoop):
         )
 
 
-def _pause(done: _Pass, now: int, ahead: int) -> float:
+def _pause(done: _Pass, now: int, ahead: int, longest: float) -> float:
     """How long there is nothing to plan."""
     if done.upcoming.plannable is not None:
         return 0.0 if done.claimed else _WHILE_EDITED
     moments = [] if done.upcoming.on_time is None else [done.upcoming.on_time]
     if done.upcoming.beyond is not None:
         moments.append(done.upcoming.beyond - ahead // 2)
-    return min([_LONGEST_PAUSE, *(max(0, moment - now) / 1000 for moment in moments)])
+    return min([longest, *(max(0, moment - now) / 1000 for moment in moments)])
 
 
 def _calendar(job: Job, calendars: Mapping[int, Calendar]) -> Calendar | None:

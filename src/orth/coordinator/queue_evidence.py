@@ -1,10 +1,11 @@
 """What speaks for an execution that was offered in a queue, and what against it: what ``queueing`` decides, purely."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from orth.channels.interface import Entry
 from orth.coordinator.offering import Place, app_of
+from orth.coordinator.queue_scans import Offered
 from orth.coordinator.workers import Fate, Process, Workers
 from orth.domain import reasons
 from orth.store.offering import InQueue, Taking
@@ -37,6 +38,8 @@ class Evidence:
     """The latest offer of each place that somebody took: whatever was offered before it does not wait there."""
     in_hand: set[Place] = field(default_factory=set)
     """Places of which some living process has messages that it is not done with."""
+    absent: Set[Offered] = frozenset()
+    """Offers that are known not to be in their queue, whatever else is there."""
     named: frozenset[int] = frozenset()
     """Everything that the beats of the living name."""
     reticent: frozenset[str] = frozenset()
@@ -45,9 +48,16 @@ class Evidence:
 
 def is_missing(one: InQueue, seen: Evidence) -> bool:
     """Whether nothing speaks for an offered execution being in a queue or with anybody."""
+    if not may_be_missing(one, seen):
+        return False
     place = (one.queue, one.priority)
     waits = seen.waiting.get(place, 1) > 0 and seen.overtaken.get(place, 0) <= one.sending
-    return not (waits or place in seen.in_hand or app_of(one.queue) in seen.reticent or one.id in seen.named)
+    return (one.id, one.sending) in seen.absent or not (waits or place in seen.in_hand)
+
+
+def may_be_missing(one: InQueue, seen: Evidence) -> bool:
+    """Whether nobody says that he has an offered execution, though everybody would."""
+    return app_of(one.queue) not in seen.reticent and one.id not in seen.named
 
 
 def is_given_back(one: InQueue, seen: Evidence) -> bool:

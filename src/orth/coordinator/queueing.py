@@ -4,7 +4,8 @@ Messages get lost, and executors die with some in hand. The database knows every
 compared with what the queues hold and what the beats of executors name.
 
 * **Missing**: an execution that waits, though its message does not and nobody has it, is offered again. That nobody has
-  it must have been so for as long as any executor may be silent, without a gap in this coordinator's own listening. The
+  it must have been so for as long as any executor may be silent, without a gap in this coordinator's own listening.
+  That a message does not wait is plain where none does; a queue in use is read through for it (``queue_scans``). The
   earlier offer is withdrawn first, so that its message, should it turn up after all, is not begun.
 * **In the hands of the dead**: messages that a process took and never finished with go to others.
 * **Lost**: an execution that a process accepted, and that neither it nor a successor names any more. As for executors
@@ -22,6 +23,7 @@ The decisions are pure functions in ``queue_evidence``; ``workers`` has what the
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
@@ -44,10 +46,12 @@ from orth.coordinator.queue_evidence import (
     held_until,
     is_given_back,
     is_missing,
+    may_be_missing,
     named_by,
     sign_of_loss,
     taken_by,
 )
+from orth.coordinator.queue_scans import Offered, QueueScans
 from orth.coordinator.workers import Fate, Process, Workers, queues_of
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS
@@ -150,6 +154,7 @@ class Queueing(LeaderLoop):
         self._wakes = wakes
         self._epoch: int | None = None
         self._in_queues = InQueues()
+        self._scans = QueueScans(channels, names, clock, rest=patience.missing / 2)
         self._missing: dict[tuple[int, int], float] = {}
         """Offers that nothing speaks for, by execution and number, and since when."""
         self._in_hand: dict[tuple[Place, str], float] = {}
@@ -201,6 +206,7 @@ class Queueing(LeaderLoop):
     def _begin_anew(self) -> None:
         """What was seen before does not count."""
         self._missing, self._in_hand, self._signs = {}, {}, {}
+        self._scans.forget()
         self._to_call_off = True
 
     def hear(self, event: Event) -> None:
@@ -257,12 +263,21 @@ class Queueing(LeaderLoop):
         now = self.clock.monotonic()
         unsent = self._offering.unsent()
         waits = [one for one in rows if one.incarnation is None and one.id not in unsent]
+        seen.absent = await self._scans.absent(self._long_there(waits, seen))
         missing = {(one.id, one.sending): one for one in waits if is_missing(one, seen)}
         self._missing = {key: self._counted_from(self._missing.get(key, now)) for key in missing}
         ripe = [missing[key] for key, since in self._missing.items() if now - since >= self._patience.missing]
         ripe += [one for one in waits if is_given_back(one, seen) and one not in ripe]
         for start in range(0, len(ripe), _AT_ONCE):
             await self._offer_some_again(term, ripe[start : start + _AT_ONCE])
+
+    def _long_there(self, waits: Iterable[InQueue], seen: Evidence) -> dict[Place, set[Offered]]:
+        """Offers that were sent a while ago, and that nobody has, by their place."""
+        before, long_there = self.clock.now() - int(self._every * 1000), defaultdict[Place, set[Offered]](set)
+        for one in waits:
+            if one.since < before and may_be_missing(one, seen):
+                long_there[one.queue, one.priority].add((one.id, one.sending))
+        return long_there
 
     async def _offer_some_again(self, term: Term, missing: Sequence[InQueue]) -> None:
         boxes = {self._names.status(one.job_id, one.id): one for one in missing}

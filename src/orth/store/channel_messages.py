@@ -136,6 +136,12 @@ def count_waiting(connection: Connection, queue: str) -> int:
     return connection.execute(waiting.where(_columns.queue == queue, _columns.consumer.is_(None))).scalar_one()
 
 
+def undone_messages(connection: Connection, queue: str, after: int, limit: int) -> list[tuple[int, str]]:
+    """Messages of a queue with ids above ``after``, whoever has them, oldest first."""
+    found = select(_columns.id, _columns.payload).where(_columns.queue == queue, _columns.id > after)
+    return [(row.id, row.payload) for row in connection.execute(found.order_by(_columns.id).limit(limit))]
+
+
 def newest_dead(connection: Connection, queue: str, limit: int) -> list[str]:
     """The messages of a queue that were given up, newest first."""
     dead = select(dead_messages.c.payload).where(dead_messages.c.queue == queue)
