@@ -1,6 +1,9 @@
 """Lists that are kept to some groups, on every database: what is asked for is found, and nothing of another group."""
 
+import asyncio
 import itertools
+import threading
+import time
 
 import pytest
 from sqlalchemy import Connection
@@ -23,9 +26,16 @@ from orth.store.execution_filters import Filter
 from orth.store.execution_lists import list_executions, look
 from orth.store.executions import Ending, end_executions
 from orth.store.executor_entries import list_executors
-from orth.store.group_scopes import app_names, group_of_batch, group_of_execution, groups_of_jobs, hold_group_of_job
+from orth.store.group_scopes import (
+    app_names,
+    group_of_batch,
+    group_of_execution,
+    groups_of_jobs,
+    hold_group_of_job,
+    hold_groups_of_jobs,
+)
 from orth.store.groups import create_group, list_groups
-from orth.store.jobs import create_job, list_jobs
+from orth.store.jobs import create_job, hold_job, list_jobs
 from orth.store.registry import Beat, record_beats
 from orth.store.silences import add_silence, list_silences
 from orth.store.statistics import HOUR, Span, count_ends, counts_by_status, counts_by_time, fold, open_counts
@@ -168,8 +178,31 @@ async def test_which_group_something_is_of(db: Database) -> None:
     [batch] = await db.read(list_batches, before=None, limit=9, job_id=job)
     newest, *_ = await db.read(list_executions, Filter(job_id=job), limit=1)
     assert await db.read(groups_of_jobs, [job, 99999]) == {job: group}
+    assert await db.tx(hold_groups_of_jobs, [job, 99999]) == {job: group}
+    assert await db.tx(hold_groups_of_jobs, []) == {}
     assert await db.tx(hold_group_of_job, job) == group
     assert await db.read(group_of_batch, batch.id) == batch.job_group == group
     assert await db.read(group_of_execution, newest.id) == (await db.read(execution, newest.id)).job_group == group
     for missing in (hold_group_of_job, group_of_batch, group_of_execution):
         assert await db.tx(missing, 99999) is None
+
+
+async def test_what_somebody_names_is_not_moved_meanwhile(db: Database) -> None:
+    places: Places = await db.tx(Places)
+    job, held, order = places.jobs[0], threading.Event(), list[str]()
+
+    def name_it(connection: Connection) -> None:
+        hold_groups_of_jobs(connection, [job])
+        held.set()
+        time.sleep(0.3)  # long enough for the other to come first, if nothing kept it
+        order.append("named")
+
+    def move_it(connection: Connection) -> None:
+        hold_job(connection, job)
+        order.append("moved")
+
+    naming = asyncio.create_task(db.tx(name_it))
+    await asyncio.to_thread(held.wait, 5)
+    await db.tx(move_it)
+    await naming
+    assert order == ["named", "moved"]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from sqlalchemy import Column, ColumnElement, Connection, select
 
-from orth.store.engines import among, locked
+from orth.store.engines import among, locked, share_locked
 from orth.store.tables import batches, executions, jobs
 from orth.store.tables import groups as group_rows
 
@@ -26,6 +26,12 @@ def groups_of_jobs(connection: Connection, ids: Iterable[int]) -> dict[int, int]
     """The group of each of these jobs that exists, readable or not."""
     found = select(jobs.c.id, jobs.c.job_group).where(among(connection, jobs.c.id, set(ids)))
     return {row.id: row.job_group for row in connection.execute(found)}
+
+
+def hold_groups_of_jobs(connection: Connection, ids: Iterable[int]) -> dict[int, int]:
+    """The same; they stay there until the transaction ends."""
+    found = select(jobs.c.id, jobs.c.job_group).where(jobs.c.id.in_(set(ids))).order_by(jobs.c.id)
+    return {row.id: row.job_group for row in connection.execute(share_locked(found, connection))}
 
 
 def hold_group_of_job(connection: Connection, job_id: int) -> int | None:

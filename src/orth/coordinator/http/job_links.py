@@ -14,19 +14,19 @@ from orth.domain.access import Permission
 from orth.domain.jobs import Job
 from orth.errors import Conflict, Invalid
 from orth.store.database import Connection
-from orth.store.group_scopes import groups_of_jobs
+from orth.store.group_scopes import groups_of_jobs, hold_groups_of_jobs
 from orth.store.jobs import parents_of, sub_tasks_of
 
 
 def check_mentions(connection: Connection, caller: Caller, job: Job, before: Job | None = None) -> None:
     """What a definition names anew has to be there, and the caller allowed to name it. ``before`` is the job as it is
-    stored.
+    stored, and held by the caller. Nobody moves what is named meanwhile: whoever does waits, and finds the link.
     """
     if before is not None and before.job_group != job.job_group:
         _check_move(connection, caller, job, before)
     children = _children_anew(job, before)
     above = None if before is not None and before.super_id == job.super_id else job.super_id
-    groups = groups_of_jobs(connection, [*children, *([] if above is None else [above])])
+    groups = hold_groups_of_jobs(connection, [*children, *([] if above is None else [above])])
     for child in children:
         if not _is_seen(caller, groups.get(child)):
             raise Invalid.of("no_such_child", job=child, field="child_jobid")
