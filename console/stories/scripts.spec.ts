@@ -88,7 +88,12 @@ test('what somebody else saved meanwhile is not written over', async ({ page, re
 test('code that its executor does not take is refused with the reason, and with no word of a log', async ({
   signedIn: page,
 }) => {
-  const code = { executor_handler: '', glue_type: 'GLUE_NODEJS', glue_source: 'console.log(1)\n', glue_remark: 'first' };
+  const code = {
+    executor_handler: '',
+    glue_type: 'GLUE_NODEJS',
+    glue_source: 'console.log(1)\n',
+    glue_remark: 'first',
+  };
   const job = await made(page, 'Count in Node', code);
   await page.goto(`/scripts/${job}`);
   await page.getByRole('tab', { name: 'Test run' }).click();
