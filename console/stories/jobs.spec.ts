@@ -88,12 +88,15 @@ test('a job is written: its handler says what it takes, and what will be saved i
   await page.getByText('Collect the prices of one supplier.').click();
   await page.getByLabel('supplier').fill('north');
   await page.getByLabel('pages').fill('700');
-  await expect(page.getByText('must be at most 100')).toBeVisible();
-  await page.getByLabel('pages').fill('7x');
-  await page.getByRole('button', { name: 'Create' }).click();
-  await expect(page.getByText('A field holds something that is no value yet.')).toBeVisible();
+  await expect(page.getByLabel('pages')).toHaveAccessibleDescription(/^must be at most 100/);
+  for (const wrong of ['700', '7x']) {
+    await page.getByLabel('pages').fill(wrong);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await expect(page.getByText('A value is not right: it is marked above.')).toBeVisible();
+    await expect(page.getByLabel('pages')).toHaveAttribute('aria-invalid', 'true');
+  }
   await page.getByLabel('pages').fill('7');
-  await expect(page.getByText('A field holds something that is no value yet.')).toBeHidden();
+  await expect(page.getByText('A value is not right: it is marked above.')).toBeHidden();
   await page.getByText('JSON', { exact: true }).click();
   await expect(page.getByRole('textbox', { name: 'Parameter' })).toHaveValue(/"supplier": "north",\s+"pages": 7/);
   await page.getByRole('button', { name: 'Create' }).click();
@@ -102,6 +105,32 @@ test('a job is written: its handler says what it takes, and what will be saved i
   await review.getByRole('button', { name: 'Create' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Collect prices of the north' })).toBeVisible();
   await expect(page.getByText('Stopped', { exact: true })).toBeVisible();
+});
+
+test('a schedule that lacks what its handler needs is told of before it is saved', async ({ signedIn: page }) => {
+  const job = await made(page, 'Collect every night', {
+    executor_handler: 'collect',
+    executor_param: '{"supplier": "a"}',
+  });
+  await page.goto(`/jobs/${job}/edit`);
+  const supplier = page.getByLabel('supplier');
+  await supplier.fill('');
+  await page.getByLabel('pages').focus();
+  await expect(supplier).toHaveAccessibleDescription(/^must be given/);
+  await expect(supplier).toHaveAttribute('aria-required', 'true');
+  const save = page.getByRole('button', { name: 'Save', exact: true });
+  const review = page.getByRole('dialog', { name: 'Save “Collect every night”?' });
+  await save.click();
+  await expect(review.getByRole('table')).toBeVisible();
+  await expect(review.getByRole('alert')).toBeHidden(); // whoever runs it by hand is asked
+  await review.getByRole('button', { name: 'Back to the form' }).click();
+  await page.getByText('Cron', { exact: true }).click();
+  await page.getByLabel('Expression').fill('0 0 3 * * ?');
+  await save.click();
+  await expect(review.getByRole('alert')).toContainText('what the schedule fires will fail');
+  await expect(review.getByRole('alert')).toContainText('supplier: must be given');
+  await review.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Collect every night' })).toBeVisible();
 });
 
 test('a job is run once with another parameter, on an executor and at a log level one chose', async ({

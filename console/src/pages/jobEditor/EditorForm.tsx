@@ -12,6 +12,7 @@ import { WhatSection } from '@/pages/jobEditor/WhatSection';
 import { WhenSection } from '@/pages/jobEditor/WhenSection';
 import { WhereSection } from '@/pages/jobEditor/WhereSection';
 import type { Draft } from '@/parts/job/draft';
+import type { Wrong } from '@/parts/job/schema';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { useUnsaved } from '@/parts/useUnsaved';
@@ -23,6 +24,7 @@ export function EditorForm({ edited: begun }: { edited: Edited }) {
   const navigate = useNavigate();
   const [form] = Form.useForm<Draft>();
   const [anyHandler, setAnyHandler] = useState(false);
+  const [wrong, setWrong] = useState<readonly Wrong[]>([]);
   const saving = useSaving(begun, form);
   const { edited, review, theirs, busy, error } = saving;
   const { id, base } = edited;
@@ -57,7 +59,7 @@ export function EditorForm({ edited: begun }: { edited: Edited }) {
         className="editor"
       >
         <div className="editor-sections">
-          <WhatSection id={id} anyHandler={anyHandler} setAnyHandler={setAnyHandler} />
+          <WhatSection id={id} anyHandler={anyHandler} setAnyHandler={setAnyHandler} onWrong={setWrong} />
           <WhenSection />
           <WhereSection />
           <LimitsSection />
@@ -69,9 +71,10 @@ export function EditorForm({ edited: begun }: { edited: Edited }) {
       </Form>
       {review && (
         <ReviewDialog
-          name={review.draft.job_desc}
+          draft={review.draft}
           isNew={id === undefined}
           changes={review.changes}
+          wrong={wrong}
           busy={busy}
           error={error}
           save={() => void saving.save(anyHandler)}

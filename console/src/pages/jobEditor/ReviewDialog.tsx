@@ -1,13 +1,17 @@
-import { Modal } from 'antd';
+import { Alert, Modal } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { ChangesTable } from '@/parts/job/ChangesTable';
-import type { Change } from '@/parts/job/draft';
+import type { Change, Draft } from '@/parts/job/draft';
+import type { Wrong } from '@/parts/job/schema';
+import { WrongList } from '@/parts/job/WrongList';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 interface Props {
-  name: string;
+  draft: Draft;
   isNew: boolean;
   changes: readonly Change[];
+  /** What the handler would not take of the parameter. */
+  wrong: readonly Wrong[];
   busy: boolean;
   error: unknown;
   save: () => void;
@@ -15,8 +19,12 @@ interface Props {
 }
 
 /** What saving would change, before it does. */
-export function ReviewDialog({ name, isNew, changes, busy, error, save, back }: Props) {
+export function ReviewDialog({ draft, isNew, changes, wrong, busy, error, save, back }: Props) {
   const { t } = useTranslation('jobEditor');
+  const name = draft.job_desc;
+  const scheduled = draft.schedule_type !== 'NONE';
+  // Who runs it by hand is asked for what is missing; a schedule asks nobody.
+  const told = wrong.filter(({ trouble }) => scheduled || trouble !== 'missing');
   return (
     <Modal
       open
@@ -33,6 +41,15 @@ export function ReviewDialog({ name, isNew, changes, busy, error, save, back }: 
         heads={isNew ? [t('review.value')] : [t('review.before'), t('review.after')]}
         rows={changes.map(({ field, before, after }) => ({ field, values: isNew ? [after] : [before, after] }))}
       />
+      {told.length > 0 && (
+        <Alert
+          type="warning"
+          showIcon
+          className="review-warning"
+          title={scheduled ? t('review.firesFail') : t('review.runsFail')}
+          description={<WrongList wrong={told} />}
+        />
+      )}
       {error !== null && <ProblemNotice error={error} />}
     </Modal>
   );

@@ -18,10 +18,12 @@ interface Props {
   id: number | undefined;
   anyHandler: boolean;
   setAnyHandler: (any: boolean) => void;
+  /** Is told what is wrong with the parameter as it stands. */
+  onWrong: (wrong: Wrong[]) => void;
 }
 
 /** What runs, and with what. */
-export function WhatSection({ id, anyHandler, setAnyHandler }: Props) {
+export function WhatSection({ id, anyHandler, setAnyHandler, onWrong }: Props) {
   const { t } = useTranslation('jobEditor');
   const may = useMay();
   const groups = useGroups();
@@ -75,7 +77,7 @@ export function WhatSection({ id, anyHandler, setAnyHandler }: Props) {
         </p>
       )}
       {kind !== 'BEAN' && id === undefined && <CodeFields />}
-      <Parameter handlers={handlers} />
+      <Parameter handlers={handlers} onWrong={onWrong} />
       <Form.Item name="secrets" label={t('fields.secrets')} extra={t('help.secrets')}>
         <Select mode="tags" open={false} suffixIcon={null} tokenSeparators={[',', ' ']} />
       </Form.Item>
@@ -111,7 +113,9 @@ interface HandlerProps {
 
 function HandlerField({ handlers, asked, anyHandler, setAnyHandler }: HandlerProps) {
   const { t } = useTranslation('jobEditor');
+  const form = Form.useFormInstance<Draft>();
   const chosen: string = Form.useWatch('executor_handler') ?? '';
+  const required = !(form.getFieldValue('super_task_id') > 0); // whose handler it runs, then
   const known = handlers.find((one) => one.name === chosen);
   const unknown = asked && chosen !== '' && !known;
   return (
@@ -119,6 +123,7 @@ function HandlerField({ handlers, asked, anyHandler, setAnyHandler }: HandlerPro
       <Form.Item
         name="executor_handler"
         label={t('fields.executor_handler')}
+        rules={[{ required, message: t('required') }]}
         extra={known?.description || (unknown && t('handler.unknown'))}
       >
         <AutoComplete
@@ -172,23 +177,28 @@ function CodeFields() {
   );
 }
 
-function Parameter({ handlers }: { handlers: Handler[] }) {
+function Parameter({ handlers, onWrong }: { handlers: Handler[]; onWrong: Props['onWrong'] }) {
   const { t } = useTranslation(['jobEditor', 'jobs']);
   const chosen = Form.useWatch('executor_handler');
   const schema = handlers.find((one) => one.name === chosen)?.params_schema;
-  // A job may be saved with what a run will still be given; what stands in a field and is no value would be lost.
-  const unread = useRef(false);
-  const heard = useCallback((wrong: Wrong[], mode: ParameterMode) => {
-    unread.current = mode === 'form' && wrong.some(({ trouble }) => trouble === 'notJson' || trouble === 'notNumber');
-  }, []);
-  const readable = async () => {
-    if (unread.current) throw new Error(t('jobs:param.unread'));
+  // A job may be saved with what a run will still be given, and, as JSON, with what is meant though it seems wrong: one is
+  // told before it is saved. What a field itself calls wrong is refused there.
+  const refused = useRef(false);
+  const heard = useCallback(
+    (wrong: Wrong[], mode: ParameterMode) => {
+      refused.current = mode === 'form' && wrong.some(({ trouble }) => trouble !== 'missing');
+      onWrong(wrong);
+    },
+    [onWrong],
+  );
+  const right = async () => {
+    if (refused.current) throw new Error(t('jobs:param.refused'));
   };
   return (
     <Form.Item
       name="executor_param"
       label={t('fields.executor_param')}
-      rules={[{ validator: readable, validateTrigger: 'onSubmit' }]}
+      rules={[{ validator: right, validateTrigger: 'onSubmit' }]}
     >
       <ParameterField schema={schema} onWrong={heard} />
     </Form.Item>

@@ -1,5 +1,5 @@
 import { Input, Select, Switch } from 'antd';
-import { useId } from 'react';
+import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { exactText } from '@/api/exactJson';
 import { type ParamField, readTyped, type Trouble, textIn, textsIn } from '@/parts/job/schema';
@@ -14,13 +14,30 @@ interface EntryProps {
   onTyped: (text: string) => void;
 }
 
-/** One argument of a handler, by its kind. */
+/** How an entry is tied to what is said of it. */
+interface Tied {
+  id: string;
+  'aria-required': boolean;
+  'aria-invalid': boolean;
+  'aria-describedby': string;
+}
+
+/** One argument of a handler, by its kind. That one is missing is no fault before somebody was there. */
 export function ParameterInput({ trouble, ...entry }: EntryProps & { trouble: Trouble | null }) {
   const { t } = useTranslation('jobs');
   const id = useId();
+  const [visited, setVisited] = useState(false);
   const { field } = entry;
+  const wrong = trouble !== null && (trouble !== 'missing' || visited);
+  const tied: Tied = {
+    id,
+    'aria-required': field.required,
+    'aria-invalid': wrong,
+    'aria-describedby': `${id}-trouble ${id}-help`,
+  };
   return (
-    <div className="param-field">
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears that the focus left what is inside
+    <div className="param-field" onBlur={() => setVisited(true)}>
       <label htmlFor={id}>
         <span className="mono">{field.name}</span>
         {field.required && (
@@ -30,12 +47,14 @@ export function ParameterInput({ trouble, ...entry }: EntryProps & { trouble: Tr
           </span>
         )}
       </label>
-      <Entry id={id} {...entry} />
-      {trouble && trouble !== 'missing' && (
-        <p className="param-trouble">{t(`param.${trouble}`, { min: field.min, max: field.max })}</p>
+      <Entry tied={tied} {...entry} />
+      {wrong && (
+        <p id={`${id}-trouble`} className="param-trouble">
+          {t(`param.${trouble}`, { min: field.min, max: field.max })}
+        </p>
       )}
       {(field.description || field.fallback !== undefined) && (
-        <p className="muted param-help">
+        <p id={`${id}-help`} className="muted param-help">
           {field.description}{' '}
           {field.fallback !== undefined && t('param.fallback', { value: exactText(field.fallback) })}
         </p>
@@ -44,19 +63,20 @@ export function ParameterInput({ trouble, ...entry }: EntryProps & { trouble: Tr
   );
 }
 
-function Entry(props: EntryProps & { id: string }) {
-  const { id, field, value, onChange } = props;
+function Entry(props: EntryProps & { tied: Tied }) {
+  const { tied, field, value, onChange } = props;
+  const marked = { ...tied, ...(tied['aria-invalid'] && { status: 'error' as const }) };
   const { t } = useTranslation('jobs');
   const shown = fallbackText(field.fallback);
   const texts = field.kind === 'list' && value !== 'null' ? textsIn(value) : [];
   switch (field.kind) {
     case 'integer':
     case 'number':
-      return <Typed {...props} placeholder={shown} />;
+      return <Typed {...props} marked={marked} placeholder={shown} />;
     case 'switch':
       return (
         <Switch
-          id={id}
+          {...tied}
           checked={value === undefined ? field.fallback === true : value === 'true'}
           onChange={(on) => onChange(String(on))}
         />
@@ -64,7 +84,7 @@ function Entry(props: EntryProps & { id: string }) {
     case 'choice':
       return (
         <Select
-          id={id}
+          {...marked}
           className="param-choice"
           allowClear
           value={chosenIn(value)}
@@ -75,10 +95,10 @@ function Entry(props: EntryProps & { id: string }) {
       );
     case 'list':
       // A list of something else is not made one of texts.
-      if (texts === undefined) return <Typed {...props} placeholder="" rows={2} />;
+      if (texts === undefined) return <Typed {...props} marked={marked} placeholder="" rows={2} />;
       return (
         <Select
-          id={id}
+          {...marked}
           className="param-choice"
           mode="tags"
           open={false}
@@ -90,12 +110,12 @@ function Entry(props: EntryProps & { id: string }) {
         />
       );
     case 'json':
-      return <Typed {...props} placeholder="" rows={2} />;
+      return <Typed {...props} marked={marked} placeholder="" rows={2} />;
     case 'date':
     case 'text':
       return (
         <Input
-          id={id}
+          {...marked}
           {...(field.kind === 'date' && { type: 'date' })}
           value={value === 'null' ? '' : (textIn(value) ?? value ?? '')}
           placeholder={shown}
@@ -118,18 +138,17 @@ function fallbackText(fallback: unknown): string {
 }
 
 /** A value that is typed as it is stored: a number, or JSON for which there is no simple entry. */
-function Typed(props: EntryProps & { id: string; placeholder: string; rows?: number }) {
-  const { id, field, value, typed, onChange, onTyped, placeholder, rows } = props;
+function Typed(props: EntryProps & { marked: Tied & { status?: 'error' }; placeholder: string; rows?: number }) {
+  const { marked, field, value, typed, onChange, onTyped, placeholder, rows } = props;
   function change(text: string) {
     const read = readTyped(field, text);
     if (read === null) onTyped(text);
     else onChange(read);
   }
   const entry = {
-    id,
+    ...marked,
     placeholder,
     value: typed ?? (value === 'null' && rows === undefined ? '' : (value ?? '')),
-    ...(typed !== undefined && { status: 'error' as const }),
   };
   if (rows === undefined) {
     return (
