@@ -37,7 +37,10 @@ export function App({ nonce, first }: { nonce: string; first: Locale }) {
   useEffect(() => {
     let current = true;
     void speak(language);
-    void localeOf(language).then((loaded) => current && setLocale(loaded));
+    localeOf(language).then(
+      (loaded) => current && setLocale(loaded),
+      () => {}, // the words of the language before are better than none
+    );
     return () => {
       current = false;
     };

@@ -1,17 +1,20 @@
 import { Button } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link, useRouteError } from 'react-router';
+import { isLostFile } from '@/app/files';
+import { LostFiles, reload } from '@/app/LostFiles';
 import { EmptyState } from '@/parts/EmptyState';
 
 /** A page that broke: the rest of the console goes on. */
 export function Fault() {
   const { t } = useTranslation('common');
   const error = useRouteError();
+  if (isLostFile(error)) return <LostFiles again={reload} />;
   return (
     <EmptyState
       title={t('errors.title')}
       action={
-        <Button type="primary" onClick={() => window.location.reload()}>
+        <Button type="primary" onClick={reload}>
           {t('errors.reload')}
         </Button>
       }

@@ -1,8 +1,10 @@
 import type { QueryClient } from '@tanstack/react-query';
-import { createBrowserRouter } from 'react-router';
+import type { ComponentType } from 'react';
+import { createBrowserRouter, useLoaderData } from 'react-router';
 import { prefix } from '@/api/base';
 import { sessionQuery } from '@/api/session';
 import { Fault, NotFound } from '@/app/errors';
+import { fetchLostStyles, once } from '@/app/files';
 import { goToLandingPage } from '@/app/landing';
 import { PAGES, type PageEntry } from '@/app/pages';
 import { Shell } from '@/app/Shell';
@@ -16,7 +18,8 @@ export function makeRouter(queries: QueryClient) {
     [
       {
         path: '/login',
-        lazy: async () => ({ Component: (await import('@/app/Login')).Login }),
+        loader: once(async () => (await import('@/app/Login')).Login),
+        Component: Loaded,
         errorElement: <Fault />,
         hydrateFallbackElement: <Waiting />,
       },
@@ -29,12 +32,18 @@ export function makeRouter(queries: QueryClient) {
         errorElement: <Fault />,
         hydrateFallbackElement: <Waiting />,
         children: [
-          ...PAGES.map((page) => ({
-            path: page.path,
-            lazy: () => loaded(page),
-            loader: ({ request }: { request: Request }) => askAhead(queries, page, new URL(request.url).searchParams),
-            errorElement: <Fault />,
-          })),
+          ...PAGES.map((page) => {
+            const load = once(() => loaded(page));
+            return {
+              path: page.path,
+              loader: ({ request }: { request: Request }) => {
+                askAhead(queries, page, new URL(request.url).searchParams);
+                return load();
+              },
+              Component: Loaded,
+              errorElement: <Fault />,
+            };
+          }),
           { path: '*', element: <NotFound /> },
         ],
       },
@@ -44,18 +53,23 @@ export function makeRouter(queries: QueryClient) {
 }
 
 /** A page with its texts: without them it would be drawn, taken back, and drawn again. */
-async function loaded({ load, texts }: PageEntry) {
-  const [page] = await Promise.all([load(), loadTexts([texts])]);
-  return page;
+async function loaded({ load, texts }: PageEntry): Promise<ComponentType> {
+  const [page] = await Promise.all([load(), loadTexts([texts]), fetchLostStyles()]);
+  return page.Component;
+}
+
+/** The page that its loader fetched. A `lazy` route that cannot be fetched would be an empty place, without its error. */
+function Loaded() {
+  const Component = useLoaderData() as ComponentType;
+  return <Component />;
 }
 
 /** Ask for the session and for what the page shows first; nobody waits for the answers here. */
-function askAhead(queries: QueryClient, { asks }: PageEntry, params: URLSearchParams): null {
+function askAhead(queries: QueryClient, { asks }: PageEntry, params: URLSearchParams): void {
   const session = queries.ensureQueryData(sessionQuery);
   // What goes wrong here goes wrong again where it is shown.
   void Promise.all([session, asks?.()]).then(
     ([me, asking]) => me && !me.ended && asking?.ask(queries, params),
     () => {},
   );
-  return null;
 }

@@ -3,47 +3,85 @@
 
 import i18next, { type BackendModule, type FlatNamespace } from 'i18next';
 import { initReactI18next } from 'react-i18next';
+import { once } from '@/app/files';
 import { preference } from '@/app/preferences';
 import { LANGUAGES } from '@/i18n/languages';
 
 const files = import.meta.glob<{ default: Record<string, unknown> }>('./locales/*/*.json');
 
+const AGAIN = 1_000;
+const AGAIN_AT_MOST = 15_000;
+
+/** What could not be fetched, and is asked for again and again. */
+const lost = new Set<string>();
+const listeners = new Set<() => void>();
+
+export function whenTextsChange(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function textsAreLost(): boolean {
+  return lost.size > 0;
+}
+
+function note(change: () => void): void {
+  change();
+  for (const listener of listeners) listener();
+}
+
+async function fileOf(language: string, namespace: string): Promise<Record<string, unknown>> {
+  const load = files[`./locales/${language}/${namespace}.json`];
+  if (!load) throw new Error(`There are no texts for ${language}/${namespace}.`);
+  return (await load()).default;
+}
+
+/** To fail would have the names of texts drawn in their place: whoever needs them waits until they are there. */
 const fromFiles: BackendModule = {
   type: 'backend',
   init: () => {},
   read: (language, namespace, done) => {
-    const load = files[`./locales/${language}/${namespace}.json`];
-    if (!load) return done(new Error(`There are no texts for ${language}/${namespace}.`), false);
-    load().then(
-      (file) => done(null, file.default as never),
-      (error: Error) => done(error, false),
-    );
+    const name = `${language}/${namespace}`;
+    const ask = (pause: number) =>
+      fileOf(language, namespace).then(
+        (texts) => {
+          note(() => lost.delete(name));
+          done(null, texts as never);
+        },
+        () => {
+          note(() => lost.add(name));
+          setTimeout(() => ask(Math.min(2 * pause, AGAIN_AT_MOST)), pause);
+        },
+      );
+    void ask(AGAIN);
   },
 };
 
-let started: Promise<unknown> | undefined;
+const ALWAYS = ['common', 'status'] as const;
 
-export async function startTexts(): Promise<void> {
-  started ??= i18next
+export const startTexts = once(async () => {
+  const lng = preference('language');
+  await Promise.all(ALWAYS.map((namespace) => fileOf(lng, namespace))); // without them nothing can be said at all
+  await i18next
     .use(fromFiles)
     .use(initReactI18next)
     .init({
-      lng: preference('language'),
+      lng,
       supportedLngs: [...LANGUAGES],
       fallbackLng: false,
       load: 'currentOnly',
-      ns: ['common', 'status'],
+      ns: [...ALWAYS],
       defaultNS: 'common',
       interpolation: { escapeValue: false },
       returnNull: false,
     });
-  await started;
-}
+});
 
-/** Have the texts of a page. What cannot be loaded now is asked for again when it is drawn. */
+/** Have the texts of a page, or fail: a page is not drawn without them. */
 export async function loadTexts(texts: readonly FlatNamespace[]): Promise<void> {
   await startTexts();
-  await i18next.loadNamespaces(texts).catch(() => {});
+  await Promise.all(texts.map((namespace) => fileOf(i18next.language, String(namespace))));
+  await i18next.loadNamespaces(texts);
 }
 
 /** Show everything in another language. */

@@ -77,6 +77,11 @@ export function useLive(): Live {
   return live;
 }
 
+/** The line of the page one is on; null where there is none, as for those who are not signed in. */
+export function useLine(): LiveState | null {
+  return useContext(LiveContext)?.state ?? null;
+}
+
 /** For subjects no event is told of: how often to ask, in ms; never while the person has paused. */
 export function usePolling(every: number): number | false {
   return useLive().paused ? false : every;
