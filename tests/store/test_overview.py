@@ -55,11 +55,13 @@ async def two_groups(db: Database) -> tuple[int, int]:
 
 async def test_jobs_are_counted_by_whether_they_are_started(db: Database) -> None:
     first, second = await two_groups(db)
-    for job in (a_due_job(first), a_due_job(second), a_job(second), a_job(second)):
+    paused = replace(a_due_job(second), trigger_status=False)
+    for job in (a_due_job(first), a_due_job(second), a_job(second), a_job(second), paused):
         await db.tx(create_job, job, NOW)
-    assert await db.read(count_jobs, None) == (2, 2)
-    assert await db.read(count_jobs, {second}) == (1, 2)
-    assert await db.read(count_jobs, frozenset()) == (0, 0)
+    assert await db.read(count_jobs, None) == (2, 3, 1)
+    assert await db.read(count_jobs, {second}) == (1, 3, 1)
+    assert await db.read(count_jobs, {first}) == (1, 0, 0)
+    assert await db.read(count_jobs, frozenset()) == (0, 0, 0)
 
 
 async def test_executors_are_counted_by_their_last_beat(db: Database) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select, union_all
 
 from orth.domain.executions import OUTCOMES, Status
-from orth.domain.jobs import TriggerCause
+from orth.domain.jobs import ScheduleType, TriggerCause
 from orth.store.ahead import NOT_RECALLED
 from orth.store.engines import among
 from orth.store.fires import planned_after
@@ -72,12 +72,14 @@ class Slow:
     longest_ms: int
 
 
-def count_jobs(connection: Connection, seen: Groups) -> tuple[int, int]:
-    """How many jobs are started, and how many are not."""
-    counted = select(jobs.c.trigger_status, func.count().label("n")).group_by(jobs.c.trigger_status)
-    found = {row.trigger_status: row.n for row in connection.execute(_within(counted, jobs.c.job_group, seen))}
-    started = int(found.get(1, 0))
-    return started, sum(found.values()) - started
+def count_jobs(connection: Connection, seen: Groups) -> tuple[int, int, int]:
+    """How many jobs are started, how many are not, and how many of those have a schedule all the same."""
+    scheduled = func.sum(case((jobs.c.schedule_type != ScheduleType.NONE, 1), else_=0))
+    counted = select(jobs.c.trigger_status, func.count(), scheduled).group_by(jobs.c.trigger_status)
+    rows = connection.execute(_within(counted, jobs.c.job_group, seen)).all()
+    started = sum(int(count) for status, count, _ in rows if status == 1)
+    stopped = [(int(count), int(timed)) for status, count, timed in rows if status != 1]
+    return started, sum(count for count, _ in stopped), sum(timed for _, timed in stopped)
 
 
 def count_executors(connection: Connection, heard_since: int, seen: Groups) -> tuple[int, int]:

@@ -12,7 +12,7 @@ def test_an_empty_coordinator_has_nothing_to_show(site: Site, admin: Caller) -> 
     shown = admin.get(OVERVIEW).json
     assert shown.pop("at") == "2026-01-30T10:00:00.000Z"
     assert shown == {
-        "jobs": {"started": 0, "stopped": 0},
+        "jobs": {"started": 0, "stopped": 0, "paused": 0},
         "executors": {"alive": 0, "total": 0},
         "upcoming": [],
         "failing": [],
@@ -24,7 +24,7 @@ def test_an_empty_coordinator_has_nothing_to_show(site: Site, admin: Caller) -> 
 def test_jobs_that_fail_and_those_that_take_long(site: Site) -> None:
     first, second = a_morning(site)
     shown = site.admin().get(OVERVIEW).json
-    assert shown["jobs"] == {"started": 0, "stopped": 2}
+    assert shown["jobs"] == {"started": 0, "stopped": 2, "paused": 0}
     failing = [(one["job_id"], one["status"], one["streak"]) for one in shown["failing"]]
     assert sorted(failing) == [(first, "timeout", 2), (second, "trigger_failed", 1)]
     (slow,) = shown["slowest"]
@@ -33,9 +33,11 @@ def test_jobs_that_fail_and_those_that_take_long(site: Site) -> None:
 
 def test_what_fires_next(site: Site, admin: Caller) -> None:
     job_id = site.job(schedule_type="CRON", schedule_conf="0 0 12 * * ?", timezone="UTC", job_desc="noon")
+    site.job(job_group=site.group("other"), job_desc="by hand only")
+    assert admin.get(OVERVIEW).json["jobs"] == {"started": 0, "stopped": 2, "paused": 1}
     admin.post(f"/api/v1/jobs/{job_id}/start")
     shown = admin.get(OVERVIEW).json
-    assert shown["jobs"] == {"started": 1, "stopped": 0}
+    assert shown["jobs"] == {"started": 1, "stopped": 1, "paused": 0}
     (only,) = shown["upcoming"]
     assert (only["job_desc"], only["due_time"], only["per_day"]) == ("noon", "2026-01-30T12:00:00.000Z", 1)
     assert admin.get(f"{OVERVIEW}?upcoming=0").json["upcoming"] == []

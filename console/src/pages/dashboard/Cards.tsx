@@ -36,7 +36,7 @@ export function Cards({ stats, overview }: Props) {
         {stats && t('cards.waiting', { count: stats.open.init })}
       </Card>
       <Card name={t('cards.jobs')} to="/jobs" value={overview && number(overview.jobs.started)}>
-        {overview && t('cards.jobsStopped', { count: overview.jobs.stopped })}
+        {overview && <Link to="/jobs?only=paused">{t('cards.jobsPaused', { count: overview.jobs.paused })}</Link>}
       </Card>
       <Card
         name={t('cards.executors')}

@@ -43,6 +43,7 @@ PER_DAY_LIMIT = 1_500
 class JobsCounted(BaseModel):
     started: int
     stopped: int
+    paused: int = Field(description="Those of the stopped ones that have a schedule: the others run by hand only.")
 
 
 class ExecutorsCounted(BaseModel):
@@ -132,11 +133,11 @@ def _overview(
 ) -> OverviewShown:
     since = now - _DAY - (now - _DAY) % HOUR
     coming, top = lengths
-    started, stopped = count_jobs(connection, seen)
+    started, stopped, paused = count_jobs(connection, seen)
     alive, total = count_executors(connection, heard_since, seen)
     return OverviewShown(
         at=iso(now),
-        jobs=JobsCounted(started=started, stopped=stopped),
+        jobs=JobsCounted(started=started, stopped=stopped, paused=paused),
         executors=ExecutorsCounted(alive=alive, total=total),
         upcoming=_coming(connection, list_upcoming(connection, coming, seen, now), now),
         failing=[_failing(one) for one in list_failing(connection, since, top, seen)],
