@@ -100,7 +100,7 @@ REASONS: Mapping[str, str] = {
     DISCARDED: "The job was busy there, and its block strategy discards what comes meanwhile.",
     JOB_STOPPED: "The job was stopped before this was due; what had been sent ahead was recalled.",
     JOB_CHANGED: "The job's schedule was changed so that this was no longer due; what had been sent was recalled.",
-    JOB_MOVED: "The job was moved to another group meanwhile, and what belongs to one group leads to nothing in another.",
+    JOB_MOVED: "The job was moved to another group meanwhile; what belongs to one group leads to nothing in another.",
     KILLED: "Somebody killed it. It is not tried again, and no job follows it.",
     GIVEN_UP: "It failed, and its handler says that another attempt would fail as well: none was made.",
     RESULT_LOST: "The executor that had it can no longer report how it ended.",
