@@ -98,13 +98,17 @@ const VISITS: Visit[] = [
   },
   {
     path: () => '/lifecycle',
-    ready: /node-1|needs the permission/,
+    ready: /node-1|You may not see this page/,
     offers: [{ what: 'heading', name: /^Agents/, least: 'admin' }],
   },
   {
     path: () => '/cluster',
-    ready: /node-1|needs the permission/,
-    offers: [button(/^Drain$/, 'admin'), button(/^Step down$/, 'admin')],
+    ready: /node-1|You may not see this page/,
+    offers: [
+      { what: 'heading', name: /^Coordinators/, least: 'admin' },
+      button(/^Drain$/, 'admin'),
+      button(/^Step down$/, 'admin'),
+    ],
   },
   {
     path: () => '/alarms',

@@ -32,3 +32,13 @@ export function NotFound() {
     </EmptyState>
   );
 }
+
+/** A page that shows what the person may not see. */
+export function NotAllowed() {
+  const { t } = useTranslation('common');
+  return (
+    <EmptyState title={t('errors.notAllowedTitle')} action={<Link to="/">{t('errors.home')}</Link>}>
+      {t('errors.notAllowed')}
+    </EmptyState>
+  );
+}

@@ -1,11 +1,13 @@
-import { allows, allowsSomewhere, useSession } from '@/api/session';
+import { allows, allowsSomewhere, type Rights, useSession } from '@/api/session';
 import { PAGES, type PageEntry } from '@/app/pages';
+
+/** Whether somebody may open a page. */
+export function mayOpen(rights: Rights, { needs, everywhere }: PageEntry): boolean {
+  return everywhere ? allows(rights, needs) : allowsSomewhere(rights, needs);
+}
 
 /** The pages of the navigation that the person may open. */
 export function useOfferedPages(): PageEntry[] {
   const session = useSession();
-  return PAGES.filter(({ nav, needs, everywhere }) => {
-    if (!nav || !session) return false;
-    return everywhere ? allows(session.rights, needs) : allowsSomewhere(session.rights, needs);
-  });
+  return PAGES.filter((page) => page.nav && session && mayOpen(session.rights, page));
 }

@@ -2,10 +2,11 @@ import type { QueryClient } from '@tanstack/react-query';
 import type { ComponentType } from 'react';
 import { createBrowserRouter, useLoaderData } from 'react-router';
 import { prefix } from '@/api/base';
-import { sessionQuery } from '@/api/session';
-import { Fault, NotFound } from '@/app/errors';
+import { sessionQuery, useSession } from '@/api/session';
+import { Fault, NotAllowed, NotFound } from '@/app/errors';
 import { fetchLostStyles, once } from '@/app/files';
 import { goToLandingPage } from '@/app/landing';
+import { mayOpen } from '@/app/offeredPages';
 import { PAGES, type PageEntry } from '@/app/pages';
 import { Shell } from '@/app/Shell';
 import { SignedIn } from '@/app/SignedIn';
@@ -40,7 +41,7 @@ export function makeRouter(queries: QueryClient) {
                 askAhead(queries, page, new URL(request.url).searchParams);
                 return load();
               },
-              Component: Loaded,
+              element: page.everywhere ? <OnlyIfAllowed page={page} /> : <Loaded />,
               errorElement: <Fault />,
             };
           }),
@@ -62,6 +63,12 @@ async function loaded({ load, texts }: PageEntry): Promise<ComponentType> {
 function Loaded() {
   const Component = useLoaderData() as ComponentType;
   return <Component />;
+}
+
+/** What belongs to no group is refused as a whole to who has a role in some groups only: nothing of it is asked for. */
+function OnlyIfAllowed({ page }: { page: PageEntry }) {
+  const session = useSession();
+  return session && mayOpen(session.rights, page) ? <Loaded /> : <NotAllowed />;
 }
 
 /** Ask for the session and for what the page shows first; nobody waits for the answers here. */

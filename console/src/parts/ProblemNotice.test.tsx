@@ -64,14 +64,16 @@ it('says what is wrong with fields', async () => {
       code: 'field_too_long',
       facts: { limit: 255 },
     },
-    { field: 'queue', message: 'must not be p and a digit' },
+    { field: 'definition.url', message: 'must not be p and a digit' },
+    { field: 'definition.headers.0', message: 'As the server says.', code: 'field_too_long', facts: { limit: 9 } },
     { field: 'label_selector', message: 'As the server says.', code: 'selector_gap', facts: {} },
   ];
   const text = await shown('fr', { code: 'invalid_request', facts: {}, errors });
   expect(text).toContain('La demande ne peut pas être acceptée.');
-  expect(text).toContain('job_desc: Au plus 255 caractères.');
-  expect(text).toContain('queue: must not be p and a digit');
-  expect(text).toContain('label_selector: Il manque une condition entre deux virgules. Écrivez zone=eu');
+  expect(text).toContain('job_desc : Au plus 255 caractères.');
+  expect(text).toContain('URL : must not be p and a digit');
+  expect(text).toContain('En-têtes : Au plus 9 caractères.');
+  expect(text).toContain('label_selector : Il manque une condition entre deux virgules. Écrivez zone=eu');
 });
 
 it('names the field of a cron expression in the language of the page', async () => {
@@ -79,4 +81,14 @@ it('names the field of a cron expression in the language of the page', async () 
   const text = await shown('fr', { code: 'cron_outside', facts });
   expect(text).toContain('jour du mois : 40 est hors de 1-31.');
   expect(text).toContain('Écrivez un nombre de 1 à 31.');
+});
+
+it('offers to try again what may work the next time, and not what one may not do', () => {
+  const offered = (status: number) => {
+    render(<ProblemNotice error={new Problem({ ...BODY, status })} retry={() => {}} />);
+    const found = screen.queryAllByRole('button').length;
+    cleanup();
+    return found;
+  };
+  expect([offered(503), offered(403)]).toEqual([1, 0]);
 });

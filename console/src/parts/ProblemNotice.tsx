@@ -3,11 +3,14 @@ import { useTranslation } from 'react-i18next';
 import { Problem } from '@/api/problem';
 import './parts.css';
 
-/** Why something did not work, and what to do next. */
+const FORBIDDEN = 403;
+
+/** Why something did not work, and what to do next. What one may not do is refused the next time as well. */
 export function ProblemNotice({ error, retry }: { error: unknown; retry?: () => void }) {
   const { t } = useTranslation('common');
   const { title, description } = useSaid(error);
-  const action = retry && (
+  const refused = error instanceof Problem && error.status === FORBIDDEN;
+  const action = retry && !refused && (
     <Button size="small" onClick={retry}>
       {t('retry')}
     </Button>
@@ -29,9 +32,10 @@ export function useSaid(error: unknown): Said {
 export function useSaying(): (error: unknown) => Said {
   const { t } = useTranslation('common');
   const known = useKnownProblems();
+  const nameOf = useFieldNames();
   const inFull = ({ code, facts, field, message }: Problem['errors'][number]) => {
     const { is = message, next = '' } = known(code, facts);
-    return `${field}: ${is} ${next}`.trim();
+    return t('atField', { field: nameOf(field), trouble: `${is} ${next}`.trim() });
   };
   return (error) => {
     if (!(error instanceof Problem)) return { title: t('unreachable'), description: t('unreachableHint') };
@@ -47,6 +51,17 @@ export function useSaying(): (error: unknown) => Said {
 export function useFieldSaying(): (trouble: Problem['errors'][number]) => string {
   const known = useKnownProblems();
   return ({ code, facts, message }) => known(code, facts).is ?? message;
+}
+
+/** A field as forms call it, `definition.headers.0` is one of the headers; as the API does where no form has it. */
+function useFieldNames(): (field: string) => string {
+  const { t, i18n } = useTranslation('common');
+  return (field) => {
+    const parts = field.split('.').filter((part) => !/^\d*$/.test(part));
+    const [first, last] = [parts[0] as 'job_desc', parts.at(-1) as 'url'];
+    if (i18n.exists?.(`jobEditor:fields.${first}`)) return i18n.t(`jobEditor:fields.${first}`); // in the editor of jobs
+    return i18n.exists?.(`common:field.${last}`) ? t(`field.${last}`) : field;
+  };
 }
 
 interface Known {

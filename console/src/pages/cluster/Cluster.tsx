@@ -23,10 +23,16 @@ export function Cluster() {
   const terms = useQuery(termsQuery);
   const handoffs = useInfiniteQuery(handoffsQuery);
   const waiting = useQuery(waitingQuery);
-  const failed = [cluster, terms].find((one) => one.isError && !one.data);
+  const failed = [cluster, terms, waiting].find((one) => one.isError && !one.data);
+  if (failed) {
+    return (
+      <Page title={t('title')}>
+        <ProblemNotice error={failed.error} retry={() => void failed.refetch()} />
+      </Page>
+    );
+  }
   return (
     <Page title={t('title')} intro={cluster.data && t('intro', { node: cluster.data.answered_by })}>
-      {failed && <ProblemNotice error={failed.error} retry={() => void failed.refetch()} />}
       <div className="page-stack">
         <div className="cluster-head">
           <LeaderPanel cluster={cluster.data} />

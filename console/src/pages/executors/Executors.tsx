@@ -40,22 +40,27 @@ export function Executors() {
           onSearch={(wanted) => change({ text: wanted })}
         />
       </search>
-      {failed && <ProblemNotice error={failed.error} retry={() => void failed.refetch()} />}
-      {executors.data?.fromMemory && <Alert type="warning" showIcon title={t('fromMemory')} />}
-      <div className="page-stack">
-        <UnclaimedApps items={unclaimed.data?.items ?? []} />
-        <Panel title={t('groups.title')} extra={<AddGroup />} flush>
-          <GroupTable groups={known && groupsWith(text, known)} executors={executors.data?.items ?? []} />
-        </Panel>
-        <Panel title={t('instances.title')} flush>
-          <InstanceTable
-            executors={shown}
-            removed={executorsWith(text, removed.data?.items ?? [], known ?? [])}
-            groups={known ?? []}
-            answeredAt={executors.data?.answeredAt ?? 0}
-          />
-        </Panel>
-      </div>
+      {failed ? (
+        <ProblemNotice error={failed.error} retry={() => void failed.refetch()} />
+      ) : (
+        <>
+          {executors.data?.fromMemory && <Alert type="warning" showIcon title={t('fromMemory')} />}
+          <div className="page-stack">
+            <UnclaimedApps items={unclaimed.data?.items ?? []} />
+            <Panel title={t('groups.title')} extra={<AddGroup />} flush>
+              <GroupTable groups={known && groupsWith(text, known)} executors={executors.data?.items ?? []} />
+            </Panel>
+            <Panel title={t('instances.title')} flush>
+              <InstanceTable
+                executors={shown}
+                removed={executorsWith(text, removed.data?.items ?? [], known ?? [])}
+                groups={known ?? []}
+                answeredAt={executors.data?.answeredAt ?? 0}
+              />
+            </Panel>
+          </div>
+        </>
+      )}
     </Page>
   );
 }
