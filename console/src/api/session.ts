@@ -82,6 +82,12 @@ export function useMay(): (permission: Permission, group?: number) => boolean {
   );
 }
 
+/** The same for what they may do in any group at all. */
+export function useMaySomewhere(): (permission: Permission) => boolean {
+  const session = useSession();
+  return useCallback((permission: Permission) => !!session && allowsSomewhere(session.rights, permission), [session]);
+}
+
 export async function signIn(queries: QueryClient, username: string, password: string): Promise<void> {
   begin(queries, await signedInBy(api.POST('/api/v1/auth/session', { body: { username, password } })));
 }

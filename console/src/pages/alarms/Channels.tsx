@@ -3,6 +3,7 @@ import { App, Form, Input, type TableColumnsType, Tag } from 'antd';
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
+import { useMay } from '@/api/session';
 import { gotTagged } from '@/api/tagged';
 import { ChannelFields } from '@/pages/alarms/ChannelFields';
 import { type ChannelForm, type ChannelKind, definitionOf, formOf, NEW_CHANNEL } from '@/pages/alarms/channelForm';
@@ -18,6 +19,7 @@ import { duration } from '@/parts/time/format';
 /** Where messages go. Jobs name channels; who may edit everywhere makes them. */
 export function Channels() {
   const { t } = useTranslation('alarms');
+  const may = useMay();
   const list = useInfiniteQuery(channelsQuery);
   const columns: TableColumnsType<Channel> = [
     {
@@ -57,7 +59,11 @@ export function Channels() {
         list={list}
         columns={columns}
         rowKey="id"
-        empty={<EmptyState title={t('channels.empty')}>{t('channels.emptyHint')}</EmptyState>}
+        empty={
+          <EmptyState title={t('channels.empty')}>
+            {may('edit') ? t('channels.emptyHint') : t('channels.askForOne')}
+          </EmptyState>
+        }
       />
     </>
   );

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import type { TableColumnsType } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
+import { useMay } from '@/api/session';
 import { AddSilence } from '@/pages/alarms/AddSilence';
 import { type Failing, failingQuery } from '@/pages/alarms/queries';
 import { isUntold, whyUntold } from '@/pages/alarms/telling';
@@ -52,6 +53,7 @@ export function Firing() {
 /** When somebody was told, and what is the matter with each message nobody has yet. */
 function Told({ failing }: { failing: Failing }) {
   const { t } = useTranslation('alarms');
+  const may = useMay();
   const untold = whyUntold(failing);
   return (
     <div className="flexing-cell">
@@ -60,7 +62,7 @@ function Told({ failing }: { failing: Failing }) {
       {failing.channels.length === 0 && (
         <div className="cell-sub">
           {untold !== 'noChannel' && `${t('firing.noChannel')} `}
-          <Link to="/alarms/channels">{t('firing.setChannel')}</Link>
+          {may('edit') ? <Link to="/alarms/channels">{t('firing.setChannel')}</Link> : t('firing.askForChannel')}
         </div>
       )}
       {failing.messages.filter(isUntold).map((one) => (

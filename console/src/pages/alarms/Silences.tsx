@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
 import { useGroups } from '@/api/groups';
 import { jobNameQuery } from '@/api/jobs';
-import { useMay } from '@/api/session';
+import { useMay, useMaySomewhere } from '@/api/session';
 import { usePolling } from '@/live/LiveProvider';
 import { AddSilence } from '@/pages/alarms/AddSilence';
 import { type Silence, silencesQuery } from '@/pages/alarms/queries';
@@ -20,6 +20,7 @@ import { useNow } from '@/parts/time/useNow';
 /** What is not told for a while; failures are counted all the same. */
 export function Silences() {
   const { t } = useTranslation('alarms');
+  const may = useMaySomewhere();
   const [over, setOver] = useState(false);
   const list = useInfiniteQuery({ ...silencesQuery(over), refetchInterval: usePolling(10_000) });
   const columns: TableColumnsType<Silence> = [
@@ -50,7 +51,7 @@ export function Silences() {
         list={list}
         columns={columns}
         rowKey="id"
-        empty={<EmptyState title={t('silences.empty')}>{t('silences.emptyHint')}</EmptyState>}
+        empty={<EmptyState title={t('silences.empty')}>{may('operate') && t('silences.emptyHint')}</EmptyState>}
       />
     </>
   );

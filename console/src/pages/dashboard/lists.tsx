@@ -2,6 +2,7 @@ import { Skeleton } from 'antd';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
+import { useMaySomewhere } from '@/api/session';
 import type { Overview } from '@/api/types';
 import { EmptyState } from '@/parts/EmptyState';
 import { Panel } from '@/parts/Page';
@@ -13,11 +14,12 @@ import { RunStatusTag } from '@/status/StatusTag';
 /** Jobs by their next fire; a frequent one is there once. */
 export function UpcomingFires({ items }: { items: Overview['upcoming'] | undefined }) {
   const { t } = useTranslation('dashboard');
+  const may = useMaySomewhere();
   return (
     <Listed
       title={t('upcoming.title')}
       items={items}
-      empty={<EmptyState title={t('upcoming.empty')}>{t('upcoming.hint')}</EmptyState>}
+      empty={<EmptyState title={t('upcoming.empty')}>{may('operate') && t('upcoming.hint')}</EmptyState>}
     >
       {(one) => (
         <li key={one.job_id}>

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { type Key, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { serverNow } from '@/api/serverClock';
-import { allowsSomewhere, useSession } from '@/api/session';
+import { useMaySomewhere } from '@/api/session';
 import type { Execution } from '@/api/types';
 import { usePreference } from '@/app/preferences';
 import { BulkActions } from '@/pages/executions/BulkActions';
@@ -73,8 +73,7 @@ function Found({ filters, change }: FoundProps) {
   const bars = useQuery(histogramQuery(filters, opened));
   const columns = useColumns(longestFirst);
   const endings = useMemo(() => endingsOf(asQuery(filters).status), [filters]);
-  const session = useSession();
-  const operates = !!session && allowsSomewhere(session.rights, 'operate');
+  const operates = useMaySomewhere()('operate');
   const [chosen, setChosen] = useState<Key[]>([]);
   const shown = list.data?.pages.flatMap((page) => page.items) ?? [];
   const lookedTo = list.data?.pages.at(-1)?.looked_to ?? null;
@@ -137,11 +136,12 @@ function SortedNote({ at, count }: { at: string; count: number }) {
 
 function Empty({ filters, lookedTo }: { filters: ExecutionFilters; lookedTo: string | null }) {
   const { t } = useTranslation('executions');
+  const may = useMaySomewhere();
   const [language] = usePreference('language');
   const zone = useDisplayZone();
   if (Object.keys(filters).length === 0) {
     return (
-      <EmptyState title={t('empty.title')} snippet="orth job run 1 --follow">
+      <EmptyState title={t('empty.title')} {...(may('operate') && { snippet: 'orth job run 1 --follow' })}>
         {t('empty.hint')}
       </EmptyState>
     );

@@ -59,7 +59,7 @@ function Shown({ job }: { job: JobShown }) {
       <div className="job-columns">
         <div className="job-main">
           <Statistics jobId={job.id} />
-          <Recent jobId={job.id} />
+          <Recent job={job} />
           <History job={job} />
         </div>
         <div className="job-side">

@@ -1,7 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import type { Execution } from '@/api/types';
+import { useMay } from '@/api/session';
+import type { Execution, Job } from '@/api/types';
 import { CauseText, useColumns } from '@/pages/executions/columns';
 import { executionsQuery } from '@/pages/executions/queries';
 import { EmptyState } from '@/parts/EmptyState';
@@ -9,8 +10,9 @@ import { RunBars } from '@/parts/job/RunBars';
 import { DataTable } from '@/parts/table/DataTable';
 
 /** The executions of one job, as the list of all shows them. */
-export function Recent({ jobId }: { jobId: number }) {
+export function Recent({ job: { id: jobId, job_group } }: { job: Job }) {
   const { t } = useTranslation('jobs');
+  const may = useMay();
   const list = useInfiniteQuery(executionsQuery({ job_id: String(jobId) }));
   const columns = useColumns()
     .filter(({ key }) => key !== 'attempt' && key !== 'cause')
@@ -27,7 +29,7 @@ export function Recent({ jobId }: { jobId: number }) {
         list={list}
         columns={columns}
         rowKey="id"
-        empty={<EmptyState title={t('recent.empty')}>{t('recent.hint')}</EmptyState>}
+        empty={<EmptyState title={t('recent.empty')}>{may('operate', job_group) && t('recent.hint')}</EmptyState>}
       />
     </section>
   );

@@ -3,6 +3,7 @@ import { type TableColumnsType, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { useGroups } from '@/api/groups';
+import { useMaySomewhere } from '@/api/session';
 import { type ScriptListed, scriptsQuery } from '@/pages/scripts/queries';
 import type { CodeKind } from '@/parts/code/languages';
 import { EmptyState } from '@/parts/EmptyState';
@@ -13,6 +14,7 @@ import { Instant } from '@/parts/time/Instant';
 /** Jobs that carry their own code. */
 export function Scripts() {
   const { t } = useTranslation('scripts');
+  const may = useMaySomewhere();
   const groups = useGroups();
   const list = useInfiniteQuery(scriptsQuery);
   const columns: TableColumnsType<ScriptListed> = [
@@ -38,7 +40,7 @@ export function Scripts() {
         columns={columns}
         rowKey="job_id"
         empty={
-          <EmptyState title={t('list.empty')} snippet="orth script allow GROUP">
+          <EmptyState title={t('list.empty')} {...(may('administer') && { snippet: 'orth script allow GROUP' })}>
             {t('list.emptyHint')}
           </EmptyState>
         }
