@@ -6,13 +6,13 @@ import type { ExecutionDetail, RelativesShown } from '@/api/types';
 import { Actions, Neighbours } from '@/pages/execution/Actions';
 import { Events, Messages, Parameters } from '@/pages/execution/Details';
 import { Facts } from '@/pages/execution/Facts';
+import { Missing } from '@/pages/execution/Missing';
 import { PhaseBar } from '@/pages/execution/PhaseBar';
 import { ProgressLine } from '@/pages/execution/ProgressLine';
 import { Relatives } from '@/pages/execution/Relatives';
 import { ShardsLog } from '@/pages/execution/ShardsLog';
 import { useExecution } from '@/pages/execution/useExecution';
 import { useNeighbours } from '@/pages/execution/useNeighbours';
-import { EmptyState } from '@/parts/EmptyState';
 import { nobodyHad } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { Page, Panel } from '@/parts/Page';
@@ -118,14 +118,5 @@ function Right({ execution: one, shards }: { execution: ExecutionDetail; shards:
         destroyOnHidden
       />
     </section>
-  );
-}
-
-function Missing() {
-  const { t } = useTranslation('execution');
-  return (
-    <EmptyState title={t('missing.title')} action={<Link to="/executions">{t('missing.back')}</Link>}>
-      {t('missing.hint')}
-    </EmptyState>
   );
 }

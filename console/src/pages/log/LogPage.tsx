@@ -1,10 +1,11 @@
 import { Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
+import { Problem } from '@/api/problem';
 import { Actions, Neighbours } from '@/pages/execution/Actions';
+import { Missing } from '@/pages/execution/Missing';
 import { useExecution } from '@/pages/execution/useExecution';
 import { useNeighbours } from '@/pages/execution/useNeighbours';
-import { EmptyState } from '@/parts/EmptyState';
 import { nobodyHad } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { Page } from '@/parts/Page';
@@ -15,9 +16,7 @@ import '@/pages/execution/execution.css';
 /** A log on all the room there is, and what can be done about its execution. */
 export function LogPage() {
   const { id = '' } = useParams();
-  const { t } = useTranslation('execution');
-  if (/^[1-9]\d{0,15}$/.test(id)) return <Known key={id} id={Number(id)} />;
-  return <EmptyState title={t('missing.title')}>{t('missing.hint')}</EmptyState>;
+  return /^[1-9]\d{0,15}$/.test(id) ? <Known key={id} id={Number(id)} /> : <Missing />;
 }
 
 function Known({ id }: { id: number }) {
@@ -25,7 +24,10 @@ function Known({ id }: { id: number }) {
   const one = useExecution(id);
   const { previous, next, go } = useNeighbours(id, '/log');
   if (one.isPending) return <Skeleton active />;
-  if (!one.data) return <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
+  if (!one.data) {
+    const gone = one.error instanceof Problem && one.error.status === 404;
+    return gone ? <Missing /> : <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
+  }
   const shown = one.data;
   const job = shown.job_desc ?? t('removedJob');
   return (
