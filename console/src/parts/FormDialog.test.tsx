@@ -6,7 +6,7 @@ import { FormDialog } from '@/parts/FormDialog';
 
 afterEach(cleanup);
 
-it('begins in its first field', async () => {
+async function opened(): Promise<HTMLElement> {
   render(
     <ConfigProvider theme={{ token: { motion: false } }}>
       <App>
@@ -20,5 +20,32 @@ it('begins in its first field', async () => {
     </ConfigProvider>,
   );
   await userEvent.click(screen.getByRole('button', { name: 'New' }));
-  await waitFor(() => expect(document.activeElement).toBe(screen.getByLabelText('Name')));
+  return screen.findByLabelText('Name');
+}
+
+it('begins in its first field', async () => {
+  const field = await opened();
+  await waitFor(() => expect(document.activeElement).toBe(field));
+});
+
+const closed = () => waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+const beside = () => userEvent.click(document.querySelector('.ant-modal-wrap') as Element);
+
+it('is closed by Escape, and by a click beside it, while nothing was typed', async () => {
+  await opened();
+  await userEvent.keyboard('{Escape}');
+  await closed();
+  await userEvent.click(screen.getByRole('button', { name: 'New' }));
+  await screen.findByLabelText('Name');
+  await beside();
+  await closed();
+});
+
+it('keeps what was typed until somebody cancels', async () => {
+  await userEvent.type(await opened(), 'nightly');
+  await userEvent.keyboard('{Escape}');
+  await beside();
+  expect(screen.getByLabelText<HTMLInputElement>('Name').value).toBe('nightly');
+  await userEvent.click(screen.getByRole('button', { name: 'cancel' }));
+  await closed();
 });

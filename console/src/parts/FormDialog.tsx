@@ -2,6 +2,7 @@ import { App, Button, type ButtonProps, Form, Modal } from 'antd';
 import { type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Problem } from '@/api/problem';
+import { keptOpen } from '@/parts/keptOpen';
 import { ProblemNotice, useFieldSaying } from '@/parts/ProblemNotice';
 
 interface Props<Values> {
@@ -26,6 +27,7 @@ export function FormDialog<Values extends object>(props: Props<Values>) {
   const sayField = useFieldSaying();
   const [form] = Form.useForm<Values>();
   const [begun, setBegun] = useState<Partial<Values> | null>(null);
+  const [changed, setChanged] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const panel = useRef<HTMLDivElement>(null);
@@ -40,6 +42,7 @@ export function FormDialog<Values extends object>(props: Props<Values>) {
   async function open() {
     setBusy(true);
     setError(null);
+    setChanged(false);
     try {
       setBegun(typeof initial === 'function' ? await initial() : initial);
     } catch (reason) {
@@ -87,6 +90,7 @@ export function FormDialog<Values extends object>(props: Props<Values>) {
         onCancel={() => setBegun(null)}
         afterOpenChange={(shown) => shown && focusFirst()}
         panelRef={panel}
+        {...keptOpen(changed)}
         destroyOnHidden
       >
         {begun && (
@@ -95,6 +99,7 @@ export function FormDialog<Values extends object>(props: Props<Values>) {
             layout="vertical"
             preserve={false}
             initialValues={begun}
+            onValuesChange={() => setChanged(true)}
             onFinish={(values) => void go(values)}
             autoComplete="off"
           >

@@ -1,6 +1,7 @@
 import { Alert, Modal } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from '@/parts/CopyButton';
+import { keptOpen } from '@/parts/keptOpen';
 import './parts.css';
 
 export interface Once {
@@ -17,7 +18,7 @@ export function ShownOnce({ once, close }: { once: Once | null; close: () => voi
       title={once?.title}
       okText={t('once.done')}
       cancelButtonProps={{ hidden: true }}
-      mask={{ closable: false }}
+      {...keptOpen(true)}
       onOk={close}
       onCancel={close}
       destroyOnHidden

@@ -3,6 +3,7 @@ import { Alert, Button, Checkbox, Modal, Upload } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { ImportPreview } from '@/pages/jobs/ImportPreview';
 import { useImport } from '@/pages/jobs/useImport';
+import { keptOpen } from '@/parts/keptOpen';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 /** A file of definitions: chosen, looked at with what would become of each, and then taken in as it was looked at. */
@@ -31,6 +32,7 @@ export function ImportDialog() {
         okButtonProps={{ disabled: changes === 0 && !part, loading: busy }}
         onOk={apply}
         onCancel={close}
+        {...keptOpen(looked !== null)}
         destroyOnHidden
       >
         <p>{t('import.text')}</p>

@@ -11,6 +11,7 @@ import type { Job, LogLevel } from '@/api/types';
 import { OwnParameter, useOwnParameterOnly } from '@/parts/job/OwnParameter';
 import { ParameterField, type ParameterMode } from '@/parts/job/ParameterField';
 import type { Wrong } from '@/parts/job/schema';
+import { keptOpen } from '@/parts/keptOpen';
 import { PermissionGate } from '@/parts/PermissionGate';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import './job.css';
@@ -54,7 +55,8 @@ export function RunDialog({ job, close, again }: DialogProps) {
   const { t } = useTranslation('jobs');
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [param, setParam] = useState(again?.param ?? job.executor_param);
+  const first = again?.param ?? job.executor_param;
+  const [param, setParam] = useState(first);
   const wrongs = useWrongs();
   const [address, setAddress] = useState<string | null>(null);
   const [logLevel, setLogLevel] = useState<LogLevel | null>(null);
@@ -93,6 +95,7 @@ export function RunDialog({ job, close, again }: DialogProps) {
       okButtonProps={{ loading: busy, autoFocus: true }}
       onOk={run}
       onCancel={close}
+      {...keptOpen(param !== first || address !== null || logLevel !== null)}
       destroyOnHidden
       width={560}
     >
