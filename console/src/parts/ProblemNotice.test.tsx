@@ -34,6 +34,15 @@ it('says a problem with a code in the language of the page, with what to do next
   expect(text).not.toContain('As the server says.');
 });
 
+it('speaks of the form, and not of the parameters of the API', async () => {
+  const facts = { group: 'demo', handler: 'x', names: 'y, z' };
+  const text = await shown('fr', { code: 'unknown_handler', facts });
+  expect(text).toContain('Aucun exécuteur de demo n’a');
+  expect(text).toContain('Connus : y, z. Pour l’enregistrer quand même, cochez la case prévue.');
+  cleanup();
+  expect(await shown('en', { code: 'handler_needed', facts: {} })).not.toContain('super_task_id');
+});
+
 it('names the thing that is not there in the language of the page', async () => {
   expect(await shown('fr', { code: 'not_found', facts: { what: 'job', key: '7' } })).toContain('tâche 7');
   cleanup();

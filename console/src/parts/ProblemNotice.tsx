@@ -82,9 +82,20 @@ export function useKnownProblems(): (code: string | null | undefined, facts: Fac
       ...(part && knows(`part.${part}`) && { part: t(`part.${part}`) }),
     };
     const named = code as 'needs_permission';
+    // What the API says of its own parameters is said of the fields that stand for them here.
+    const ours = code as 'handler_needed';
+    const oursNext = code as 'unknown_handler';
     return {
-      is: code && knows(`problem.${code}.is`) ? t(`problem.${named}.is`, told) : undefined,
-      next: code && knows(`problem.${code}.do`) ? t(`problem.${named}.do`, told) : undefined,
+      is: knows(`here.${code}.is`)
+        ? t(`here.${ours}.is`, told)
+        : knows(`problem.${code}.is`)
+          ? t(`problem.${named}.is`, told)
+          : undefined,
+      next: knows(`here.${code}.do`)
+        ? t(`here.${oursNext}.do`, told)
+        : knows(`problem.${code}.do`)
+          ? t(`problem.${named}.do`, told)
+          : undefined,
     };
   };
 }
