@@ -10,7 +10,7 @@ from orth.coordinator.finishing import finish
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
 from orth.domain.fires import FireDecision
 from orth.domain.jobs import Job, TriggerCause
-from orth.domain.reasons import EXECUTOR_GONE, JOB_CHANGED, JOB_STOPPED
+from orth.domain.reasons import DISCARDED, EXECUTOR_GONE, JOB_CHANGED, JOB_STOPPED, KILLED
 from orth.store.database import Database
 from orth.store.dispatching import record_accepted
 from orth.store.executions import Ending
@@ -110,7 +110,13 @@ async def test_what_was_taken_back_before_it_began_is_no_failure_of_its_job(db: 
     def write(connection: Connection, reason: str) -> None:
         connection.execute(update(executions).where(executions.c.id == taken_back).values(reason_code=reason))
 
-    for reason, failing in ((JOB_STOPPED, []), (JOB_CHANGED, []), (EXECUTOR_GONE, [job])):
+    for reason, failing in (
+        (JOB_STOPPED, []),
+        (JOB_CHANGED, []),
+        (KILLED, []),
+        (DISCARDED, []),
+        (EXECUTOR_GONE, [job]),
+    ):
         await db.tx(write, reason)
         assert [one.job_id for one in await db.read(list_failing, DAY_AGO, 10, None)] == failing
         online = await db.read(executors_online, NOW, None)

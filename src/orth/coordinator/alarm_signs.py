@@ -14,11 +14,6 @@ from orth.domain.jobs import Job
 from orth.store.alarms import failing_jobs, note_signs, unbroken_broadcasts
 from orth.store.database import Connection
 
-# Somebody wanted it so, or the job said itself that this may happen: nobody needs to be told.
-_EXPECTED = frozenset(
-    {reasons.DISCARDED, reasons.DELETED, reasons.JOB_STOPPED, reasons.JOB_CHANGED, reasons.KILLED},
-)
-
 
 class Ended(Protocol):
     """An execution that has ended, with its job if that can be read."""
@@ -46,7 +41,7 @@ def note_ends(connection: Connection, ends: Sequence[Ended], for_good: Set[int],
 
 def _concerns(end: Ended, for_good: Set[int]) -> bool:
     execution = end.execution
-    if execution.status is Status.SUCCESS or execution.reason_code in _EXPECTED or execution.is_test:
+    if execution.status is Status.SUCCESS or execution.reason_code in reasons.EXPECTED or execution.is_test:
         return False
     if execution.id in for_good:
         return True

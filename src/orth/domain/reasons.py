@@ -58,6 +58,9 @@ CHILD_MISSING = "child_missing"
 CHILDREN_NOT_STARTED = "children_not_started"
 RESULT_TOO_LONG = "result_too_long"
 
+EXPECTED = frozenset({DISCARDED, DELETED, JOB_STOPPED, JOB_CHANGED, KILLED})
+"""Somebody wanted it so, or the job said itself that this may happen: nobody is told, and no job fails by it."""
+
 REASONS: Mapping[str, str] = {
     NO_EXECUTOR: "No executor is registered for the group, and it has no addresses of its own.",
     NO_MATCHING_EXECUTOR: "Executors are there, but none has the labels the job asks for.",

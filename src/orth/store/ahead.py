@@ -22,8 +22,6 @@ T = TypeVar("T")
 _IDS_PER_STATEMENT = 500
 RECALLS = (JOB_STOPPED, JOB_CHANGED)
 """For which reasons an execution ends that was recalled."""
-NOT_RECALLED = or_(executions.c.reason_code.is_(None), executions.c.reason_code.not_in(RECALLS))
-"""That it did not end because somebody stopped or changed its job before it could begin."""
 _LAST_KEY = f"fire:{10**13 - 1}"
 
 

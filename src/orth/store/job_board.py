@@ -14,14 +14,13 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, case, exists, false
 from orth.domain.access import narrowed
 from orth.domain.executions import OUTCOMES, Status
 from orth.domain.jobs import AddressType, GlueType, Job, ScheduleType
-from orth.store.ahead import NOT_RECALLED
 from orth.store.announced import offered_handlers
 from orth.store.dead_letters import COUNTED
 from orth.store.engines import among
 from orth.store.executor_entries import EXECUTOR, QUEUE
 from orth.store.group_scopes import in_groups
 from orth.store.jobs import STOPPED, UnreadableJob, list_newest, parents_of, sub_tasks_of
-from orth.store.tables import executions, jobs, registry
+from orth.store.tables import UNEXPECTED, executions, jobs, registry
 from orth.store.tables import groups as group_rows
 
 _FAILURES = tuple(OUTCOMES[status] for status in (Status.FAILED, Status.TIMEOUT, Status.TRIGGER_FAILED))
@@ -231,7 +230,7 @@ def _is(
     own = [executions.c.job_id == jobs.c.id, *in_groups(executions.c.job_group, groups)]
     match only:
         case Only.FAILING:
-            ended = select(executions.c.outcome).where(*own, executions.c.outcome != 0, NOT_RECALLED)
+            ended = select(executions.c.outcome).where(*own, executions.c.outcome != 0, UNEXPECTED)
             return ended.order_by(executions.c.id.desc()).limit(1).scalar_subquery().in_(_FAILURES)
         case Only.PAUSED:
             return (jobs.c.trigger_status == STOPPED) & (jobs.c.schedule_type != ScheduleType.NONE)

@@ -14,12 +14,11 @@ from sqlalchemy import ColumnElement, Connection, Select, case, func, select, un
 
 from orth.domain.executions import OUTCOMES, Status
 from orth.domain.jobs import ScheduleType, TriggerCause
-from orth.store.ahead import NOT_RECALLED
 from orth.store.engines import among
 from orth.store.fires import planned_after
 from orth.store.group_scopes import of_jobs_in_groups
 from orth.store.record_tables import statistics, statistics_deltas
-from orth.store.tables import executions, groups, has_outcome, jobs, registry
+from orth.store.tables import UNEXPECTED, executions, groups, has_outcome, jobs, registry
 
 Groups = Collection[int] | None
 
@@ -174,7 +173,7 @@ def _failing(connection: Connection, job_id: int, job_group: int, job_desc: str)
         for row in connection.execute(
             select(executions.c.id, executions.c.trigger_code, executions.c.handle_code, executions.c.handle_time)
             .add_columns(executions.c.phase_time, executions.c.job_group)
-            .where(own, has_outcome(outcome), NOT_RECALLED)
+            .where(own, has_outcome(outcome), UNEXPECTED)
             .order_by(executions.c.id.desc())
             .limit(STREAK_LIMIT)
         )

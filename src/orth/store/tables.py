@@ -15,9 +15,11 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     literal_column,
+    or_,
     text,
 )
 
+from orth.domain.reasons import EXPECTED
 from orth.store.schema import BigId, Instant, LongText, partial_index, table
 
 groups = table(
@@ -191,6 +193,9 @@ def has_outcome(*numbers: int) -> ColumnElement[bool]:
     written: list[ColumnElement[int]] = [literal_column(str(number)) for number in numbers]
     return executions.c.outcome == written[0] if len(written) == 1 else executions.c.outcome.in_(written)
 
+
+UNEXPECTED = or_(executions.c.reason_code.is_(None), executions.c.reason_code.not_in(sorted(EXPECTED)))
+"""That nobody wanted an execution to end as it did."""
 
 # What happened to an execution beyond the ordinary: a refusal, a doubt, a second address. The ordinary way has no rows.
 notes = table(
