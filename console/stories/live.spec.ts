@@ -1,6 +1,7 @@
 // What happens elsewhere is seen here, without asking again and again.
 
 import type { Page } from '@playwright/test';
+import { call, made } from './calling';
 import { expect, jobs, test } from './stage';
 
 async function tell(page: Page, deed: 'start' | 'stop', job: number | undefined): Promise<void> {
@@ -94,3 +95,25 @@ for (const path of LISTS) {
     expect(twice).toEqual([]);
   });
 }
+
+test('what goes on stands still while updates are paused, and who would act on it is told how old it is', async ({
+  signedIn: page,
+}) => {
+  const job = await made(page, 'Go on and on', { executor_handler: 'linger' });
+  await call(page, 'POST', `/jobs/${job}/trigger`, {});
+  await page.goto(`/executions?job_id=${job}`);
+  const lasts = page.getByRole('row', { name: /Go on and on/ }).getByRole('cell', { name: /^\d+(\.\d+)? s$/ });
+  await expect(lasts).toBeVisible();
+  await page.getByRole('button', { name: 'Pause live updates' }).click();
+  const paused = page.getByText(/^Paused · \d+s ago$/);
+  await expect(paused).toBeVisible();
+  const [held, age] = [await lasts.textContent(), await paused.textContent()];
+  await expect(paused).not.toHaveText(age ?? '');
+  await expect(lasts).toHaveText(held ?? '');
+  await page.getByRole('button', { name: 'Kill', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.getByRole('note')).toContainText(/What you see is from \d+s ago/);
+  await dialog.getByRole('button', { name: 'Kill' }).click();
+  await expect(page.getByRole('button', { name: 'Failed 200/500' })).toBeVisible();
+  await call(page, 'DELETE', `/jobs/${job}`);
+});

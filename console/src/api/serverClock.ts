@@ -41,6 +41,12 @@ export function heardTime(heard: Heard): void {
   ahead = aheadBy(answers);
 }
 
+/** When the server last answered anything, by its own clock; 0 if it never has. */
+export function answeredAt(): number {
+  const last = answers.at(-1);
+  return last ? last.received + ahead : 0;
+}
+
 /** The time of the server in ms, as far as its answers tell. */
 export function serverNow(): number {
   return Date.now() + ahead;

@@ -1,8 +1,21 @@
 import { PauseOutlined, PlayCircleOutlined } from '@ant-design/icons';
 import { Button, Tooltip } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { useLive } from '@/live/LiveProvider';
+import { useHeldAt, useLive } from '@/live/LiveProvider';
+import { Ago } from '@/parts/time/Ago';
 import './live.css';
+
+/** How old what one sees is, while it is held. */
+function HeldSince() {
+  const at = useHeldAt();
+  if (at === null) return null;
+  return (
+    <>
+      {' · '}
+      <Ago at={at} />
+    </>
+  );
+}
 
 /** Whether what one sees is live, and the way to hold it still while reading. */
 export function LiveIndicator() {
@@ -12,7 +25,10 @@ export function LiveIndicator() {
   return (
     <span className={`live-indicator live-${said}`}>
       <span className="live-dot" aria-hidden="true" />
-      <span>{t(`live.${said}`)}</span>
+      <span>
+        {t(`live.${said}`)}
+        <HeldSince />
+      </span>
       <Tooltip title={paused ? t('live.resume') : t('live.pause')}>
         <Button
           type="text"

@@ -4,16 +4,19 @@ import { type Query, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { socketAddress } from '@/api/base';
 import { sessionEnded } from '@/api/client';
-import { serverNow } from '@/api/serverClock';
+import { answeredAt, serverNow } from '@/api/serverClock';
 import { sessionQuery, useSession } from '@/api/session';
 import { isToldBy } from '@/app/queries';
 import { LiveConnection, type LiveState } from '@/live/connection';
 import { Refreshing } from '@/live/refreshing';
+import { useNow } from '@/parts/time/useNow';
 
 interface Live {
   state: LiveState;
   /** When the server was last heard; not part of what makes pages draw themselves anew. */
   heardAt: () => number;
+  /** The time that what one sees is from; null while it goes on. */
+  heldAt: () => number | null;
   /** By the person, or because the session has ended. */
   paused: boolean;
   setPaused: (paused: boolean) => void;
@@ -65,7 +68,15 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   useEffect(() => connection.pause(paused), [connection, paused]);
   const state = useSyncExternalStore(connection.subscribe, () => connection.state);
   const live = useMemo(
-    () => ({ state, heardAt: () => connection.heardAt, paused, setPaused, retryNow: () => connection.retryNow() }),
+    () => ({
+      state,
+      heardAt: () => connection.heardAt,
+      // What is opened while it is paused is newer than the rest.
+      heldAt: () => (state.kind === 'paused' ? Math.max(connection.pausedAt, answeredAt()) : null),
+      paused,
+      setPaused,
+      retryNow: () => connection.retryNow(),
+    }),
     [state, paused, connection],
   );
   return <LiveContext value={live}>{children}</LiveContext>;
@@ -80,6 +91,18 @@ export function useLive(): Live {
 /** The line of the page one is on; null where there is none, as for those who are not signed in. */
 export function useLine(): LiveState | null {
   return useContext(LiveContext)?.state ?? null;
+}
+
+/** The time that what one sees is from while updates are paused, new every second; null while they are not. */
+export function useHeldAt(): number | null {
+  useNow();
+  return useContext(LiveContext)?.heldAt() ?? null;
+}
+
+/** The time for what goes on: it stands still with everything else while updates are paused. */
+export function useShownNow(): number {
+  const now = useNow();
+  return useHeldAt() ?? now;
 }
 
 /** For subjects no event is told of: how often to ask, in ms; never while the person has paused. */

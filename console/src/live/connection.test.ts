@@ -125,6 +125,27 @@ describe('the live connection', () => {
     expect(told).toEqual([null]);
   });
 
+  it('knows up to when everything was told when it was paused', () => {
+    const { connection, last } = site();
+    connection.start();
+    last().onopen?.();
+    vi.advanceTimersByTime(5_000);
+    connection.pause(true);
+    expect(connection.pausedAt).toBe(Date.now());
+    vi.advanceTimersByTime(60_000);
+    connection.hide(true);
+    connection.hide(false);
+    connection.pause(true);
+    expect(connection.pausedAt).toBe(Date.now() - 60_000);
+    connection.pause(false);
+    last().onopen?.();
+    const heard = Date.now();
+    last().onclose?.({ code: 1006 });
+    vi.advanceTimersByTime(500);
+    connection.pause(true); // the line was cut: nobody knows what happened since
+    expect(connection.pausedAt).toBe(heard);
+  });
+
   it('does not come back with a session that is over', () => {
     const { connection, lines, refusals, last } = site();
     connection.start();

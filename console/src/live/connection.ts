@@ -46,9 +46,11 @@ export class LiveConnection {
   state: LiveState = { kind: 'connecting' };
   /** When the server was last heard. */
   heardAt: number;
+  /** Up to when everything was told, when it was paused. */
+  pausedAt: number;
 
   constructor(private readonly around: Surroundings) {
-    this.heardAt = around.now();
+    this.heardAt = this.pausedAt = around.now();
   }
 
   subscribe = (listener: () => void): (() => void) => {
@@ -77,6 +79,9 @@ export class LiveConnection {
   }
 
   private want(change: Partial<typeof this.wanted>): void {
+    if (change.paused && !this.wanted.paused) {
+      this.pausedAt = this.state.kind === 'live' ? this.around.now() : this.heardAt;
+    }
     this.wanted = { ...this.wanted, ...change };
     const { running, paused, hidden } = this.wanted;
     if (running && !paused && !hidden) {

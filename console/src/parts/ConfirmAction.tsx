@@ -1,6 +1,7 @@
 import { App, Button, type ButtonProps, Modal } from 'antd';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { HeldNote } from '@/live/HeldNote';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 interface Props {
@@ -87,6 +88,7 @@ export function ConfirmAction({ ready = true, ...given }: Props) {
           destroyOnHidden
         >
           {children}
+          <HeldNote />
           {error !== null && <ProblemNotice error={error} />}
         </Modal>
       )}

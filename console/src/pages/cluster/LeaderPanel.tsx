@@ -2,6 +2,7 @@ import { CrownOutlined } from '@ant-design/icons';
 import { useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { Term } from '@/api/types';
+import { useShownNow } from '@/live/LiveProvider';
 import { leaseUsed, successors } from '@/pages/cluster/balance';
 import { type ClusterSeen, stepDown } from '@/pages/cluster/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
@@ -9,7 +10,6 @@ import { Panel } from '@/parts/Page';
 import { PermissionGate } from '@/parts/PermissionGate';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
-import { useNow } from '@/parts/time/useNow';
 
 /** Who leads, for how long without another word, and the way to let another one lead. */
 export function LeaderPanel({ cluster }: { cluster: ClusterSeen | undefined }) {
@@ -31,7 +31,7 @@ export function LeaderPanel({ cluster }: { cluster: ClusterSeen | undefined }) {
 
 function LeaseBar({ cluster }: { cluster: ClusterSeen }) {
   const { t } = useTranslation('cluster');
-  const now = useNow();
+  const now = useShownNow();
   const { lease, lease_renew } = cluster.rules;
   const used = leaseUsed(cluster.lease_age, lease, Math.max(0, now - cluster.answeredAt));
   if (used === null) return <p className="muted">{t('lease.unknown')}</p>;

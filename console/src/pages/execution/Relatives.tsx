@@ -1,10 +1,10 @@
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { components } from '@/api/schema';
+import { useShownNow } from '@/live/LiveProvider';
 import { placed } from '@/pages/execution/phases';
 import { Panel } from '@/parts/Page';
 import { Duration } from '@/parts/time/Duration';
-import { useNow } from '@/parts/time/useNow';
 import { RunStatusTag } from '@/status/StatusTag';
 import { LOOKS, TERMINAL } from '@/status/statuses';
 
@@ -20,7 +20,7 @@ interface Props {
 /** Attempts or shards, each as a bar on one scale of time. */
 export function Relatives({ title, items, current, nameOf }: Props) {
   const { t } = useTranslation('execution');
-  const now = useNow();
+  const now = useShownNow();
   const endOf = (one: Relative) =>
     one.handle_time !== null ? Date.parse(one.handle_time) : TERMINAL[one.status] ? beginOf(one) : now;
   const begin = Math.min(...items.map(beginOf));

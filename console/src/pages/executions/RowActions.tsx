@@ -16,6 +16,7 @@ export function RowActions({ execution: one }: { execution: Execution }) {
     <PermissionGate needs="operate" group={one.job_group}>
       {TERMINAL[one.status] ? (
         <ConfirmAction
+          key="retry" // or a dialog that asks for the one would turn into one that asks for the other
           label={t('retry.label')}
           title={t('retry.title', { id: one.id })}
           confirm={t('retry.label')}
@@ -30,6 +31,7 @@ export function RowActions({ execution: one }: { execution: Execution }) {
         </ConfirmAction>
       ) : (
         <ConfirmAction
+          key="kill"
           label={t('kill.label')}
           title={t('kill.title', { id: one.id })}
           confirm={t('kill.label')}

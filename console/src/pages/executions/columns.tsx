@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { Cause, Execution } from '@/api/types';
+import { useShownNow } from '@/live/LiveProvider';
 import { AlarmMark } from '@/pages/executions/AlarmMark';
 import { CAUSES } from '@/pages/executions/filters';
 import { lastsSince } from '@/pages/executions/lasting';
@@ -11,7 +12,6 @@ import { RowProgress } from '@/pages/executions/RowProgress';
 import { YIELDING } from '@/parts/table/flexing';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
-import { useNow } from '@/parts/time/useNow';
 import { PhaseText } from '@/status/PhaseText';
 import { StatusTag } from '@/status/StatusTag';
 import { TERMINAL } from '@/status/statuses';
@@ -99,7 +99,7 @@ export function CauseText({ cause }: { cause: string }) {
 
 /** How long an open one has been going on; apart from those that have ended, which need no clock. */
 function Lasting({ execution: one }: { execution: Execution }) {
-  return <Duration from={lastsSince(one, useNow())} to={one.handle_time} />;
+  return <Duration from={lastsSince(one, useShownNow())} to={one.handle_time} />;
 }
 
 function JobCell({ execution: one }: { execution: Execution }) {

@@ -1,12 +1,12 @@
 import { useTranslation } from 'react-i18next';
+import { useShownNow } from '@/live/LiveProvider';
 import { ageText, GRADE_COLOURS, gradeOf } from '@/parts/time/staleness';
-import { useNow } from '@/parts/time/useNow';
 import '@/status/status.css';
 
 /** The age of the last beat; it counts by itself, and says when beats are missing. */
 export function BeatAge({ at, gone = false }: { at: number | null; gone?: boolean }) {
   const { t } = useTranslation('common');
-  const now = useNow();
+  const now = useShownNow();
   if (at === null) return <span className="muted">–</span>;
   const age = Math.max(0, now - at);
   const grade = gradeOf(age);

@@ -1,5 +1,5 @@
+import { useShownNow } from '@/live/LiveProvider';
 import { duration } from '@/parts/time/format';
-import { useNow } from '@/parts/time/useNow';
 
 /** How long something took; without an end it is still going on, and counts. */
 export function Duration({ from, to }: { from: string | null; to: string | null }) {
@@ -9,6 +9,6 @@ export function Duration({ from, to }: { from: string | null; to: string | null 
 }
 
 function Counting({ from }: { from: string }) {
-  const now = useNow();
+  const now = useShownNow();
   return <span className="muted">{duration(Math.max(0, now - Date.parse(from)))}</span>;
 }
