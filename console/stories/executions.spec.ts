@@ -36,7 +36,9 @@ test('what a tag shows is wholly in the window, however small that is', async ({
   for (const [width, height] of [
     [1366, 768],
     [1280, 720],
+    [1280, 800],
     [390, 844],
+    [320, 700],
   ] as const) {
     await page.setViewportSize({ width, height });
     await page.goto(`/executions?status=failed&job_id=${jobs['Collect prices of all suppliers']}`);
@@ -49,7 +51,15 @@ test('what a tag shows is wholly in the window, however small that is', async ({
         return left < 0 || top < 0 || right > window.innerWidth || bottom > window.innerHeight;
       });
     await expect.poll(outside, `at ${width}`).toBe(false);
-    await box.getByRole('link', { name: 'Open the log' }).click();
+    const log = box.getByRole('link', { name: 'Open the log' });
+    await expect(log, `at ${width}`).toBeInViewport({ ratio: 1 });
+    const cut = () =>
+      log.evaluate(
+        (link) =>
+          document.elementFromPoint(link.getBoundingClientRect().x + 4, link.getBoundingClientRect().y + 4) !== link,
+      );
+    expect(await cut(), `at ${width}`).toBe(false);
+    await log.click();
     await expect(page).toHaveURL(/\/log$/);
   }
 });

@@ -12,6 +12,7 @@ import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { WhyBox } from '@/parts/why/WhyBox';
 import { Owner } from '@/status/Owner';
+import { TERMINAL } from '@/status/statuses';
 
 /** The two halves of a status with their raw messages, as the database has them. */
 export function StatusDetails({ execution }: { execution: Execution }) {
@@ -22,27 +23,31 @@ export function StatusDetails({ execution }: { execution: Execution }) {
   const one = execution;
   return (
     <div ref={box} tabIndex={-1} role="dialog" aria-label={t('details')} className="status-details">
-      <Half title={t('trigger')} code={one.trigger_code} message={one.trigger_msg} copy={t('triggerMessage')}>
-        <Fact name={t('opened')}>
-          <Instant at={one.trigger_time} />
-        </Fact>
-        <Fact name={t('coordinator')}>
-          <Owner execution={one} />
-        </Fact>
-        <Fact name={t('executor')}>{one.executor_address ?? one.queue ?? '–'}</Fact>
-      </Half>
-      <Half title={t('execution')} code={one.handle_code} message={one.handle_msg} copy={t('handleMessage')}>
-        <Fact name={t('started')}>
-          <Instant at={one.start_time} />
-        </Fact>
-        <Fact name={t('ended')}>
-          <Instant at={one.handle_time} />
-        </Fact>
-        <Fact name={t('took')}>
-          {one.start_time && one.handle_time ? <Duration from={one.start_time} to={one.handle_time} /> : '–'}
-        </Fact>
-      </Half>
-      {one.status !== 'success' && <WhyBox executionId={one.id} />}
+      <div className="status-body">
+        <Half title={t('trigger')} code={one.trigger_code} message={one.trigger_msg} copy={t('triggerMessage')}>
+          <Fact name={t('opened')}>
+            <Instant at={one.trigger_time} />
+          </Fact>
+          {!TERMINAL[one.status] && (
+            <Fact name={t('coordinator')}>
+              <Owner execution={one} />
+            </Fact>
+          )}
+          <Fact name={t('executor')}>{one.executor_address ?? one.queue ?? '–'}</Fact>
+        </Half>
+        <Half title={t('execution')} code={one.handle_code} message={one.handle_msg} copy={t('handleMessage')}>
+          <Fact name={t('started')}>
+            <Instant at={one.start_time} />
+          </Fact>
+          <Fact name={t('ended')}>
+            <Instant at={one.handle_time} />
+          </Fact>
+          <Fact name={t('took')}>
+            {one.start_time && one.handle_time ? <Duration from={one.start_time} to={one.handle_time} /> : '–'}
+          </Fact>
+        </Half>
+        {one.status !== 'success' && <WhyBox executionId={one.id} />}
+      </div>
       <footer>
         <Link to={`/executions/${one.id}`}>{t('openExecution', { id: one.id })}</Link>
         <Link to={`/executions/${one.id}/log`}>{t('openLog')}</Link>

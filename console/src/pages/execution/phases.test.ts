@@ -10,6 +10,7 @@ const BASE = {
   start_time: '2026-01-30T10:00:00.600Z',
   handle_time: null,
   executor_address: 'http://10.0.0.7:9999',
+  reason_code: null,
 } as const;
 
 const states = (one: Parameters<typeof stopsOf>[0]) => stopsOf(one).map((stop) => stop.state);
@@ -25,7 +26,12 @@ describe('the stops of an execution', () => {
   it('end where it failed', () => {
     const ended = { ...BASE, phase: 'ended', handle_time: '2026-01-30T10:00:02.600Z' };
     expect(states({ ...ended, status: 'success' })).toEqual(['done', 'done', 'done', 'done', 'done']);
-    expect(states({ ...ended, status: 'timeout' }).at(-1)).toBe('failed');
+    const handler = ['done', 'done', 'done', 'failed', 'done'];
+    expect(states({ ...ended, status: 'failed' })).toEqual(handler);
+    expect(states({ ...ended, status: 'timeout' })).toEqual(handler);
+    const unreported = ['done', 'done', 'done', 'done', 'failed'];
+    expect(states({ ...ended, status: 'failed', reason_code: 'result_lost' })).toEqual(unreported);
+    expect(states({ ...ended, status: 'timeout', reason_code: 'time_limit' })).toEqual(unreported);
     const never = { ...ended, status: 'trigger_failed', start_time: null, executor_address: null } as const;
     expect(states(never)).toEqual(['done', 'failed', 'skipped', 'skipped', 'skipped']);
     expect(states({ ...ended, status: 'failed', start_time: null })).toEqual([

@@ -24,6 +24,7 @@ type Shown = Pick<
   | 'start_time'
   | 'handle_time'
   | 'executor_address'
+  | 'reason_code'
 >;
 
 /** Which stop an open execution has reached. */
@@ -66,9 +67,19 @@ export function stopsOf(one: Shown): Stop[] {
 
 function stateAt(index: number, reached: number, one: Shown, over: boolean): Stop['state'] {
   if (!over) return index < reached ? 'done' : index === reached ? 'now' : 'ahead';
-  const failedAt = one.status === 'trigger_failed' ? reached : 4;
-  if (index === failedAt) return one.status === 'success' ? 'done' : 'failed';
-  return index <= reached ? 'done' : 'skipped';
+  if (index === failedAt(one)) return 'failed';
+  const reported = one.status !== 'trigger_failed' && index === 4;
+  return index <= reached || reported ? 'done' : 'skipped';
+}
+
+/** Why an execution ended though nobody reported how. */
+const UNREPORTED: readonly (string | null)[] = ['result_lost', 'time_limit'];
+
+/** Where it went wrong: with a report that came it was the handler that failed, and not the report. */
+function failedAt(one: Shown): number | null {
+  if (one.status === 'success') return null;
+  if (one.status === 'trigger_failed') return 1;
+  return one.start_time !== null && !UNREPORTED.includes(one.reason_code) ? 3 : 4;
 }
 
 /** How far one came that has ended: what never started was at most waiting on its executor. */

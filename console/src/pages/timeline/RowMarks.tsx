@@ -1,10 +1,12 @@
 import type { Pointed } from '@/pages/timeline/Details';
-import { type Bar, type Fire, LANE, type Row } from '@/pages/timeline/model';
+import { asDrawn, type Bar, type Fire, LANE, type Row } from '@/pages/timeline/model';
 import { LOOKS } from '@/status/statuses';
 
 const THICK = 10;
-const NARROW = 4;
 /** The least width of a bar in pixels: what is short is seen all the same. */
+const NARROW = 4;
+/** Half of the mark of a fire. */
+const ROUND = 4;
 
 interface Props {
   row: Row;
@@ -23,8 +25,8 @@ export function RowMarks({ row, top, width, scale, onPoint }: Props) {
       {row.bars.map((bar) => (
         <BarMark key={bar.execution.id} bar={bar} y={top + bar.lane * LANE + 2} scale={scale} onPoint={onPoint} />
       ))}
-      {row.fires.map((fire) => (
-        <FireMark key={`${fire.job.job_id} ${fire.at}`} fire={fire} x={scale(fire.at)} y={middle} onPoint={onPoint} />
+      {asDrawn(row.fires, scale, 2 * ROUND + 1).map((fires) => (
+        <FireMark key={fires[0]?.at} fires={fires} y={middle} scale={scale} onPoint={onPoint} />
       ))}
       {often !== null && often < width && (
         <rect className="timeline-often" x={often} width={width - often} y={middle - 4} height={8} rx={4} />
@@ -62,20 +64,26 @@ function BarMark({ bar, y, scale, onPoint }: BarProps) {
 }
 
 interface FireProps {
-  fire: Fire;
-  x: number;
+  fires: readonly Fire[];
   y: number;
+  scale: (at: number) => number;
   onPoint: (pointed: Pointed | null) => void;
 }
 
-function FireMark({ fire, x, y, onPoint }: FireProps) {
+/** A ring for one fire, drawn out where many are too close: each ring on the next they would be a dark bar. */
+function FireMark({ fires, y, scale, onPoint }: FireProps) {
+  const [first, last] = [fires[0], fires.at(-1)];
+  if (!first || !last) return null;
+  const x = scale(first.at);
   return (
-    <circle
+    <rect
       className="timeline-fire"
-      cx={x}
-      cy={y}
-      r={4}
-      onPointerEnter={() => onPoint({ kind: 'fire', fire, x, y: y + 4 })}
+      x={x - ROUND}
+      y={y - ROUND}
+      width={scale(last.at) - x + 2 * ROUND}
+      height={2 * ROUND}
+      rx={ROUND}
+      onPointerEnter={() => onPoint({ kind: 'fire', fire: first, x, y: y + ROUND })}
       onPointerLeave={() => onPoint(null)}
     />
   );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Execution, UpcomingJob } from '@/api/types';
 import {
+  asDrawn,
   barOf,
   HOUR,
   inLanes,
@@ -131,6 +132,14 @@ describe('rows', () => {
   it('say from when on a job fires too often to be told', () => {
     const [row] = rows({ upcoming: [upcoming(7, [1, 2], true)] });
     expect(row?.oftenFrom).toBe(NOW + 2 * MINUTE);
+  });
+});
+
+describe('fires', () => {
+  it('whose marks would lie on each other are drawn as one', () => {
+    const [row] = rows({ upcoming: [upcoming(7, [1, 2, 3, 20, 40])] });
+    const drawn = asDrawn(row?.fires ?? [], (at) => ((at - NOW) / MINUTE) * 4, 9);
+    expect(drawn.map((fires) => fires.length)).toEqual([3, 1, 1]);
   });
 });
 

@@ -133,6 +133,18 @@ export function layRows({ executions, upcoming, by, span, now, naming }: Given):
   return rows.sort((one, other) => order(one) - order(other) || one.name.localeCompare(other.name));
 }
 
+/** Fires as they are drawn: those whose marks would lie on each other together, as one. */
+export function asDrawn(fires: readonly Fire[], scale: (at: number) => number, least: number): Fire[][] {
+  const found: Fire[][] = [];
+  for (const fire of [...fires].sort((one, other) => one.at - other.at)) {
+    const before = found.at(-1);
+    const last = before?.at(-1);
+    if (before && last && scale(fire.at) - scale(last.at) < least) before.push(fire);
+    else found.push([fire]);
+  }
+  return found;
+}
+
 const TO_COME = 'to-come';
 
 function rowOf(one: Execution, by: RowsBy, naming: Naming) {
