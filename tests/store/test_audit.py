@@ -25,6 +25,7 @@ from orth.store.audit import (
 )
 from orth.store.audit_tables import audit, audit_head
 from orth.store.engines import open_engine, read_url
+from orth.store.tables import users
 
 ADMIN = Actor(ActorKind.USER, "admin", "127.0.0.1")
 STRANGER = Actor(ActorKind.STRANGER, "", "203.0.113.9")
@@ -148,6 +149,28 @@ def test_a_lost_head_is_found_and_lets_nobody_write(engine: Engine) -> None:
     fault = fault_of(engine)
     assert fault is not None
     assert "head is missing" in fault.message
+
+
+def test_an_audit_that_was_wiped_with_its_head_is_missed(engine: Engine) -> None:
+    assert fault_of(engine) is None, "nobody has done anything yet"
+    write(engine, 2)
+    with engine.begin() as connection:
+        connection.execute(delete(audit))
+        connection.execute(delete(audit_head))
+        connection.execute(
+            insert(users).values(
+                username="ann",
+                password="",
+                password_version=1,
+                role="admin",
+                permission="",
+                created_at=1,
+                update_time=1,
+            )
+        )
+    fault = fault_of(engine)
+    assert fault is not None
+    assert "all entries are missing" in fault.message
 
 
 def test_filters_and_pages(engine: Engine) -> None:

@@ -24,7 +24,7 @@ from orth.store.executions import (
     ids_of_trigger,
     list_taken,
     open_executions,
-    request_digest_of,
+    request_of,
     sent_among,
 )
 from orth.store.tables import ownership
@@ -89,7 +89,7 @@ async def test_what_was_asked_for_first_is_remembered(db: Database) -> None:
         await db.tx(open_executions, [an_opening("key:x", request_digest=digest), an_opening("fire:1")], NOW)
     for key, kept in (("key:x", "d" * 64), ("fire:1", None)):
         [number] = await db.read(ids_of_trigger, 1, key)
-        assert await db.read(request_digest_of, number) == kept
+        assert await db.read(request_of, number) == (kept, 1)
 
 
 async def test_an_ended_execution_is_not_opened_again(db: Database) -> None:

@@ -122,8 +122,9 @@ def start_batch(connection: Connection, job_id: int, asked: BatchRequest, now: i
         store_batch(connection, _new_batch(job, premise, asked, survey, trigger_key), now)
     found = batch_of_key(connection, job_id, trigger_key)
     assert found is not None
-    check_same_request(found[1], asked.digest)
-    return found[0]
+    batch, digest = found
+    check_same_request((digest, batch.job_group), asked.digest, job.job_group)
+    return batch
 
 
 def cancel_batch(connection: Connection, batch_id: int, actor: str, now: int) -> None:
@@ -192,7 +193,9 @@ class Batches(LeaderLoop):
 
     def _remaining(self, connection: Connection, batch: Batch, schedule: Schedule) -> Iterator[int]:
         if batch.skip_done and batch.id not in self._done:
-            self._done[batch.id] = done_instants(connection, batch.job_id, batch.start_time, batch.end_time)
+            self._done[batch.id] = done_instants(
+                connection, batch.job_id, batch.job_group, batch.start_time, batch.end_time
+            )
         done: Collection[int] = self._done.get(batch.id, ())
         for fire, refusal in fires_within(schedule, batch.next_time, batch.end_time):
             if refusal is None and fire not in done:
@@ -247,7 +250,7 @@ def _survey(connection: Connection, job: Job, schedule: Schedule, asked: BatchRe
     start, end = (_instant(text, job, field) for text, field in ((asked.start, "start"), (asked.end, "end")))
     if start >= end:
         raise Invalid.of("batch_span", field="end")
-    done = done_instants(connection, job.id, start, end) if asked.skip_done else set()
+    done = done_instants(connection, job.id, job.job_group, start, end) if asked.skip_done else set()
     count = refused = left_out = 0
     first: list[int] = []
     last: deque[int] = deque(maxlen=_EDGE)

@@ -126,7 +126,7 @@ def trigger_once(
     stored = get_job(connection, job_id)
     if is_broadcast(stored):
         hold_job(connection, job_id)  # of two equal requests at once, the second must see the shards of the first
-    opened = opened_before(connection, job_id, asked)
+    opened = opened_before(connection, stored, asked)
     if opened:
         return opened, False
     check_addresses(connection, stored, asked.addresses)

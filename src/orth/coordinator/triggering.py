@@ -35,7 +35,7 @@ from orth.domain.scripts import reads_code
 from orth.errors import Invalid
 from orth.events import Events
 from orth.store.database import Connection
-from orth.store.executions import Opening, ids_of_trigger, ids_of_triggers, open_executions, request_digest_of, storable
+from orth.store.executions import Opening, ids_of_trigger, ids_of_triggers, open_executions, request_of, storable
 from orth.store.jobs import jobs_by_id
 from orth.store.script_drafts import Draft, keep_draft
 
@@ -67,9 +67,11 @@ def digest_of(*asked: object) -> str:
     return hashlib.sha256(json.dumps(asked).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def check_same_request(stored: str | None, digest: str) -> None:
-    """Refuse a key that was used for something else."""
-    if stored != digest:
+def check_same_request(stored: tuple[str | None, int], digest: str, job_group: int) -> None:
+    """Refuse a key that was used for something else, or in another group, which the job has left since: what it opened
+    there is not this group's.
+    """
+    if stored != (digest, job_group):
         raise Invalid.of("key_used")
 
 
@@ -94,14 +96,14 @@ def open_requested(connection: Connection, job: Job, request: Request, now: int,
     opening = _opening(job, request.cause, request.trigger_key, None, request.param, addresses=request.addresses)
     opening = replace(opening, request_digest=request.digest, log_level=request.log_level)
     _open(connection, [opening], {job.id: job}, now, avoid)
-    return opened_before(connection, job.id, request)
+    return opened_before(connection, job, request)
 
 
-def opened_before(connection: Connection, job_id: int, request: Request) -> list[int]:
+def opened_before(connection: Connection, job: Job, request: Request) -> list[int]:
     """What the same request has opened; ``Invalid`` when its key was used for another."""
-    opened = ids_of_trigger(connection, job_id, request.trigger_key)
+    opened = ids_of_trigger(connection, job.id, request.trigger_key)
     if opened:
-        check_same_request(request_digest_of(connection, opened[0]), request.digest)
+        check_same_request(request_of(connection, opened[0]), request.digest, job.job_group)
     return opened
 
 
@@ -112,7 +114,7 @@ def open_test(connection: Connection, job: Job, test: Request, draft: Draft, now
     key, digest = f"{TEST_KEY}{test.key}", digest_of(test.param, test.addresses, draft.glue_type, draft.source)
     opened = ids_of_trigger(connection, job.id, key)
     if opened:
-        check_same_request(request_digest_of(connection, opened[0]), digest)
+        check_same_request(request_of(connection, opened[0]), digest, job.job_group)
         return opened[0], False
     opening = _opening(job, test.cause, key, None, test.param, addresses=test.addresses)
     open_executions(connection, [replace(opening, request_digest=digest, retries_left=0)], now)

@@ -21,6 +21,7 @@ from orth.domain.audit_chain import FIRST, PURGE, Chain, Entry, Fault, Head, dig
 from orth.errors import Unreadable
 from orth.store.audit_tables import audit, audit_head
 from orth.store.engines import insert_new, locked
+from orth.store.tables import users
 
 STRANGERS_LIMIT = 100
 DOORS_LIMIT = 200
@@ -112,6 +113,8 @@ def verify(connection: Connection, chain: Chain) -> Fault | None:
             if (fault := chain.add(entry)) is not None:
                 return fault
         seq = page[-1].seq
+    if end is None and chain.last is None and connection.execute(select(users.c.id).limit(1)).first() is not None:
+        return Fault(1, "all entries are missing, and the head: there are users, and the first of them was told of")
     return chain.end(end)
 
 

@@ -148,12 +148,13 @@ def open_instants(connection: Connection, batch_id: int) -> int:
     return int(connection.execute(open_ones).scalar_one())
 
 
-def done_instants(connection: Connection, job_id: int, start: int, end: int) -> set[int]:
-    """Logical times in [start, end) for which an execution of the job has succeeded or is still open."""
+def done_instants(connection: Connection, job_id: int, job_group: int, start: int, end: int) -> set[int]:
+    """Logical times in [start, end) for which an execution of the job, in that group, has succeeded or is open."""
     done = (
         select(executions.c.schedule_time)
         .where(
             executions.c.job_id == job_id,
+            executions.c.job_group == job_group,
             executions.c.schedule_time >= start,
             executions.c.schedule_time < end,
             executions.c.cause != TriggerCause.PARENT,  # that time is the parent's

@@ -136,12 +136,11 @@ def opened_keys(connection: Connection, triggers: Sequence[tuple[int, str]]) -> 
     return {(row.job_id, row.trigger_key) for row in connection.execute(statement)} & set(triggers)
 
 
-def request_digest_of(connection: Connection, execution_id: int) -> str | None:
-    """What the caller who opened it asked for, in short."""
-    digest: str | None = connection.execute(
-        select(executions.c.request_digest).where(executions.c.id == execution_id)
-    ).scalar_one()
-    return digest
+def request_of(connection: Connection, execution_id: int) -> tuple[str | None, int]:
+    """What the caller who opened it asked for, in short, and in which group."""
+    asked = select(executions.c.request_digest, executions.c.job_group).where(executions.c.id == execution_id)
+    row = connection.execute(asked).one()
+    return row.request_digest, row.job_group
 
 
 def list_taken(connection: Connection, after: int, limit: int) -> list[Execution]:

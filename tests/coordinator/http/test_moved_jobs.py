@@ -100,3 +100,16 @@ def test_a_batch_stays_with_those_who_started_it(moved: RightsSite) -> None:
     assert [one["id"] for one in items(theirs, "/api/v1/batches")] == [moved.theirs.batch]
     assert items(theirs, f"/api/v1/executions?batch_id={moved.ours.batch}") == []
     assert ours.post(f"{path}/cancel").json["state"] == "cancelled"
+
+
+def test_a_key_that_was_used_before_the_move_finds_nothing_of_the_other_group(rights: RightsSite) -> None:
+    trigger, body = f"/api/v1/jobs/{rights.ours.job}/trigger", {"executor_param": "x"}
+    opened = rights.callers["operator"].post(trigger, body, Idempotency_Key="k").json["execution_ids"]
+    assert rights.callers["operator"].post(trigger, body, Idempotency_Key="k").json["execution_ids"] == opened
+    change = {"job_group": rights.theirs.group}
+    assert rights.callers["administrator"].call("PATCH", f"/api/v1/jobs/{rights.ours.job}", change).status == 200
+    refused = rights.callers["other editor"].post(trigger, body, Idempotency_Key="k")
+    assert refused.problem(422)["code"] == "key_used"
+    fresh = rights.callers["other editor"].post(trigger, body, Idempotency_Key="another")
+    assert fresh.status == 202
+    assert fresh.json["execution_ids"] != opened

@@ -322,7 +322,7 @@ def test_a_code_is_good_once_and_for_the_verifier_alone(serve: Serve) -> None:
     waiting = dict(browser.cookies)
     assert browser.get(back).status == 303
     browser.cookies = waiting
-    assert browser.get(back).problem(503)["type"] == "urn:orth:problem:issuer-unavailable"
+    assert browser.get(back).problem(401)["code"] == "issuer_refused", "the issuer is well, and says no"
 
 
 def test_a_sign_in_that_took_too_long_begins_again(serve: Serve) -> None:

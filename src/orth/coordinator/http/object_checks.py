@@ -7,7 +7,7 @@ there.
 from orth.coordinator.http.callers import Caller
 from orth.domain.access import Permission
 from orth.domain.alarms import Silence
-from orth.errors import Hidden, NotFound
+from orth.errors import NotFound
 from orth.store.database import Connection
 from orth.store.group_scopes import group_of_batch, group_of_execution, groups_of_jobs, hold_group_of_job
 from orth.store.silences import get_silence
@@ -35,8 +35,6 @@ def check_batch(connection: Connection, caller: Caller, permission: Permission, 
 def check_silence(connection: Connection, caller: Caller, permission: Permission, silence_id: int) -> None:
     """A silence is of a job while that is in a group, of a group, or of everything."""
     group = group_silenced(connection, get_silence(connection, silence_id))
-    if group is None and not caller.rights.allows(Permission.VIEW):
-        raise Hidden("silence", silence_id)
     caller.check(permission, group, "silence", silence_id)
 
 

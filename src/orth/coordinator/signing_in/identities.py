@@ -80,7 +80,7 @@ def read_identity(
         and claims.get("nonce") == nonce
     )
     subject, name = claims.get("sub"), claims.get(own.oidc_username_claim or "sub")
-    if not trusted or not isinstance(subject, str) or not 0 < len(subject) <= 255:
+    if not trusted or not isinstance(subject, str) or not subject.isprintable() or not 0 < len(subject) <= 255:
         raise _refused()
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.strip()) <= _LONGEST_NAME:
         raise Forbidden.of("issuer_no_user_name")

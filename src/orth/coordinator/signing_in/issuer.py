@@ -15,12 +15,14 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 
 from orth.clock import Clock
-from orth.errors import Unavailable
+from orth.errors import Unauthenticated, Unavailable
 from orth.settings import Address, Settings
 from orth.wire.guarded import guarded_connector
 from orth.wire.outbound import Outbound
 
 _LARGEST = 256 * 1024
+_REFUSED = (400, 401)
+"""What an issuer answers to a code that is not good, or not for this client (RFC 6749, 5.2)."""
 _PATIENCE = aiohttp.ClientTimeout(total=10.0)
 _DOORS_GOOD_FOR = 3600.0
 _KEYS_GOOD_FOR = 3600.0
@@ -115,6 +117,8 @@ async def _asked(
             status = answer.status
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         raise IssuerTrouble.of("issuer_silent", said=type(error).__name__) from None
+    if form is not None and status in _REFUSED:
+        raise Unauthenticated.of("issuer_refused")
     if status != 200 or len(body) > _LARGEST:
         raise IssuerTrouble.of("issuer_status", status=status)
     try:
