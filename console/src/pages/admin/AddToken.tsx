@@ -1,10 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { Form, Input, InputNumber, Radio, Select } from 'antd';
+import { Form, Input, Radio, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
 import { useGroups } from '@/api/groups';
 import type { Role } from '@/api/types';
 import { FormDialog } from '@/parts/FormDialog';
+import { InputNumber } from '@/parts/InputNumber';
 import { type GroupRole, RoleFields } from '@/parts/roles';
 import type { Once } from '@/parts/ShownOnce';
 

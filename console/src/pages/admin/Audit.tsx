@@ -96,12 +96,20 @@ function Did({ action }: { action: string }) {
   );
 }
 
+const ACTOR_KINDS = ['token', 'executor', 'node', 'command', 'stranger'] as const;
+/** Who has no name of its own: it is said in the language of the page. */
+const UNNAMED = { 'first start': 'firstStart', coordinators: 'coordinators', executors: 'executors' } as const;
+
 function ActorCell({ entry }: { entry: AuditEntry }) {
   const { t } = useTranslation('admin');
+  const { actor, actor_kind } = entry;
+  const kind = ACTOR_KINDS.find((one) => one === actor_kind);
+  const own = actor_kind === 'node' || actor_kind === 'executor';
+  const unnamed = own && actor in UNNAMED ? UNNAMED[actor as keyof typeof UNNAMED] : null;
   return (
     <span className="tags">
-      <span className="cell-main">{entry.actor || t('audit.nobody')}</span>
-      {entry.actor_kind !== 'user' && <Tag>{entry.actor_kind}</Tag>}
+      <span className="cell-main">{unnamed ? t(`audit.unnamed.${unnamed}`) : actor || t('audit.nobody')}</span>
+      {actor_kind !== 'user' && <Tag>{kind ? t(`audit.actorKind.${kind}`) : actor_kind}</Tag>}
     </span>
   );
 }

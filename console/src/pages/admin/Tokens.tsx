@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { Form, InputNumber, type TableColumnsType, Tag } from 'antd';
+import { Form, type TableColumnsType, Tag } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
@@ -9,6 +9,7 @@ import { isOver, stateOf } from '@/pages/admin/tokens';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { EmptyState } from '@/parts/EmptyState';
 import { FormDialog } from '@/parts/FormDialog';
+import { InputNumber } from '@/parts/InputNumber';
 import { Mark } from '@/parts/Mark';
 import { RoleTags } from '@/parts/roles';
 import { type Once, ShownOnce } from '@/parts/ShownOnce';

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { Checkbox, InputNumber, Select } from 'antd';
+import { Checkbox, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
+import { InputNumber } from '@/parts/InputNumber';
 import type { Draft } from '@/parts/job/draft';
 
 type Stored = Draft['alarm_policy'];
@@ -45,7 +46,7 @@ export function AlarmPolicyField({ value = null, onChange = () => {} }: Props) {
       <InputNumber
         className="form-number"
         prefix={t('alarms.repeat')}
-        suffix="min"
+        suffix={t('alarms.minutes')}
         min={0}
         aria-label={t('alarms.repeat')}
         placeholder={t('alarms.asSet')}

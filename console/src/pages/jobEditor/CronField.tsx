@@ -1,4 +1,4 @@
-import { Input, InputNumber, Select } from 'antd';
+import { Input, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import {
@@ -12,6 +12,7 @@ import {
   type Weekday,
   write,
 } from '@/pages/jobEditor/cron';
+import { InputNumber } from '@/parts/InputNumber';
 import { useCronWords } from '@/parts/job/cronWords';
 
 interface Props {

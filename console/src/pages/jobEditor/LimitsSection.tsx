@@ -1,8 +1,9 @@
-import { Form, InputNumber } from 'antd';
+import { Form } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { BLOCKS } from '@/pages/jobEditor/choices';
 import { Explained } from '@/pages/jobEditor/Explained';
 import { RetryPolicyField } from '@/pages/jobEditor/RetryPolicyField';
+import { InputNumber } from '@/parts/InputNumber';
 import type { Draft } from '@/parts/job/draft';
 import { Panel } from '@/parts/Page';
 

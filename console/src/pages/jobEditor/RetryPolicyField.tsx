@@ -1,7 +1,8 @@
-import { Checkbox, InputNumber, Select, Switch } from 'antd';
+import { Checkbox, Select, Switch } from 'antd';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { RetryPolicy } from '@/api/types';
+import { InputNumber } from '@/parts/InputNumber';
 
 interface Props {
   value?: RetryPolicy | null;

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { Form, Input, InputNumber, Radio, Select } from 'antd';
+import { Form, Input, Radio, Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
 import { CronField } from '@/pages/jobEditor/CronField';
 import { DST, MISFIRES, SCHEDULES } from '@/pages/jobEditor/choices';
 import { Explained } from '@/pages/jobEditor/Explained';
 import { usePreview } from '@/pages/jobEditor/preview';
+import { InputNumber } from '@/parts/InputNumber';
 import type { Draft } from '@/parts/job/draft';
 import { Panel } from '@/parts/Page';
 import { useFieldSaying } from '@/parts/ProblemNotice';

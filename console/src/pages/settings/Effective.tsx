@@ -55,6 +55,16 @@ function useExplained(): (setting: Setting) => Setting {
   };
 }
 
+/** Where a value is from: `environment ORTH_…` and `option --…` in the language of the page, a file as it is. */
+function useOrigin(): (origin: string) => string {
+  const { t } = useTranslation('settings');
+  return (origin) => {
+    const [, kind, name] = /^(environment|option) (.+)$/.exec(origin) ?? [];
+    if (kind === 'environment') return t('all.environment', { name });
+    return kind === 'option' ? t('all.option', { name }) : origin;
+  };
+}
+
 function Diagnostics() {
   const { t } = useTranslation('settings');
   const [busy, setBusy] = useState(false);
@@ -103,6 +113,7 @@ function All({ settings }: { settings: Setting[] }) {
 
 function SettingsTable({ label, settings }: { label: string; settings: Setting[] }) {
   const { t } = useTranslation('settings');
+  const said = useOrigin();
   const columns: TableColumnsType<Setting> = [
     {
       title: t('all.key'),
@@ -126,7 +137,7 @@ function SettingsTable({ label, settings }: { label: string; settings: Setting[]
         one.origin === 'default' ? (
           <span className="muted">{t('all.default')}</span>
         ) : (
-          <Mark colour="blue">{one.origin}</Mark>
+          <Mark colour="blue">{said(one.origin)}</Mark>
         ),
     },
   ];
