@@ -68,9 +68,17 @@ export function FormDialog<Values extends object>(props: Props<Values>) {
     }
   }
 
+  /** Where the form has a field of the API: what is nested there may stand alone here. */
+  function place(field: string): string[] {
+    const path = field.split('.');
+    return form.getFieldInstance(path as unknown as Parameters<typeof form.getFieldInstance>[0])
+      ? path
+      : path.slice(-1);
+  }
+
   function markFields(reason: unknown) {
     if (!(reason instanceof Problem)) return;
-    const fields = reason.errors.map((one) => ({ name: one.field.split('.'), errors: [sayField(one)] }));
+    const fields = reason.errors.map((one) => ({ name: place(one.field), errors: [sayField(one)] }));
     form.setFields(fields as unknown as Parameters<typeof form.setFields>[0]);
   }
 

@@ -1,8 +1,9 @@
 import { DeleteOutlined, PlusOutlined } from '@ant-design/icons';
-import { Button, Form, Input, InputNumber, Radio, Select, Switch } from 'antd';
+import { Button, Form, Input, Radio, Select, Switch } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { type ChannelForm, type ChannelKind, isJson, PRESETS, SIGNED } from '@/pages/alarms/channelForm';
 import { TemplatePreview } from '@/pages/alarms/TemplatePreview';
+import { InputNumber } from '@/parts/InputNumber';
 
 /** The fields of a channel, by its kind. `stored`: an empty secret stays what it is. */
 export function ChannelFields({ stored }: { stored: boolean }) {

@@ -11,6 +11,7 @@ import type { Job, LogLevel } from '@/api/types';
 import { OwnParameter, useOwnParameterOnly } from '@/parts/job/OwnParameter';
 import { ParameterField, type ParameterMode } from '@/parts/job/ParameterField';
 import type { Wrong } from '@/parts/job/schema';
+import { WrongList } from '@/parts/job/WrongList';
 import { keptOpen } from '@/parts/keptOpen';
 import { PermissionGate } from '@/parts/PermissionGate';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -152,16 +153,6 @@ function useWrongs() {
 
 function WrongNotice({ wrong, mode, meant, setMeant }: ReturnType<typeof useWrongs>) {
   const { t } = useTranslation('jobs');
-  const list = (
-    <ul className="wrong-list">
-      {wrong.map(({ name, trouble, field }) => (
-        <li key={name}>
-          {name !== null && <span className="mono">{name}: </span>}
-          {t(`param.${trouble}`, { min: field?.min, max: field?.max })}
-        </li>
-      ))}
-    </ul>
-  );
   const wayOn =
     mode === 'json' ? (
       <Checkbox checked={meant} onChange={(event) => setMeant(event.target.checked)}>
@@ -183,7 +174,7 @@ function WrongNotice({ wrong, mode, meant, setMeant }: ReturnType<typeof useWron
       title={t('run.wrong')}
       description={
         <>
-          {list}
+          <WrongList wrong={wrong} />
           {wayOn}
         </>
       }
