@@ -33,6 +33,7 @@ VERBS: Mapping[str, tuple[Failure, Callable[[Channels], Awaitable[object]]]] = {
     "give_back": (Failure.QUEUE, lambda channels: channels.give_back(Q, "c", to_dead_after=2)),
     "consumers": (Failure.QUEUE, lambda channels: channels.consumers(Q)),
     "waiting": (Failure.QUEUE, lambda channels: channels.waiting(Q)),
+    "undone": (Failure.QUEUE, lambda channels: channels.undone(Q, START, limit=1)),
     "dead_letters": (Failure.QUEUE, lambda channels: channels.dead_letters(Q, 1)),
     "announce": (Failure.TOPIC, lambda channels: channels.announce(TOPIC, {})),
     "listen": (Failure.TOPIC, listen),

@@ -121,6 +121,7 @@ async def test_counts_go_hour_by_hour(db: Database) -> None:
 async def test_batches_that_are_over_for_long_go(db: Database) -> None:
     new = NewBatch(
         job_id=1,
+        job_group=1,
         trigger_key="a",
         request_digest="",
         start_time=0,
