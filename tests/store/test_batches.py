@@ -134,5 +134,6 @@ async def test_an_instant_is_done_when_it_succeeded_or_runs(db: Database) -> Non
     for instant, code in ((10, SUCCESS), (20, FAILURE), (40, SUCCESS)):
         (one,) = await db.read(ids_of_trigger, 1, f"fire:{instant}")
         await db.tx(end_executions, [Ending(execution_id=one, trigger_code=SUCCESS, handle_code=code)], NOW)
-    assert await db.read(done_instants, 1, 10, 40) == {10, 30}
-    assert await db.read(done_instants, 1, 11, 41) == {30, 40}
+    assert await db.read(done_instants, 1, 1, 10, 40) == {10, 30}
+    assert await db.read(done_instants, 1, 1, 11, 41) == {30, 40}
+    assert await db.read(done_instants, 1, 2, 10, 41) == set(), "what was done in another group does not count"

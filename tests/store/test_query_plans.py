@@ -163,7 +163,7 @@ def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], obje
         "ids_of_trigger": lambda c: ids_of_trigger(c, job, "now:1"),
         "opened_keys": lambda c: opened_keys(c, [(job, "now:1"), (job + 1, "past:0")]),
         "open_instants": lambda c: open_instants(c, 7),
-        "done_instants": lambda c: done_instants(c, job, NOW, NOW + 1),
+        "done_instants": lambda c: done_instants(c, job, 1, NOW, NOW + 1),
         "progress_of": lambda c: progress_of(c, [7, 8]),
         "find_execution": lambda c: find_execution(c, ids[0]),
         "unreadable_executions": lambda c: unreadable_executions(c, 5),

@@ -191,7 +191,7 @@ def test_a_silence_of_everything_is_seen_by_all_and_made_by_who_may_everything(r
     rights.callers["operator"].post("/api/v1/alarms/silences", body).problem(403)
     made = rights.callers["chief"].post("/api/v1/alarms/silences", body).json["id"]
     assert made in [one["id"] for one in found(rights.callers["viewer"], "/api/v1/alarms/silences")]
-    rights.callers["operator"].call("DELETE", f"/api/v1/alarms/silences/{made}").problem(404)
+    rights.callers["operator"].call("DELETE", f"/api/v1/alarms/silences/{made}").problem(403)
     rights.callers["operator"].call("DELETE", f"/api/v1/alarms/silences/{rights.theirs.silence}").problem(404)
 
 
