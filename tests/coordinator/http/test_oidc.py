@@ -216,6 +216,8 @@ def test_who_is_disabled_here_is_not_let_in(serve: Serve) -> None:
         {"iat": None},
         {"nonce": "of another sign-in"},
         {"nonce": None},
+        {"sub": "half of a pair \ud800"},
+        {"sub": "two\nlines"},
         {"sub": None},
         {"sub": ""},
         {"sub": 1001},
