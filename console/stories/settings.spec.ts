@@ -81,3 +81,42 @@ test('settings are explained in the language of the page', async ({ signedIn: pa
   await page.reload();
   await expect(row).toContainText('Combien de temps est gardé l’enregistrement de qui a changé quoi.');
 });
+
+test('what one chooses is there in another browser, and not for who signs in next', async ({ signedIn, browser }) => {
+  const [ida, jon] = ['ida', 'jon'].map((name) => ({
+    username: `${name}-who-chooses`,
+    password: `password of ${name}`,
+  }));
+  for (const one of [ida, jon]) await call(signedIn, 'POST', '/users', { ...one, role: 'viewer' });
+  const first = await browser.newContext({ ...browserOptions });
+  const page = await first.newPage();
+  await signIn(page, '', ida);
+  await page.goto('/executions?status=failed');
+  await page.getByRole('button', { name: 'Views' }).click();
+  await page.getByRole('textbox', { name: 'Name of this view' }).fill('What failed');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.goto('/settings');
+  const kept = page.waitForResponse((one) => one.url().endsWith('/auth/preferences') && one.ok());
+  await page.getByRole('radiogroup', { name: 'Theme' }).getByText('Dark').click();
+  await kept;
+
+  const second = await browser.newContext({ ...browserOptions });
+  const elsewhere = await second.newPage();
+  await signIn(elsewhere, '', ida);
+  await expect(elsewhere.locator('html')).toHaveCSS('color-scheme', 'dark');
+  await elsewhere.goto('/executions');
+  await elsewhere.getByRole('button', { name: 'Views' }).click();
+  await elsewhere.getByRole('link', { name: 'What failed' }).click();
+  await expect(elsewhere).toHaveURL(/status=failed/);
+  await second.close();
+
+  await page.getByRole('button', { name: `Signed in as ${ida?.username}` }).click();
+  await page.getByText('Sign out').click();
+  await expect(page.getByRole('button', { name: 'Sign in' })).toBeVisible();
+  const next = await first.newPage();
+  await signIn(next, '', jon);
+  await next.goto('/executions?status=failed');
+  await next.getByRole('button', { name: 'Views' }).click();
+  await expect(next.getByText('No views yet.')).toBeVisible();
+  await first.close();
+});

@@ -46,10 +46,21 @@ interface Session {
   cookies: Awaited<ReturnType<BrowserContext['cookies']>>;
 }
 
+/** What the last story chose, the server has kept. */
+async function forgetChoices({ request }: BrowserContext): Promise<void> {
+  const { csrf_token, preferences } = await (await request.get(`${url}/api/v1/auth/session`)).json();
+  const chosen = Object.fromEntries(Object.keys(preferences).map((name) => [name, null]));
+  if (Object.keys(chosen).length === 0) return;
+  const headers = { 'X-CSRF-Token': csrf_token, Origin: new URL(url).origin };
+  const answer = await request.patch(`${url}/api/v1/auth/preferences`, { headers, data: { chosen } });
+  expect(answer.status()).toBe(200);
+}
+
 /** A page as in a new browser, but for the files of the console, which to read and compile takes a second each time. */
 async function newPage({ context, cookies }: Session): Promise<Page> {
   await context.clearCookies();
   await context.addCookies(cookies);
+  await forgetChoices(context);
   const page = await context.newPage();
   const wire = await context.newCDPSession(page);
   await wire.send('Storage.clearDataForOrigin', { origin: new URL(url).origin, storageTypes: 'local_storage' });

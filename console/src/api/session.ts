@@ -5,6 +5,7 @@ import { useCallback } from 'react';
 import { type Answered, api, got, rememberCsrfToken } from '@/api/client';
 import { problemOf } from '@/api/problem';
 import type { BrowserSession, Role } from '@/api/types';
+import { adopt, type Chosen, release } from '@/app/preferences';
 
 export type Permission = 'view' | 'operate' | 'edit' | 'script' | 'administer';
 
@@ -41,13 +42,18 @@ export interface Session {
   ended?: true;
 }
 
-function sessionOf({ username, csrf_token, rights, changes_mark }: BrowserSession): Session {
+function sessionOf({ username, csrf_token, rights, preferences, changes_mark }: BrowserSession): Session {
   rememberCsrfToken(csrf_token);
+  adopt(username, preferences ?? {}, keepChosen);
   return {
     name: username,
     rights: { everywhere: rights.everywhere, inGroups: rights.in_groups },
     mark: changes_mark ?? null,
   };
+}
+
+async function keepChosen(chosen: Chosen): Promise<void> {
+  await got(api.PATCH('/api/v1/auth/preferences', { body: { chosen } }));
 }
 
 /** The session, or null when nobody is signed in. */
@@ -111,6 +117,7 @@ export async function signOut(queries: QueryClient): Promise<void> {
 /** Nobody is signed in here any more, and nothing of what they were shown is kept. */
 export function leave(queries: QueryClient): void {
   rememberCsrfToken(null);
+  release();
   queries.setQueryData(sessionQuery.queryKey, null);
   forgetAnswers(queries);
 }

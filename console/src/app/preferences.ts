@@ -1,4 +1,6 @@
-// What a person chose for this browser: kept in local storage, the same in every tab.
+// What a person chose. The server keeps it with them, so that it is the same in every browser; local storage has a
+// copy, so that a page looks right before anybody is known, and the same in every tab. What was chosen and could not be
+// sent is sent when they are next signed in here. Who signs in after somebody else begins with their own.
 
 import { useCallback, useSyncExternalStore } from 'react';
 import { firstSpoken, type Language } from '@/i18n/languages';
@@ -15,8 +17,18 @@ export interface Preferences {
   logWrap: boolean;
   logStamps: 'full' | 'seconds' | 'relative' | 'off';
   timelineHours: '1' | '6' | '24';
-  timelineRows: 'job' | 'executor' | 'owner' | 'group';
+  timelineRows: 'job' | 'executor' | 'owner' | 'group' | 'tag';
   views: readonly SavedView[];
+}
+
+type Name = keyof Preferences;
+export type Chosen = Partial<Preferences>;
+
+interface Kept extends Chosen {
+  /** Whose they are; unset until somebody has signed in. */
+  of?: string;
+  /** What the server does not know yet. */
+  unsent?: Name[];
 }
 
 const KEY = 'orth.preferences';
@@ -37,38 +49,93 @@ function defaults(): Preferences {
   };
 }
 
-function read(): Preferences {
+function read(): Kept {
   try {
-    return { ...defaults(), ...JSON.parse(localStorage.getItem(KEY) ?? '{}') };
+    return JSON.parse(localStorage.getItem(KEY) ?? '{}') ?? {};
   } catch {
-    return defaults();
+    return {};
   }
 }
 
-let current = read();
+let kept = read();
+let current: Preferences = { ...defaults(), ...kept };
+/** Takes what was chosen to the server; null while nobody is signed in. */
+let send: ((chosen: Chosen) => Promise<void>) | null = null;
+let sending = false;
 
-function announce(): void {
+function keep(now: Kept): void {
+  kept = now;
+  current = { ...defaults(), ...now };
+  try {
+    localStorage.setItem(KEY, JSON.stringify(now));
+  } catch {
+    // A browser that keeps nothing still has it for this tab.
+  }
   for (const listener of listeners) listener();
 }
 
 window.addEventListener('storage', (event) => {
   if (event.key !== KEY) return;
-  current = read();
-  announce();
+  kept = read();
+  current = { ...defaults(), ...kept };
+  for (const listener of listeners) listener();
 });
 
-export function preference<K extends keyof Preferences>(name: K): Preferences[K] {
+/** Somebody has signed in: what they chose, here and elsewhere, is what counts from now on. */
+export function adopt(name: string, chosen: Record<string, unknown>, by: (chosen: Chosen) => Promise<void>): void {
+  const mine = kept.of === undefined || kept.of === name;
+  const unsent = mine ? (kept.unsent ?? []) : [];
+  // What the page was shown in until now stays, unless they chose something else.
+  const before: Chosen = mine ? kept : { theme: current.theme, language: current.language };
+  const known = Object.entries(chosen).filter(
+    ([one, value]) => isName(one) && fits(one, value) && !unsent.includes(one),
+  );
+  send = by;
+  keep({ ...before, ...Object.fromEntries(known), of: name, unsent });
+  void sendUnsent();
+}
+
+/** Nobody is signed in any more. */
+export function release(): void {
+  send = null;
+}
+
+const isName = (name: string): name is Name => name in defaults();
+
+/** Another version of the console may have kept something else under the same name. */
+function fits(name: Name, value: unknown): boolean {
+  const usual = defaults()[name];
+  return typeof value === typeof usual && Array.isArray(value) === Array.isArray(usual);
+}
+
+/** After each wait it may be another one, or none. */
+const sender = () => send;
+
+async function sendUnsent(): Promise<void> {
+  if (sending) return;
+  sending = true;
+  try {
+    for (let to = sender(); to && kept.unsent?.length; to = sender()) {
+      const chosen: Chosen = Object.fromEntries(kept.unsent.map((name) => [name, current[name]]));
+      await to(chosen);
+      // What was chosen anew meanwhile is another value.
+      const still = (kept.unsent ?? []).filter((name) => chosen[name] !== current[name]);
+      keep({ ...kept, unsent: still });
+    }
+  } catch {
+    // It is sent with what is chosen next, or when the page is opened again.
+  } finally {
+    sending = false;
+  }
+}
+
+export function preference<K extends Name>(name: K): Preferences[K] {
   return current[name];
 }
 
-export function choose<K extends keyof Preferences>(name: K, value: Preferences[K]): void {
-  current = { ...current, [name]: value };
-  try {
-    localStorage.setItem(KEY, JSON.stringify(current));
-  } catch {
-    // A browser that keeps nothing still has it for this tab.
-  }
-  announce();
+export function choose<K extends Name>(name: K, value: Preferences[K]): void {
+  keep({ ...kept, [name]: value, unsent: [...new Set([...(kept.unsent ?? []), name])] });
+  void sendUnsent();
 }
 
 function subscribe(listener: () => void): () => void {
@@ -76,7 +143,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export function usePreference<K extends keyof Preferences>(name: K): [Preferences[K], (value: Preferences[K]) => void] {
+export function usePreference<K extends Name>(name: K): [Preferences[K], (value: Preferences[K]) => void] {
   const value = useSyncExternalStore(subscribe, () => current[name]);
   return [value, useCallback((chosen: Preferences[K]) => choose(name, chosen), [name])];
 }

@@ -79,6 +79,10 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "This is for people who are signed in.",
         "An API token has no session.",
     ),
+    "preferences_too_many": (
+        "What one person chooses for the console has room in {limit} KiB.",
+        "Remove some saved views.",
+    ),
     "old_password_wrong": (
         "The old password is wrong.",
         "Nothing was changed.",

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, delete, select, update
 
 from orth.domain.access import Rights, Role, known_role
 from orth.errors import NotFound
-from orth.store.access_tables import user_grants
+from orth.store.access_tables import user_grants, user_preferences
 from orth.store.engines import among, insert_all, insert_new, locked
 from orth.store.sign_in_tables import identities, sessions, sign_in_links
 from orth.store.tables import groups, secrets, users
@@ -135,10 +135,11 @@ def set_password(connection: Connection, username: str, password_hash: str, now:
 
 
 def remove_user(connection: Connection, user_id: int) -> None:
-    """Remove a user, what they may, and where they are signed in."""
+    """Remove a user, what they may and chose, and where they are signed in."""
     for theirs in (sessions, sign_in_links, identities):
         connection.execute(delete(theirs).where(theirs.c.user_id == user_id))
-    connection.execute(delete(user_grants).where(user_grants.c.user_id == user_id))
+    for theirs in (user_grants, user_preferences):
+        connection.execute(delete(theirs).where(theirs.c.user_id == user_id))
     if connection.execute(delete(users).where(users.c.id == user_id)).rowcount == 0:
         raise NotFound("user", user_id)
 

@@ -7,7 +7,7 @@ import { usePreference } from '@/app/preferences';
 import { LANGUAGE_NAMES, LANGUAGES } from '@/i18n/languages';
 import { Panel } from '@/parts/Page';
 
-/** Choices that this browser keeps. */
+/** Choices that are kept with one's account. */
 export function Display() {
   const { t } = useTranslation(['settings', 'common']);
   const [language, setLanguage] = usePreference('language');

@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'react-router';
 import { usePreference } from '@/app/preferences';
-import { addressOf, NAME_LIMIT, viewsOf, without, withView } from '@/parts/views/views';
+import { addressOf, haveRoom, NAME_LIMIT, viewsOf, without, withView } from '@/parts/views/views';
 import './views.css';
 
-/** The views of this page that somebody kept in this browser, and a way to keep the one that is shown. */
+/** The views of this page that somebody kept, and a way to keep the one that is shown. */
 export function SavedViews() {
   const { t } = useTranslation('common');
   const [open, setOpen] = useState(false);
@@ -41,8 +41,11 @@ function Chooser({ page, close }: { page: string; close: () => void }) {
   const { search } = useLocation();
   const [name, setName] = useState('');
   const own = viewsOf(views, page);
+  const wanted = withView(views, { page, name, search: search.slice(1) });
+  const full = !haveRoom(wanted);
   const save = () => {
-    keep(withView(views, { page, name, search: search.slice(1) }));
+    if (full) return;
+    keep(wanted);
     setName('');
   };
   return (
@@ -81,10 +84,15 @@ function Chooser({ page, close }: { page: string; close: () => void }) {
           onChange={(event) => setName(event.target.value)}
           onPressEnter={save}
         />
-        <Button type="primary" disabled={!name.trim()} onClick={save}>
+        <Button type="primary" disabled={full || !name.trim()} onClick={save}>
           {t('views.save')}
         </Button>
       </div>
+      {full && (
+        <p role="alert" className="saved-views-full">
+          {t('views.full')}
+        </p>
+      )}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressOf, viewsOf, without, withView } from '@/parts/views/views';
+import { addressOf, haveRoom, viewsOf, without, withView } from '@/parts/views/views';
 
 const FAILED = { page: '/executions', name: 'Failed today', search: 'status=failed&since=24h' };
 
@@ -13,6 +13,12 @@ describe('saved views', () => {
   it('need a name', () => {
     expect(withView([], { ...FAILED, name: '  ' })).toEqual([]);
     expect(withView([], { ...FAILED, name: ` ${'x'.repeat(80)}` })[0]?.name).toHaveLength(60);
+  });
+
+  it('have so much room together', () => {
+    const many = Array.from({ length: 200 }, (_, n) => ({ ...FAILED, name: `${n}` }));
+    expect(haveRoom(many)).toBe(true);
+    expect(haveRoom([...many, { ...FAILED, search: 'x'.repeat(24_000) }])).toBe(false);
   });
 
   it('are removed, and lead to their page', () => {

@@ -37,6 +37,7 @@ from orth.coordinator.http import (
     metrics,
     oidc,
     overview,
+    preferences,
     processes,
     schedules,
     scripts,
@@ -98,6 +99,7 @@ _RESOURCES = (
     audit,
     users,
     user_sessions,
+    preferences,
     tokens,
     effective_settings,
 )

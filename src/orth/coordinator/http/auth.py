@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from orth.clock import iso
 from orth.coordinator.http.callers import Caller, CallerHere, needs
@@ -31,6 +31,7 @@ from orth.domain.sessions import Session, SessionKind, Way
 from orth.errors import Conflict, Forbidden, NotFound, TooBusy, TooManyTries, Unauthenticated
 from orth.store.audit import record
 from orth.store.database import Connection
+from orth.store.preferences import preferences_of
 from orth.store.sessions import SignedIn, carry_over, end_sessions, find_signed_in, sessions_of
 from orth.store.users import User, find_user, hold_user, set_password
 
@@ -81,6 +82,9 @@ class BrowserSession(BaseModel):
     username: str
     csrf_token: str = Field(description="To be sent in X-CSRF-Token with whatever changes something.")
     rights: RightsShown
+    preferences: dict[str, JsonValue] = Field(
+        default_factory=dict, description="What they chose for the console; see /api/v1/auth/preferences."
+    )
     changes_mark: str | None = Field(
         None, description="To be shown as since= to /api/v1/changes: what changed after this answer is told there."
     )
@@ -187,7 +191,7 @@ async def show_browser_session(caller: CallerHere, request: Request, response: R
 @router.post("/logout", status_code=204, dependencies=[needs(None)])
 async def logout(tools: ToolsHere, caller: CallerHere, request: Request, response: Response) -> None:
     """End the session this request is made in."""
-    own = await _own(tools, caller)
+    own = await signed_in_caller(tools, caller)
     await _end_one(tools, caller, own.session.id, own.user.id)
     drop_session_cookie(response, request, tools.settings)
 
@@ -195,7 +199,7 @@ async def logout(tools: ToolsHere, caller: CallerHere, request: Request, respons
 @router.get("/sessions", dependencies=[needs(None)])
 async def list_sessions(tools: ToolsHere, caller: CallerHere) -> SessionList:
     """Where one is signed in."""
-    own = await _own(tools, caller)
+    own = await signed_in_caller(tools, caller)
     found = await tools.db.read(sessions_of, own.user.id, tools.clock.now())
     return SessionList(items=[session_shown(one, own.session.id) for one in found])
 
@@ -203,7 +207,7 @@ async def list_sessions(tools: ToolsHere, caller: CallerHere) -> SessionList:
 @router.delete("/sessions", dependencies=[needs(None)])
 async def end_other_sessions(tools: ToolsHere, caller: CallerHere) -> SessionsEnded:
     """Sign out everywhere else."""
-    own = await _own(tools, caller)
+    own = await signed_in_caller(tools, caller)
     ended = await tools.db.tx(_end_others, caller.actor, own, tools.clock.now())
     forget_sessions(tools, ended)
     return SessionsEnded(ended=len(ended))
@@ -212,7 +216,7 @@ async def end_other_sessions(tools: ToolsHere, caller: CallerHere) -> SessionsEn
 @router.delete("/sessions/{session_id}", status_code=204, dependencies=[needs(None)])
 async def end_one_session(session_id: SessionId, tools: ToolsHere, caller: CallerHere) -> None:
     """Sign out somewhere."""
-    own = await _own(tools, caller)
+    own = await signed_in_caller(tools, caller)
     if not await _end_one(tools, caller, session_id, own.user.id):
         raise NotFound("session", session_id)
 
@@ -220,7 +224,7 @@ async def end_one_session(session_id: SessionId, tools: ToolsHere, caller: Calle
 @router.post("/password", dependencies=[needs(None)])
 async def change_password(body: PasswordBody, tools: ToolsHere, caller: CallerHere, request: Request) -> SessionsEnded:
     """Change one's own password, which ends all other sessions."""
-    own = await _own(tools, caller)
+    own = await signed_in_caller(tools, caller)
     check_password(body.new_password, own.user.username, field="new_password")
     attempt = Attempt(own.user.username, client_address(request, tools.settings))
     await _count_try(tools, attempt)
@@ -317,6 +321,7 @@ async def _shown_session(
         username=username,
         csrf_token=tools.signing.csrf_token(session_id),
         rights=RightsShown(everywhere=rights.everywhere, in_groups=dict(rights.in_groups)),
+        preferences=await tools.db.read(preferences_of, username),
         changes_mark=await mark_now(request.app.state.pulse, tools.signing),
     )
 
@@ -335,7 +340,7 @@ def _session_of(caller: Caller) -> str:
     return caller.session_id
 
 
-async def _own(tools: Tools, caller: Caller) -> SignedIn:
+async def signed_in_caller(tools: Tools, caller: Caller) -> SignedIn:
     """The session a request is made in, and whose it is."""
     found = await tools.db.read(find_signed_in, _session_of(caller), tools.clock.now())
     if found is None:
