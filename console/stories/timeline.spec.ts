@@ -1,3 +1,4 @@
+import { call } from './calling';
 import { expect, jobs, test } from './stage';
 
 test('what ran and what fires next, side by side; a click opens it', async ({ signedIn: page }) => {
@@ -56,4 +57,17 @@ test('the same as a table, in rows by executor', async ({ signedIn: page }) => {
   await expect(page).toHaveURL(/view=table/);
   await expect(page.getByRole('button', { name: 'Success 200/200' }).first()).toBeVisible();
   await expect(page.getByRole('cell', { name: /To come: Greet the customers/ }).first()).toBeVisible();
+});
+
+test('rows by tag have what carries it, and what has none at the end', async ({ signedIn: page }) => {
+  const job = `/jobs/${jobs['Greet the customers']}`;
+  await call(page, 'PATCH', job, { tags: ['customers', 'night'] });
+  await page.goto('/timeline?hours=1');
+  await page.getByRole('combobox', { name: 'Rows' }).click();
+  await page.getByTitle('By tag').click();
+  await expect(page).toHaveURL(/rows=tag/);
+  const names = page.locator('.timeline-names li');
+  await expect(names).toHaveText(['customers', 'night', 'Untagged']);
+  await expect(page.locator('.timeline-fire').first()).toBeAttached();
+  await call(page, 'PATCH', job, { tags: [] });
 });

@@ -20,6 +20,7 @@ from orth.store.jobs import create_job, get_job, replace_job
 from orth.store.overview import (
     STREAK_LIMIT,
     Groups,
+    Known,
     count_executors,
     count_jobs,
     list_failing,
@@ -192,16 +193,16 @@ async def test_the_longest_comes_first(db: Database) -> None:
 async def test_names_keep_the_order_and_leave_out_what_is_gone(db: Database) -> None:
     first, _second = await two_groups(db)
     one = await db.tx(create_job, a_job(first, job_desc="one"), NOW)
-    two = await db.tx(create_job, a_job(first, job_desc="two"), NOW)
+    two = await db.tx(create_job, a_job(first, job_desc="two", tags=("night", "billing")), NOW)
     names = await db.read(names_of, [two, 99, one], None)
-    assert list(names.items()) == [(two, (first, "two")), (one, (first, "one"))]
+    assert list(names.items()) == [(two, Known(first, "two", ("night", "billing"))), (one, Known(first, "one"))]
     assert await db.read(names_of, [], None) == {}
 
 
 async def test_names_are_of_jobs_in_the_groups_that_may_be_seen(db: Database) -> None:
     first, second = await two_groups(db)
     one = await db.tx(create_job, a_job(first, job_desc="one"), NOW)
-    assert await db.read(names_of, [one], {first}) == {one: (first, "one")}
+    assert await db.read(names_of, [one], {first}) == {one: Known(first, "one")}
     assert await db.read(names_of, [one], {second}) == await db.read(names_of, [one], frozenset()) == {}
 
 

@@ -293,6 +293,10 @@ def _job(row: Row[Any]) -> Job | UnreadableJob:
         return _unreadable(row)
 
 
+def stored_tags(value: str | None) -> tuple[str, ...]:
+    return tuple(value.split(",")) if value else ()
+
+
 def _parsed(row: Row[Any]) -> Job:
     # Every planned and every ended execution passes here: by position and by table, which takes half of the time.
     instants = _INSTANTS(row)
@@ -307,7 +311,7 @@ def _parsed(row: Row[Any]) -> Job:
     values["child_per_shard"] = bool(values["child_per_shard"])
     values["label_selector"] = values["label_selector"] or ""
     values["secrets"] = tuple(values["secrets"].split(",")) if values["secrets"] else ()
-    values["tags"] = tuple(values["tags"].split(",")) if values["tags"] else ()
+    values["tags"] = stored_tags(values["tags"])
     if values["retry_policy"] is not None:
         values["retry_policy"] = read_policy(values["retry_policy"])
     values["trigger_status"] = values["trigger_status"] == RUNNING

@@ -8,7 +8,7 @@ not be seen is not shown, nor is anything that it did in another one before it c
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, case, func, select, union_all
 
@@ -17,6 +17,7 @@ from orth.domain.jobs import ScheduleType, TriggerCause
 from orth.store.engines import among
 from orth.store.fires import planned_after
 from orth.store.group_scopes import of_jobs_in_groups
+from orth.store.jobs import stored_tags
 from orth.store.record_tables import statistics, statistics_deltas
 from orth.store.tables import UNEXPECTED, executions, groups, has_outcome, jobs, registry
 
@@ -121,7 +122,7 @@ def list_failing(connection: Connection, since: int, limit: int, seen: Groups) -
     latest = func.max(counted.c.hour)
     candidates = select(counted.c.job_id).group_by(counted.c.job_id).order_by(latest.desc()).limit(_CANDIDATES)
     names = names_of(connection, [row.job_id for row in connection.execute(candidates)], seen)
-    found = [_failing(connection, job_id, *named) for job_id, named in names.items()]
+    found = [_failing(connection, job_id, named) for job_id, named in names.items()]
     failing = sorted((one for one in found if one is not None), key=lambda one: one.ended_at, reverse=True)
     return failing[:limit]
 
@@ -135,7 +136,7 @@ def list_slowest(connection: Connection, since: int, limit: int, seen: Groups) -
     rows = connection.execute(sums).all()
     names = names_of(connection, [row[0] for row in rows], seen)
     return [
-        Slow(job_id, *names[job_id], int(count), int(total), int(most))
+        Slow(job_id, names[job_id].job_group, names[job_id].job_desc, int(count), int(total), int(most))
         for job_id, count, total, most in rows
         if job_id in names
     ]
@@ -156,15 +157,24 @@ def list_lateness(connection: Connection, since: int, seen: Groups) -> list[int]
     return sorted(found)
 
 
-def names_of(connection: Connection, ids: Collection[int], seen: Groups) -> Mapping[int, tuple[int, str]]:
-    """Group and name of those jobs that still exist and are in the groups ``seen`` now, in the order of ``ids``."""
-    named = select(jobs.c.id, jobs.c.job_group, jobs.c.job_desc).where(among(connection, jobs.c.id, ids))
+class Known(NamedTuple):
+    """What people know a job by."""
+
+    job_group: int
+    job_desc: str
+    tags: tuple[str, ...] = ()
+
+
+def names_of(connection: Connection, ids: Collection[int], seen: Groups) -> Mapping[int, Known]:
+    """What those jobs are known by that still exist and are in the groups ``seen`` now, in the order of ``ids``."""
+    columns = (jobs.c.id, jobs.c.job_group, jobs.c.job_desc, jobs.c.tags)
+    named = select(*columns).where(among(connection, jobs.c.id, ids))
     rows = connection.execute(_within(named, jobs.c.job_group, seen))
-    found = {row.id: (row.job_group, row.job_desc) for row in rows}
+    found = {row.id: Known(row.job_group, row.job_desc, stored_tags(row.tags)) for row in rows}
     return {job_id: found[job_id] for job_id in ids if job_id in found}
 
 
-def _failing(connection: Connection, job_id: int, job_group: int, job_desc: str) -> Failing | None:
+def _failing(connection: Connection, job_id: int, named: Known) -> Failing | None:
     """The job as failing, if its last end in the group where it is now is a failure."""
     own = executions.c.job_id == job_id
     found = [
@@ -179,13 +189,13 @@ def _failing(connection: Connection, job_id: int, job_group: int, job_desc: str)
         )
     ]
     # What it did here is newer than what it did elsewhere before, so that hides nothing from this walk.
-    newest = sorted((row for row in found if row.job_group == job_group), key=lambda row: int(row.id), reverse=True)
-    newest = newest[:STREAK_LIMIT]
+    here = [row for row in found if row.job_group == named.job_group]
+    newest = sorted(here, key=lambda row: int(row.id), reverse=True)[:STREAK_LIMIT]
     if not newest:
         return None
     # From the newest on, and not beyond these failures: a job that only fails is not read to its beginning.
     succeeded = select(executions.c.id).where(own, executions.c.outcome == _SUCCESS, executions.c.id > newest[-1].id)
-    succeeded = succeeded.where(executions.c.job_group == job_group)
+    succeeded = succeeded.where(executions.c.job_group == named.job_group)
     last_success = connection.execute(succeeded.order_by(executions.c.id.desc()).limit(1)).scalar() or 0
     again = _tried_again(connection, job_id, max(last_success, newest[-1].id))
     failures = [row for row in newest if row.id > last_success and row.id not in again]
@@ -194,7 +204,7 @@ def _failing(connection: Connection, job_id: int, job_group: int, job_desc: str)
     last = failures[0]
     ended_at = last.handle_time or last.phase_time
     codes = (last.trigger_code, last.handle_code)
-    return Failing(job_id, job_group, job_desc, last.id, *codes, ended_at, len(failures))
+    return Failing(job_id, named.job_group, named.job_desc, last.id, *codes, ended_at, len(failures))
 
 
 def _tried_again(connection: Connection, job_id: int, after: int) -> set[int]:

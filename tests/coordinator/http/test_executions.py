@@ -78,6 +78,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "id": execution_id,
         "job_id": job_id,
         "job_desc": "nightly report",
+        "job_tags": [],
         "test": False,
         "job_group": group,
         "cause": "api",

@@ -62,13 +62,13 @@ export function SameAsTable({ rows, by }: { rows: Row[]; by: RowsBy }) {
 function linesOf(rows: Row[]): Line[] {
   const lines = rows.flatMap((row): Line[] => [
     ...row.bars.map(({ execution }) => ({
-      key: String(execution.id),
+      key: `${row.key} ${execution.id}`,
       name: row.name,
       at: execution.start_time ?? execution.trigger_time,
       execution,
     })),
     ...row.fires.map((fire) => ({
-      key: `${fire.job.job_id} ${fire.at}`,
+      key: `${row.key} ${fire.job.job_id} ${fire.at}`,
       name: row.jobId === null ? `${row.name}: ${fire.job.job_desc}` : row.name,
       at: new Date(fire.at).toISOString(),
       execution: null,

@@ -144,6 +144,7 @@ function useNaming() {
       removedJob: t('removedJob'),
       nobody: t('nobody'),
       toCome: t('toCome'),
+      untagged: t('untagged'),
       groups: new Map((groups ?? []).map((group) => [group.id, group.title || group.app_name])),
     }),
     [t, groups],

@@ -3,6 +3,7 @@ import type { Execution, UpcomingJob } from '@/api/types';
 import {
   asDrawn,
   barOf,
+  counts,
   HOUR,
   inLanes,
   layRows,
@@ -16,7 +17,13 @@ import {
 
 const NOW = Date.parse('2026-01-30T10:00:00Z');
 const at = (minutes: number) => new Date(NOW + minutes * MINUTE).toISOString();
-const NAMING = { removedJob: 'Removed job', nobody: 'nobody', toCome: 'To come', groups: new Map([[1, 'Stories']]) };
+const NAMING = {
+  removedJob: 'Removed job',
+  nobody: 'nobody',
+  toCome: 'To come',
+  untagged: 'Untagged',
+  groups: new Map([[1, 'Stories']]),
+};
 
 function execution(id: number, fields: Partial<Execution>): Execution {
   return {
@@ -24,6 +31,7 @@ function execution(id: number, fields: Partial<Execution>): Execution {
     job_id: 1,
     job_desc: 'one',
     job_group: 1,
+    job_tags: [],
     status: 'success',
     schedule_time: null,
     trigger_time: at(-30),
@@ -37,7 +45,7 @@ function execution(id: number, fields: Partial<Execution>): Execution {
 }
 
 function upcoming(id: number, due: number[], more = false): UpcomingJob {
-  return { job_id: id, job_group: 1, job_desc: `job ${id}`, due_times: due.map(at), more };
+  return { job_id: id, job_group: 1, job_desc: `job ${id}`, tags: [], due_times: due.map(at), more };
 }
 
 const rows = (given: Partial<Parameters<typeof layRows>[0]>) =>
@@ -99,6 +107,27 @@ describe('rows', () => {
     expect(names('executor')).toEqual(['10.0.0.7:9999']);
     expect(names('owner')).toEqual(['a', 'nobody']);
     expect(names('group')).toEqual(['Stories']);
+  });
+
+  it('by tag show what has several in each of them, and what has none at the end', () => {
+    const executions = [
+      execution(1, { job_tags: ['night', 'billing'] }),
+      execution(2, { job_id: 2, job_tags: ['night'], status: 'failed' }),
+      execution(3, { job_id: 3 }),
+    ];
+    const coming = [{ ...upcoming(4, [5]), tags: ['billing'] }, upcoming(5, [5])];
+    const laid = rows({ executions, upcoming: coming, by: 'tag' });
+    expect(laid.map((row) => [row.name, row.bars.length, row.fires.length])).toEqual([
+      ['billing', 1, 1],
+      ['night', 2, 0],
+      ['Untagged', 1, 1],
+    ]);
+    expect(counts(laid)).toEqual(
+      new Map([
+        ['success', 2],
+        ['failed', 1],
+      ]),
+    );
   });
 
   it('leave out what lies outside of the span', () => {

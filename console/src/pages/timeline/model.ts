@@ -11,7 +11,7 @@ export interface Span {
   to: number;
 }
 
-export const ROWS_BY = ['job', 'executor', 'owner', 'group'] as const;
+export const ROWS_BY = ['job', 'executor', 'owner', 'group', 'tag'] as const;
 export type RowsBy = (typeof ROWS_BY)[number];
 
 export interface Bar {
@@ -43,6 +43,7 @@ export interface Naming {
   removedJob: string;
   nobody: string;
   toCome: string;
+  untagged: string;
   groups: ReadonlyMap<number, string>;
 }
 
@@ -103,11 +104,11 @@ interface Given {
   naming: Naming;
 }
 
-/** The rows in the order of their names; a row for what is to come is last. */
+/** The rows in the order of their names; what is untagged and a row for what is to come are last. */
 export function layRows({ executions, upcoming, by, span, now, naming }: Given): Row[] {
   const gap = (span.to - span.from) / 400;
   const found = new Map<string, { row: Row; loose: Omit<Bar, 'lane'>[] }>();
-  const at = (place: { key: string; name: string; jobId: number | null }) => {
+  const at = (place: Place) => {
     const known = found.get(place.key);
     if (known) return known;
     const made = { row: { ...place, bars: [], fires: [], oftenFrom: null, lanes: 1 }, loose: [] };
@@ -116,7 +117,8 @@ export function layRows({ executions, upcoming, by, span, now, naming }: Given):
   };
   for (const execution of executions) {
     const bar = barOf(execution, now);
-    if (bar.to >= span.from && bar.opened <= span.to) at(rowOf(execution, by, naming)).loose.push(bar);
+    if (bar.to < span.from || bar.opened > span.to) continue;
+    for (const place of rowsOf(execution, by, naming)) at(place).loose.push(bar);
   }
   for (const job of upcoming) {
     const times = job.due_times.map((due) => Date.parse(due));
@@ -124,12 +126,13 @@ export function layRows({ executions, upcoming, by, span, now, naming }: Given):
     const last = times.at(-1);
     const often = job.more && last !== undefined && last < span.to ? Math.max(last, span.from) : null;
     if (fires.length === 0 && often === null) continue;
-    const { row } = at(rowOfFire(job, by, naming));
-    row.fires.push(...fires.map((due) => ({ job, at: due })));
-    if (often !== null) row.oftenFrom = Math.min(often, row.oftenFrom ?? often);
+    for (const { row } of rowsOfFire(job, by, naming).map(at)) {
+      row.fires.push(...fires.map((due) => ({ job, at: due })));
+      if (often !== null) row.oftenFrom = Math.min(often, row.oftenFrom ?? often);
+    }
   }
   const rows = [...found.values()].map(({ row, loose }) => ({ ...row, ...inLanes(loose, gap) }));
-  const order = (row: Row) => (row.key === TO_COME ? 1 : 0);
+  const order = (row: Row) => LAST.indexOf(row.key);
   return rows.sort((one, other) => order(one) - order(other) || one.name.localeCompare(other.name));
 }
 
@@ -146,23 +149,34 @@ export function asDrawn(fires: readonly Fire[], scale: (at: number) => number, l
 }
 
 const TO_COME = 'to-come';
+const UNTAGGED = 'untagged';
+const LAST = [UNTAGGED, TO_COME];
 
-function rowOf(one: Execution, by: RowsBy, naming: Naming) {
-  if (by === 'job')
-    return { key: `job ${one.job_id}`, name: one.job_desc ?? naming.removedJob, jobId: one.job_id as number | null };
-  if (by === 'group') return groupRow(one.job_group, naming);
+type Place = Pick<Row, 'key' | 'name' | 'jobId'>;
+
+/** Where an execution is shown: in one row, or in those of all tags of its job. */
+function rowsOf(one: Execution, by: RowsBy, naming: Naming): Place[] {
+  if (by === 'job') return [{ key: `job ${one.job_id}`, name: one.job_desc ?? naming.removedJob, jobId: one.job_id }];
+  if (by === 'group') return [groupRow(one.job_group, naming)];
+  if (by === 'tag') return tagRows(one.job_tags, naming);
   const who = by === 'executor' ? (one.executor_address?.replace(/^https?:\/\//, '') ?? one.queue) : one.owner_node;
-  return { key: `${by} ${who}`, name: who ?? naming.nobody, jobId: null };
+  return [{ key: `${by} ${who}`, name: who ?? naming.nobody, jobId: null }];
 }
 
-function rowOfFire(job: UpcomingJob, by: RowsBy, naming: Naming) {
-  if (by === 'job') return { key: `job ${job.job_id}`, name: job.job_desc, jobId: job.job_id as number | null };
-  if (by === 'group') return groupRow(job.job_group, naming);
-  return { key: TO_COME, name: naming.toCome, jobId: null };
+function rowsOfFire(job: UpcomingJob, by: RowsBy, naming: Naming): Place[] {
+  if (by === 'job') return [{ key: `job ${job.job_id}`, name: job.job_desc, jobId: job.job_id }];
+  if (by === 'group') return [groupRow(job.job_group, naming)];
+  if (by === 'tag') return tagRows(job.tags, naming);
+  return [{ key: TO_COME, name: naming.toCome, jobId: null }];
 }
 
-function groupRow(group: number, naming: Naming) {
+function groupRow(group: number, naming: Naming): Place {
   return { key: `group ${group}`, name: naming.groups.get(group) ?? String(group), jobId: null };
+}
+
+function tagRows(tags: readonly string[], naming: Naming): Place[] {
+  if (tags.length === 0) return [{ key: UNTAGGED, name: naming.untagged, jobId: null }];
+  return tags.map((tag) => ({ key: `tag ${tag}`, name: tag, jobId: null }));
 }
 
 const STEPS = [1, 5, 10, 30, 60, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400].map(
@@ -193,10 +207,10 @@ export function together(...lists: (readonly Execution[] | undefined)[]): Execut
   return [...byId.values()].sort((one, other) => other.id - one.id);
 }
 
+/** How many executions there are of each status; one that is in several rows counts once. */
 export function counts(rows: readonly Row[]): Map<Status, number> {
   const found = new Map<Status, number>();
-  for (const row of rows) {
-    for (const { execution } of row.bars) found.set(execution.status, (found.get(execution.status) ?? 0) + 1);
-  }
+  for (const { status } of together(rows.flatMap((row) => row.bars.map(({ execution }) => execution))))
+    found.set(status, (found.get(status) ?? 0) + 1);
   return found;
 }

@@ -29,7 +29,7 @@ from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.groups import get_group
 from orth.store.jobs import jobs_by_id
-from orth.store.overview import Groups, names_of
+from orth.store.overview import Groups, Known, names_of
 from orth.store.silences import add_silence, count_silences, end_silence, get_silence, list_silences, silences_at
 from orth.store.tellings import Telling, last_tellings, last_told
 
@@ -138,7 +138,7 @@ class _Scene:
     tellings: Mapping[int, list[Telling]]
     told: Mapping[int, int]
     jobs: Mapping[int, Job]
-    names: Mapping[int, tuple[int, str]]
+    names: Mapping[int, Known]
     channels: Mapping[str, Channel]
     silences: Sequence[Silence]
 
@@ -279,8 +279,9 @@ def _taken(standing: Standing, last: list[Telling]) -> bool:
 
 
 def _failing_shown(tools: Tools, scene: _Scene, standing: Standing, now: int) -> dict[str, Any]:
-    group, name = scene.names.get(standing.job_id, (None, None))
-    here = group == standing.job_group  # how a job that was moved is told of is told where it is
+    known = scene.names.get(standing.job_id)
+    # How a job that was moved is told of is told where it is.
+    here = known is not None and known.job_group == standing.job_group
     job = scene.jobs.get(standing.job_id) if here else None
     alarms = tools.settings.alarms
     mail = alarms.smtp_host is not None
@@ -288,8 +289,8 @@ def _failing_shown(tools: Tools, scene: _Scene, standing: Standing, now: int) ->
     told_at = standing.told_at if _taken(standing, last) else scene.told.get(standing.job_id, 0)
     return {
         "job_id": standing.job_id,
-        "job_desc": name,
-        "job_group": group,
+        "job_desc": known.job_desc if known else None,
+        "job_group": known.job_group if known else None,
         "execution_id": standing.execution_id,
         "since": iso(standing.since),
         "told_at": iso(told_at) if told_at else None,

@@ -26,7 +26,7 @@ from orth.domain.access import Permission
 from orth.domain.audit_chain import Entry, Head
 from orth.errors import Invalid
 from orth.store.audit import Wanted, entries_after, head, newest_entries
-from orth.store.overview import names_of
+from orth.store.overview import Known, names_of
 
 router = APIRouter(prefix="/api/v1/audit", tags=["audit"], dependencies=[needs(Permission.ADMINISTER, everywhere=True)])
 
@@ -143,9 +143,9 @@ def _is_job(entry: Entry) -> bool:
     return entry.object_kind in ("job", "script") and _JOB_ID.fullmatch(entry.object_id) is not None
 
 
-def _name(entry: Entry, names: Mapping[int, tuple[int, str]]) -> str | None:
+def _name(entry: Entry, names: Mapping[int, Known]) -> str | None:
     found = names.get(int(entry.object_id)) if _is_job(entry) else None
-    return found[1] if found else None
+    return found.job_desc if found else None
 
 
 def _file(tools: Tools, wanted: Wanted, form: Literal["csv", "jsonl"]) -> StreamingResponse:

@@ -65,6 +65,7 @@ class ExecutionShown(BaseModel):
     job_desc: str | None = Field(
         None, description="The name of its job now; null when that was removed, or moved to where one may not see it."
     )
+    job_tags: list[str] = Field(description="The tags of its job now, where it has a name.")
     job_group: int
     cause: str
     trigger_code: int

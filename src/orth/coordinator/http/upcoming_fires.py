@@ -33,6 +33,7 @@ class UpcomingJob(BaseModel):
     job_id: int
     job_group: int
     job_desc: str
+    tags: list[str]
     due_times: list[str]
     more: bool = Field(description=f"Whether it fires more often than the {FIRES_LIMIT} times that are told.")
 
@@ -96,6 +97,7 @@ def _shown(job: Job, due_times: list[int]) -> UpcomingJob:
         job_id=job.id,
         job_group=job.job_group,
         job_desc=job.job_desc,
+        tags=list(job.tags),
         due_times=[iso(due) for due in due_times[:FIRES_LIMIT]],
         more=len(due_times) > FIRES_LIMIT,
     )
