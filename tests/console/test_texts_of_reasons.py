@@ -9,6 +9,7 @@ from orth.domain.jobs import TriggerCause
 from orth.domain.reasons import REASONS
 from orth.sayings import SAYINGS
 from orth.settings.describing import describe_settings
+from orth.settings.surprises import SURPRISES
 
 LOCALE = Path(__file__).parents[2] / "console/src/i18n/locales/en"
 TEXTS = json.loads((LOCALE / "why.json").read_text())  # the console's own gate compares the other languages with these
@@ -28,6 +29,11 @@ def test_every_setting_is_explained_word_for_word() -> None:
     texts = json.loads((LOCALE / "settingTexts.json").read_text())
     told = {f"{section}.{name}": text for section, names in texts.items() for name, text in names.items()}
     assert told == {one.key: one.explanation for one in describe_settings()}
+
+
+def test_every_surprise_of_settings_is_there_word_for_word() -> None:
+    texts = json.loads((LOCALE / "settings.json").read_text())["surprise"]
+    assert texts == {code: re.sub(r"\{(\w+)\}", r"{{\1}}", said) for code, said in SURPRISES.items()}
 
 
 def test_every_problem_with_a_code_is_there_word_for_word() -> None:

@@ -167,7 +167,7 @@ def test_settings_that_surprise_are_warnings(given: dict[str, object], says: str
     problems, warnings = check_sections(sections(**given))
     assert problems == ()
     assert len(warnings) == 1
-    assert warnings[0].startswith(says)
+    assert str(warnings[0]).startswith(says)
 
 
 def test_a_secret_is_in_no_finding() -> None:

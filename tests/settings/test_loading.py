@@ -240,7 +240,7 @@ def test_other_products_names_are_understood_and_told(tmp_path: Path) -> None:
     assert (up.registry_port, up.coordinator_port, up.console_port) == (5061, 5081, 5071)
     assert (up.executor_port, up.dashboard_port) == (5091, 18888)
     assert settings.origin("apphost.executors") == "orth.toml:5"
-    assert settings.warnings == (
+    assert tuple(map(str, settings.warnings)) == (
         "RegistryApiUrl in orth.toml:1 is called registry.url here",
         "OrchestratorUrl in orth.toml:2 is called executor.coordinators here",
         "DnsConfiguration is read as settings of apphost",

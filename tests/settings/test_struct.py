@@ -14,7 +14,10 @@ def test_the_origin_of_an_unknown_setting_is_an_error_with_a_guess() -> None:
 def test_warnings_are_what_was_noted_while_loading_and_what_the_check_found(tmp_path: Path) -> None:
     environ = {"OrchestratorUrl": "http://o:1", "ORTH_SECURITY__ACCESS_TOKEN": "short"}
     settings = load_settings(environ=environ, cwd=tmp_path)
-    assert [warning.partition(" ")[0] for warning in settings.warnings] == ["OrchestratorUrl", "security.access_token"]
+    assert [str(warning).partition(" ")[0] for warning in settings.warnings] == [
+        "OrchestratorUrl",
+        "security.access_token",
+    ]
 
 
 def test_no_representation_of_settings_holds_a_secret(tmp_path: Path) -> None:

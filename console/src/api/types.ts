@@ -5,6 +5,7 @@ import type { components, operations } from '@/api/schema';
 type Schemas = components['schemas'];
 
 export type BrowserSession = Schemas['BrowserSession'];
+export type SettingsWarning = Schemas['WarningShown'];
 export type Role = Schemas['Role'];
 export type Execution = Schemas['ExecutionShown'];
 export type ExecutionDetail = Schemas['ExecutionDetail'];

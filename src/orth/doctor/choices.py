@@ -10,7 +10,9 @@ def look_at_settings(case: Case, _subject: str) -> list[Verdict]:
     if case.bad_settings:
         return [bad(problem, "Mend it; orth config validate checks again.") for problem in case.bad_settings]
     origin = case.settings.file or "no settings file"
-    surprises = [warn(text, "orth config view --show-origin shows where it is set.") for text in case.settings.warnings]
+    surprises = [
+        warn(str(one), "orth config view --show-origin shows where it is set.") for one in case.settings.warnings
+    ]
     return surprises or [ok(f"The settings fit together ({origin}).")]
 
 

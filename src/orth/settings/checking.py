@@ -1,21 +1,24 @@
 """What settings must be to each other.
 
-A *problem* can never work, or only by luck, and refuses the start; a *warning* works but is probably not what was
-meant. Each rule names the keys it compares, so that a value that could not be read is not reported a second time in
-comparisons.
+A *problem* can never work, or only by luck, and refuses the start; a *surprise* works but is probably not what was
+meant, and is told as a warning. Each rule names the keys it compares, so that a value that could not be read is not
+reported a second time in comparisons.
 """
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import SecretStr
 
 from orth.guessable import is_guessable
 from orth.settings.sections import Sections
+from orth.settings.surprises import Surprise
 from orth.settings.values import Address, format_duration
+
+T = TypeVar("T")
 
 _SHORTEST_GOOD_TOKEN = 16
 _FEWEST_CHARACTERS = 6
@@ -28,32 +31,27 @@ class Check(NamedTuple):
     """What was found: ``problems`` refuse, ``warnings`` are told."""
 
     problems: tuple[str, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[Surprise, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Generic[T]):
     """One comparison; ``finding`` says what is wrong, or nothing."""
 
     keys: tuple[str, ...]
-    finding: Callable[[Sections], str | None]
-    fatal: bool = True
+    finding: Callable[[Sections], T | None]
 
 
 def check_sections(settings: Sections, *, unreadable: Set[str] = frozenset()) -> Check:
     """Apply every rule that compares no ``unreadable`` key."""
-    found = [(rule.fatal, text) for rule, text in _findings(settings) if unreadable.isdisjoint(rule.keys)]
-    return Check(
-        problems=tuple(text for fatal, text in found if fatal),
-        warnings=tuple(text for fatal, text in found if not fatal),
-    )
+    return Check(tuple(_findings(RULES, settings, unreadable)), tuple(_findings(SURPRISING, settings, unreadable)))
 
 
-def _findings(settings: Sections) -> Iterator[tuple[Rule, str]]:
-    for rule in RULES:
-        text = rule.finding(settings)
-        if text is not None:
-            yield rule, text
+def _findings(rules: Iterable[Rule[T]], settings: Sections, unreadable: Set[str]) -> Iterator[T]:
+    for rule in rules:
+        found = rule.finding(settings) if unreadable.isdisjoint(rule.keys) else None
+        if found is not None:
+            yield found
 
 
 def _span(settings: Sections, key: str) -> timedelta:
@@ -62,19 +60,29 @@ def _span(settings: Sections, key: str) -> timedelta:
     return span
 
 
-def _at_least(longer: str, shorter: str, why: str, *, times: int = 1, fatal: bool = True) -> Rule:
+def _at_least(longer: str, shorter: str, why: str, *, times: int = 1) -> Rule[str]:
     def finding(settings: Sections) -> str | None:
         long, short = _span(settings, longer), _span(settings, shorter)
         if long >= times * short:
             return None
-        verb = "must" if fatal else "should"
         bound = f"{times} × {shorter}" if times > 1 else shorter
-        return f"{longer} ({format_duration(long)}) {verb} be at least {bound} ({format_duration(short)}): {why}"
+        return f"{longer} ({format_duration(long)}) must be at least {bound} ({format_duration(short)}): {why}"
 
-    return Rule((longer, shorter), finding, fatal)
+    return Rule((longer, shorter), finding)
 
 
-def _needs_token(key: str, *, only_for: str | None = None) -> Rule:
+def _better_at_least(longer: str, shorter: str, code: str) -> Rule[Surprise]:
+    def finding(settings: Sections) -> Surprise | None:
+        long, short = _span(settings, longer), _span(settings, shorter)
+        if long >= short:
+            return None
+        spans = {"long": format_duration(long), "short": format_duration(short)}
+        return Surprise.of(code, longer=longer, shorter=shorter, **spans)
+
+    return Rule((longer, shorter), finding)
+
+
+def _needs_token(key: str, *, only_for: str | None = None) -> Rule[str]:
     """An address others can reach needs a token; ``only_for`` is the one transport that opens it."""
 
     def finding(settings: Sections) -> str | None:
@@ -91,7 +99,7 @@ def _needs_token(key: str, *, only_for: str | None = None) -> Rule:
     return Rule((*keys, "executor.transport") if only_for else keys, finding)
 
 
-def _needs_good_token(key: str, token_key: str, *, only_for: str | None = None) -> Rule:
+def _needs_good_token(key: str, token_key: str, *, only_for: str | None = None) -> Rule[str]:
     """Where others can reach it, nobody guesses the token."""
 
     def finding(settings: Sections) -> str | None:
@@ -122,7 +130,7 @@ def _weakness(token: str) -> str | None:
     return "repeats a few characters" if len(set(token)) < _FEWEST_CHARACTERS else None
 
 
-def _needs_good_password() -> Rule:
+def _needs_good_password() -> Rule[str]:
     """Where others can reach it, the first user's password is no worse than one that people may choose."""
 
     def finding(settings: Sections) -> str | None:
@@ -141,22 +149,19 @@ def _needs_good_password() -> Rule:
     return Rule(("coordinator.listen", "security.admin_password"), finding)
 
 
-def _needs_tls(key: str, *, only_for: str | None = None) -> Rule:
+def _needs_tls(key: str, *, only_for: str | None = None) -> Rule[Surprise]:
     """Told, not refused: what is in front, or whose the network is, nobody here can know."""
 
-    def finding(settings: Sections) -> str | None:
+    def finding(settings: Sections) -> Surprise | None:
         listen, security = settings.value(key), settings.security
         assert isinstance(listen, Address), key
         opened = only_for is None or settings.executor.transport == only_for
         if not opened or listen.is_loopback or security.tls_certificate is not None or security.behind_tls_proxy:
             return None
-        return (
-            f"{key} ({listen}) can be reached from other machines without TLS, so the network between can read what "
-            "is said: set security.tls_certificate and tls_key, or security.behind_tls_proxy if a proxy does TLS"
-        )
+        return Surprise.of("no_tls", key=key, listen=str(listen))
 
     keys = (key, "security.tls_certificate", "security.behind_tls_proxy")
-    return Rule((*keys, "executor.transport") if only_for else keys, finding, fatal=False)
+    return Rule((*keys, "executor.transport") if only_for else keys, finding)
 
 
 def _handoffs_fit(settings: Sections) -> str | None:
@@ -209,11 +214,11 @@ def _redis_has_password(settings: Sections) -> str | None:
     )
 
 
-def _address_is_known(settings: Sections) -> str | None:
+def _address_is_known(settings: Sections) -> Surprise | None:
     executor = settings.executor
     if executor.transport != "push" or executor.address or not executor.listen.is_every_interface:
         return None
-    return f"executor.listen is {executor.listen}, so coordinators are told a guessed address: set executor.address"
+    return Surprise.of("address_guessed", listen=str(executor.listen))
 
 
 def _key_has_certificate(settings: Sections) -> str | None:
@@ -230,14 +235,14 @@ def _verifying_has_files(settings: Sections) -> str | None:
     return "security.tls_verify_clients needs security.tls_client_ca, tls_certificate and tls_key: set them too"
 
 
-def _token_is_long(settings: Sections) -> str | None:
+def _token_is_long(settings: Sections) -> Surprise | None:
     token = settings.security.access_token
     if token is None or len(token.get_secret_value()) >= _SHORTEST_GOOD_TOKEN:
         return None
-    return f"security.access_token is shorter than {_SHORTEST_GOOD_TOKEN} characters and can be guessed"
+    return Surprise.of("token_short", limit=_SHORTEST_GOOD_TOKEN)
 
 
-RULES = (
+RULES: tuple[Rule[str], ...] = (
     _at_least("cluster.lease", "cluster.lease_renew", "one late renewal would end a leadership", times=2),
     _at_least("cluster.dead_after", "cluster.heartbeat", "one late beat would count as a death", times=2),
     _at_least("registry.dead_after", "registry.heartbeat", "one late beat would remove a process", times=2),
@@ -263,15 +268,12 @@ RULES = (
         )
     ),
     _needs_good_password(),
+)
+SURPRISING: tuple[Rule[Surprise], ...] = (
     _needs_tls("coordinator.listen"),
     _needs_tls("executor.listen", only_for="push"),
-    _at_least(
-        "coordinator.lost_after",
-        "registry.dead_after",
-        "executions would be lost before their executor is",
-        fatal=False,
-    ),
-    _at_least("registry.dead_after", "registry.monitor", "silence is noticed only at the next look", fatal=False),
-    Rule(("executor.transport", "executor.address", "executor.listen"), _address_is_known, fatal=False),
-    Rule(("security.access_token",), _token_is_long, fatal=False),
+    _better_at_least("coordinator.lost_after", "registry.dead_after", "lost_before_dead"),
+    _better_at_least("registry.dead_after", "registry.monitor", "silence_seen_late"),
+    Rule(("executor.transport", "executor.address", "executor.listen"), _address_is_known),
+    Rule(("security.access_token",), _token_is_long),
 )

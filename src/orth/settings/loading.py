@@ -27,6 +27,7 @@ from orth.settings.names import (
 )
 from orth.settings.sections import Sections
 from orth.settings.struct import Settings
+from orth.settings.surprises import Surprise
 from orth.settings.values import hide_passwords
 
 _LONGEST_SHOWN = 80
@@ -68,7 +69,7 @@ class _Load:
     def __init__(self, cwd: Path) -> None:
         self.problems: list[str] = []
         self._cwd = cwd
-        self._notes: list[str] = []
+        self._notes: list[Surprise] = []
         self._entries: dict[str, _Entry] = {}
         self._unreadable: set[str] = set()
 
@@ -110,9 +111,9 @@ class _Load:
     def _note_seed_name(self, given: Given, key: str) -> None:
         """Once for each name, and once for all that stand in one table."""
         table, _, member = given.spelling.replace("__", ".").partition(".")
-        note = f"{given.spelling} in {given.place} is called {key} here"
+        note = Surprise.of("other_name", spelling=given.spelling, place=given.place, key=key)
         if member:
-            note = f"{table} is read as settings of {key.partition('.')[0]}"
+            note = Surprise.of("other_table", table=table, section=key.partition(".")[0])
         if note not in self._notes:
             self._notes.append(note)
 

@@ -10,6 +10,7 @@ from orth.errors import Invalid
 from orth.settings.checking import Check, check_sections
 from orth.settings.names import FIELDS, nearest
 from orth.settings.sections import Sections
+from orth.settings.surprises import Surprise
 
 DEFAULT = "default"
 
@@ -25,13 +26,18 @@ class Settings(Sections):
     """All settings, frozen. Made by ``load_settings``; ``Settings()`` is the defaults."""
 
     _origins: Mapping[str, str] = PrivateAttr(default_factory=dict)
-    _notes: tuple[str, ...] = PrivateAttr(default=())
+    _notes: tuple[Surprise, ...] = PrivateAttr(default=())
     _file: Path | None = PrivateAttr(default=None)
     _source: Source = PrivateAttr(default=Source())
 
     @classmethod
     def from_layers(
-        cls, sections: Mapping[str, object], *, origins: Mapping[str, str], notes: tuple[str, ...], file: Path | None
+        cls,
+        sections: Mapping[str, object],
+        *,
+        origins: Mapping[str, str],
+        notes: tuple[Surprise, ...],
+        file: Path | None,
     ) -> "Settings":
         """Settings that remember how they came about."""
         settings = cls.model_validate(sections)
@@ -66,6 +72,6 @@ class Settings(Sections):
         return check_sections(self)
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[Surprise, ...]:
         """What should be told at the start: names that have newer ones, and values that work but surprise."""
         return (*self._notes, *self.check().warnings)

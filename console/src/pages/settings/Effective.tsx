@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Alert, Button, Input, Skeleton, Switch, type TableColumnsType, Tooltip } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { SettingsWarning } from '@/api/types';
 import { chosen, isKept, type Setting } from '@/pages/settings/chosen';
 import { diagnose } from '@/pages/settings/diagnostics';
 import { settingsQuery } from '@/pages/settings/queries';
@@ -19,6 +20,7 @@ export function Effective() {
   const { t } = useTranslation('settings');
   const settings = useQuery(settingsQuery);
   const explained = useExplained();
+  const saidOf = useSaying();
   if (settings.isPending) return <Skeleton active />;
   if (settings.isError) return <ProblemNotice error={settings.error} retry={() => void settings.refetch()} />;
   const { node, version, file, warnings } = settings.data;
@@ -35,7 +37,7 @@ export function Effective() {
           <dd className="mono">{file ?? t('about.noFile')}</dd>
         </dl>
         {warnings.map((warning) => (
-          <Alert key={warning} type="warning" showIcon title={warning} className="settings-warning" />
+          <Alert key={warning.detail} type="warning" showIcon title={saidOf(warning)} className="settings-warning" />
         ))}
       </Panel>
       <Panel title={t('retention.title')} flush>
@@ -44,6 +46,15 @@ export function Effective() {
       <All settings={items} />
     </>
   );
+}
+
+/** A warning in the language of the page; in the words of the server where it is newer than the page. */
+function useSaying(): (warning: SettingsWarning) => string {
+  const { t, i18n } = useTranslation('settings');
+  return ({ code, facts, detail }) => {
+    const key = code as 'no_tls';
+    return i18n.exists?.(`settings:surprise.${key}`) ? t(`surprise.${key}`, facts as Record<string, string>) : detail;
+  };
 }
 
 /** A setting explained in the language of the page; in the words of the server where it is newer than the page. */

@@ -26,13 +26,19 @@ class SettingShown(BaseModel):
     explanation: str
 
 
+class WarningShown(BaseModel):
+    code: str
+    facts: dict[str, str | int]
+    detail: str
+
+
 class SettingsShown(BaseModel):
     """The settings of the coordinator that answers; others may have been told otherwise."""
 
     node: str
     version: str
     file: str | None = Field(description="The file that was read.")
-    warnings: list[str]
+    warnings: list[WarningShown] = Field(description="What works but is probably not what was meant.")
     items: list[SettingShown]
 
 
@@ -44,7 +50,7 @@ async def settings(tools: ToolsHere) -> SettingsShown:
         node=tools.node_id,
         version=__version__,
         file=None if held.file is None else held.file.name,
-        warnings=list(held.warnings),
+        warnings=[WarningShown(code=one.code, facts=dict(one.facts), detail=str(one)) for one in held.warnings],
         items=[
             SettingShown(
                 key=one.key,
