@@ -2,51 +2,15 @@
 
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
+import { RULES, RULES_OF_COLOUR, seriousFaults, showsTheme } from './accessible';
 import { call, ended, made } from './calling';
-import { PREFIX, proxyUnderPrefix } from './prefix_proxy';
-import { expect, jobs, signIn, test, url } from './stage';
-
-/** The pages, by what they are about: those of one story are opened in one browser session, which keeps the files. */
-const PAGES: Record<string, string[]> = {
-  dashboard: ['/', '/lifecycle', '/cluster'],
-  jobs: ['/jobs', '/jobs?text=zzz', `/jobs/${jobs['Greet the customers']}`],
-  'jobs that are written': ['/jobs/new', `/jobs/${jobs['Nightly report']}/edit`],
-  executions: ['/executions', '/executions/1', '/executions/1/log'],
-  timeline: ['/timeline', '/timeline?view=table', '/executors'],
-  alarms: ['/alarms', '/alarms/history', '/alarms/rules', '/alarms/channels', '/alarms/silences'],
-  scripts: ['/scripts', `/scripts/${jobs['Clean the archive']}`],
-  admin: ['/admin/users', '/admin/tokens', '/admin/secrets', '/admin/audit'],
-  oneself: ['/settings', '/account'],
-};
-/** Every level A and AA up to WCAG 2.2; 2.2 has no tag of its own for A. */
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-/** What another theme can change: it exchanges colours, and the elements stay the same. */
-const RULES_OF_COLOUR = ['color-contrast', 'link-in-text-block'];
+import { EVERY_PAGE } from './every_page';
+import { proxyUnderPrefix } from './prefix_proxy';
+import { expect, signIn, test, url } from './stage';
 
 const DESK = { width: 1440, height: 900 };
 /** Or a page enlarged to 400 %: there tables scroll, tabs do not fit, and other elements are shown. */
 const TELEPHONE = { width: 320, height: 800 };
-
-/** What is still wrong once the page has come to rest: after a change of width it takes a moment to follow. */
-async function seriousFaults(axe: AxeBuilder): Promise<string[]> {
-  const until = Date.now() + 5_000;
-  while (true) {
-    const { violations } = await axe.analyze();
-    const serious = violations.filter((one) => one.impact === 'serious' || one.impact === 'critical');
-    if (serious.length === 0 || Date.now() > until)
-      return serious.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(' | ')}`);
-  }
-}
-
-/** Colours of a new theme fade in; what is measured on the way is neither the one nor the other. */
-async function showsTheme(page: Page, theme: 'light' | 'dark'): Promise<void> {
-  await page.emulateMedia({ colorScheme: theme });
-  await expect(page.locator('html')).toHaveAttribute('data-theme', theme);
-  await page.evaluate(async () => {
-    const fading = document.getAnimations().filter((one) => one instanceof CSSTransition);
-    await Promise.allSettled(fading.map((one) => one.finished));
-  });
-}
 
 async function hasNoSeriousFault(page: Page, path: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' });
@@ -66,7 +30,7 @@ async function hasNoSeriousFault(page: Page, path: string): Promise<void> {
   await page.setViewportSize(DESK);
 }
 
-for (const [about, paths] of Object.entries(PAGES)) {
+for (const [about, paths] of Object.entries(EVERY_PAGE)) {
   test(`no page about ${about} has a serious fault of accessibility, in both themes, also on a telephone`, async ({
     signedIn: page,
   }) => {
@@ -171,23 +135,6 @@ test('language and theme change at once and stay', async ({ signedIn: page }) =>
   await page.getByRole('button', { name: '主题' }).click();
   await page.getByText('深色').click();
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
-});
-
-test('everything works under a path prefix, live line included', async ({ page }) => {
-  const proxy = await proxyUnderPrefix(url);
-  try {
-    await signIn(page, proxy.url);
-    await expect(page.getByText('Live', { exact: true })).toBeVisible();
-    await page.getByRole('link', { name: 'Executions', exact: true }).click();
-    await expect(page).toHaveURL(`${proxy.url}/executions`);
-    await page.reload();
-    await expect(page.getByRole('button', { name: 'Success 200/200' }).first()).toBeVisible();
-    await page.goto(`${proxy.url}/no/such/page`);
-    await expect(page.getByText('There is no such page')).toBeVisible();
-    expect(proxy.strayed(), `what was asked for outside ${PREFIX}`).toEqual([]);
-  } finally {
-    await proxy.close();
-  }
 });
 
 test('a line that is cut is told, with the age of what is seen, and comes back', async ({ page }) => {

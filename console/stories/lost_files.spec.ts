@@ -85,3 +85,14 @@ test('no names of texts are shown while the texts of a part are lost', async ({ 
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await expect(lost(page)).toHaveCount(0);
 });
+
+test('a palette that cannot be fetched is said, and the page goes on', async ({ signedIn: page }) => {
+  await page.goto('/executions');
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  await without(page, /\/assets\/Palette-[^/]*\.js/);
+  await page.keyboard.press('Control+k');
+  await expect(page.getByText('This part of the page could not be loaded')).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1, name: 'Executions' })).toBeVisible();
+  await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
+});

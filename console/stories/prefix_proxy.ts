@@ -1,7 +1,13 @@
-// A proxy that serves the console under a path, as people put one in front, and whose line can be cut.
+// A proxy that serves the console under a path, as people put one in front, with TLS or without, and whose line can be
+// cut.
 
-import { createServer, type IncomingMessage, request } from 'node:http';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 export const PREFIX = '/tools/orth';
 
@@ -13,7 +19,19 @@ export interface Proxy {
   close: () => Promise<void>;
 }
 
-export async function proxyUnderPrefix(target: string): Promise<Proxy> {
+/** A certificate that nobody vouches for, of this machine. */
+function certificate(): { key: Buffer; cert: Buffer } {
+  const folder = mkdtempSync(join(tmpdir(), 'orth-proxy-'));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  const names = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync('openssl', ['req', ...kind, ...names, '-keyout', key, '-out', cert], { stdio: 'pipe' });
+  const made = { key: readFileSync(key), cert: readFileSync(cert) };
+  rmSync(folder, { recursive: true });
+  return made;
+}
+
+export async function proxyUnderPrefix(target: string, { tls = false } = {}): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const strayed: string[] = [];
   const sockets = new Set<Socket>();
@@ -26,7 +44,7 @@ export async function proxyUnderPrefix(target: string): Promise<Proxy> {
     return null;
   }
 
-  const server = createServer((incoming, outgoing) => {
+  const pass: RequestListener = (incoming, outgoing) => {
     const path = inside(incoming);
     if (path === null || isCut) {
       outgoing.writeHead(path === null ? 404 : 502).end();
@@ -38,7 +56,8 @@ export async function proxyUnderPrefix(target: string): Promise<Proxy> {
     });
     passed.on('error', () => outgoing.destroy());
     incoming.pipe(passed);
-  });
+  };
+  const server = tls ? createTlsServer(certificate(), pass) : createServer(pass);
 
   server.on('upgrade', (incoming: IncomingMessage, socket: Socket, head: Buffer) => {
     const path = inside(incoming);
@@ -63,7 +82,7 @@ export async function proxyUnderPrefix(target: string): Promise<Proxy> {
 
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${PREFIX}`,
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}${PREFIX}`,
     cut: (cut) => {
       isCut = cut;
       if (cut) for (const socket of sockets) socket.destroy();

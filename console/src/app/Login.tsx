@@ -10,6 +10,7 @@ import { landingPage } from '@/app/landing';
 import { SignInForm } from '@/app/SignInForm';
 import { CopyButton } from '@/parts/CopyButton';
 import { ProblemNotice, useKnownProblems } from '@/parts/ProblemNotice';
+import { useTitle } from '@/parts/useTitle';
 import './login.css';
 
 const NEW_LINK = 'orth login --link';
@@ -30,9 +31,7 @@ export function Login() {
   const [busy, setBusy] = useState(link !== undefined);
   const taken = useRef(false);
 
-  useEffect(() => {
-    document.title = `${t('title')} · Orth`;
-  }, [t]);
+  useTitle(t('title'));
 
   useEffect(() => {
     if (!link || taken.current) return;

@@ -17,6 +17,7 @@ export function LostFiles({ again }: { again?: () => void }) {
   }, [line, away, again]);
   return (
     <EmptyState
+      page
       title={t('errors.lostTitle')}
       action={
         <Button type="primary" onClick={reload}>

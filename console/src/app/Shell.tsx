@@ -1,6 +1,8 @@
 import { type MouseEvent, Suspense, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Navigate, Outlet, useHref, useLocation } from 'react-router';
+import { useMaySomewhere } from '@/api/session';
+import { NoRole } from '@/app/errors';
 import { useBarredLanding } from '@/app/landing';
 import { Navigation } from '@/app/Navigation';
 import { TopBar } from '@/app/TopBar';
@@ -10,6 +12,9 @@ import { LiveProvider } from '@/live/LiveProvider';
 import { useRowKeys } from '@/parts/table/rowKeys';
 import './shell.css';
 
+/** What everybody may open. */
+const OWN = '/account';
+
 /** What is around every page. */
 export function Shell() {
   const { t } = useTranslation('common');
@@ -18,6 +23,7 @@ export function Shell() {
   const main = useRef<HTMLElement>(null);
   useRowKeys(main);
   const barred = useBarredLanding(pathname);
+  const without = !useMaySomewhere()('view') && pathname !== OWN;
 
   /** An address that is only a fragment would lead to the root: it is taken from the <base> of the page. */
   function skip(event: MouseEvent) {
@@ -37,7 +43,7 @@ export function Shell() {
           <LiveBanner />
           <main ref={main} id="content" tabIndex={-1} className="content">
             <Suspense key={pathname} fallback={<Waiting />}>
-              {barred ? <Navigate to="/" replace /> : <Outlet />}
+              {barred ? <Navigate to="/" replace /> : without ? <NoRole /> : <Outlet />}
             </Suspense>
           </main>
         </div>

@@ -1,6 +1,7 @@
 import { Button } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link, useRouteError } from 'react-router';
+import { useSession } from '@/api/session';
 import { isLostFile } from '@/app/files';
 import { LostFiles, reload } from '@/app/LostFiles';
 import { EmptyState } from '@/parts/EmptyState';
@@ -12,6 +13,7 @@ export function Fault() {
   if (isLostFile(error)) return <LostFiles again={reload} />;
   return (
     <EmptyState
+      page
       title={t('errors.title')}
       action={
         <Button type="primary" onClick={reload}>
@@ -27,8 +29,19 @@ export function Fault() {
 export function NotFound() {
   const { t } = useTranslation('common');
   return (
-    <EmptyState title={t('errors.notFoundTitle')} action={<Link to="/">{t('errors.home')}</Link>}>
+    <EmptyState page title={t('errors.notFoundTitle')} action={<Link to="/">{t('errors.home')}</Link>}>
       {t('errors.notFound')}
+    </EmptyState>
+  );
+}
+
+/** In the place of every page, for somebody who may see nothing at all. */
+export function NoRole() {
+  const { t } = useTranslation('common');
+  const name = useSession()?.name ?? '';
+  return (
+    <EmptyState page title={t('errors.noRoleTitle')} action={<Link to="/account">{t('user.account')}</Link>}>
+      {t('errors.noRole', { name })}
     </EmptyState>
   );
 }
@@ -37,7 +50,7 @@ export function NotFound() {
 export function NotAllowed() {
   const { t } = useTranslation('common');
   return (
-    <EmptyState title={t('errors.notAllowedTitle')} action={<Link to="/">{t('errors.home')}</Link>}>
+    <EmptyState page title={t('errors.notAllowedTitle')} action={<Link to="/">{t('errors.home')}</Link>}>
       {t('errors.notAllowed')}
     </EmptyState>
   );

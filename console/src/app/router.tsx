@@ -8,7 +8,6 @@ import { fetchLostStyles, once } from '@/app/files';
 import { goToLandingPage } from '@/app/landing';
 import { mayOpen } from '@/app/offeredPages';
 import { PAGES, type PageEntry } from '@/app/pages';
-import { Shell } from '@/app/Shell';
 import { SignedIn } from '@/app/SignedIn';
 import { Waiting } from '@/app/Waiting';
 import { loadTexts } from '@/i18n/i18n';
@@ -25,9 +24,10 @@ export function makeRouter(queries: QueryClient) {
         hydrateFallbackElement: <Waiting />,
       },
       {
+        loader: once(async () => (await import('@/app/Shell')).Shell), // beside the page in it, not before it
         element: (
           <SignedIn>
-            <Shell />
+            <Loaded />
           </SignedIn>
         ),
         errorElement: <Fault />,
@@ -72,11 +72,11 @@ function OnlyIfAllowed({ page }: { page: PageEntry }) {
 }
 
 /** Ask for the session and for what the page shows first; nobody waits for the answers here. */
-function askAhead(queries: QueryClient, { asks }: PageEntry, params: URLSearchParams): void {
+function askAhead(queries: QueryClient, page: PageEntry, params: URLSearchParams): void {
   const session = queries.ensureQueryData(sessionQuery);
   // What goes wrong here goes wrong again where it is shown.
-  void Promise.all([session, asks?.()]).then(
-    ([me, asking]) => me && !me.ended && asking?.ask(queries, params),
+  void Promise.all([session, page.asks?.()]).then(
+    ([me, asking]) => me && !me.ended && mayOpen(me.rights, page) && asking?.ask(queries, params),
     () => {},
   );
 }

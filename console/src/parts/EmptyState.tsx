@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { CopyButton } from '@/parts/CopyButton';
+import { useTitle } from '@/parts/useTitle';
 import './parts.css';
 
 interface Props {
@@ -9,10 +10,14 @@ interface Props {
   /** A command or a piece of code that gets one further. */
   snippet?: string;
   action?: ReactNode;
+  /** It stands in the place of a page: its title is the page's, in the tab as well. */
+  page?: boolean;
 }
 
 /** Nothing is there, and what to do about it. */
-export function EmptyState({ icon, title, children, snippet, action }: Props) {
+export function EmptyState({ icon, title, children, snippet, action, page }: Props) {
+  const Heading = page ? 'h1' : 'h2';
+  useTitle(page ? title : null);
   return (
     <div className="empty-state">
       {icon && (
@@ -20,7 +25,7 @@ export function EmptyState({ icon, title, children, snippet, action }: Props) {
           {icon}
         </div>
       )}
-      <h3>{title}</h3>
+      <Heading className="empty-title">{title}</Heading>
       {children && <p className="muted">{children}</p>}
       {snippet && (
         <div className="snippet">

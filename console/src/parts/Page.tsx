@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect } from 'react';
+import type { ReactNode } from 'react';
+import { useTitle } from '@/parts/useTitle';
 import './parts.css';
 
 interface Props {
@@ -10,9 +11,7 @@ interface Props {
 
 /** The frame of a page: its name, in the tab as well, and what can be done here. */
 export function Page({ title, intro, actions, children }: Props) {
-  useEffect(() => {
-    document.title = `${title} · Orth`;
-  }, [title]);
+  useTitle(title);
   return (
     <>
       <div className="page-head">

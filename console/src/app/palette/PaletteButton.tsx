@@ -1,35 +1,61 @@
 // The search of the top bar. It and the keys open the palette, which is loaded when it is first asked for.
 
 import { SearchOutlined } from '@ant-design/icons';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { App } from 'antd';
+import { type ComponentType, Suspense, useCallback, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { once } from '@/app/files';
 import { asksForPalette, MAC, plainKey } from '@/app/keys';
+import { loadTexts } from '@/i18n/i18n';
 import './palette.css';
 
-const Palette = lazy(async () => ({ default: (await import('@/app/palette/Palette')).Palette }));
-const KeySheet = lazy(async () => ({ default: (await import('@/app/palette/KeySheet')).KeySheet }));
+interface Part {
+  open: boolean;
+  close: () => void;
+  showKeys: () => void;
+}
 
 type Shown = 'palette' | 'keys';
 
+const LOAD: Record<Shown, () => Promise<ComponentType<Part>>> = {
+  palette: once(async () => (await withTexts(import('@/app/palette/Palette'))).Palette),
+  keys: once(async () => (await withTexts(import('@/app/palette/KeySheet'))).KeySheet),
+};
+
+async function withTexts<T>(module: Promise<T>): Promise<T> {
+  const [loaded] = await Promise.all([module, loadTexts(['palette'])]);
+  return loaded;
+}
+
 export function PaletteButton() {
   const { t } = useTranslation('common');
+  const { notification } = App.useApp();
   const [shown, setShown] = useState<Shown | null>(null);
-  const [loaded, setLoaded] = useState<ReadonlySet<Shown>>(new Set());
-  const show = (which: Shown) => {
-    setLoaded((before) => new Set([...before, which]));
-    setShown(which);
-  };
+  const [parts, setParts] = useState<Partial<Record<Shown, ComponentType<Part>>>>({});
+  const show = useCallback(
+    (which: Shown) => {
+      setShown(which);
+      LOAD[which]().then(
+        (part) => setParts((before) => ({ ...before, [which]: part })),
+        () => {
+          // The page goes on without it; who asks again has it fetched again.
+          setShown(null);
+          notification.error({ title: t('errors.lostPart'), description: t('errors.lostFile') });
+        },
+      );
+    },
+    [notification, t],
+  );
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const wanted = asksForPalette(event) ? 'palette' : plainKey(event) === '?' ? 'keys' : null;
       if (wanted === null) return;
       event.preventDefault();
-      setLoaded((before) => new Set([...before, wanted]));
-      setShown(wanted);
+      show(wanted);
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
-  }, []);
+  }, [show]);
   return (
     <search>
       <button type="button" className="palette-button" aria-haspopup="dialog" onClick={() => show('palette')}>
@@ -38,10 +64,14 @@ export function PaletteButton() {
         <kbd>{MAC ? '⌘ K' : 'Ctrl K'}</kbd>
       </button>
       <Suspense fallback={null}>
-        {loaded.has('palette') && (
-          <Palette open={shown === 'palette'} close={() => setShown(null)} showKeys={() => show('keys')} />
-        )}
-        {loaded.has('keys') && <KeySheet open={shown === 'keys'} close={() => setShown(null)} />}
+        {(['palette', 'keys'] as const).map((which) => {
+          const Part = parts[which];
+          return (
+            Part && (
+              <Part key={which} open={shown === which} close={() => setShown(null)} showKeys={() => show('keys')} />
+            )
+          );
+        })}
       </Suspense>
     </search>
   );

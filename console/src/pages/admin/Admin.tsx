@@ -18,7 +18,7 @@ export function Admin() {
   const session = useSession();
   if (!session || !allowsSomewhere(session.rights, 'administer')) {
     return (
-      <EmptyState title={t('notAllowed.title')} action={<Link to="/">{t('notAllowed.back')}</Link>}>
+      <EmptyState page title={t('notAllowed.title')} action={<Link to="/">{t('notAllowed.back')}</Link>}>
         {t('notAllowed.hint')}
       </EmptyState>
     );

@@ -8,7 +8,7 @@ export function Missing() {
   const { t } = useTranslation('execution');
   const may = useMay();
   return (
-    <EmptyState title={t('missing.title')} action={<Link to="/executions">{t('missing.back')}</Link>}>
+    <EmptyState page title={t('missing.title')} action={<Link to="/executions">{t('missing.back')}</Link>}>
       {may('view') ? t('missing.hint') : t('missing.hintOfSome')}
     </EmptyState>
   );

@@ -120,7 +120,7 @@ function New() {
 function NotAllowed() {
   const { t } = useTranslation('jobEditor');
   return (
-    <EmptyState title={t('notAllowed.title')} action={<Link to="/jobs">{t('notAllowed.back')}</Link>}>
+    <EmptyState page title={t('notAllowed.title')} action={<Link to="/jobs">{t('notAllowed.back')}</Link>}>
       {t('notAllowed.hint')}
     </EmptyState>
   );

@@ -53,7 +53,7 @@ function useSaying(): (warning: SettingsWarning) => string {
   const { t, i18n } = useTranslation('settings');
   return ({ code, facts, detail }) => {
     const key = code as 'no_tls';
-    return i18n.exists?.(`settings:surprise.${key}`) ? t(`surprise.${key}`, facts as Record<string, string>) : detail;
+    return i18n.exists?.(`settings:surprise.${key}`) ? t(`surprise.${key}`, { ...facts }) : detail;
   };
 }
 

@@ -6,7 +6,7 @@ import { EmptyState } from '@/parts/EmptyState';
 export function MissingJob() {
   const { t } = useTranslation('jobs');
   return (
-    <EmptyState title={t('missing.title')} action={<Link to="/jobs">{t('missing.back')}</Link>}>
+    <EmptyState page title={t('missing.title')} action={<Link to="/jobs">{t('missing.back')}</Link>}>
       {t('missing.hint')}
     </EmptyState>
   );
