@@ -42,8 +42,8 @@ export function ScheduleText({ schedule }: { schedule: Schedule }) {
   return (
     <span className="schedule-text">
       <span title={words}>{words}</span>
-      <span className="cell-sub">
-        <span className="mono">{schedule.schedule_conf}</span> · {schedule.timezone}
+      <span className="cell-sub schedule-conf">
+        <span className="mono">{schedule.schedule_conf}</span> <span>· {schedule.timezone}</span>
       </span>
     </span>
   );
