@@ -58,6 +58,8 @@ USABLE_WITHIN = 1000
 SLOWER_AT_MOST = 1.2
 JOBS = 500
 ENDED_AT_ONCE = 250
+QUIET = 30 * 60_000
+"""Milliseconds in which no job fires while pages are looked at."""
 
 
 def questions(now: int, rows: int) -> dict[str, str]:
@@ -214,6 +216,13 @@ def _define_jobs(connection: Connection, now: int) -> None:
         create_job(connection, replace(job, job_desc=f"{number}", trigger_next_time=due, due_time=due), now)
 
 
+def _put_off(connection: Connection, now: int) -> None:
+    """Every job fires hourly from some time on: pages tell of it, and nothing is planned while they are looked at."""
+    following = now + QUIET + jobs.c.id % JOBS * (DAY - QUIET) / JOBS
+    when = {"schedule_type": ScheduleType.FIX_RATE, "schedule_conf": "3600", "trigger_status": 1}
+    connection.execute(update(jobs).values(trigger_next_time=following, due_time=following, **when))
+
+
 def _take(connection: Connection, now: int) -> list[int]:
     ids = [one.id for one in take_due(connection, now, JOBS)]
     assign_executions(connection, [Assignment(one, "http://10.0.0.1:9999", "p", "") for one in ids], 1, now)
@@ -278,7 +287,7 @@ def main() -> int:
         site = Site(folder, full)
         stack.callback(site.db.close)
         with site.db.engine.begin() as connection:
-            connection.execute(update(jobs).values(trigger_status=0))  # nobody is there to run what is planned above
+            _put_off(connection, time.time_ns() // 1_000_000)
         process = site.start("coordinator", site.port, ["server"])
         stack.callback(process.wait, 60)
         stack.callback(process.terminate)

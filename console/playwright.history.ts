@@ -8,7 +8,7 @@ export default defineConfig({
   workers: 1,
   forbidOnly: true,
   reporter: 'line',
-  timeout: 120_000,
+  timeout: 900_000, // on a machine that has much else to do
   expect: { timeout: 30_000 },
   outputDir: 'build/history_stories',
   use: browserOptions,
