@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Button, Input, Select } from 'antd';
+import { Button, Select } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
@@ -8,6 +8,7 @@ import { executionQuery } from '@/api/executions';
 import { useGroups } from '@/api/groups';
 import { executorsQuery } from '@/api/jobs';
 import type { Script } from '@/pages/scripts/queries';
+import { GrowingText } from '@/parts/GrowingText';
 import { nobodyHad } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -56,12 +57,7 @@ export function TestRun({ script, source }: { script: Script; source: string }) 
           onChange={(chosen) => setAddress(chosen ?? null)}
           options={executors.map((one) => ({ value: one.address, label: one.address.replace(/^https?:\/\//, '') }))}
         />
-        <Input
-          placeholder={t('test.param')}
-          aria-label={t('test.param')}
-          value={param}
-          onChange={(event) => setParam(event.target.value)}
-        />
+        <GrowingText placeholder={t('test.param')} aria-label={t('test.param')} value={param} onChange={setParam} />
         <Button type="primary" loading={busy} onClick={() => void run()}>
           {t('test.run')}
         </Button>

@@ -1,14 +1,16 @@
-import { Input, Segmented } from 'antd';
+import { Form, Input, Segmented } from 'antd';
 import { useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { laidOut } from '@/api/exactJson';
+import { withLineEnds } from '@/parts/code/lineEnds';
+import { GrowingText } from '@/parts/GrowingText';
 import { ParameterInput } from '@/parts/job/ParameterInput';
 import {
+  fieldsOf,
   formOf,
+  type ParamField,
   readObject,
   type Schema,
-  troubleWith,
-  unreadTrouble,
   type Values,
   type Wrong,
   withValue,
@@ -44,17 +46,20 @@ export function ParameterField({ id, schema, value = '', onChange = () => {}, on
   useEffect(() => onWrong?.(wrong, shown), [onWrong, wrong, shown]);
   if (form.kind === 'line') {
     return (
-      <Input
+      <GrowingText
         id={id}
         value={value}
         maxLength={PARAM_LIMIT}
         placeholder={form.title}
         aria-label={t('param.text')}
-        onChange={(event) => onChange(event.target.value)}
+        onChange={onChange}
       />
     );
   }
   if (form.kind === 'free') return <Text id={id} value={value} onChange={onChange} />;
+
+  const fields = fieldsOf(form, values ?? new Map());
+  const troubleOf = ({ name }: ParamField) => wrong.find((one) => one.name === name)?.trouble ?? null;
 
   function show(mode: ParameterMode) {
     setAsText(mode === 'json');
@@ -82,23 +87,26 @@ export function ParameterField({ id, schema, value = '', onChange = () => {}, on
           {values === null && <p className="param-trouble">{t('param.notAnObject')}</p>}
         </>
       ) : (
-        <div className="param-fields">
-          {form.fields.length === 0 && <span className="muted">{t('param.nothing')}</span>}
-          {form.fields.map((field) => (
-            <ParameterInput
-              key={field.name}
-              field={field}
-              value={values?.get(field.name)}
-              typed={typed.get(field.name)}
-              trouble={typed.has(field.name) ? unreadTrouble(field) : troubleWith(field, values?.get(field.name))}
-              onChange={(changed) => {
-                setTyped(withValue(typed, field.name, undefined));
-                onChange(writeObject(withValue(values ?? new Map(), field.name, changed)));
-              }}
-              onTyped={(text) => setTyped(withValue(typed, field.name, text))}
-            />
-          ))}
-        </div>
+        // One that is refused marks itself, and not all of them.
+        <Form.Item noStyle validateStatus="">
+          <div className="param-fields">
+            {fields.length === 0 && <span className="muted">{t('param.nothing')}</span>}
+            {fields.map((field) => (
+              <ParameterInput
+                key={field.name}
+                field={field}
+                value={values?.get(field.name)}
+                typed={typed.get(field.name)}
+                trouble={troubleOf(field)}
+                onChange={(changed) => {
+                  setTyped(withValue(typed, field.name, undefined));
+                  onChange(writeObject(withValue(values ?? new Map(), field.name, changed)));
+                }}
+                onTyped={(text) => setTyped(withValue(typed, field.name, text))}
+              />
+            ))}
+          </div>
+        </Form.Item>
       )}
     </div>
   );
@@ -114,7 +122,7 @@ function Text({ id, value, onChange }: { id: string | undefined; value: string; 
       maxLength={PARAM_LIMIT}
       value={value}
       aria-label={t('param.text')}
-      onChange={(event) => onChange(event.target.value)}
+      onChange={({ target }) => onChange(withLineEnds(target.value, value))}
     />
   );
 }

@@ -13,6 +13,10 @@ const FIELD: ParamField = {
   min: undefined,
   max: '100',
   pattern: undefined,
+  least: undefined,
+  most: undefined,
+  nullable: false,
+  taken: true,
 };
 
 function shown(kind: FieldKind, trouble: Trouble | null): HTMLElement {

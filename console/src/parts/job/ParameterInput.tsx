@@ -2,7 +2,8 @@ import { Input, Select, Switch } from 'antd';
 import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { exactText } from '@/api/exactJson';
-import { type ParamField, readTyped, type Trouble, textIn, textsIn } from '@/parts/job/schema';
+import { GrowingText } from '@/parts/GrowingText';
+import { asOption, type ParamField, readTyped, type Trouble, textIn, textsIn } from '@/parts/job/schema';
 
 interface EntryProps {
   field: ParamField;
@@ -50,7 +51,7 @@ export function ParameterInput({ trouble, ...entry }: EntryProps & { trouble: Tr
       <Entry tied={tied} {...entry} />
       {wrong && (
         <p id={`${id}-trouble`} className="param-trouble">
-          {t(`param.${trouble}`, { min: field.min, max: field.max })}
+          {t(`param.${trouble}`, { ...field })}
         </p>
       )}
       {(field.description || field.fallback !== undefined) && (
@@ -68,6 +69,8 @@ function Entry(props: EntryProps & { tied: Tied }) {
   const marked = { ...tied, ...(tied['aria-invalid'] && { status: 'error' as const }) };
   const { t } = useTranslation('jobs');
   const shown = fallbackText(field.fallback);
+  const said = value === 'null' ? '' : (textIn(value) ?? value ?? '');
+  const say = (text: string) => onChange(text === '' ? undefined : JSON.stringify(text));
   const texts = field.kind === 'list' && value !== 'null' ? textsIn(value) : [];
   switch (field.kind) {
     case 'integer':
@@ -87,7 +90,7 @@ function Entry(props: EntryProps & { tied: Tied }) {
           {...marked}
           className="param-choice"
           allowClear
-          value={chosenIn(value)}
+          value={value === undefined || value === 'null' ? null : asOption(value)}
           placeholder={shown || t('param.choose')}
           options={field.options.map((option) => ({ value: option, label: textIn(option) ?? option }))}
           onChange={(chosen) => onChange(chosen ?? undefined)}
@@ -112,24 +115,10 @@ function Entry(props: EntryProps & { tied: Tied }) {
     case 'json':
       return <Typed {...props} marked={marked} placeholder="" rows={2} />;
     case 'date':
+      return <Input {...marked} type="date" value={said} onChange={({ target }) => say(target.value)} />;
     case 'text':
-      return (
-        <Input
-          {...marked}
-          {...(field.kind === 'date' && { type: 'date' })}
-          value={value === 'null' ? '' : (textIn(value) ?? value ?? '')}
-          placeholder={shown}
-          onChange={({ target }) => onChange(target.value === '' ? undefined : JSON.stringify(target.value))}
-        />
-      );
+      return <GrowingText {...marked} value={said} placeholder={shown} onChange={say} />;
   }
-}
-
-/** The text as options are written: there are several ways to write one. */
-function chosenIn(value: string | undefined): string | null {
-  const said = textIn(value);
-  if (said !== undefined) return JSON.stringify(said);
-  return value === undefined || value === 'null' ? null : value;
 }
 
 function fallbackText(fallback: unknown): string {

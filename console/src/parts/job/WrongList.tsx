@@ -9,7 +9,7 @@ export function WrongList({ wrong }: { wrong: readonly Wrong[] }) {
       {wrong.map(({ name, trouble, field }) => (
         <li key={name}>
           {name !== null && <span className="mono">{name}: </span>}
-          {t(`param.${trouble}`, { min: field?.min, max: field?.max })}
+          {t(`param.${trouble}`, { ...field })}
         </li>
       ))}
     </ul>

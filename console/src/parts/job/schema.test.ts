@@ -109,6 +109,40 @@ describe('what is wrong with a value', () => {
     expect(troubleWith({ ...supplier, pattern: '(?P<x>' }, '"A"')).toBeNull();
   });
 
+  it('is that it is of another kind, or not what one may choose from', () => {
+    const told = (text: string) => wrongWith(formOf(SCHEMA), text).map(({ name, trouble }) => [name, trouble]);
+    expect(
+      told('{"supplier":5,"names":[1],"full":"yes","colour":"blue","day":"soon","share":null,"pages":null}'),
+    ).toEqual([
+      ['supplier', 'notText'],
+      ['pages', 'notNull'],
+      ['full', 'notYesOrNo'],
+      ['colour', 'notOffered'],
+      ['names', 'notTexts'],
+      ['day', 'notDate'],
+    ]);
+    expect(
+      told('{"supplier":"","names":["a"],"full":true,"colour":"r\\u0065d","day":"2026-12-31","either":1}'),
+    ).toEqual([]);
+  });
+
+  it('is how long it is', () => {
+    const size = { minLength: 2, maxLength: 3, minItems: 1, maxItems: 2 };
+    const form = formOf({
+      properties: { text: { type: 'string', ...size }, list: { type: 'array', items: { type: 'string' }, ...size } },
+    });
+    const told = (text: string) => wrongWith(form, text).map(({ trouble }) => trouble);
+    expect(told('{"text":"a","list":[]}')).toEqual(['tooShort', 'tooFew']);
+    expect(told('{"text":"abcd","list":["a","b","c"]}')).toEqual(['tooLong', 'tooMany']);
+    expect(told('{"text":"😀😀😀","list":["a"]}')).toEqual([]);
+  });
+
+  it('is that the handler has no such argument, where it takes no others', () => {
+    const told = (schema: Schema) => wrongWith(formOf(schema), '{"supplier":"a","zzz":1}');
+    expect(told(SCHEMA)).toMatchObject([{ name: 'zzz', trouble: 'notTaken' }]);
+    expect(told({ ...SCHEMA, additionalProperties: true })).toEqual([]);
+  });
+
   it('is measured exactly against limits that no number of JavaScript has', () => {
     const schema =
       '{"properties":{"id":{"type":"integer","maximum":9007199254740993},"e":{"enum":[1234567890123456789]}}}';

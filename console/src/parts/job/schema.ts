@@ -22,10 +22,21 @@ export interface ParamField {
   min: string | undefined;
   max: string | undefined;
   pattern: string | undefined;
+  /** How many characters a text, or values a list, has at least and at most. */
+  least: number | undefined;
+  most: number | undefined;
+  /** Whether it may also be null. */
+  nullable: boolean;
+  /** Whether the handler takes an argument of that name. */
+  taken: boolean;
 }
 
 /** One text, a set of fields, or nothing a form could be made of. */
-export type ParamForm = { kind: 'line'; title: string } | { kind: 'fields'; fields: ParamField[] } | { kind: 'free' };
+export type ParamForm =
+  | { kind: 'line'; title: string }
+  /** Closed: the handler takes no others. */
+  | { kind: 'fields'; fields: ParamField[]; closed: boolean }
+  | { kind: 'free' };
 
 export function formOf(schema: Schema | null | undefined): ParamForm {
   if (!schema) return { kind: 'free' };
@@ -33,17 +44,26 @@ export function formOf(schema: Schema | null | undefined): ParamForm {
   const properties = objectOf(schema.properties);
   if (!properties) return { kind: 'free' };
   const required = new Set(Array.isArray(schema.required) ? schema.required.map(String) : []);
-  const fields = Object.entries(properties).map(([name, said]) =>
-    fieldOf(name, resolved(objectOf(said) ?? {}, schema), required.has(name)),
-  );
-  return { kind: 'fields', fields };
+  const fields = Object.entries(properties).map(([name, said]) => {
+    const own = objectOf(said) ?? {};
+    return { ...fieldOf(name, resolved(own, schema), required.has(name)), nullable: isNullable(own) };
+  });
+  return { kind: 'fields', fields, closed: schema.additionalProperties === false };
+}
+
+/** The arguments that the handler has names for, and whatever else is given. */
+export function fieldsOf(form: ParamForm & { kind: 'fields' }, values: Values): ParamField[] {
+  const known = new Set(form.fields.map(({ name }) => name));
+  const others = [...values.keys()].filter((name) => !known.has(name));
+  return [...form.fields, ...others.map((name) => ({ ...fieldOf(name, {}, false), taken: !form.closed }))];
 }
 
 function fieldOf(name: string, schema: Schema, required: boolean): ParamField {
   const options = Array.isArray(schema.enum) ? schema.enum.filter(isPlain).map(exactText) : [];
+  const kind = kindOf(schema, options.length > 0);
   return {
     name,
-    kind: kindOf(schema, options.length > 0),
+    kind,
     description: textOf(schema.description),
     required,
     fallback: schema.default,
@@ -51,7 +71,17 @@ function fieldOf(name: string, schema: Schema, required: boolean): ParamField {
     min: limitOf(schema.minimum) ?? beside(schema.exclusiveMinimum, schema.type, 1n),
     max: limitOf(schema.maximum) ?? beside(schema.exclusiveMaximum, schema.type, -1n),
     pattern: typeof schema.pattern === 'string' ? schema.pattern : undefined,
+    least: sizeOf(kind === 'list' ? schema.minItems : schema.minLength),
+    most: sizeOf(kind === 'list' ? schema.maxItems : schema.maxLength),
+    nullable: true,
+    taken: true,
   };
+}
+
+/** As far as one can tell; what is not said is allowed. */
+function isNullable(schema: Schema): boolean {
+  if (Array.isArray(schema.anyOf)) return schema.anyOf.some((one) => objectOf(one)?.type === 'null');
+  return typeof schema.type !== 'string' || schema.type === 'null';
 }
 
 function kindOf(schema: Schema, chosen: boolean): FieldKind {
@@ -101,16 +131,72 @@ export function withValue(values: Values, name: string, value: string | undefine
   return changed;
 }
 
-export type Trouble = 'missing' | 'integer' | 'min' | 'max' | 'pattern' | 'notNumber' | 'notJson' | 'notAnObject';
+export type Trouble =
+  | 'missing'
+  | 'integer'
+  | 'min'
+  | 'max'
+  | 'pattern'
+  | 'notNumber'
+  | 'notJson'
+  | 'notAnObject'
+  | 'notText'
+  | 'notTexts'
+  | 'notDate'
+  | 'notYesOrNo'
+  | 'notOffered'
+  | 'notNull'
+  | 'notTaken'
+  | 'tooShort'
+  | 'tooLong'
+  | 'tooFew'
+  | 'tooMany';
 
 /** What is wrong with a value, as far as a page can tell. The executor decides. */
 export function troubleWith(field: ParamField, value: string | undefined): Trouble | null {
   if (value === undefined) return field.required ? 'missing' : null;
-  if (value === 'null') return null;
-  if (field.kind === 'integer' || field.kind === 'number') return troubleWithNumber(field, value);
+  if (!field.taken) return 'notTaken';
+  if (value === 'null') return field.nullable ? null : 'notNull';
+  switch (field.kind) {
+    case 'integer':
+    case 'number':
+      return troubleWithNumber(field, value);
+    case 'switch':
+      return value === 'true' || value === 'false' ? null : 'notYesOrNo';
+    case 'choice':
+      return field.options.includes(asOption(value)) ? null : 'notOffered';
+    case 'list':
+      return troubleWithTexts(field, textsIn(value));
+    case 'date':
+      return DAY.test(textIn(value) ?? '') ? null : 'notDate';
+    case 'text':
+      return troubleWithText(field, textIn(value));
+    case 'json':
+      return null;
+  }
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** A value as options are written: there are several ways to write a text. */
+export function asOption(value: string): string {
   const said = textIn(value);
-  if (said && field.pattern && !matches(field.pattern, said)) return 'pattern';
-  return null;
+  return said === undefined ? value : JSON.stringify(said);
+}
+
+function troubleWithText(
+  { pattern, least = 0, most = Infinity }: ParamField,
+  said: string | undefined,
+): Trouble | null {
+  if (said === undefined) return 'notText';
+  if (pattern && said && !matches(pattern, said)) return 'pattern';
+  const length = [...said].length;
+  return length < least ? 'tooShort' : length > most ? 'tooLong' : null;
+}
+
+function troubleWithTexts({ least = 0, most = Infinity }: ParamField, texts: string[] | undefined): Trouble | null {
+  if (texts === undefined) return 'notTexts';
+  return texts.length < least ? 'tooFew' : texts.length > most ? 'tooMany' : null;
 }
 
 function troubleWithNumber(field: ParamField, value: string): Trouble | null {
@@ -140,7 +226,7 @@ export function wrongWith(form: ParamForm, text: string, typed: Values = new Map
   if (form.kind !== 'fields') return [];
   const values = readObject(text);
   if (values === null) return [{ name: null, trouble: 'notAnObject' }];
-  return form.fields.flatMap((field) => {
+  return fieldsOf(form, values).flatMap((field) => {
     const unread = typed.has(field.name);
     const trouble = unread ? unreadTrouble(field) : troubleWith(field, values.get(field.name));
     return trouble ? [{ name: field.name, trouble, field }] : [];
@@ -201,6 +287,11 @@ function textOf(value: unknown): string {
 
 function limitOf(value: unknown): string | undefined {
   return typeof value === 'number' || value instanceof Numeral ? String(value) : undefined;
+}
+
+function sizeOf(value: unknown): number | undefined {
+  const size = limitOf(value);
+  return size === undefined ? undefined : Number(size);
 }
 
 /** A limit that is not allowed itself: of whole numbers the next one is. */
