@@ -1,7 +1,8 @@
-import { App, Button, type ButtonProps, Modal } from 'antd';
+import { App, Button, type ButtonProps } from 'antd';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { HeldNote } from '@/live/HeldNote';
+import { Dialog } from '@/parts/Dialog';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 interface Props {
@@ -68,7 +69,7 @@ export function ConfirmAction({ ready = true, ...given }: Props) {
         {label}
       </Button>
       {asked && ( // not before: every row of a list has one, and hardly any is ever opened
-        <Modal
+        <Dialog
           open={open}
           title={title}
           okText={confirm}
@@ -90,7 +91,7 @@ export function ConfirmAction({ ready = true, ...given }: Props) {
           {children}
           <HeldNote />
           {error !== null && <ProblemNotice error={error} />}
-        </Modal>
+        </Dialog>
       )}
     </>
   );

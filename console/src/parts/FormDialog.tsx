@@ -1,7 +1,8 @@
-import { App, Button, type ButtonProps, Form, Modal } from 'antd';
+import { App, Button, type ButtonProps, Form } from 'antd';
 import { type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Problem } from '@/api/problem';
+import { Dialog } from '@/parts/Dialog';
 import { keptOpen } from '@/parts/keptOpen';
 import { ProblemNotice, useFieldSaying } from '@/parts/ProblemNotice';
 
@@ -87,7 +88,7 @@ export function FormDialog<Values extends object>(props: Props<Values>) {
       <Button {...button} loading={busy && begun === null} onClick={() => void open()}>
         {label}
       </Button>
-      <Modal
+      <Dialog
         open={begun !== null}
         title={title}
         width={width}
@@ -115,7 +116,7 @@ export function FormDialog<Values extends object>(props: Props<Values>) {
           </Form>
         )}
         {error !== null && <ProblemNotice error={error} />}
-      </Modal>
+      </Dialog>
     </>
   );
 }

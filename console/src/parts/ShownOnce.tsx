@@ -1,6 +1,7 @@
-import { Alert, Modal } from 'antd';
+import { Alert } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from '@/parts/CopyButton';
+import { Dialog } from '@/parts/Dialog';
 import { keptOpen } from '@/parts/keptOpen';
 import './parts.css';
 
@@ -13,7 +14,7 @@ export interface Once {
 export function ShownOnce({ once, close }: { once: Once | null; close: () => void }) {
   const { t } = useTranslation('common');
   return (
-    <Modal
+    <Dialog
       open={once !== null}
       title={once?.title}
       okText={t('once.done')}
@@ -30,6 +31,6 @@ export function ShownOnce({ once, close }: { once: Once | null; close: () => voi
           <CopyButton text={once.text} />
         </div>
       )}
-    </Modal>
+    </Dialog>
   );
 }

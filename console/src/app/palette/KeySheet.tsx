@@ -1,19 +1,19 @@
-import { Modal } from 'antd';
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { KEYS } from '@/app/keys';
+import { Dialog } from '@/parts/Dialog';
 
 /** Which keys there are. */
 export function KeySheet({ open, close }: { open: boolean; close: () => void }) {
   const { t } = useTranslation('palette');
   return (
-    <Modal open={open} onCancel={close} footer={null} title={t('keys.title')} destroyOnHidden>
+    <Dialog open={open} onCancel={close} footer={null} title={t('keys.title')} destroyOnHidden>
       <div className="key-sheet">
         <Keys title={t('keys.everywhere.title')} names={KEYS.everywhere} say={(name) => t(`keys.everywhere.${name}`)} />
         <Keys title={t('keys.lists.title')} names={KEYS.lists} say={(name) => t(`keys.lists.${name}`)} />
         <Keys title={t('keys.execution.title')} names={KEYS.execution} say={(name) => t(`keys.execution.${name}`)} />
       </div>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,6 +1,5 @@
 // The palette: find anything by a few letters and go there or do it, by keyboard alone.
 
-import { Modal } from 'antd';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
@@ -8,6 +7,7 @@ import { Confirming } from '@/app/palette/Confirming';
 import { type Entry, type JobDeed, SECTIONS, type Section, useEntries } from '@/app/palette/entries';
 import { best, match } from '@/app/palette/fuzzy';
 import { Said } from '@/app/palette/Said';
+import { Dialog } from '@/parts/Dialog';
 
 interface Props {
   open: boolean;
@@ -21,7 +21,7 @@ const MATCHED = SECTIONS.filter((section) => section !== 'number' && section !==
 export function Palette({ open, close, showKeys }: Props) {
   const { t } = useTranslation('palette');
   return (
-    <Modal
+    <Dialog
       open={open}
       onCancel={close}
       footer={null}
@@ -32,7 +32,7 @@ export function Palette({ open, close, showKeys }: Props) {
       destroyOnHidden
     >
       <Content open={open} close={close} showKeys={showKeys} />
-    </Modal>
+    </Dialog>
   );
 }
 

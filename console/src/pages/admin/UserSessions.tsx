@@ -1,10 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Button, Modal, Skeleton } from 'antd';
+import { Button, Skeleton } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
 import { type User, userSessionsQuery } from '@/pages/admin/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
+import { Dialog } from '@/parts/Dialog';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { SessionList } from '@/parts/SessionList';
 
@@ -17,7 +18,7 @@ export function UserSessions({ user }: { user: User }) {
       <Button size="small" type="text" onClick={() => setOpen(true)}>
         {t('users.sessions')}
       </Button>
-      <Modal
+      <Dialog
         open={open}
         title={t('users.sessionsOf', { name: user.username })}
         footer={null}
@@ -25,7 +26,7 @@ export function UserSessions({ user }: { user: User }) {
         destroyOnHidden
       >
         {open && <Sessions user={user} />}
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,5 +1,6 @@
-import { Alert, Modal } from 'antd';
+import { Alert } from 'antd';
 import { useTranslation } from 'react-i18next';
+import { Dialog } from '@/parts/Dialog';
 import { ChangesTable } from '@/parts/job/ChangesTable';
 import type { Change, Draft } from '@/parts/job/draft';
 import type { Wrong } from '@/parts/job/schema';
@@ -26,7 +27,7 @@ export function ReviewDialog({ draft, isNew, changes, wrong, busy, error, save, 
   // Who runs it by hand is asked for what is missing; a schedule asks nobody.
   const told = wrong.filter(({ trouble }) => scheduled || trouble !== 'missing');
   return (
-    <Modal
+    <Dialog
       open
       width={760}
       title={isNew ? t('review.create', { job: name }) : t('review.change', { job: name })}
@@ -51,6 +52,6 @@ export function ReviewDialog({ draft, isNew, changes, wrong, busy, error, save, 
         />
       )}
       {error !== null && <ProblemNotice error={error} />}
-    </Modal>
+    </Dialog>
   );
 }

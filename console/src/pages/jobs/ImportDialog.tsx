@@ -1,8 +1,9 @@
 import { UploadOutlined } from '@ant-design/icons';
-import { Alert, Button, Checkbox, Modal, Upload } from 'antd';
+import { Alert, Button, Checkbox, Upload } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { ImportPreview } from '@/pages/jobs/ImportPreview';
 import { useImport } from '@/pages/jobs/useImport';
+import { Dialog } from '@/parts/Dialog';
 import { keptOpen } from '@/parts/keptOpen';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
@@ -23,7 +24,7 @@ export function ImportDialog() {
       <Button icon={<UploadOutlined />} onClick={begin}>
         {t('import.label')}
       </Button>
-      <Modal
+      <Dialog
         open={open}
         width={860}
         title={t('import.title')}
@@ -61,7 +62,7 @@ export function ImportDialog() {
         {error !== null && <ProblemNotice error={error} />}
         {part && <Alert type="info" showIcon role="status" title={t('import.part', part)} />}
         {looked && <ImportPreview would={looked.would} />}
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { Button, Modal, Select, Skeleton } from 'antd';
+import { Button, Select, Skeleton } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Script, type Version, versionQuery } from '@/pages/scripts/queries';
 import { CodeDiff } from '@/parts/code/LazyCode';
 import type { CodeKind } from '@/parts/code/languages';
+import { Dialog } from '@/parts/Dialog';
 
 interface Props {
   script: Script;
@@ -25,7 +26,7 @@ export function Compare(props: Props) {
       <Button size="small" type="text" onClick={() => setOpen(true)}>
         {t('compare.label')}
       </Button>
-      <Modal
+      <Dialog
         open={open}
         width={1100}
         title={t('compare.title')}
@@ -34,7 +35,7 @@ export function Compare(props: Props) {
         destroyOnHidden
       >
         {open && <Sides {...props} />}
-      </Modal>
+      </Dialog>
     </>
   );
 }

@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { App, Button, Modal } from 'antd';
+import { App, Button } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Tagged } from '@/api/tagged';
 import { type Script, saveScript } from '@/pages/scripts/queries';
 import { CodeDiff } from '@/parts/code/LazyCode';
 import type { CodeKind } from '@/parts/code/languages';
+import { Dialog } from '@/parts/Dialog';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 export interface Refused {
@@ -47,7 +48,7 @@ export function Conflict({ refused: { theirs, remark }, script, mine, close, for
   }
 
   return (
-    <Modal
+    <Dialog
       open
       width={1100}
       title={t('conflict.title', { author: theirs.value.author })}
@@ -71,6 +72,6 @@ export function Conflict({ refused: { theirs, remark }, script, mine, close, for
         after={{ name: t('conflict.own'), text: mine }}
       />
       {error !== null && <ProblemNotice error={error} />}
-    </Modal>
+    </Dialog>
   );
 }

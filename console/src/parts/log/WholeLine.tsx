@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { Modal, Skeleton } from 'antd';
+import { Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
+import { Dialog } from '@/parts/Dialog';
 import type { Log } from '@/parts/log/Log';
 import { Pieces } from '@/parts/log/LogRow';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -10,7 +11,7 @@ export function WholeLine({ log, line, onClose }: { log: Log; line: number; onCl
   const { t } = useTranslation('log');
   const page = useQuery({ queryKey: ['log-line', log.id, line], queryFn: () => log.page(line, 1), gcTime: 0 });
   return (
-    <Modal open title={t('line', { number: line })} width="80vw" footer={null} onCancel={onClose}>
+    <Dialog open title={t('line', { number: line })} width="80vw" footer={null} onCancel={onClose}>
       {page.isPending ? (
         <Skeleton active title={false} />
       ) : page.isError ? (
@@ -24,6 +25,6 @@ export function WholeLine({ log, line, onClose }: { log: Log; line: number; onCl
           <Pieces text={page.data.content} search={null} />
         </pre>
       )}
-    </Modal>
+    </Dialog>
   );
 }
