@@ -1,6 +1,7 @@
-import { Modal, Radio } from 'antd';
+import { Radio } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Dialog } from '@/parts/Dialog';
 import { ChangesTable } from '@/parts/job/ChangesTable';
 import { conflictsOf, type Draft, type DraftField, merged } from '@/parts/job/draft';
 
@@ -17,7 +18,7 @@ export function ConflictDialog({ base, mine, theirs, settle }: Props) {
   const { t } = useTranslation('jobEditor');
   const [keep, setKeep] = useState<ReadonlySet<DraftField>>(new Set());
   const conflicts = conflictsOf(base, mine, theirs);
-  const clash = conflicts.some(({ both }) => both);
+  const clash = conflicts.some(({ by }) => by === 'both');
 
   function choose(field: DraftField, whose: string) {
     const chosen = new Set(keep);
@@ -27,7 +28,7 @@ export function ConflictDialog({ base, mine, theirs, settle }: Props) {
   }
 
   return (
-    <Modal
+    <Dialog
       open
       width={860}
       title={t('conflict.title', { job: theirs.job_desc })}
@@ -41,26 +42,27 @@ export function ConflictDialog({ base, mine, theirs, settle }: Props) {
       <ChangesTable
         label={t('conflict.label')}
         heads={[t('conflict.base'), t('conflict.theirs'), t('conflict.mine')]}
-        rows={conflicts.map(({ field, both, ...values }) => ({
+        rows={conflicts.map(({ field, by, ...values }) => ({
           field,
           values: [values.base, values.theirs, values.mine],
-          choice: both ? (
-            <Radio.Group
-              size="small"
-              optionType="button"
-              aria-label={t(`fields.${field}`)}
-              value={keep.has(field) ? 'mine' : 'theirs'}
-              onChange={({ target }) => choose(field, target.value)}
-              options={[
-                { value: 'theirs', label: t('conflict.theirs') },
-                { value: 'mine', label: t('conflict.mine') },
-              ]}
-            />
-          ) : (
-            <span className="muted">{t('conflict.theirsAlone')}</span>
-          ),
+          choice:
+            by === 'both' ? (
+              <Radio.Group
+                size="small"
+                optionType="button"
+                aria-label={t(`fields.${field}`)}
+                value={keep.has(field) ? 'mine' : 'theirs'}
+                onChange={({ target }) => choose(field, target.value)}
+                options={[
+                  { value: 'theirs', label: t('conflict.theirs') },
+                  { value: 'mine', label: t('conflict.mine') },
+                ]}
+              />
+            ) : (
+              <span className="muted">{by === 'mine' ? t('conflict.mineAlone') : t('conflict.theirsAlone')}</span>
+            ),
         }))}
       />
-    </Modal>
+    </Dialog>
   );
 }

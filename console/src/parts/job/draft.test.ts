@@ -52,16 +52,17 @@ describe('two people at one job', () => {
   const mine = { ...BASE, job_desc: 'Report of the night', executor_timeout: 300 };
   const theirs = { ...BASE, executor_timeout: 900, executor_block_strategy: 'DISCARD_LATER' as const };
 
-  it('see what the other changed, and where both did', () => {
+  it('see what each of them changed, and where both did', () => {
     expect(conflictsOf(BASE, mine, theirs)).toEqual([
+      { field: 'job_desc', base: BASE.job_desc, mine: mine.job_desc, theirs: BASE.job_desc, by: 'mine' },
       {
         field: 'executor_block_strategy',
         base: 'SERIAL_EXECUTION',
         mine: 'SERIAL_EXECUTION',
         theirs: 'DISCARD_LATER',
-        both: false,
+        by: 'theirs',
       },
-      { field: 'executor_timeout', base: 60, mine: 300, theirs: 900, both: true },
+      { field: 'executor_timeout', base: 60, mine: 300, theirs: 900, by: 'both' },
     ]);
   });
 
@@ -73,6 +74,6 @@ describe('two people at one job', () => {
   });
 
   it('do not differ where they did the same', () => {
-    expect(conflictsOf(BASE, { ...BASE, jitter: 5 }, { ...BASE, jitter: 5 })[0]?.both).toBe(false);
+    expect(conflictsOf(BASE, { ...BASE, jitter: 5 }, { ...BASE, jitter: 5 })[0]?.by).toBe('theirs');
   });
 });

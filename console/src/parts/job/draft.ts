@@ -133,23 +133,24 @@ export interface Conflict {
   base: unknown;
   mine: unknown;
   theirs: unknown;
-  /** Both changed it, and not to the same: somebody must choose. */
-  both: boolean;
+  /** Whose change it is. Where both changed it, and not to the same, somebody must choose. */
+  by: 'mine' | 'theirs' | 'both';
 }
 
-/** What somebody else changed since `base`, beside what one changed oneself. */
+/** What somebody else changed since `base`, and what one changed oneself. */
 export function conflictsOf(base: Draft, mine: Draft, theirs: Draft): Conflict[] {
-  return DRAFT_FIELDS.filter((field) => !same(base[field], theirs[field])).map((field) => ({
-    field,
-    base: base[field],
-    mine: mine[field],
-    theirs: theirs[field],
-    both: !same(base[field], mine[field]) && !same(mine[field], theirs[field]),
-  }));
+  return DRAFT_FIELDS.flatMap((field) => {
+    const values = { field, base: base[field], mine: mine[field], theirs: theirs[field] };
+    const [isMine, isTheirs] = [!same(values.base, values.mine), !same(values.base, values.theirs)];
+    if (isMine && isTheirs) return { ...values, by: same(values.mine, values.theirs) ? 'theirs' : 'both' };
+    return isMine || isTheirs ? { ...values, by: isMine ? 'mine' : 'theirs' } : [];
+  });
 }
 
 /** One's own draft with the other's changes in it; where both changed something, `keep` says whose stays. */
 export function merged(base: Draft, mine: Draft, theirs: Draft, keep: ReadonlySet<DraftField>): Draft {
-  const taken = conflictsOf(base, mine, theirs).filter(({ field, both }) => !both || !keep.has(field));
+  const taken = conflictsOf(base, mine, theirs).filter(
+    ({ field, by }) => by === 'theirs' || (by === 'both' && !keep.has(field)),
+  );
   return { ...mine, ...(Object.fromEntries(taken.map(({ field }) => [field, theirs[field]])) as Partial<Draft>) };
 }
