@@ -1,4 +1,6 @@
+import { ClockCircleOutlined } from '@ant-design/icons';
 import { Input, Select } from 'antd';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import {
@@ -8,6 +10,8 @@ import {
   type Plan,
   read,
   STEPS,
+  timeIn,
+  timeText,
   WEEKDAYS,
   type Weekday,
   write,
@@ -117,19 +121,27 @@ function PlanFields({ plan, change }: PlanProps) {
 
 type Daily = Extract<Plan, { hour: number }>;
 
+/** A field of the browser would read in the browser's language. What is typed counts as soon as it is a time. */
 function TimeOfDay({ plan, change }: { plan: Daily; change: (plan: Plan) => void }) {
   const { t } = useTranslation('jobEditor');
-  const two = (number: number) => String(number).padStart(2, '0');
+  const [typed, setTyped] = useState<string | null>(null);
+  const wrong = typed !== null && timeIn(typed) === null;
   return (
     <Input
-      type="time"
       className="cron-time"
       aria-label={t('cron.time')}
-      value={`${two(plan.hour)}:${two(plan.minute)}`}
+      aria-invalid={wrong}
+      title={t('cron.timeForm')}
+      {...(wrong && { status: 'error' as const })}
+      prefix={<ClockCircleOutlined />}
+      maxLength={5}
+      value={typed ?? timeText(plan)}
       onChange={({ target }) => {
-        const [hour, minute] = target.value.split(':').map(Number);
-        if (hour !== undefined && minute !== undefined) change({ ...plan, hour, minute });
+        setTyped(target.value);
+        const time = timeIn(target.value);
+        if (time) change({ ...plan, ...time });
       }}
+      onBlur={() => setTyped(null)}
     />
   );
 }

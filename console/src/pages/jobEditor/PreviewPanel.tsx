@@ -10,13 +10,13 @@ const COUNTED_TO = 10_000;
 /** The next ten fires of what is being typed. */
 export function PreviewPanel() {
   const { t } = useTranslation(['jobEditor', 'jobs']);
-  const { none, shown, problem } = usePreview();
+  const { nothing, shown, problem } = usePreview();
   return (
     <Panel title={t('jobs:fires.title')} flush extra={shown && <span className="muted">{shown.timezone}</span>}>
       <div aria-live="polite">
         {problem && <Refusal problem={problem} />}
-        {none && <p className="panel-line muted">{t('preview.nothing')}</p>}
-        {!none && !problem && !shown && <Skeleton active title={false} className="panel-body" />}
+        {nothing && <p className="panel-line muted">{t(`preview.${nothing}`)}</p>}
+        {!nothing && !problem && !shown && <Skeleton active title={false} className="panel-body" />}
         {shown && (
           <>
             {shown.per_day !== null && (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changedTo, EVERY, type Plan, read, STEPS, write } from '@/pages/jobEditor/cron';
+import { changedTo, EVERY, type Plan, read, STEPS, timeIn, timeText, write } from '@/pages/jobEditor/cron';
 
 describe('a cron expression that can be clicked together', () => {
   it.each<[string, Plan]>([
@@ -13,6 +13,8 @@ describe('a cron expression that can be clicked together', () => {
     ['0 0 9 ? * 2,1', { every: 'week', days: [1, 7], hour: 9, minute: 0 }],
     ['0 9 * * 1-5', { every: 'week', days: [1, 2, 3, 4, 5], hour: 9, minute: 0 }],
     ['0 9 * * 0', { every: 'week', days: [7], hour: 9, minute: 0 }],
+    ['@daily', { every: 'day', hour: 0, minute: 0 }],
+    [' @Weekly ', { every: 'week', days: [7], hour: 0, minute: 0 }],
     ['0 0 6 1 * ?', { every: 'month', day: 1, hour: 6, minute: 0 }],
     ['0 0 6 L * ?', { every: 'month', day: 'L', hour: 6, minute: 0 }],
   ])('%s is read', (text, plan) => {
@@ -22,6 +24,8 @@ describe('a cron expression that can be clicked together', () => {
   it.each([
     '',
     'every day',
+    '@yearly',
+    '@reboot',
     '*/10 * * * * ?',
     '0 0 2 * 1 ?',
     '0 0 2 1 * MON',
@@ -53,4 +57,19 @@ describe('a cron expression that can be clicked together', () => {
     expect(changedTo('month', daily)).toEqual({ every: 'month', day: 1, hour: 7, minute: 45 });
     for (const every of EVERY) expect(read(write(changedTo(every, null)))?.every).toBe(every);
   });
+});
+
+it.each([
+  ['07:05', '07:05'],
+  ['7:05', '07:05'],
+  ['7h05', '07:05'],
+  ['23.59', '23:59'],
+  ['24:00', null],
+  ['7:5', null],
+  ['7', null],
+  ['07:60', null],
+  ['', null],
+])('"%s" is the time %s', (text, time) => {
+  const read = timeIn(text);
+  expect(read && timeText(read)).toBe(time);
 });

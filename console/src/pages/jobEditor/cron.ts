@@ -1,6 +1,8 @@
 // A cron expression as choices one can click, as far as it is one of the common ones. The text stays the truth: what is
 // written here is written into it, and what is in it is read from it.
 
+import { withoutName } from '@/parts/job/cronWords';
+
 export type Weekday = 1 | 2 | 3 | 4 | 5 | 6 | 7;
 
 export type Plan =
@@ -39,7 +41,7 @@ export function write(plan: Plan): string {
 
 /** The plan an expression is, or null when it is none of them. */
 export function read(text: string): Plan | null {
-  const parts = text.trim().toUpperCase().split(/\s+/);
+  const parts = withoutName(text).trim().toUpperCase().split(/\s+/);
   const unix = parts.length === 5;
   const fields = unix ? ['0', ...parts] : parts;
   if (fields.length !== 6 || fields[0] !== '0' || fields[4] !== '*') return null;
@@ -73,6 +75,23 @@ export function changedTo(every: Every, before: Plan | null): Plan {
     case 'month':
       return { every, day: 1, hour, minute };
   }
+}
+
+export interface Time {
+  hour: number;
+  minute: number;
+}
+
+/** `07:05`, the clock of 24 hours in every language. */
+export function timeText({ hour, minute }: Time): string {
+  return [hour, minute].map((number) => String(number).padStart(2, '0')).join(':');
+}
+
+/** The time that a text is; null while it is none. */
+export function timeIn(text: string): Time | null {
+  const [, hours = '', minutes = ''] = /^\s*(\d{1,2})[:h.](\d{2})\s*$/.exec(text) ?? [];
+  const [hour, minute] = [numberIn(hours, 0, 23), numberIn(minutes, 0, 59)];
+  return hour === null || minute === null ? null : { hour, minute };
 }
 
 function readWithinHour(minutes: string): Plan | null {

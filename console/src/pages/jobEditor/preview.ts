@@ -11,8 +11,8 @@ import type { Draft } from '@/parts/job/draft';
 const TYPING = 250;
 
 export interface Preview {
-  /** Whether there is no schedule to ask about. */
-  none: boolean;
+  /** Why there is nothing to ask about: it does not fire by itself, or its schedule is still to be written. */
+  nothing: 'byHand' | 'unwritten' | null;
   shown: SchedulePreview | undefined;
   problem: Problem | null;
 }
@@ -37,9 +37,14 @@ export function usePreview(): Preview {
     placeholderData: keepPreviousData,
     retry: false,
   });
-  if (!wanted) return { none: type !== undefined, shown: undefined, problem: null };
+  if (!wanted) return { nothing: nothingFor(type), shown: undefined, problem: null };
   const problem = query.error instanceof Problem ? query.error : null;
-  return { none: false, shown: problem ? undefined : query.data, problem };
+  return { nothing: null, shown: problem ? undefined : query.data, problem };
+}
+
+function nothingFor(type: Draft['schedule_type'] | undefined): Preview['nothing'] {
+  if (type === undefined) return null;
+  return type === 'NONE' ? 'byHand' : 'unwritten';
 }
 
 /** Before the form is filled, and without a schedule, there is nothing to ask. */

@@ -47,6 +47,21 @@ describe('cron expressions in words', () => {
     expect(evenly('0 0 2 L,*/5 * ?'), 'no words rather than wrong ones').toBeNull();
   });
 
+  it('are there for every name that the server takes', async () => {
+    const say = await loadCronWords('en');
+    const words = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@Midnight', '@hourly'].map(say);
+    expect(words).toEqual([
+      'At 00:00, on day 1 of the month, only in January',
+      'At 00:00, on day 1 of the month, only in January',
+      'At 00:00, on day 1 of the month',
+      'At 00:00, only on Sunday',
+      'At 00:00',
+      'At 00:00',
+      'Every hour',
+    ]);
+    expect(say('@reboot')).toBeNull();
+  });
+
   it('are none for what is none', async () => {
     const say = await loadCronWords('en');
     expect(say('every day')).toBeNull();

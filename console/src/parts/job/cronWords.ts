@@ -14,8 +14,25 @@ const EXTRA: Record<Language, () => Promise<unknown>> = {
   fr: () => import('cronstrue/locales/fr'),
 };
 
+/** What the server takes by a name. */
+const NAMED: Record<string, string> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
+
+/** The fields that a name stands for; any other text as it is. */
+export function withoutName(text: string): string {
+  return NAMED[text.trim().toLowerCase()] ?? text;
+}
+
 /** The expression in words, or null where there are none for it. The server alone says whether it is good. */
-export function cronWords(cronstrue: Cronstrue, language: Language, expression: string): string | null {
+export function cronWords(cronstrue: Cronstrue, language: Language, written: string): string | null {
+  const expression = withoutName(written);
   const fields = expression.trim().split(/\s+/).length;
   if (fields < 5) return null;
   try {
