@@ -1,11 +1,12 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { Form, Input, Select, type TableColumnsType } from 'antd';
+import { Form, Input, type TableColumnsType } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
 import { useGroups } from '@/api/groups';
 import { useMay } from '@/api/session';
 import { type Secret, secretsQuery } from '@/pages/admin/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
+import { ClearableSelect } from '@/parts/clearable';
 import { EmptyState } from '@/parts/EmptyState';
 import { FormDialog } from '@/parts/FormDialog';
 import { DataTable } from '@/parts/table/DataTable';
@@ -88,7 +89,10 @@ function AddSecret() {
         name="name"
         label={t('secrets.name')}
         extra={t('secrets.nameHint')}
-        rules={[{ required: true, pattern: /^[A-Z][A-Z0-9_]{0,63}$/, message: t('secrets.nameHint') }]}
+        rules={[
+          { required: true, message: t('required') },
+          { pattern: /^[A-Z][A-Z0-9_]{0,63}$/, message: t('notAName') },
+        ]}
       >
         <Input className="mono" maxLength={64} autoComplete="off" />
       </Form.Item>
@@ -97,7 +101,7 @@ function AddSecret() {
         label={t('secrets.group')}
         rules={everywhere ? [] : [{ required: true, message: t('required') }]}
       >
-        <Select allowClear placeholder={everywhere ? t('secrets.everyGroup') : undefined} options={options} />
+        <ClearableSelect placeholder={everywhere ? t('secrets.everyGroup') : undefined} options={options} />
       </Form.Item>
       <ValueField />
     </FormDialog>

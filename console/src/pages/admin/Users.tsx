@@ -97,7 +97,10 @@ function AddUser({ tell }: { tell: (once: Once) => void }) {
         name="username"
         label={t('users.name')}
         extra={t('users.nameHint')}
-        rules={[{ required: true, pattern: /^[A-Za-z0-9][A-Za-z0-9._@+-]*$/, message: t('users.nameHint') }]}
+        rules={[
+          { required: true, message: t('required') },
+          { pattern: /^[A-Za-z0-9][A-Za-z0-9._@+-]*$/, message: t('notAName') },
+        ]}
       >
         <Input maxLength={50} autoComplete="off" />
       </Form.Item>
