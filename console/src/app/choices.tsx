@@ -1,11 +1,12 @@
 // What a person can choose from the top bar: language, theme and the zone of what is shown.
 
 import { BgColorsOutlined, GlobalOutlined, MoonOutlined, SunOutlined } from '@ant-design/icons';
-import { Button, Dropdown, Select } from 'antd';
+import { Button, Dropdown } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import { LANGUAGE_NAMES, LANGUAGES, type Language } from '@/i18n/languages';
-import { browserZone } from '@/parts/time/format';
+import { browserZone, hasClock } from '@/parts/time/format';
+import { ZoneSelect } from '@/parts/time/ZoneSelect';
 
 export function LanguageChoice() {
   const { t } = useTranslation('common');
@@ -47,19 +48,13 @@ export function ThemeChoice() {
 export function ZoneChoice() {
   const { t } = useTranslation('common');
   const [zone, choose] = usePreference('zone');
-  const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((one) => one !== 'UTC')];
-  const options = [
-    { value: 'browser', label: t('zone.browser', { zone: browserZone() }) },
-    ...zones.map((one) => ({ value: one, label: one })),
-  ];
   return (
-    <Select
+    <ZoneSelect
       variant="borderless"
-      showSearch
-      popupMatchSelectWidth={280}
       value={zone}
-      onChange={choose}
-      options={options}
+      onChange={(chosen) => chosen && choose(chosen)}
+      first={[{ value: 'browser', label: t('zone.browser', { zone: browserZone() }) }]}
+      only={hasClock}
       labelRender={({ value }) => (value === 'browser' ? browserZone() : value)}
       aria-label={t('zone.label')}
       className="zone-choice"

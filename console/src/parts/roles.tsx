@@ -5,6 +5,7 @@ import { Button, Form, Select, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { useGroups } from '@/api/groups';
 import type { Role } from '@/api/types';
+import { ClearableSelect } from '@/parts/clearable';
 import { Mark } from '@/parts/Mark';
 
 export const ROLES: readonly Role[] = ['viewer', 'operator', 'editor', 'admin'];
@@ -38,7 +39,7 @@ export function RoleFields() {
   return (
     <>
       <Form.Item name="role" label={t('everywhere')} extra={t('everywhereHint')}>
-        <Select allowClear placeholder={t('nothing')} options={roles} />
+        <ClearableSelect placeholder={t('nothing')} options={roles} />
       </Form.Item>
       <GroupRoles roles={roles} />
     </>

@@ -143,6 +143,7 @@ RULES: dict[str, Rule] = {
     "POST /api/v1/jobs/bulk/trigger": Rule("OPERATE_MANY", query="?all=true"),
     "POST /api/v1/jobs/bulk/delete": Rule("EDIT_MANY", query="?all=true"),
     "GET /api/v1/schedules/upcoming": Rule("LIST"),
+    "GET /api/v1/schedules/zones": Rule("SIGNED_IN"),
     "POST /api/v1/schedules/preview": Rule("LIST", 200, lambda _: {"schedule_type": "FIX_RATE", "schedule_conf": "30"}),
     "GET /api/v1/jobs/{job_id}": Rule("VIEW"),
     "PUT /api/v1/jobs/{job_id}": Rule("EDIT", 200, _job),

@@ -75,3 +75,18 @@ def test_nothing_is_written(site: Site, admin: Caller) -> None:
     before = site.state()
     admin.post(PREVIEW, {"schedule_type": "FIX_RATE", "schedule_conf": "30"})
     assert site.state() == before
+
+
+def test_every_zone_that_is_named_is_taken(admin: Caller) -> None:
+    answer = admin.get("/api/v1/schedules/zones")
+    names = answer.json["items"]
+    assert names == sorted(set(names))
+    assert {"UTC", "Etc/UTC", "US/Pacific", "Asia/Kolkata", "Asia/Calcutta", "Europe/Kyiv", "America/Nuuk"} <= set(
+        names
+    )
+    assert not {"localtime", "Factory"} & set(names)
+    assert not [name for name in names if name.startswith(("posix/", "right/"))]
+    assert answer.headers["Cache-Control"] == "private, max-age=86400"
+    for zone in ("Asia/Kolkata", "Etc/UTC", "America/Argentina/Buenos_Aires"):
+        asked = {"schedule_type": "CRON", "schedule_conf": "0 0 2 * * ?", "timezone": zone}
+        assert admin.post(PREVIEW, asked).json["timezone"] == zone

@@ -1,6 +1,6 @@
 import { DownloadOutlined } from '@ant-design/icons';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { Button, Dropdown, Input, Select, type TableColumnsType, Tag } from 'antd';
+import { Button, Dropdown, Input, type TableColumnsType, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { address } from '@/api/base';
@@ -9,7 +9,7 @@ import { changesIn } from '@/pages/admin/changes';
 import { deedOf } from '@/pages/admin/deeds';
 import { type AuditEntry, type AuditFilters, auditHeadQuery, auditQuery } from '@/pages/admin/queries';
 import { CopyButton } from '@/parts/CopyButton';
-import { CLEARABLE } from '@/parts/clearable';
+import { CLEARABLE, ClearableSelect } from '@/parts/clearable';
 import { EmptyState } from '@/parts/EmptyState';
 import { DataTable } from '@/parts/table/DataTable';
 import { Instant } from '@/parts/time/Instant';
@@ -166,9 +166,8 @@ function FilterBar({ filters, change }: FilterProps) {
           }}
         />
       ))}
-      <Select
+      <ClearableSelect
         className="admin-choice"
-        allowClear
         placeholder={t('audit.since')}
         aria-label={t('audit.since')}
         value={filters.since ?? null}

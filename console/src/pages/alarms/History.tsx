@@ -1,9 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { Select, type TableColumnsType } from 'antd';
+import type { TableColumnsType } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { JobName } from '@/pages/alarms/Firing';
 import { type Alarm, type AlarmState, historyQuery, MESSAGE_STATES, type MessageState } from '@/pages/alarms/queries';
+import { ClearableSelect } from '@/parts/clearable';
 import { EmptyState } from '@/parts/EmptyState';
 import { JobChoice } from '@/parts/job/JobChoice';
 import { visibleLines } from '@/parts/log/ansi';
@@ -59,9 +60,8 @@ export function History() {
       <div className="part-bar">
         <span className="alarm-choices">
           <JobChoice className="alarm-choice" value={jobId} onChange={(id) => change({ job_id: id?.toString() })} />
-          <Select
+          <ClearableSelect
             className="alarm-choice"
-            allowClear
             placeholder={t('history.anyState')}
             aria-label={t('history.anyState')}
             value={state ?? null}

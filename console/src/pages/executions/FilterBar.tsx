@@ -1,10 +1,11 @@
 import { CloseOutlined } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
-import { Button, Select, Tag } from 'antd';
+import { Button, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { groupsQuery } from '@/api/groups';
 import type { Cause } from '@/api/types';
 import { CAUSES, type ExecutionFilters, FILTERS, type FilterName } from '@/pages/executions/filters';
+import { ClearableSelect } from '@/parts/clearable';
 import { JobChoice } from '@/parts/job/JobChoice';
 import { SearchField } from '@/parts/SearchField';
 import { STATUSES } from '@/status/statuses';
@@ -76,8 +77,7 @@ interface ChoiceProps {
 
 function Choice({ label, value, onChange, options }: ChoiceProps) {
   return (
-    <Select
-      allowClear
+    <ClearableSelect
       showSearch={{ optionFilterProp: 'label' }}
       className="filter-choice"
       popupMatchSelectWidth={220}

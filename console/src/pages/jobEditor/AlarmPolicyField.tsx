@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { Checkbox, Select } from 'antd';
+import { Checkbox } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
+import { ClearableSelect } from '@/parts/clearable';
 import { InputNumber } from '@/parts/InputNumber';
 import type { Draft } from '@/parts/job/draft';
 
@@ -53,9 +54,8 @@ export function AlarmPolicyField({ value = null, onChange = () => {} }: Props) {
         value={repeat}
         onChange={(minutes) => set('repeat', minutes === null ? undefined : Math.round(minutes * 60))}
       />
-      <Select
+      <ClearableSelect
         mode="multiple"
-        allowClear
         placeholder={t('alarms.everyChannel')}
         aria-label={t('alarms.channels')}
         value={Array.isArray(policy.channels) ? policy.channels : []}

@@ -1,7 +1,8 @@
-import { Checkbox, Select, Switch } from 'antd';
+import { Checkbox, Switch } from 'antd';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { RetryPolicy } from '@/api/types';
+import { ClearableSelect } from '@/parts/clearable';
 import { InputNumber } from '@/parts/InputNumber';
 
 interface Props {
@@ -60,9 +61,8 @@ export function RetryPolicyField({ value = null, onChange = () => {} }: Props) {
       <Checkbox checked={(value.jitter ?? 0) > 0} onChange={({ target }) => set({ jitter: target.checked ? 0.2 : 0 })}>
         {t('retry.jitter')}
       </Checkbox>
-      <Select
+      <ClearableSelect
         mode="multiple"
-        allowClear
         placeholder={t('retry.giveUp')}
         aria-label={t('retry.giveUp')}
         value={value.give_up ?? []}

@@ -1,15 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import { Form, Input, Radio, Select } from 'antd';
+import { Form, Input, Radio } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
 import { CronField } from '@/pages/jobEditor/CronField';
 import { DST, MISFIRES, SCHEDULES } from '@/pages/jobEditor/choices';
 import { Explained } from '@/pages/jobEditor/Explained';
 import { usePreview } from '@/pages/jobEditor/preview';
+import { ClearableSelect, useClearing } from '@/parts/clearable';
 import { InputNumber } from '@/parts/InputNumber';
 import type { Draft } from '@/parts/job/draft';
 import { Panel } from '@/parts/Page';
 import { useFieldSaying } from '@/parts/ProblemNotice';
+import { ZoneSelect } from '@/parts/time/ZoneSelect';
 
 const calendarsQuery = {
   queryKey: ['jobs', 'calendars'],
@@ -125,16 +127,13 @@ function ZoneField({
   onChange?: (zone: string | null) => void;
 }) {
   const { t } = useTranslation('jobEditor');
-  const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((one) => one !== 'UTC')];
   return (
-    <Select
-      id={id}
-      showSearch
-      allowClear
+    <ZoneSelect
+      {...(id && { id })}
+      allowClear={useClearing()}
       value={value ?? null}
       onChange={(zone) => onChange?.(zone ?? null)}
       placeholder={t('defaultZone')}
-      options={zones.map((one) => ({ value: one, label: one }))}
     />
   );
 }
@@ -145,8 +144,7 @@ function CalendarField() {
   if (calendars.length === 0) return null;
   return (
     <Form.Item name="calendar_id" label={t('fields.calendar_id')} extra={t('help.calendar')}>
-      <Select
-        allowClear
+      <ClearableSelect
         placeholder={t('noCalendar')}
         options={calendars.map((one) => ({ value: one.id, label: one.name }))}
       />

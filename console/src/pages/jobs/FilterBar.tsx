@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Button, Segmented, Select } from 'antd';
+import { Button, Segmented } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { groupsQuery } from '@/api/groups';
 import { inUseQuery, NOTHING_IN_USE } from '@/api/jobs';
 import { asQuery, FILTERS, type FilterName, type JobFilters, ONLY, tagsIn } from '@/pages/jobs/filters';
+import { ClearableSelect } from '@/parts/clearable';
 import { SearchField } from '@/parts/SearchField';
 
 interface Props {
@@ -34,8 +35,7 @@ export function FilterBar({ filters, change }: Props) {
         value={asQuery(filters).only ?? ''}
         onChange={(only) => change({ only })}
       />
-      <Select
-        allowClear
+      <ClearableSelect
         showSearch={{ optionFilterProp: 'label' }}
         className="job-group-choice"
         popupMatchSelectWidth={240}
@@ -45,8 +45,7 @@ export function FilterBar({ filters, change }: Props) {
         onChange={(job_group) => change({ job_group: job_group ?? undefined })}
         options={groups.map((group) => ({ value: String(group.id), label: group.title || group.app_name }))}
       />
-      <Select
-        allowClear
+      <ClearableSelect
         showSearch
         className="job-group-choice"
         popupMatchSelectWidth={240}
@@ -56,9 +55,8 @@ export function FilterBar({ filters, change }: Props) {
         onChange={(author) => change({ author: author ?? undefined })}
         options={choices(inUse.authors, filters.author ? [filters.author] : [])}
       />
-      <Select
+      <ClearableSelect
         mode="multiple"
-        allowClear
         maxCount={10}
         maxTagCount="responsive"
         className="job-tags-choice"

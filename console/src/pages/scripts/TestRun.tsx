@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Button, Select } from 'antd';
+import { Button } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
@@ -8,6 +8,7 @@ import { executionQuery } from '@/api/executions';
 import { useGroups } from '@/api/groups';
 import { executorsQuery } from '@/api/jobs';
 import type { Script } from '@/pages/scripts/queries';
+import { ClearableSelect } from '@/parts/clearable';
 import { GrowingText } from '@/parts/GrowingText';
 import { nobodyHad } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
@@ -49,8 +50,7 @@ export function TestRun({ script, source }: { script: Script; source: string }) 
     <div className="test-run">
       <p className="muted">{t('test.text')}</p>
       <div className="test-choices">
-        <Select
-          allowClear
+        <ClearableSelect
           placeholder={t('test.byRouting')}
           aria-label={t('test.executor')}
           value={address}

@@ -4,6 +4,7 @@ import { Button, Segmented, Select, Space, Tooltip } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { groupsQuery } from '@/api/groups';
 import { HOURS, type Hours, moved, ROWS_BY, type RowsBy, type Span } from '@/pages/timeline/model';
+import { ClearableSelect } from '@/parts/clearable';
 
 interface Props {
   hours: Hours;
@@ -45,8 +46,7 @@ export function Toolbar({ hours, by, view, group, zoom, span, ...on }: Props) {
         onChange={on.onBy}
         options={ROWS_BY.map((one) => ({ value: one, label: t(`rows.${one}`) }))}
       />
-      <Select
-        allowClear
+      <ClearableSelect
         aria-label={t('anyGroup')}
         className="timeline-rows"
         placeholder={t('anyGroup')}

@@ -8,13 +8,14 @@ import { usePreference } from '@/app/preferences';
 import type { Language } from '@/i18n/languages';
 import { leftOut } from '@/parts/job/leftOut';
 import { Ago } from '@/parts/time/Ago';
-import { zoneLast } from '@/parts/time/format';
+import { hasClock, zoneLast } from '@/parts/time/format';
 import '@/status/status.css';
 import './job.css';
 
 /** The day and time a clock of the zone shows, with its offset: `Sun, Mar 29, 03:00 GMT+2`; with the year if it is another. */
-export function onTheClock(fire: string, language: Language, zone: string, now: number): string {
+export function onTheClock(fire: string, language: Language, zoneOfJob: string, now: number): string {
   const at = Date.parse(fire);
+  const zone = hasClock(zoneOfJob) ? zoneOfJob : 'UTC'; // the server may know a newer one
   const year = new Intl.DateTimeFormat('en', { timeZone: zone, year: 'numeric' });
   const format = new Intl.DateTimeFormat(language, {
     timeZone: zone,

@@ -1,8 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Select, Spin } from 'antd';
+import { Spin } from 'antd';
 import { useDeferredValue, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { jobNameQuery, jobsNamedQuery } from '@/api/jobs';
+import { ClearableSelect } from '@/parts/clearable';
 
 interface Props {
   /** Of the field, where it is one of a form. */
@@ -27,10 +28,9 @@ export function JobChoice({ id, className, value, onChange, allowed = () => true
     options.unshift({ value, label: chosen.data?.name ?? t('jobChoice.one', { id: value }), disabled: false });
   }
   return (
-    <Select
+    <ClearableSelect
       {...(id !== undefined && { id })}
       {...(className !== undefined && { className })}
-      allowClear
       showSearch={{ filterOption: false, onSearch: setSaid }}
       popupMatchSelectWidth={320}
       placeholder={t('jobChoice.any')}

@@ -2,6 +2,7 @@ import { Input, Select, Switch } from 'antd';
 import { useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { exactText } from '@/api/exactJson';
+import { ClearableSelect } from '@/parts/clearable';
 import { GrowingText } from '@/parts/GrowingText';
 import { asOption, type ParamField, readTyped, type Trouble, textIn, textsIn } from '@/parts/job/schema';
 
@@ -86,10 +87,9 @@ function Entry(props: EntryProps & { tied: Tied }) {
       );
     case 'choice':
       return (
-        <Select
+        <ClearableSelect
           {...marked}
           className="param-choice"
-          allowClear
           value={value === undefined || value === 'null' ? null : asOption(value)}
           placeholder={shown || t('param.choose')}
           options={field.options.map((option) => ({ value: option, label: textIn(option) ?? option }))}

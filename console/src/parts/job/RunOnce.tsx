@@ -1,6 +1,6 @@
 import { CaretRightOutlined } from '@ant-design/icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Alert, Button, type ButtonProps, Checkbox, Form, Modal, Select } from 'antd';
+import { Alert, Button, type ButtonProps, Checkbox, Form } from 'antd';
 import type { AlertRef } from 'antd/es/alert/Alert';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -8,6 +8,8 @@ import { useNavigate } from 'react-router';
 import { groupsQuery } from '@/api/groups';
 import { executorsQuery, handlersQuery, superHandlerQuery, triggerJob } from '@/api/jobs';
 import type { Job, LogLevel } from '@/api/types';
+import { ClearableSelect } from '@/parts/clearable';
+import { Dialog } from '@/parts/Dialog';
 import { OwnParameter, useOwnParameterOnly } from '@/parts/job/OwnParameter';
 import { ParameterField, type ParameterMode } from '@/parts/job/ParameterField';
 import type { Wrong } from '@/parts/job/schema';
@@ -89,7 +91,7 @@ export function RunDialog({ job, close, again }: DialogProps) {
   }
 
   return (
-    <Modal
+    <Dialog
       open
       title={again?.title ?? t('run.title', { job: job.job_desc })}
       okText={t('run.confirm')}
@@ -115,8 +117,7 @@ export function RunDialog({ job, close, again }: DialogProps) {
           </Form.Item>
         )}
         <Form.Item label={t('run.logLevel')} extra={t('run.logLevelHelp')}>
-          <Select
-            allowClear
+          <ClearableSelect
             value={logLevel}
             onChange={(chosen) => setLogLevel(chosen ?? null)}
             placeholder={t('run.ownLevel')}
@@ -127,7 +128,7 @@ export function RunDialog({ job, close, again }: DialogProps) {
       </Form>
       {!ownOnly && wrongs.refused && <WrongNotice {...wrongs} />}
       {error !== null && <ProblemNotice error={error} />}
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -204,8 +205,7 @@ function ExecutorChoice({ group, value, onChange }: ChoiceProps) {
     ...written.map((one) => ({ value: one, label: one })),
   ];
   return (
-    <Select
-      allowClear
+    <ClearableSelect
       showSearch
       value={value}
       onChange={(chosen) => onChange(chosen ?? null)}

@@ -1,11 +1,11 @@
 import { usePreference } from '@/app/preferences';
-import { browserZone, fullInstant, instant } from '@/parts/time/format';
+import { browserZone, fullInstant, hasClock, instant } from '@/parts/time/format';
 import { useNow } from '@/parts/time/useNow';
 
-/** The zone in which instants are shown. */
+/** The zone in which instants are shown. What was chosen in a newer browser may be unknown to this one. */
 export function useDisplayZone(): string {
   const [zone] = usePreference('zone');
-  return zone === 'browser' ? browserZone() : zone;
+  return zone === 'browser' || !hasClock(zone) ? browserZone() : zone;
 }
 
 /** An instant in the display zone; the whole of it on hover. */

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { withUnit } from '@/parts/job/ScheduleText';
-import { browserZone, duration, fullInstant, instant, relative } from '@/parts/time/format';
+import { browserZone, duration, fullInstant, hasClock, instant, relative } from '@/parts/time/format';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z');
 
@@ -11,6 +11,12 @@ describe('the zone of the browser', () => {
     expect(browserZone()).toBe(browserZone());
     expect(asked).not.toHaveBeenCalled();
   });
+});
+
+it('has a clock for old and new names of zones, and none for what is no zone', () => {
+  const zones = ['Asia/Kolkata', 'Asia/Calcutta', 'Europe/Kyiv', 'Etc/UTC', 'US/Pacific'];
+  expect(zones.map(hasClock)).toEqual(zones.map(() => true));
+  expect(hasClock('Mars/Olympus_Mons')).toBe(false);
 });
 
 describe('durations', () => {
@@ -48,6 +54,22 @@ describe('ages', () => {
     expect(relative(NOON - 7_200_000, NOON, 'fr')).toMatch(/^il y a 2\s?h$/);
     expect(relative(NOON + 240_000, NOON, 'fr')).toMatch(/^dans 4\s?min$/);
   });
+});
+
+it('counts days: what is 30 hours ahead may be tomorrow or the day after', () => {
+  const said = (hours: number, language: 'en' | 'fr' | 'zh-CN') => relative(NOON + hours * 3_600_000, NOON, language);
+  expect([said(24, 'en'), said(35, 'en'), said(36, 'en'), said(-30, 'en')]).toEqual([
+    'in 1d',
+    'in 1d',
+    'in 2d',
+    '1d ago',
+  ]);
+  expect([said(30, 'fr'), said(48, 'fr'), said(30, 'zh-CN')].map((one) => one.replace(/\s/g, ' '))).toEqual([
+    'dans 1 j',
+    'dans 2 j',
+    '1天后',
+  ]);
+  expect(relative(NOON, NOON, 'en')).toBe('now');
 });
 
 describe('instants', () => {

@@ -9,12 +9,24 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 let zoneOfBrowser: string | undefined;
+const zonesKnown = new Map<string, boolean>();
 
 /** Asked of the browser once: every instant of a list wants it, every second, and each answer would take as long as the
  * rest of its cell. */
 export function browserZone(): string {
   zoneOfBrowser ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
   return zoneOfBrowser;
+}
+
+/** Whether the browser has a clock for the zone. It knows more names than it lists, and fewer than a newer server. */
+export function hasClock(zone: string): boolean {
+  return made(zonesKnown, zone, () => {
+    try {
+      return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
+    } catch {
+      return false;
+    }
+  });
 }
 
 type Unit = 'ms' | 's' | 'min' | 'h' | 'd';
@@ -60,19 +72,21 @@ function two(number: number): string {
   return String(number).padStart(2, '0');
 }
 
-/** `12 s ago`, `in 4 min`. */
+/** `12 s ago`, `in 4 min`. Days are counted: which one is tomorrow depends on the clock on the wall. */
 export function relative(at: number, now: number, language: Language): string {
-  // The narrowest French is a sign and a number, which nobody reads as an age.
-  const style = language === 'fr' ? 'short' : 'narrow';
-  const format = made(ages, `${language} ${style}`, () => {
-    return new Intl.RelativeTimeFormat(language, { numeric: 'auto', style });
-  });
   const apart = at - now;
   const size = Math.abs(apart);
-  if (size < MINUTE) return format.format(Math.round(apart / SECOND), 'second');
+  if (size < MINUTE) return ages('auto', language).format(Math.round(apart / SECOND), 'second');
+  const format = ages('always', language);
   if (size < HOUR) return format.format(Math.round(apart / MINUTE), 'minute');
   if (size < DAY) return format.format(Math.round(apart / HOUR), 'hour');
   return format.format(Math.round(apart / DAY), 'day');
+}
+
+function ages(numeric: 'auto' | 'always', language: Language): Intl.RelativeTimeFormat {
+  // The narrowest French is a sign and a number, which nobody reads as an age.
+  const style = language === 'fr' ? 'short' : 'narrow';
+  return made(relatives, `${language} ${numeric}`, () => new Intl.RelativeTimeFormat(language, { numeric, style }));
 }
 
 /** An instant to the second, with the day only when it is another one. */
@@ -112,7 +126,7 @@ const SHAPES = {
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>;
 
 // Making a format takes a hundred times as long as using it, and a list uses the same few for every row, every second.
-const ages = new Map<string, Intl.RelativeTimeFormat>();
+const relatives = new Map<string, Intl.RelativeTimeFormat>();
 const numbers = new Map<string, Intl.NumberFormat>();
 const shapes = new Map<string, Intl.DateTimeFormat>();
 

@@ -1,6 +1,6 @@
 """Schedules that nobody has saved yet: what they would do, for a form that shows it while somebody types."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from orth.coordinator.defining import schedule_asked
@@ -10,6 +10,7 @@ from orth.coordinator.http.job_body import Schedule as ScheduleKind
 from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import ToolsHere
 from orth.domain.access import Permission
+from orth.domain.cron.zones import zone_names
 from orth.domain.jobs import DstPolicy, Job, ScheduleType
 from orth.store.database import Connection
 
@@ -18,6 +19,7 @@ router = APIRouter(prefix="/api/v1/schedules", tags=["schedules"])
 DAY_LIMIT = 10_000
 """Fires of a day are counted up to this."""
 _DAY = 86_400_000
+_KEPT = "private, max-age=86400"
 
 
 class ScheduleBody(BaseModel):
@@ -42,6 +44,19 @@ class SchedulePreview(BaseModel):
         description=f"Fires in the next 24 hours, counted up to {DAY_LIMIT:,}; null where the clock does not decide."
     )
     items: list[ComingFire]
+
+
+class ZoneNames(BaseModel):
+    items: list[str]
+
+
+@router.get("/zones", dependencies=[needs(None)])
+async def zones(response: Response) -> ZoneNames:
+    """The names of time zones that schedules take, old ones and new ones, in order. They change with the zone database
+    of the coordinator's machine only, so browsers may keep them for a day.
+    """
+    response.headers["Cache-Control"] = _KEPT
+    return ZoneNames(items=list(zone_names()))
 
 
 @router.post("/preview", dependencies=[needs(Permission.VIEW)])

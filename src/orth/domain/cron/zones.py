@@ -125,14 +125,20 @@ class Zone:
 
 def zone_named(name: str) -> Zone:
     """The zone called ``name``; refuses every name that the zone database does not list."""
-    if name != "UTC" and (not _NAME.fullmatch(name) or name in _NOT_ZONES or name not in _known()):
+    if name != "UTC" and name not in _known():
         raise _unknown(name)
     return _loaded(name)
 
 
 @cache
+def zone_names() -> tuple[str, ...]:
+    """Every name that ``zone_named`` takes, old ones and new ones, in order."""
+    return tuple(sorted(_known() | {"UTC"}))
+
+
+@cache
 def _known() -> frozenset[str]:
-    return frozenset(available_timezones() - _NOT_ZONES)
+    return frozenset(name for name in available_timezones() - _NOT_ZONES if _NAME.fullmatch(name))
 
 
 @lru_cache(maxsize=700)  # more than there are zones
