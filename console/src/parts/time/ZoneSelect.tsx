@@ -24,18 +24,22 @@ export function ZoneSelect({ first = [], only = () => true, ...props }: Props) {
   const [looked, setLooked] = useState(false);
   const [typed, setTyped] = useState('');
   const zones = useZones(looked).filter(only);
+  const options = [...first, ...zones.map((one) => ({ value: one, label: one }))];
+  // With nothing to choose, Enter would close the list as if something had been chosen.
+  const found = options.some(({ label }) => isZoneLike(typed, label));
   return (
     <Select<string | null, Option>
       {...props}
       popupMatchSelectWidth={280}
       onOpenChange={(open) => open && setLooked(true)}
+      onInputKeyDown={(event) => event.key === 'Enter' && !found && event.stopPropagation()}
       showSearch={{
         onSearch: setTyped,
         filterOption: (text, option) => isZoneLike(text, option?.label ?? ''),
         filterSort: (one, other, { searchValue }) => zoneOrder(searchValue, one.label, other.label),
       }}
       notFoundContent={t('zone.unknown', { typed })}
-      options={[...first, ...zones.map((one) => ({ value: one, label: one }))]}
+      options={options}
     />
   );
 }
