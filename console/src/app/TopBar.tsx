@@ -5,8 +5,9 @@ import { type KeyboardEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation, useNavigate } from 'react-router';
 import { signOut, useSession } from '@/api/session';
-import { LanguageChoice, ThemeChoice, ZoneChoice } from '@/app/choices';
+import { LanguageChoice, ThemeChoice } from '@/app/choices';
 import { PaletteButton } from '@/app/palette/PaletteButton';
+import { ZoneChoice } from '@/app/ZoneChoice';
 import { LiveIndicator } from '@/live/LiveIndicator';
 import { useLeaving } from '@/parts/useUnsaved';
 

@@ -1,12 +1,10 @@
-// What a person can choose from the top bar: language, theme and the zone of what is shown.
+// What a person can choose before signing in, and from the top bar: language and theme.
 
 import { BgColorsOutlined, GlobalOutlined, MoonOutlined, SunOutlined } from '@ant-design/icons';
 import { Button, Dropdown } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import { LANGUAGE_NAMES, LANGUAGES, type Language } from '@/i18n/languages';
-import { browserZone, hasClock } from '@/parts/time/format';
-import { ZoneSelect } from '@/parts/time/ZoneSelect';
 
 export function LanguageChoice() {
   const { t } = useTranslation('common');
@@ -42,22 +40,5 @@ export function ThemeChoice() {
     >
       <Button type="text" icon={icon} aria-label={t('theme.label')} />
     </Dropdown>
-  );
-}
-
-export function ZoneChoice() {
-  const { t } = useTranslation('common');
-  const [zone, choose] = usePreference('zone');
-  return (
-    <ZoneSelect
-      variant="borderless"
-      value={zone}
-      onChange={(chosen) => chosen && choose(chosen)}
-      first={[{ value: 'browser', label: t('zone.browser', { zone: browserZone() }) }]}
-      only={hasClock}
-      labelRender={({ value }) => (value === 'browser' ? browserZone() : value)}
-      aria-label={t('zone.label')}
-      className="zone-choice"
-    />
   );
 }

@@ -1,9 +1,9 @@
 import { Segmented, Select } from 'antd';
 import { type ReactNode, useId } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ZoneChoice } from '@/app/choices';
 import { useOfferedPages } from '@/app/offeredPages';
 import { usePreference } from '@/app/preferences';
+import { ZoneChoice } from '@/app/ZoneChoice';
 import { LANGUAGE_NAMES, LANGUAGES } from '@/i18n/languages';
 import { Panel } from '@/parts/Page';
 
