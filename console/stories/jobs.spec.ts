@@ -218,6 +218,13 @@ test.describe('when somebody else was faster', () => {
     const conflict = page.getByRole('dialog', { name: /Somebody else has changed/ });
     await expect(conflict.getByRole('row', { name: /Author/ })).toContainText('Ann');
     await expect(conflict.getByRole('row', { name: /Time limit/ })).toContainText('15 min 00 s');
+    const mine = conflict.getByRole('row', { name: /Name/ });
+    await expect(mine.getByRole('cell')).toHaveText([
+      'Shared report',
+      'Shared report',
+      'Shared report of the month',
+      'yours',
+    ]);
     await conflict.getByRole('radiogroup', { name: 'Time limit' }).getByText('Yours').click();
     await conflict.getByRole('button', { name: 'Put both together and go on' }).click();
     await expect(page.getByLabel('Author')).toHaveValue('Ann');
