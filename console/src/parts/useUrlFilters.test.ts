@@ -1,5 +1,25 @@
-import { describe, expect, it } from 'vitest';
-import { changed, filtersIn, notUnderstood } from '@/parts/useUrlFilters';
+import { act, cleanup, renderHook } from '@testing-library/react';
+import { createElement, type ReactNode } from 'react';
+import { MemoryRouter } from 'react-router';
+import { afterEach, describe, expect, it } from 'vitest';
+import { changed, filtersIn, notUnderstood, useUrlFilters } from '@/parts/useUrlFilters';
+
+const NAMES = ['author', 'tag'] as const;
+
+afterEach(cleanup);
+
+it('does not undo a filter by the next one, however soon that comes', () => {
+  const wrapper = ({ children }: { children: ReactNode }) => createElement(MemoryRouter, null, children);
+  const { result } = renderHook(() => useUrlFilters(NAMES), { wrapper });
+  const [, change] = result.current;
+  act(() => {
+    change({ author: 'data team' });
+    change({ tag: 'prices' });
+  });
+  expect(result.current[0]).toEqual({ author: 'data team', tag: 'prices' });
+  act(() => result.current[1]({ author: undefined }));
+  expect(result.current[0]).toEqual({ tag: 'prices' });
+});
 
 describe('filters in the address', () => {
   it('are those that are named and not empty', () => {

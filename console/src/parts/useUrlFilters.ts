@@ -1,6 +1,6 @@
 // Filters live in the address: they survive a reload, Back undoes them, and a link shows others the same.
 
-import { useCallback, useMemo } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { useSearchParams } from 'react-router';
 
 export type Filters<K extends string> = Partial<Record<K, string>>;
@@ -11,8 +11,16 @@ export function useUrlFilters<K extends string>(
 ): [Filters<K>, (changes: { [P in K]?: string | undefined }) => void] {
   const [params, setParams] = useSearchParams();
   const filters = useMemo(() => filtersIn(params, names), [params, names]);
+  // What was chosen last: a slow page may still be about to show it when the next filter is chosen, which is not to undo it.
+  const last = useRef(params);
+  useEffect(() => {
+    last.current = params;
+  }, [params]);
   const change = useCallback(
-    (changes: { [P in K]?: string | undefined }) => setParams((before) => changed(before, changes)),
+    (changes: { [P in K]?: string | undefined }) => {
+      last.current = changed(last.current, changes);
+      setParams(last.current);
+    },
     [setParams],
   );
   return [filters, change];
