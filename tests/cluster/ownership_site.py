@@ -35,6 +35,7 @@ class Company:
     alive: dict[str, str] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
+    heard: dict[str, int] = field(default_factory=dict)
 
 
 class StatedPeers:
@@ -56,6 +57,9 @@ class StatedPeers:
 
     def incarnations(self) -> set[str]:
         return set(self._company.alive.values())
+
+    def last_heard(self, owner: Owner) -> int | None:
+        return self._company.heard.get(owner.node_id)
 
     async def gone(self, owners: Iterable[Owner]) -> set[Owner]:
         return {one for one in owners if self._company.alive.get(one.node_id) != one.incarnation}

@@ -130,3 +130,14 @@ def test_the_next_look_is_in_time_for_the_next_death() -> None:
     fellows.look([row(), row("node-3")], 0)
     fellows.look([row(), row("node-3", beats=2)], 10)
     assert fellows.next_death(12) == 18
+
+
+def test_when_one_was_last_heard_is_known_of_who_was_replaced_too() -> None:
+    fellows = Fellows(dead_after=DEAD_AFTER)
+    assert fellows.last_heard("node-2", "first") is None
+    fellows.look([replace(row(), last_beat=5_000)], 0)
+    assert fellows.last_heard("node-2", "first") == 5_000
+    fellows.look([replace(row(incarnation="second"), joined_at=9_000, last_beat=19_000)], 10)
+    assert fellows.last_heard("node-2", "second") == 19_000
+    assert fellows.last_heard("node-2", "first") == 5_000
+    assert fellows.last_heard("node-2", "one before that") == 9_000, "when its successor joined it was gone"

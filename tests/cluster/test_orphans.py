@@ -10,6 +10,7 @@ from orth.cluster.orphans import Orphans
 from orth.cluster.ownership_facts import ExecutionsAdopted, OrphansFound, OrphansOffered
 from orth.cluster.station import OWN_AFTER
 from orth.errors import TermEnded
+from orth.store.cluster_history import list_handoffs
 from orth.store.ownership import abandon, adoptable, offer, orphan
 from orth.testing import ManualClock
 from tests.cluster.ownership_site import Node, Site
@@ -55,6 +56,21 @@ async def test_the_leader_adopts_what_it_offers_when_nobody_else_is_left(site: S
     await one.competing.turn()
     assert await one.owns() == ids
     assert site.recorder.all(ExecutionsAdopted, node="one", giver="two", count=3, orphans=3)
+
+
+async def test_what_the_dead_owned_has_waited_since_they_were_last_heard(site: Site, clock: ManualClock) -> None:
+    one, two = site.node("one"), site.node("two")
+    check = await check_of(site, one)
+    ids = await site.sent(2)
+    await two.takes(ids)
+    site.kill(two)
+    clock.move(25)
+    site.company.heard["two"] = clock.now() - 24_000
+    await check.turn()
+    await one.competing.turn()
+    waited = {each.waited_ms for each in await site.db.read(list_handoffs, None, 10)}
+    assert len(waited) == 1
+    assert 24_000 <= waited.pop() < 26_000
 
 
 async def test_what_was_abandoned_is_offered(site: Site) -> None:

@@ -16,6 +16,7 @@ from orth.store.ownership import (
     adoptable,
     claim,
     keep,
+    left_by,
     offer,
     open_among,
     orphan,
@@ -157,6 +158,27 @@ async def test_what_the_dead_owned_is_orphaned_some_at_a_time_and_once(db: Datab
     assert [await db.tx(orphan, ONE, NOW, 3) for _ in range(3)] == [3, 1, 0]
     counts = {(one.node_id, one.holding): one.count for one in await db.tx(owners)}
     assert counts == {("node-1", Holding.ORPHAN_PENDING): 4, ("node-2", Holding.OWNED): 1}
+
+
+async def test_what_one_that_is_gone_still_has_is_found_before_it_is_orphaned(db: Database) -> None:
+    ids = await db.tx(sent, 5)
+    await db.tx(claim, ONE, ids[:4], NOW)
+    await db.tx(claim, TWO, ids[4:], NOW)
+    await db.tx(offer, ONE, {ids[1]: 1}, NOW)
+    await db.tx(end, ids[0])
+    found = await db.tx(left_by, ONE, 10)
+    assert [(one.execution_id, one.node_id) for one in found] == [(one, "node-1") for one in ids[1:4]]
+    assert [one.execution_id for one in await db.tx(left_by, ONE, 1, after=ids[1])] == [ids[2]]
+    await db.tx(orphan, ONE, NOW, 10)
+    assert await db.tx(left_by, ONE, 10) == []
+
+
+async def test_what_is_orphaned_is_nobodys_since_its_owner_was_lost(db: Database) -> None:
+    ids = await db.tx(sent, 2)
+    await db.tx(claim, ONE, ids[:1], NOW)
+    await db.tx(claim, ONE, ids[1:], NOW + 9_000)  # after its last beat
+    await db.tx(orphan, ONE, NOW + 5_000, 10)
+    assert [one.since for one in await db.tx(adoptable, 10)] == [NOW + 5_000, NOW + 9_000]
 
 
 async def test_executions_without_a_row_are_found_and_orphaned(db: Database) -> None:

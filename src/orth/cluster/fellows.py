@@ -50,6 +50,8 @@ class Fellows:
         self._dead_after = dead_after
         self._looked_at: float | None = None
         self._known: dict[str, Fellow] = {}
+        self._replaced: dict[str, NodeRow] = {}
+        """The last row of the process before, of those whose name another one bears now."""
 
     def look(self, rows: Sequence[NodeRow], now: float) -> list[NodeNews]:
         """Take in the table as it is now; what is new about it."""
@@ -61,6 +63,7 @@ class Fellows:
         for row in rows:
             name = row.said.node_id
             fellow = self._known[name] = self._judged(row, before.get(name), now)
+            self._note_replaced(before.get(name), row)
             news += _news(before.get(name), fellow, now)
         return news
 
@@ -77,6 +80,18 @@ class Fellows:
     def find(self, node_id: str) -> Fellow | None:
         return self._known.get(node_id)
 
+    def last_heard(self, node_id: str, incarnation: str) -> int | None:
+        """When a process last beat, by its own clock; for people. Of one that was replaced before we saw it, when its
+        successor joined, for its own word is gone.
+        """
+        known = self._known.get(node_id)
+        if known is None:
+            return None
+        if known.row.said.incarnation == incarnation:
+            return known.row.last_beat
+        before = self._replaced.get(node_id)
+        return before.last_beat if before and before.said.incarnation == incarnation else known.row.joined_at
+
     @property
     def known(self) -> bool:
         """Whether anybody has looked yet."""
@@ -85,6 +100,10 @@ class Fellows:
     def next_death(self, now: float) -> float:
         """Seconds until the first of them would be dead if it stayed silent."""
         return min((one.seen_at + self._dead_after - now for one in self._known.values() if one.alive), default=60.0)
+
+    def _note_replaced(self, before: Fellow | None, row: NodeRow) -> None:
+        if before is not None and before.row.said.incarnation != row.said.incarnation:
+            self._replaced[row.said.node_id] = before.row
 
     def _judged(self, row: NodeRow, known: Fellow | None, now: float) -> Fellow:
         # Declared dead by a leader is dead to all, until it beats.

@@ -62,8 +62,10 @@ class Orphans(LeaderLoop):
         }
         for gone in sorted(await self._at.peers.gone(named), key=lambda owner: owner.node_id):
             count = 0
+            now = self.clock.now()
+            lost_at = min(self._at.peers.last_heard(gone) or now, now)
             while True:
-                some = await self._at.db.leader_tx(term, orphan, gone, self.clock.now(), _BATCH)
+                some = await self._at.db.leader_tx(term, orphan, gone, lost_at, _BATCH)
                 count += some
                 if some < _BATCH:
                     break

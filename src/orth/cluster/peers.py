@@ -41,6 +41,10 @@ class Peers(Protocol):
         """Which of these processes are dead, have left, or were replaced by newer ones of their name."""
         ...
 
+    def last_heard(self, owner: Owner) -> int | None:
+        """When a process was last heard of, for people; None when nobody of its name is known."""
+        ...
+
 
 class SeenPeers:
     """As this process sees them, and as their rows say."""
@@ -66,6 +70,9 @@ class SeenPeers:
 
     def incarnations(self) -> set[str]:
         return {fellow.row.said.incarnation for fellow in self._fellows.all() if fellow.alive}
+
+    def last_heard(self, owner: Owner) -> int | None:
+        return self._fellows.last_heard(owner.node_id, owner.incarnation)
 
     async def gone(self, owners: Iterable[Owner]) -> set[Owner]:
         """Rows first, for a process joins before it owns: one that our eyes have not met yet is there all the same."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, delete, exists, func, select, update
 
 from orth.domain.executions import OPEN_PHASES, Phase
 from orth.store.cluster_history import Change, note_handoffs
@@ -136,25 +136,15 @@ def adopt(connection: Connection, owner: Owner, seen: Mapping[int, int], now: in
 
 def adoptable(connection: Connection, limit: int, *, after: int = 0) -> list[Adoptable]:
     """Open executions that may change hands, in order of id."""
-    rows = connection.execute(
-        select(ownership, executions.c.job_id)
-        .join(executions, executions.c.id == ownership.c.execution_id)
-        .where(ownership.c.state.in_(_ADOPTABLE), ownership.c.execution_id > after, executions.c.phase.in_(OPEN_PHASES))
-        .order_by(ownership.c.execution_id)
-        .limit(limit)
-    )
-    return [
-        Adoptable(
-            row.execution_id,
-            row.job_id,
-            row.generation,
-            row.node_id,
-            row.incarnation,
-            Holding(row.state),
-            row.changed_at,
-        )
-        for row in rows
-    ]
+    return _open_rows(connection, (ownership.c.state.in_(_ADOPTABLE),), limit, after)
+
+
+def left_by(connection: Connection, gone: Owner, limit: int, *, after: int = 0) -> list[Adoptable]:
+    """Open executions of a process that is gone, which nobody has written down as such yet, in order of id."""
+    found: list[Adoptable] = []
+    for state in _KEPT:  # one at a time: an index has each of them in order
+        found += _open_rows(connection, (*_of(gone), ownership.c.state == state), limit, after)
+    return sorted(found, key=lambda one: one.execution_id)[:limit]
 
 
 def open_among(connection: Connection, ids: Iterable[int]) -> set[int]:
@@ -225,15 +215,17 @@ def owners(connection: Connection) -> list[OwnerCount]:
     return [OwnerCount(node_id, incarnation, Holding(state), count) for node_id, incarnation, state, count in rows]
 
 
-def orphan(connection: Connection, gone: Owner, now: int, limit: int) -> int:
-    """Let others adopt what a process that is gone owned, at most ``limit`` at a time; how many."""
+def orphan(connection: Connection, gone: Owner, lost_at: int, limit: int) -> int:
+    """Let others adopt what a process that is gone owned, at most ``limit`` at a time; how many. It is nobody's since
+    ``lost_at``, when its owner was last heard of, unless that came by it later.
+    """
     found = select(ownership.c.execution_id).where(*_of(gone), ownership.c.state.in_(_KEPT))
     ids = list(connection.scalars(found.order_by(ownership.c.execution_id).limit(limit)))
     for chunk in _chunks(ids):
         connection.execute(
             update(ownership)
             .where(among(connection, ownership.c.execution_id, chunk), *_of(gone), ownership.c.state.in_(_KEPT))
-            .values(state=Holding.ORPHAN_PENDING, changed_at=now)
+            .values(state=Holding.ORPHAN_PENDING, changed_at=_later(ownership.c.changed_at, lost_at))
         )
     return len(ids)
 
@@ -289,6 +281,34 @@ def _change(connection: Connection, owner: Owner, seen: Mapping[int, int], to: H
             )
         changed |= set(ids)
     return changed
+
+
+def _open_rows(
+    connection: Connection, wanted: Iterable[ColumnElement[bool]], limit: int, after: int
+) -> list[Adoptable]:
+    rows = connection.execute(
+        select(ownership, executions.c.job_id)
+        .join(executions, executions.c.id == ownership.c.execution_id)
+        .where(*wanted, ownership.c.execution_id > after, executions.c.phase.in_(OPEN_PHASES))
+        .order_by(ownership.c.execution_id)
+        .limit(limit)
+    )
+    return [
+        Adoptable(
+            row.execution_id,
+            row.job_id,
+            row.generation,
+            row.node_id,
+            row.incarnation,
+            Holding(row.state),
+            row.changed_at,
+        )
+        for row in rows
+    ]
+
+
+def _later(column: ColumnElement[int], instant: int) -> ColumnElement[int]:
+    return case((column < instant, instant), else_=column)
 
 
 def _change_of(row: Row[Any], job_id: int) -> Change:

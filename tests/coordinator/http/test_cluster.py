@@ -1,5 +1,6 @@
 """The cluster over HTTP: who leads, who is there, and wishes that reach the row of the one they are for."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from orth.store.leases import Term, read_lease, take_lease
 from orth.store.nodes import Beat, Load, NodeState, Role, Wish, find_node, join
 from orth.store.tables import ownership
 from tests.coordinator.http.live import Caller, Site
+from tests.store.builders import open_some
 
 SAID = Beat(
     node_id="node-1",
@@ -35,7 +37,7 @@ def leads(site: Site, name: str) -> None:
     assert site.tx(take_lease, site.tx(read_lease), name, f"process-of-{name}") == Term(1, f"process-of-{name}")
 
 
-def own(connection: Connection, ids: range, node_id: str | None, state: str) -> None:
+def own(connection: Connection, ids: Sequence[int], node_id: str | None, state: str) -> None:
     owner = {"node_id": node_id, "incarnation": f"process-of-{node_id}", "generation": 1, "changed_at": 0}
     connection.execute(insert(ownership), [{"execution_id": one, "state": state, **owner} for one in ids])
 
@@ -75,6 +77,39 @@ def test_who_leads_and_who_is_there(site: Site, admin: Caller) -> None:
     assert (alpha["job_count"], alpha["queued_count"], alpha["cpu_millicores"]) == (3, 2, 250)
     assert alpha["beat_age"] is None, "the one that answers has not looked yet"
     assert alpha["asked_to"] is None
+
+
+def test_what_is_owned_by_who_is_gone_is_orphaned_from_then_on(site: Site, admin: Caller) -> None:
+    joined(site, "alpha")
+    joined(site, "gamma", NodeState.DEAD)
+    ids = site.tx(open_some, 8)
+    site.tx(own, ids[:3], "alpha", "owned")
+    site.tx(own, ids[3:5], "gamma", "owned")
+    site.tx(own, ids[5:6], "gamma", "offered")
+    site.tx(own, ids[6:7], None, "orphan_pending")
+    site.tx(own, ids[7:], "forgotten", "owned")
+    found = admin.get("/api/v1/cluster").json
+    assert (found["owned"], found["handoffs"], found["orphans"]) == (3, 0, 5)
+    assert {one["id"]: one["owned"] for one in found["nodes"]} == {"alpha": 3, "gamma": 0}
+    waiting = admin.get("/api/v1/cluster/waiting").json["items"]
+    assert [(one["execution_id"], one["from_node"]) for one in waiting] == list(
+        zip(ids[3:], ("gamma", "gamma", "gamma", None, "forgotten"), strict=True)
+    )
+    assert {one["state"] for one in waiting} == {"orphan_pending"}
+    first = admin.get("/api/v1/cluster/waiting?limit=2").json
+    rest = admin.get(f"/api/v1/cluster/waiting?limit=9&cursor={first['next_cursor']}").json
+    assert [one["execution_id"] for one in (*first["items"], *rest["items"])] == ids[3:]
+
+
+def test_what_a_process_owned_that_was_replaced_is_orphaned_at_once(site: Site, admin: Caller) -> None:
+    joined(site, "alpha")
+    ids = site.tx(open_some, 2)
+    site.tx(own, ids, "alpha", "owned")
+    assert admin.get("/api/v1/cluster").json["orphans"] == 0
+    site.tx(join, replace(SAID, node_id="alpha", incarnation="a-newer-process"), site.clock.now())
+    found = admin.get("/api/v1/cluster").json
+    assert (found["owned"], found["orphans"], found["nodes"][0]["owned"]) == (0, 2, 0)
+    assert [one["execution_id"] for one in admin.get("/api/v1/cluster/waiting").json["items"]] == ids
 
 
 def test_a_drain_is_a_wish_in_the_row_of_that_process(site: Site, admin: Caller) -> None:

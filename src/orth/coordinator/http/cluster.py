@@ -4,7 +4,7 @@ Any coordinator answers for all. What it asks another one to do it writes into t
 other does it at its next beat at the latest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from enum import StrEnum
 from typing import Annotated
 
@@ -24,7 +24,7 @@ from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.leases import Lease, find_lease
 from orth.store.nodes import NodeRow, NodeState, OwnedCount, Wish, ask_node, count_owned, list_nodes
-from orth.store.ownership import Holding
+from orth.store.ownership import Holding, Owner, owners
 
 router = APIRouter(prefix="/api/v1/cluster", tags=["cluster"])
 
@@ -59,7 +59,9 @@ class NodeShown(BaseModel):
     beat_age: float | None = Field(
         description="Seconds since the coordinator that answers saw a new beat of it, by its clock; null before that."
     )
-    owned: int = Field(description="Executions it owns, as the database has it.")
+    owned: int = Field(
+        description="Executions it owns, as the database has it; none when it is dead or offline: those are orphans."
+    )
     job_count: int = Field(description="The same, as it said with its last beat.")
     queued_count: int = Field(description="Triggers it still had to send.")
     cpu_millicores: int
@@ -89,7 +91,10 @@ class ClusterShown(BaseModel):
     owned: int = Field(description="Executions that somebody owns.")
     handoffs: int = Field(description="Of these, offered to others, who have not taken them yet.")
     rules: RulesShown
-    orphans: int = Field(description="Executions that had an owner, or should have one, and wait for another.")
+    orphans: int = Field(
+        description="Executions that had an owner, or should have one, and wait for another: also those whose owner is "
+        "dead, has left or was replaced by a newer process of its name, from then on."
+    )
 
 
 class Asked(BaseModel):
@@ -106,6 +111,7 @@ async def show(tools: ToolsHere) -> ClusterShown:
     lease, rows, counts = await tools.db.read(_all)
     fellows = {one.row.said.node_id: one for one in tools.membership.fellows.all()}
     now = tools.clock.monotonic()
+    kept = _kept(counts, {row.said.incarnation for row in rows if _is_there(tools, row)})
     standing = tools.election.standing
     return ClusterShown(
         leader=lease.node_id if lease else None,
@@ -113,10 +119,10 @@ async def show(tools: ToolsHere) -> ClusterShown:
         lease_age=_lease_age(lease, standing),
         answered_by=tools.node_id,
         rules=rules_of(tools.settings.cluster),
-        nodes=[_node(row, fellows.get(row.said.node_id), lease, counts, now) for row in rows],
-        owned=sum(one.count for one in counts if one.holding != Holding.ORPHAN_PENDING),
-        handoffs=sum(one.count for one in counts if one.holding == Holding.OFFERED),
-        orphans=sum(one.count for one in counts if one.holding == Holding.ORPHAN_PENDING),
+        nodes=[_node(row, fellows.get(row.said.node_id), lease, kept, now) for row in rows],
+        owned=sum(one.count for one in kept),
+        handoffs=sum(one.count for one in kept if one.holding == Holding.OFFERED),
+        orphans=sum(one.count for one in counts if one not in kept),
     )
 
 
@@ -127,7 +133,7 @@ async def drain(node_id: NodeId, tools: ToolsHere, caller: CallerHere) -> Asked:
     row = next((one for one in rows if one.said.node_id == node_id), None)
     if row is None:
         raise NotFound("coordinator", node_id)
-    if not _lives(tools, row):
+    if not _is_there(tools, row):
         raise Conflict.of("coordinator_gone", node=node_id)
     await _ask(tools, caller, row, Wish.DRAIN)
     return Asked(node=node_id, asked_to=Wish.DRAIN)
@@ -180,13 +186,13 @@ def _lease_age(lease: Lease | None, standing: Standing | None) -> float | None:
     return round(standing.lease_age, 3)
 
 
-def _lives(tools: Tools, row: NodeRow) -> bool:
+def _is_there(tools: Tools, row: NodeRow) -> bool:
     fellow = tools.membership.fellows.find(row.said.node_id)
     return row.said.state in (NodeState.ACTIVE, NodeState.DRAINING) and not _is_dead(row, fellow)
 
 
 def _would_lead(tools: Tools, row: NodeRow) -> bool:
-    return row.said.state is NodeState.ACTIVE and row.wish is not Wish.DRAIN and _lives(tools, row)
+    return row.said.state is NodeState.ACTIVE and row.wish is not Wish.DRAIN and _is_there(tools, row)
 
 
 def _is_dead(row: NodeRow, fellow: Fellow | None) -> bool:
@@ -196,7 +202,7 @@ def _is_dead(row: NodeRow, fellow: Fellow | None) -> bool:
 
 
 def _node(
-    row: NodeRow, fellow: Fellow | None, lease: Lease | None, counts: Sequence[OwnedCount], now: float
+    row: NodeRow, fellow: Fellow | None, lease: Lease | None, kept: Sequence[OwnedCount], now: float
 ) -> NodeShown:
     said = row.said
     state = NodeState.DEAD if _is_dead(row, fellow) and said.state is not NodeState.OFFLINE else said.state
@@ -214,7 +220,7 @@ def _node(
         joined_at=iso(row.joined_at),
         last_beat=iso(row.last_beat),
         beat_age=round(now - fellow.seen_at, 3) if fellow is not None and watched else None,
-        owned=_owned(said.incarnation, counts),
+        owned=sum(one.count for one in kept if one.incarnation == said.incarnation),
         job_count=said.load.job_count,
         queued_count=said.load.queued_count,
         cpu_millicores=said.load.cpu_millicores,
@@ -223,6 +229,19 @@ def _node(
     )
 
 
-def _owned(incarnation: str, counts: Sequence[OwnedCount]) -> int:
-    mine = (one for one in counts if one.incarnation == incarnation and one.holding != Holding.ORPHAN_PENDING)
-    return sum(one.count for one in mine)
+def _kept(counts: Sequence[OwnedCount], there: Set[str]) -> list[OwnedCount]:
+    """What is in the hands of processes that are there; the rest is nobody's, written down as such or not."""
+    return [one for one in counts if one.incarnation in there and one.holding != Holding.ORPHAN_PENDING]
+
+
+def gone_owners(tools: Tools, connection: Connection) -> list[Owner]:
+    """Processes that are not there any more and have executions that nobody has written down as orphans yet."""
+    there = {row.said.incarnation for row in list_nodes(connection) if _is_there(tools, row)}
+    return [
+        Owner(one.node_id, one.incarnation)
+        for one in owners(connection)
+        if one.node_id is not None
+        and one.incarnation is not None
+        and one.holding is not Holding.ORPHAN_PENDING
+        and one.incarnation not in there
+    ]

@@ -1,5 +1,6 @@
 """What became of the cluster's executions: who led, which changed hands, and which wait for somebody."""
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -8,12 +9,14 @@ from pydantic import BaseModel, Field
 
 from orth.clock import iso
 from orth.coordinator.http.callers import needs
+from orth.coordinator.http.cluster import gone_owners
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission
 from orth.domain.handoffs import Case, Reason, case_of, times_asked
 from orth.store.cluster_history import PastHandoff, list_handoffs, list_terms
-from orth.store.ownership import Adoptable, Holding, adoptable
+from orth.store.database import Connection
+from orth.store.ownership import Adoptable, Holding, adoptable, left_by
 
 router = APIRouter(prefix="/api/v1/cluster", tags=["cluster"])
 
@@ -42,7 +45,10 @@ class HandoffShown(BaseModel):
     to_node: str
     reason: Reason
     case: Case | None = Field(description="A to D of a handover; null when nobody handed it over.")
-    waited_ms: int = Field(description="From the offer, or from when it was nobody's, until it was taken.")
+    waited_ms: int = Field(
+        description="From the offer, or from when it was nobody's, until it was taken; after a crash from its "
+        "owner's last beat on."
+    )
     tries: int | None = Field(description="How often the others were asked; null when nobody asked.")
     at: str
 
@@ -59,7 +65,7 @@ class WaitingShown(BaseModel):
     job_id: int
     from_node: str | None = Field(description="Null when it never had an owner.")
     state: WaitingState = Field(description="An offered one still has its owner, who goes on with it.")
-    since: str
+    since: str = Field(description="When it was offered or given up, or its owner was last heard of.")
 
 
 @router.get("/terms", dependencies=[_EVERYWHERE])
@@ -84,8 +90,19 @@ async def handoffs(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -
 @router.get("/waiting", dependencies=[_EVERYWHERE])
 async def waiting(tools: ToolsHere, limit: Limit = 50, cursor: Cursor = None) -> Page[WaitingShown]:
     """Executions that any coordinator may take: offered by their owner, or nobody's."""
-    rows = await tools.db.read(adoptable, limit + 1, after=position(cursor) or 0)
+    rows = await tools.db.read(_waiting_rows, tools, position(cursor) or 0, limit + 1)
     return Page[WaitingShown].model_validate(page(rows, limit, lambda one: one.execution_id, _waiting))
+
+
+def _waiting_rows(connection: Connection, tools: Tools, after: int, limit: int) -> list[Adoptable]:
+    """What is written down as waiting, and what the orphan check has not come to yet."""
+    gone = gone_owners(tools, connection)
+    rows = {one.execution_id: one for one in adoptable(connection, limit, after=after)}
+    for owner in gone:
+        lost_at = tools.membership.fellows.last_heard(owner.node_id, owner.incarnation) or 0
+        for one in left_by(connection, owner, limit, after=after):
+            rows[one.execution_id] = replace(one, holding=Holding.ORPHAN_PENDING, since=max(one.since, lost_at))
+    return sorted(rows.values(), key=lambda one: one.execution_id)[:limit]
 
 
 def _handoff(tools: Tools, one: PastHandoff) -> HandoffShown:
