@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LiveConnection, pauseAfter, SILENT_AFTER, type Surroundings } from '@/live/connection';
+import { isCut, LiveConnection, OPEN_WITHIN, pauseAfter, SILENT_AFTER, type Surroundings } from '@/live/connection';
 
-/** What a browser's socket does, done by hand. */
+/** What a browser's socket does, done by hand: it is closed when the other side answers, which here nobody does. */
 class Line {
   onopen: (() => void) | null = null;
   onmessage: ((event: { data: string }) => void) | null = null;
@@ -9,7 +9,6 @@ class Line {
   closed = false;
   close(): void {
     this.closed = true;
-    this.onclose?.({ code: 1006 });
   }
 }
 
@@ -98,6 +97,21 @@ describe('the live connection', () => {
     vi.advanceTimersByTime(SILENT_AFTER);
     expect(last().closed).toBe(true);
     expect(connection.state.kind).toBe('waiting');
+    last().onclose?.({ code: 1006 }); // when the dead line is closed at last, that is no other cut
+    expect(connection.state).toEqual({ kind: 'waiting', retryAt: Date.now() + 1_000 });
+  });
+
+  it('gives up an attempt that nobody answers, and stays cut until one is', () => {
+    const { connection, lines, last } = site();
+    connection.start();
+    expect(isCut(connection.state)).toBe(false);
+    vi.advanceTimersByTime(OPEN_WITHIN);
+    expect([last().closed, connection.state.kind]).toEqual([true, 'waiting']);
+    vi.advanceTimersByTime(1_000);
+    expect([lines.length, connection.state.kind, isCut(connection.state)]).toEqual([2, 'connecting', true]);
+    last().onopen?.();
+    vi.advanceTimersByTime(OPEN_WITHIN);
+    expect(connection.state.kind).toBe('live');
   });
 
   it('passes on what else is said, and lets a line without beats be silent', () => {

@@ -2,7 +2,8 @@
 // while the tab is hidden or the person has paused it. Nothing in here knows React.
 
 export type LiveState =
-  | { kind: 'connecting' }
+  /** `again`: the line was cut, or could not be had, and what one sees is no newer for the attempt. */
+  | { kind: 'connecting'; again?: true }
   | { kind: 'live' }
   | { kind: 'waiting'; retryAt: number }
   | { kind: 'paused' }
@@ -26,7 +27,16 @@ export interface Surroundings {
   beatless?: true;
 }
 
+/** Whether the line is away, also while it is tried again. */
+export function isCut(state: LiveState): boolean {
+  return state.kind === 'waiting' || (state.kind === 'connecting' && !!state.again);
+}
+
 export const SILENT_AFTER = 25_000;
+/** A peer that is dead does not refuse: nothing happens at all. */
+export const OPEN_WITHIN = 10_000;
+/** What browsers say of a line that ended without a word. */
+const ABNORMAL = 1006;
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 30_000;
 const UNAUTHENTICATED = 4401;
@@ -94,12 +104,13 @@ export class LiveConnection {
 
   private connect(): void {
     clearTimeout(this.timer);
-    this.become({ kind: 'connecting' });
+    this.become(this.failures > 0 ? { kind: 'connecting', again: true } : { kind: 'connecting' });
     const socket = this.around.open(this.wasOpen ? null : (this.around.since ?? null));
     this.socket = socket;
     socket.onopen = () => this.opened();
     socket.onmessage = (event) => this.heard(String(event.data));
     socket.onclose = (event) => this.closed(event.code);
+    this.timer = setTimeout(() => this.closed(ABNORMAL), OPEN_WITHIN);
   }
 
   private opened(): void {
@@ -119,11 +130,12 @@ export class LiveConnection {
     this.announce();
   }
 
-  /** A line that has gone dead says nothing: the server beats every ten seconds, so silence means it is cut. */
+  /** A line that has gone dead says nothing: the server beats every ten seconds, so silence means it is cut. It is left
+   * at once: a browser calls it closed only when the other side agrees, which a dead one never does. */
   private noteLife(): void {
     this.heardAt = this.around.now();
     clearTimeout(this.timer);
-    if (!this.around.beatless) this.timer = setTimeout(() => this.socket?.close(), SILENT_AFTER);
+    if (!this.around.beatless) this.timer = setTimeout(() => this.closed(ABNORMAL), SILENT_AFTER);
   }
 
   private closed(code: number): void {

@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import { isCut } from '@/live/connection';
 import { useLive } from '@/live/LiveProvider';
 import { EventFeed } from '@/pages/lifecycle/EventFeed';
 import { NotSupervised, Processes } from '@/pages/lifecycle/Processes';
@@ -59,7 +60,7 @@ function Count({ of }: { of: number }) {
 function Cut({ retryAt }: { retryAt: number }) {
   const { t } = useTranslation('lifecycle');
   const now = useNow();
-  if (useLive().state.kind === 'waiting') return null;
+  if (isCut(useLive().state)) return null;
   return (
     <p className="lifecycle-cut" role="status">
       {t('cut', { seconds: Math.max(0, Math.ceil((retryAt - now) / 1_000)) })}

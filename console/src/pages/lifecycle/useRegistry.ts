@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'reac
 import { socketAddress } from '@/api/base';
 import { api, got, sessionEnded } from '@/api/client';
 import { serverNow } from '@/api/serverClock';
-import { LiveConnection, type LiveState } from '@/live/connection';
+import { isCut, LiveConnection, type LiveState } from '@/live/connection';
 import { useLive, usePolling } from '@/live/LiveProvider';
 import { heard, type Kind, listed, NOTHING, type Registry } from '@/pages/lifecycle/registry';
 
@@ -29,7 +29,8 @@ export function useRegistry(): RegistryLive {
 }
 
 function useSocket(seq: number | null, said: (message: unknown) => void): LiveState {
-  const { paused } = useLive();
+  const { paused, state } = useLive();
+  const away = isCut(state);
   const last = useRef(seq);
   last.current = seq;
   const tell = useRef(said);
@@ -48,15 +49,16 @@ function useSocket(seq: number | null, said: (message: unknown) => void): LiveSt
     [],
   );
   useEffect(() => {
-    const look = () => connection.hide(document.hidden);
-    look();
     connection.start();
-    document.addEventListener('visibilitychange', look);
-    return () => {
-      document.removeEventListener('visibilitychange', look);
-      connection.stop();
-    };
+    return () => connection.stop();
   }, [connection]);
+  useEffect(() => {
+    // It has no beats of its own to be missed: when the page's line is cut this one may be dead too, and begins anew.
+    const look = () => connection.hide(document.hidden || away);
+    look();
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, [connection, away]);
   useEffect(() => connection.pause(paused), [connection, paused]);
   return useSyncExternalStore(connection.subscribe, () => connection.state);
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LogPage } from '@/parts/log/LogBook';
-import { LogStream, POLL_EVERY, SILENT_AFTER, TRY_SOCKET_AFTER } from '@/parts/log/LogStream';
+import { LogStream, OPEN_WITHIN, POLL_EVERY, SILENT_AFTER, TRY_SOCKET_AFTER } from '@/parts/log/LogStream';
 
 class Line {
   onopen: (() => void) | null = null;
@@ -9,8 +9,7 @@ class Line {
   closed = false;
   constructor(readonly from: number) {}
   close(): void {
-    this.closed = true;
-    this.onclose?.({ code: 1006 });
+    this.closed = true; // `onclose` is for when the other side answers
   }
   say(message: object): void {
     this.onmessage?.({ data: JSON.stringify(message) });
@@ -114,6 +113,13 @@ describe('the live end of a log', () => {
     last().say({ type: 'trouble', message: 'no answer' });
     last().say({ type: 'lines', from_line: 1, to_line: 1, content: 'a' });
     expect(troubles).toEqual(['no answer', null]);
+  });
+
+  it('looks by itself where nobody answers the attempt to have a socket', () => {
+    const { stream, last } = site();
+    stream.start();
+    vi.advanceTimersByTime(OPEN_WITHIN);
+    expect([stream.state.kind, last().closed]).toEqual(['polling', true]);
   });
 
   it('takes silence for a cut line, and does not come back with a session that is over', () => {

@@ -35,6 +35,10 @@ export const POLL_EVERY = 3_000;
 export const TRY_SOCKET_AFTER = 10;
 /** The server beats every fifteen seconds. */
 export const SILENT_AFTER = 40_000;
+/** A peer that is dead does not refuse: nothing happens at all. */
+export const OPEN_WITHIN = 10_000;
+/** What browsers say of a line that ended without a word. */
+const ABNORMAL = 1006;
 const UNAUTHENTICATED = 4401;
 
 export class LogStream {
@@ -75,6 +79,7 @@ export class LogStream {
     };
     socket.onmessage = (event) => this.heard(JSON.parse(String(event.data)) as Message);
     socket.onclose = (event) => this.closed(event.code);
+    this.timer = setTimeout(() => this.closed(ABNORMAL), OPEN_WITHIN);
   }
 
   private heard(message: Message): void {
@@ -120,9 +125,10 @@ export class LogStream {
     this.timer = setTimeout(again, POLL_EVERY);
   }
 
+  /** A line that is silent is left at once: a browser calls it closed only when the other side agrees. */
   private noteLife(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.socket?.close(), SILENT_AFTER);
+    this.timer = setTimeout(() => this.closed(ABNORMAL), SILENT_AFTER);
   }
 
   private drop(): void {
