@@ -2,7 +2,7 @@
 
 import type { Page } from '@playwright/test';
 import { call, made } from './calling';
-import { expect, jobs, test } from './stage';
+import { browserOptions, expect, jobs, signIn, test } from './stage';
 
 async function tell(page: Page, deed: 'start' | 'stop', job: number | undefined): Promise<void> {
   const { csrf_token } = await (await page.request.get('/api/v1/auth/session')).json();
@@ -116,4 +116,26 @@ test('what goes on stands still while updates are paused, and who would act on i
   await dialog.getByRole('button', { name: 'Kill' }).click();
   await expect(page.getByRole('button', { name: 'Failed 200/500' })).toBeVisible();
   await call(page, 'DELETE', `/jobs/${job}`);
+});
+
+test('a role that is taken away is not offered any more within a second, on a page that is open', async ({
+  signedIn: admin,
+  browser,
+}) => {
+  const person = { username: 'demoted', password: 'not-for-long-an-operator' };
+  const { id } = await call(admin, 'POST', '/users', { ...person, role: 'operator' });
+  const context = await browser.newContext({ ...browserOptions });
+  const page = await context.newPage();
+  await signIn(page, '', person);
+  await page.goto(`/jobs/${jobs['Greet the customers']}`);
+  const run = page.getByRole('button', { name: 'Run once' });
+  await expect(run).toBeVisible();
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  await page.getByRole('heading', { level: 1 }).evaluate((one) => one.setAttribute('data-same', 'yes'));
+  await call(admin, 'PATCH', `/users/${id}`, { role: 'viewer' });
+  await expect(run).toHaveCount(0, { timeout: 2_000 });
+  await expect(page.locator('h1[data-same]'), 'the page is the same').toHaveCount(1);
+  await call(admin, 'PATCH', `/users/${id}`, { role: 'operator' });
+  await expect(run).toBeVisible({ timeout: 2_000 });
+  await context.close();
 });

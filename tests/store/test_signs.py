@@ -12,7 +12,7 @@ from orth.store.dispatching import record_accepted
 from orth.store.jobs import Move, move_jobs
 from orth.store.leases import read_lease, take_lease
 from orth.store.registry import Beat, record_beats
-from orth.store.signs import read_signs
+from orth.store.signs import PEOPLE, read_signs
 from orth.store.tables import ownership
 from tests.store.builders import NOW, assign, open_some, stored_due_jobs, stored_job, success
 
@@ -45,7 +45,7 @@ async def test_a_job_that_somebody_changed_is_a_sign_and_so_is_its_next_fire(db:
     seen.append(await db.read(read_signs))
     await db.tx(move_jobs, [Move(job, 1, NOW, NOW + 60_000, NOW + 60_000, running=True)])
     seen.append(await db.read(read_signs))
-    for other in (Deed("user.update", "user", "1"), Deed("job.trigger", "job", str(job))):
+    for other in (Deed("token.revoke", "token", "1"), Deed("job.trigger", "job", str(job))):
         await db.tx(record, Actor(ActorKind.USER, "admin", "127.0.0.1"), other, NOW)
     assert (await db.read(read_signs)) == seen[-1], "what is done to others is none, nor is a trigger"
     assert len({signs["jobs"] for signs in seen}) == 3
@@ -103,3 +103,12 @@ async def test_a_new_leader_is_a_sign(db: Database) -> None:
     after = await db.read(read_signs)
     assert after["cluster"] != before["cluster"]
     assert after["executions"] == before["executions"]
+
+
+async def test_what_somebody_may_is_a_sign_of_its_own_and_a_refused_password_is_none(db: Database) -> None:
+    before = await db.read(read_signs)
+    await db.tx(record, Actor(ActorKind.USER, "admin", "127.0.0.1"), Deed("session.refuse", "user", "oscar"), NOW)
+    assert await db.read(read_signs) == before
+    await db.tx(record, Actor(ActorKind.USER, "admin", "127.0.0.1"), Deed("user.update", "user", "1"), NOW)
+    after = await db.read(read_signs)
+    assert {subject for subject, sign in after.items() if sign != before[subject]} == {PEOPLE}

@@ -11,6 +11,7 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 let csrfToken: string | null = null;
 const lost = new Set<() => void>();
+const refused = new Set<() => void>();
 const sentAt = new WeakMap<Request, number>();
 
 export function rememberCsrfToken(token: string | null): void {
@@ -25,6 +26,12 @@ export function whenSessionEnds(tell: () => void): () => void {
 
 export function sessionEnded(): void {
   for (const tell of lost) tell();
+}
+
+/** Be told when something was refused that the page had offered; gives back how to stop being told. */
+export function whenForbidden(tell: () => void): () => void {
+  refused.add(tell);
+  return () => refused.delete(tell);
 }
 
 const middleware: Middleware = {
@@ -59,6 +66,7 @@ export async function got<T>(asking: Promise<Answered<T>>): Promise<T> {
   if (response.ok) return data as T;
   const problem = problemOf(response.status, response.statusText, error);
   if (problem.status === 401) sessionEnded();
+  if (problem.status === 403) for (const tell of refused) tell();
   throw problem;
 }
 

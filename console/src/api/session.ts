@@ -2,7 +2,7 @@
 
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import { type Answered, api, got, rememberCsrfToken } from '@/api/client';
+import { type Answered, api, got, rememberCsrfToken, sessionEnded } from '@/api/client';
 import { problemOf } from '@/api/problem';
 import type { BrowserSession, Role } from '@/api/types';
 import { adopt, type Chosen, release } from '@/app/preferences';
@@ -47,9 +47,13 @@ function sessionOf({ username, csrf_token, rights, preferences, changes_mark }: 
   adopt(username, preferences ?? {}, keepChosen);
   return {
     name: username,
-    rights: { everywhere: rights.everywhere, inGroups: rights.in_groups },
+    rights: rightsOf(rights),
     mark: changes_mark ?? null,
   };
+}
+
+function rightsOf({ everywhere, in_groups }: BrowserSession['rights']): Rights {
+  return { everywhere, inGroups: in_groups };
 }
 
 async function keepChosen(chosen: Chosen): Promise<void> {
@@ -135,6 +139,32 @@ function begin(queries: QueryClient, me: BrowserSession): void {
   if (!same) forgetAnswers(queries);
   queries.setQueryData(sessionQuery.queryKey, session);
   if (same) void queries.invalidateQueries({ predicate: (one) => one.queryKey[0] !== sessionQuery.queryKey[0] });
+}
+
+let looking: Promise<void> | null = null;
+
+/** Ask what they may, which others can change at any time. As long as it is the same nothing is touched; otherwise what
+ * is offered follows, and what is shown is looked at anew. */
+export function lookAtRights(queries: QueryClient): Promise<void> {
+  looking ??= asked(queries).finally(() => {
+    looking = null;
+  });
+  return looking;
+}
+
+async function asked(queries: QueryClient): Promise<void> {
+  const before = queries.getQueryData(sessionQuery.queryKey);
+  if (!before || before.ended) return;
+  const answer = await api.GET('/api/v1/auth/session').catch(() => null); // who is away has changed nothing
+  if (answer?.response.status === 401) sessionEnded();
+  if (!answer?.data) return;
+  const { username, rights } = answer.data;
+  if (username !== before.name || !sameRights(rightsOf(rights), before.rights)) begin(queries, answer.data);
+}
+
+function sameRights(one: Rights, other: Rights): boolean {
+  const groups = Object.keys({ ...one.inGroups, ...other.inGroups });
+  return one.everywhere === other.everywhere && groups.every((id) => one.inGroups[id] === other.inGroups[id]);
 }
 
 function forgetAnswers(queries: QueryClient): void {

@@ -6,8 +6,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Fragment, lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Navigate, useLocation } from 'react-router';
-import { whenSessionEnds } from '@/api/client';
-import { markEnded, sessionQuery } from '@/api/session';
+import { whenForbidden, whenSessionEnds } from '@/api/client';
+import { lookAtRights, markEnded, sessionQuery } from '@/api/session';
 import { Waiting } from '@/app/Waiting';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
@@ -21,6 +21,7 @@ export function SignedIn({ children }: { children: ReactNode }) {
   const location = useLocation();
   const session = useQuery(sessionQuery);
   useEffect(() => whenSessionEnds(() => markEnded(queries)), [queries]);
+  useEffect(() => whenForbidden(() => void lookAtRights(queries)), [queries]);
   useReadyToAsk(!!session.data);
   const link = new URLSearchParams(location.search).get(LINK_PARAMETER);
   if (link && location.pathname === '/') return <Navigate to="/login" state={{ link }} replace />;

@@ -5,7 +5,7 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useState
 import { socketAddress } from '@/api/base';
 import { sessionEnded } from '@/api/client';
 import { answeredAt, serverNow } from '@/api/serverClock';
-import { sessionQuery, useSession } from '@/api/session';
+import { lookAtRights, sessionQuery, useSession } from '@/api/session';
 import { isToldBy } from '@/app/queries';
 import { LiveConnection, type LiveState } from '@/live/connection';
 import { Refreshing } from '@/live/refreshing';
@@ -50,7 +50,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       chance: () => Math.random(),
       changed: (subjects) => {
         if (subjects === null) void queries.invalidateQueries({ predicate: (one) => one.queryKey[0] !== 'session' });
-        for (const subject of subjects ?? []) refreshing.changed(subject);
+        if (subjects === null || subjects.includes('session')) void lookAtRights(queries);
+        for (const subject of subjects ?? []) if (subject !== 'session') refreshing.changed(subject);
       },
       refused: sessionEnded,
     });

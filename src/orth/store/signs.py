@@ -24,8 +24,17 @@ _LOOKED_AT = 100
 by others is one sign too many, which costs a page one question.
 """
 _UNTOLD = (AlarmState.NOTED, AlarmState.LOCKED, AlarmState.WAITING, AlarmState.SENDING)
-_CHANGING_NOTHING = ("job.trigger", "script.test")
-"""Done to a job, and seen by its execution."""
+_CHANGING_NOTHING = (
+    "job.trigger",
+    "script.test",
+    "session.refuse",
+    "session.end_others",
+    "session.end_all",
+    "link.make",
+)
+"""Done to a job, and seen by its execution; or to a user, whose rights stay the same."""
+PEOPLE = "people"
+"""The sign that somebody's rights may be others, which is for nobody's eyes but their own."""
 
 
 def read_signs(connection: Connection) -> Mapping[str, Hashable]:
@@ -59,6 +68,7 @@ def _definitions(connection: Connection) -> dict[str, Hashable]:
         "alarms": (*_alarms(connection), changed.get("channel"), changed.get("silence")),
         "jobs": (changed.get("job"), changed.get("calendar"), connection.execute(waiting).scalar()),
         "groups": changed.get("group"),
+        PEOPLE: (changed.get("user"), changed.get("group")),  # a group takes the roles in it along
     }
 
 

@@ -104,6 +104,41 @@ def test_a_job_that_somebody_starts_or_stops_is_told_of(own_site: Site) -> None:
             assert said == {"type": "changed", "subjects": ["jobs"]}
 
 
+def test_who_has_other_rights_is_told_and_nobody_else(own_site: Site) -> None:
+    admin, password = own_site.admin(), "a good one for oscar"
+    oscar = admin.post("/api/v1/users", {"username": "oscar", "password": password, "role": "operator"}).json
+    signed_in = admin.post("/api/v1/auth/login", {"username": "oscar", "password": password}).json
+    theirs = {"Authorization": f"Bearer {signed_in['access_token']}"}
+    url = own_site.url.replace("http", "ws", 1) + "/api/v1/changes"
+    with (
+        time_passing(own_site),
+        connect(url, additional_headers=theirs) as line,
+        listening(own_site) as other,
+    ):
+        assert (told(line), told(other)) == ({"type": "beat"}, {"type": "beat"})
+        assert admin.call("PATCH", f"/api/v1/users/{oscar['id']}", {"role": "viewer"}).status == 200
+        while (said := told(line))["type"] == "beat":
+            continue
+        assert said == {"type": "changed", "subjects": ["session"]}
+        group = own_site.group("taken-away")
+        assert admin.call("PUT", f"/api/v1/users/{oscar['id']}/grants/{group}", {"role": "editor"}).status == 200
+        while "session" not in str(said := told(line)):
+            continue
+        assert {str(told(other)) for _ in range(3)} <= {str({"type": "beat"}), _changed("groups"), _changed("jobs")}
+
+
+def _changed(subject: str) -> str:
+    return str({"type": "changed", "subjects": [subject]})
+
+
+def test_rights_that_changed_while_the_line_was_opened_are_told_first(own_site: Site) -> None:
+    browser = Browser(own_site)
+    mark = browser.caller.get("/api/v1/auth/session").json["changes_mark"]
+    before = next(one for one in mark.split(",") if one.startswith("session:"))
+    with time_passing(own_site), listening(own_site, since=mark.replace(before, "session:of-other-rights")) as line:
+        assert told(line) == {"type": "changed", "subjects": ["session"]}
+
+
 def test_a_line_without_news_beats(own_site: Site) -> None:
     with time_passing(own_site), listening(own_site) as line:
         assert [told(line), told(line)] == [{"type": "beat"}, {"type": "beat"}]

@@ -10,7 +10,7 @@ import { type TableColumnsType, Tag } from 'antd';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ClusterNode, NodeState } from '@/api/types';
-import { successors } from '@/pages/cluster/balance';
+import { living, nodeBeats, successors } from '@/pages/cluster/balance';
 import { type ClusterSeen, drainNode } from '@/pages/cluster/queries';
 import { Badge, type BadgeLook } from '@/parts/Badge';
 import { ConfirmAction } from '@/parts/ConfirmAction';
@@ -45,6 +45,7 @@ export function NodeTable({ cluster }: { cluster: ClusterSeen | undefined }) {
 function useColumns(cluster: ClusterSeen | undefined): TableColumnsType<ClusterNode> {
   const { t } = useTranslation('cluster');
   const answeredAt = cluster?.answeredAt ?? 0;
+  const rules = cluster && nodeBeats(cluster.rules);
   return useMemo(
     () => [
       { title: t('nodes.node'), key: 'node', render: (_, one) => <NodeName node={one} /> },
@@ -57,6 +58,8 @@ function useColumns(cluster: ClusterSeen | undefined): TableColumnsType<ClusterN
           <BeatAge
             at={one.beat_age === null ? null : beatOn(answeredAt, one.beat_age)}
             gone={one.state === 'offline' || one.state === 'dead'}
+            rules={rules}
+            tooLate={t('nodes.tooLate')}
           />
         ),
       },
@@ -76,7 +79,7 @@ function useColumns(cluster: ClusterSeen | undefined): TableColumnsType<ClusterN
         render: (_, one) => cluster && <DrainNode node={one} cluster={cluster} />,
       },
     ],
-    [t, cluster, answeredAt],
+    [t, cluster, answeredAt, rules],
   );
 }
 
@@ -84,15 +87,22 @@ function NodeName({ node }: { node: ClusterNode }) {
   const { t } = useTranslation('cluster');
   return (
     <>
-      <span className="cell-main">{node.id}</span>{' '}
-      {node.role === 'leader' && (
-        <Badge look={{ colour: 'blue', icon: <CrownOutlined />, outlined: true }}>{t('role.leader')}</Badge>
-      )}
+      <span className="cell-main">{node.id}</span> {living([node]).length > 0 && <RoleBadge role={node.role} />}
       {node.asked_to && <Tag>{t(`asked.${node.asked_to}`)}</Tag>}
       <div className="cell-sub mono" title={node.incarnation}>
         {node.url} · {node.hostname}:{node.process_id}
       </div>
     </>
+  );
+}
+
+/** What it is in the cluster; one that is gone is nothing there. */
+function RoleBadge({ role }: { role: ClusterNode['role'] }) {
+  const { t } = useTranslation('cluster');
+  return role === 'leader' ? (
+    <Badge look={{ colour: 'blue', icon: <CrownOutlined />, outlined: true }}>{t('role.leader')}</Badge>
+  ) : (
+    <span className="muted">{t('role.follower')}</span>
   );
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '@/api/types';
-import { agesEvery, balanceOf, leaseUsed, successors } from '@/pages/cluster/balance';
+import { agesEvery, balanceOf, leaseUsed, nodeBeats, successors } from '@/pages/cluster/balance';
+import { gradeOf } from '@/parts/time/staleness';
 
 function node(id: string, owned: number, more: Partial<ClusterNode> = {}): ClusterNode {
   return { id, owned, state: 'active', asked_to: null, ...more } as ClusterNode;
@@ -48,6 +49,13 @@ describe('the balance', () => {
 
   it('is empty where nobody is', () => {
     expect(balanceOf([], TWICE)).toEqual({ shares: [], threshold: null, ratio: null });
+  });
+});
+
+describe('beats of coordinators', () => {
+  it('are judged by the rules of the cluster, not by those of executors', () => {
+    const rules = nodeBeats({ heartbeat: 10, dead_after: 30 });
+    expect([12_000, 25_000, 31_000].map((age) => gradeOf(age, rules))).toEqual(['fresh', 'missed30', 'missed90']);
   });
 });
 

@@ -1,6 +1,7 @@
 // How evenly executions are owned, and what a drain or a step-down would change: decided here, shown elsewhere.
 
 import type { ClusterNode } from '@/api/types';
+import type { BeatRules } from '@/parts/time/staleness';
 
 export interface Share {
   node: string;
@@ -59,6 +60,11 @@ export function successors(nodes: readonly ClusterNode[], leaving: string): stri
 /** How often ages are asked for, in ms: as often as the lease can be another one, within reason. */
 export function agesEvery(renew: number | undefined): number {
   return Math.min(5, Math.max(1, renew ?? 5)) * 1_000;
+}
+
+/** By what beats of coordinators are judged. Each looks at the others' once in a beat, and may see one so much later. */
+export function nodeBeats({ heartbeat, dead_after }: { heartbeat: number; dead_after: number }): BeatRules {
+  return { every: heartbeat * 1_000, dead: dead_after * 1_000, seenAfter: heartbeat * 1_000 };
 }
 
 /** The share of a lease that has passed, 0 to 1, by the age it had when it was asked for. */

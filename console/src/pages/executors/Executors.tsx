@@ -12,6 +12,7 @@ import { UnclaimedApps } from '@/pages/executors/UnclaimedApps';
 import { Page, Panel } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { SearchField } from '@/parts/SearchField';
+import { USUAL } from '@/parts/time/staleness';
 import { useUrlFilters } from '@/parts/useUrlFilters';
 import { SavedViews } from '@/parts/views/SavedViews';
 import './executors.css';
@@ -23,10 +24,11 @@ export function Executors() {
   const { t } = useTranslation('executors');
   const everything = useMay()('view');
   const [{ text }, change] = useUrlFilters(FILTERS);
-  const executors = useQuery({ ...executorsQuery, refetchInterval: usePolling(5_000) }); // beats and loads
+  const every = usePolling(5_000);
+  const executors = useQuery({ ...executorsQuery, refetchInterval: every }); // beats and loads
   const groups = useQuery(groupsQuery);
   const unclaimed = useQuery({ ...unclaimedQuery, enabled: everything });
-  const removed = useQuery(removedQuery);
+  const removed = useQuery({ ...removedQuery, refetchInterval: every });
   const failed = [executors, groups].find((one) => one.isError && !one.data);
   const known = groups.data?.items;
   const shown = executors.data && executorsWith(text, executors.data.items, known ?? []);
@@ -56,6 +58,7 @@ export function Executors() {
                 removed={executorsWith(text, removed.data?.items ?? [], known ?? [])}
                 groups={known ?? []}
                 answeredAt={executors.data?.answeredAt ?? 0}
+                rules={executors.data?.rules ?? USUAL}
               />
             </Panel>
           </div>

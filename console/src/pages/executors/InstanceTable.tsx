@@ -10,8 +10,9 @@ import { Fragment, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { Executor, Group, Liveness, Reach } from '@/api/types';
+import { useShownNow } from '@/live/LiveProvider';
 import { InstanceActions } from '@/pages/executors/InstanceActions';
-import { together } from '@/pages/executors/presence';
+import { livenessNow, together } from '@/pages/executors/presence';
 import { Badge, type BadgeLook } from '@/parts/Badge';
 import { EmptyState } from '@/parts/EmptyState';
 import { visibleLines } from '@/parts/log/ansi';
@@ -20,7 +21,7 @@ import { FLEXING } from '@/parts/table/flexing';
 import { Ago } from '@/parts/time/Ago';
 import { BeatAge } from '@/parts/time/BeatAge';
 import { Instant } from '@/parts/time/Instant';
-import { beatOn } from '@/parts/time/staleness';
+import { type BeatRules, beatOn } from '@/parts/time/staleness';
 import type { StatusColours } from '@/theme/tokens';
 
 const LOOKS: Record<Liveness, BadgeLook> = {
@@ -44,11 +45,12 @@ interface Props {
   removed: Executor[];
   groups: Group[];
   answeredAt: number;
+  rules: BeatRules;
 }
 
-export function InstanceTable({ executors, removed, groups, answeredAt }: Props) {
+export function InstanceTable({ executors, removed, groups, ...judged }: Props) {
   const { t } = useTranslation('executors');
-  const columns = useColumns(groups, answeredAt);
+  const columns = useColumns(groups, judged);
   const rows = executors && [...executors, ...gone(removed, executors)];
   return (
     <SmallTable<Executor>
@@ -73,11 +75,17 @@ function gone(removed: Executor[], executors: Executor[]): Executor[] {
   return removed.filter((one) => !there.has(`${one.app_name} ${one.address}`));
 }
 
-function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Executor> {
+type Judged = Pick<Props, 'answeredAt' | 'rules'>;
+
+function useColumns(groups: Group[], { answeredAt, rules }: Judged): TableColumnsType<Executor> {
   const { t } = useTranslation('executors');
   return useMemo(
     () => [
-      { title: t('instances.state'), key: 'state', render: (_, one) => <State executor={one} /> },
+      {
+        title: t('instances.state'),
+        key: 'state',
+        render: (_, one) => <State executor={one} answeredAt={answeredAt} rules={rules} />,
+      },
       {
         title: t('instances.address'),
         key: 'address',
@@ -121,7 +129,7 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
         className: 'nowrap',
         render: (_, one) => (
           <>
-            <BeatAge at={beatOn(answeredAt, one.beat_age)} gone={one.state === 'removed'} />
+            <BeatAge at={beatOn(answeredAt, one.beat_age)} gone={one.state === 'removed'} rules={rules} />
             {one.since && (
               <div className="cell-sub">
                 {t('instances.since')} <Instant at={one.since} />
@@ -143,7 +151,7 @@ function useColumns(groups: Group[], answeredAt: number): TableColumnsType<Execu
         ),
       },
     ],
-    [t, groups, answeredAt],
+    [t, groups, answeredAt, rules],
   );
 }
 
@@ -160,8 +168,10 @@ function LoadHeading() {
 
 const DRAINED: BadgeLook = { colour: 'gray', icon: <PauseCircleOutlined />, outlined: true };
 
-function State({ executor: { state, drained_since } }: { executor: Executor }) {
+function State({ executor, answeredAt, rules }: Judged & { executor: Executor }) {
   const { t } = useTranslation('executors');
+  const state = livenessNow(executor, answeredAt, useShownNow(), rules);
+  const { drained_since } = executor;
   return (
     <>
       <Badge look={LOOKS[state]}>{t(`liveness.${state}`)}</Badge>

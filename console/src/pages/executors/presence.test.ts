@@ -1,6 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import type { Executor, Reach } from '@/api/types';
-import { onlineIn, together, worstFirst } from '@/pages/executors/presence';
+import { livenessNow, onlineIn, together, worstFirst } from '@/pages/executors/presence';
+
+describe('how an executor is', () => {
+  const rules = { every: 30_000, dead: 90_000 };
+
+  it('is counted on between two answers', () => {
+    const silent = { state: 'alive', beat_age: 30 } as Executor;
+    expect([0, 4_000, 30_000, 60_000].map((later) => livenessNow(silent, 1_000, 1_000 + later, rules))).toEqual([
+      'alive',
+      'missed_30',
+      'missed_60',
+      'missed_90',
+    ]);
+  });
+
+  it('is removed for good', () => {
+    expect(livenessNow({ state: 'removed', beat_age: 3 } as Executor, 0, 0, rules)).toBe('removed');
+  });
+});
 
 describe('presence', () => {
   it('counts those of an app whose beats are not long overdue', () => {

@@ -1,4 +1,5 @@
 import type { Executor, Liveness, Reach } from '@/api/types';
+import { type BeatRules, beatOn, type Grade, gradeOf } from '@/parts/time/staleness';
 
 /** Who is counted as there: a missed beat may be one that is late. */
 const ONLINE: Record<Liveness, boolean> = {
@@ -8,6 +9,19 @@ const ONLINE: Record<Liveness, boolean> = {
   missed_90: false,
   removed: false,
 };
+
+const BY_GRADE: Record<Grade, Liveness> = {
+  fresh: 'alive',
+  missed30: 'missed_30',
+  missed60: 'missed_60',
+  missed90: 'missed_90',
+};
+
+/** What the age of its beat says by now: it grows between two answers. */
+export function livenessNow(executor: Executor, answeredAt: number, now: number, rules: BeatRules): Liveness {
+  if (executor.state === 'removed') return 'removed';
+  return BY_GRADE[gradeOf(now - beatOn(answeredAt, executor.beat_age), rules)];
+}
 
 export function onlineIn(appName: string, executors: readonly Executor[]): { alive: number; all: number } {
   const mine = executors.filter((one) => one.app_name === appName);

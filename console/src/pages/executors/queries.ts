@@ -4,6 +4,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
 import { serverNow } from '@/api/serverClock';
 import type { Executor, Group, GroupDialect } from '@/api/types';
+import { type BeatRules, USUAL } from '@/parts/time/staleness';
 
 const AT_ONCE = 200;
 
@@ -12,6 +13,7 @@ export interface ExecutorsSeen {
   /** By this browser's clock: ages are counted on from there. */
   answeredAt: number;
   fromMemory: boolean;
+  rules: BeatRules;
 }
 
 /** All of them: a page shows them by group, and counts them. */
@@ -19,18 +21,21 @@ export const executorsQuery = queryOptions({
   queryKey: ['executors', 'all'],
   queryFn: async (): Promise<ExecutorsSeen> => {
     const items: Executor[] = [];
+    let rules = USUAL;
     let cursor: string | null | undefined;
     do {
       const query = { limit: AT_ONCE, ...(cursor && { cursor }) };
       const page = await got(api.GET('/api/v1/executors', { params: { query } }));
       items.push(...page.items);
       cursor = page.next_cursor;
-      if (page.from_memory) return { items, answeredAt: serverNow(), fromMemory: true };
+      rules = { every: page.rules.heartbeat * 1_000, dead: page.rules.dead_after * 1_000 };
+      if (page.from_memory) return { items, answeredAt: serverNow(), fromMemory: true, rules };
     } while (cursor && items.length < 5_000);
-    return { items, answeredAt: serverNow(), fromMemory: false };
+    return { items, answeredAt: serverNow(), fromMemory: false, rules };
   },
 });
 
+/** No event tells that one is among these: a coordinator notices when it next looks who is gone. */
 export const removedQuery = queryOptions({
   queryKey: ['executors', 'removed'],
   queryFn: () => got(api.GET('/api/v1/executors', { params: { query: { removed: true, limit: 50 } } })),

@@ -14,6 +14,20 @@ describe('staleness', () => {
     expect(gradeOf(age)).toBe(grade);
   });
 
+  it('goes by the rules it is given', () => {
+    const coordinators = { every: 10_000, dead: 30_000, seenAfter: 10_000 };
+    expect([21_000, 21_001, 30_000].map((age) => gradeOf(age, coordinators))).toEqual([
+      'fresh',
+      'missed30',
+      'missed90',
+    ]);
+    expect([2_200, 4_000, 6_000].map((age) => gradeOf(age, { every: 2_000, dead: 6_000 }))).toEqual([
+      'fresh',
+      'missed60',
+      'missed90',
+    ]);
+  });
+
   it('is told in whole seconds', () => {
     expect([ageText(-5), ageText(12_900), ageText(61_500)]).toEqual(['0 s', '12 s', '1 min 01 s']);
   });

@@ -1,4 +1,4 @@
-// How stale a beat is that is expected every thirty seconds.
+// How stale a beat is, by the rules of whoever expects it.
 
 import { wholeSeconds } from '@/parts/time/format';
 import type { StatusColours } from '@/theme/tokens';
@@ -12,11 +12,22 @@ export const GRADE_COLOURS: Record<Grade, keyof StatusColours | null> = {
   missed90: 'red',
 };
 
+/** When a beat is expected, and when it is too late; ms. */
+export interface BeatRules {
+  every: number;
+  dead: number;
+  /** How much later than it was a beat may be seen. */
+  seenAfter?: number;
+}
+
+/** Of services, and of executors until the server has said otherwise. */
+export const USUAL: BeatRules = { every: 30_000, dead: 90_000 };
+
 /** A tenth of slack, as on the server: a beat in flight is not a missed beat. */
-export function gradeOf(ageMs: number): Grade {
-  if (ageMs >= 90_000) return 'missed90';
-  if (ageMs >= 60_000) return 'missed60';
-  return ageMs > 33_000 ? 'missed30' : 'fresh';
+export function gradeOf(ageMs: number, { every, dead, seenAfter = 0 }: BeatRules = USUAL): Grade {
+  if (ageMs >= dead) return 'missed90';
+  if (ageMs >= 2 * every + seenAfter) return 'missed60';
+  return ageMs > 1.1 * every + seenAfter ? 'missed30' : 'fresh';
 }
 
 /** The instant of a beat on this browser's clock, from its age when the answer came: no two machines' clocks are

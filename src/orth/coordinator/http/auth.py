@@ -322,7 +322,7 @@ async def _shown_session(
         csrf_token=tools.signing.csrf_token(session_id),
         rights=RightsShown(everywhere=rights.everywhere, in_groups=dict(rights.in_groups)),
         preferences=await tools.db.read(preferences_of, username),
-        changes_mark=await mark_now(request.app.state.pulse, tools.signing),
+        changes_mark=await mark_now(request.app.state.pulse, tools.signing, rights),
     )
 
 

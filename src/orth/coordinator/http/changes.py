@@ -5,6 +5,9 @@ changed: the page asks for what it shows, with its own rights, so nothing is tol
 message that is lost costs a moment and no truth. A beat comes when nothing else does; who hears neither has lost the
 line.
 
+One subject is about who listens: ``session`` is told to those whose own rights have changed, and to nobody else. That
+somebody's have is a sign which each line looks into for itself.
+
 A page asks for what it shows while its line is still being opened. What changes in between is not lost: the page is
 given a mark with its session, before it asks for anything, and shows it when it opens the line (``?since=``). Subjects
 that are no longer as they were at the mark are told first; the others need not be asked for again.
@@ -28,9 +31,10 @@ from orth.coordinator.http.problems import problem_of
 from orth.coordinator.http.refused_callers import tell_refused
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.signing import Signing
+from orth.domain.access import Rights
 from orth.errors import OrthError, Unauthenticated
 from orth.store.database import Database
-from orth.store.signs import read_signs
+from orth.store.signs import PEOPLE, read_signs
 
 sockets = APIRouter()
 
@@ -40,6 +44,7 @@ _CHECK_EVERY = 10.0
 _STALLED_AFTER = 10.0
 _UNAUTHENTICATED = 4401
 _LONGEST_MARK = 500
+_SESSION = "session"
 
 Signs = Mapping[str, Hashable]
 
@@ -59,6 +64,12 @@ class Pulse:
                 self._signs = await self._db.read(read_signs)
                 self._read_at = self._clock.monotonic()
             return self._signs
+
+
+def seen_by(rights: Rights, signs: Signs) -> Signs:
+    """The signs for one who listens: their own rights in the place of everybody's."""
+    own = (rights.everywhere, tuple(sorted(rights.in_groups.items())))
+    return {subject: sign for subject, sign in signs.items() if subject != PEOPLE} | {_SESSION: own}
 
 
 def differing(before: Signs, now: Signs) -> list[str]:
@@ -83,10 +94,10 @@ def changed_since(mark: str, signs: Signs, signing: Signing) -> list[str]:
     return differing(before, marks(signs, signing))
 
 
-async def mark_now(pulse: Pulse, signing: Signing) -> str | None:
+async def mark_now(pulse: Pulse, signing: Signing, rights: Rights) -> str | None:
     """A mark from before whatever is asked for next; None while the database is away."""
     try:
-        return mark_of(await pulse.signs(), signing)
+        return mark_of(seen_by(rights, await pulse.signs()), signing)
     except OrthError:
         return None
 
@@ -129,17 +140,22 @@ async def _hear_nothing(websocket: WebSocket) -> None:
 
 async def _tell(websocket: WebSocket, tools: Tools, caller: Caller, since: str | None) -> None:
     pulse: Pulse = websocket.app.state.pulse
+    shared: Signs | None = None
     signs: Signs | None = None
     told = checked = tools.clock.monotonic()
     with tools.held.held(caller.session_id) as over, suppress(TimeoutError, WebSocketDisconnect, RuntimeError):
         while True:
             now = tools.clock.monotonic()
-            if over.is_set() or now - checked >= _CHECK_EVERY:
+            last, shared = shared, await _signs(pulse, tools, shared)
+            others = last is not None and last.get(PEOPLE) != shared.get(PEOPLE)  # somebody's rights, perhaps theirs
+            if over.is_set() or others or now - checked >= _CHECK_EVERY:
                 checked = now
-                if not await _still_good(websocket, tools, caller):
+                still = await _still(websocket, tools, caller)
+                if still is None:
                     await websocket.close(_UNAUTHENTICATED, "The session has ended.")
                     return
-            before, signs = signs, await _signs(pulse, tools, signs)
+                caller = still
+            before, signs = signs, seen_by(caller.rights, shared)
             subjects = _to_tell(before, signs, since, tools.signing)
             if subjects or now - told >= BEAT_EVERY:
                 told = now
@@ -164,10 +180,12 @@ async def _signs(pulse: Pulse, tools: Tools, before: Signs | None) -> Signs:
         return before or {}
 
 
-async def _still_good(websocket: WebSocket, tools: Tools, caller: Caller) -> bool:
+async def _still(websocket: WebSocket, tools: Tools, caller: Caller) -> Caller | None:
+    """Who listens, with the rights they have now; None when the session is over."""
     try:
-        return (await caller_of(tools, websocket)).name == caller.name
+        now = await caller_of(tools, websocket)
     except Unauthenticated:
-        return False
+        return None
     except OrthError:
-        return True  # the database is away: the session was good a moment ago
+        return caller  # the database is away: the session was good a moment ago
+    return now if now.name == caller.name else None

@@ -74,6 +74,7 @@ class RulesShown(BaseModel):
 
     lease: float
     lease_renew: float
+    heartbeat: float
     dead_after: float
     orphan_check: float
     rebalance_factor: int | None = Field(description="Null when nothing is evened out.")
@@ -173,6 +174,7 @@ def rules_of(cluster: ClusterSection) -> RulesShown:
     return RulesShown(
         lease=cluster.lease.total_seconds(),
         lease_renew=cluster.lease_renew.total_seconds(),
+        heartbeat=cluster.heartbeat.total_seconds(),
         dead_after=cluster.dead_after.total_seconds(),
         orphan_check=cluster.orphan_check.total_seconds(),
         rebalance_factor=cluster.rebalance_factor if cluster.rebalance else None,

@@ -85,9 +85,17 @@ class ExecutorShown(BaseModel):
     )
 
 
+class BeatRules(BaseModel):
+    """The settings by which the age of a beat is judged; seconds."""
+
+    heartbeat: float
+    dead_after: float
+
+
 class ExecutorList(BaseModel):
     items: list[ExecutorShown]
     next_cursor: str | None = None
+    rules: BeatRules
     from_memory: bool = Field(False, description="Whether the database was away, so that this may be out of date.")
 
 
@@ -232,8 +240,10 @@ def _list(
     from_memory: bool = False,
 ) -> ExecutorList:
     last = rows[limit - 1] if len(rows) > limit else None
+    registry = tools.settings.registry
     return ExecutorList(
         items=[_shown(tools, row, others, removed) for row in rows[:limit]],
+        rules=BeatRules(heartbeat=registry.heartbeat.total_seconds(), dead_after=registry.dead_after.total_seconds()),
         next_cursor=cursor_of(last.app_name, last.address) if last else None,
         from_memory=from_memory,
     )
