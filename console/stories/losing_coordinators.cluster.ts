@@ -21,6 +21,18 @@ let lifecycle: Page;
 let leader = '';
 let third = '';
 
+const executorPid = Number(process.env.ORTH_STORY_EXECUTOR);
+
+/** Let a process stand still for as long as it takes to see what others make of it. */
+async function frozen(pid: number, look: () => Promise<void>): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await look();
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+}
+
 function at(name: string): Coordinator {
   const found = nodes[name];
   if (!found) throw new Error(`There is no ${name}.`);
@@ -60,6 +72,7 @@ test('the cluster shows its leader, its nodes and who owns what', async () => {
   await expect(cluster.getByRole('meter', { name: 'Seconds left of the lease' })).toBeVisible();
   for (const node of Object.keys(nodes)) await expect(row(cluster, 'Coordinators', node)).toContainText('Running');
   await expect(row(cluster, 'Coordinators', leader)).toContainText('Leader');
+  await expect(row(cluster, 'Coordinators', third)).toContainText('Follower');
   await expect(cluster.locator('.past-terms li').first()).toContainText(leader);
   for (const node of Object.keys(nodes)) {
     await expect(row(lifecycle, 'Orchestrators (coordinators)', node)).toContainText('Running');
@@ -67,14 +80,51 @@ test('the cluster shows its leader, its nodes and who owns what', async () => {
   if (shots) await cluster.screenshot({ path: join(shots, 'cluster-of-three.png') });
 });
 
+test('who reaches an executor is seen in low rows, and no name is broken, in French at 1280 px', async ({
+  browser,
+}) => {
+  const state = await cluster.context().storageState();
+  const context = await browser.newContext({
+    ...browserOptions,
+    viewport: { width: 1280, height: 800 },
+    storageState: state,
+  });
+  const page = await context.newPage();
+  const kept = JSON.stringify({ language: 'fr' });
+  await page.addInitScript((preferences) => localStorage.setItem('orth.preferences', preferences), kept);
+  await page.goto(new URL('/executors', cluster.url()).href);
+  const executor = page.locator('.instances tr[data-row-key]').first();
+  await expect(executor.locator('.reach-node')).toHaveCount(Object.keys(nodes).length);
+  const names = await executor
+    .locator('.reach-node')
+    .evaluateAll((all) =>
+      all.map((one) => ({ high: one.getBoundingClientRect().height, cut: one.scrollWidth > one.clientWidth })),
+    );
+  expect(
+    names.filter(({ high, cut }) => high > 24 || cut),
+    'names that are broken or cut',
+  ).toEqual([]);
+  expect((await executor.boundingBox())?.height).toBeLessThan(110);
+  const table = page.locator('.instances .ant-table-content');
+  expect(await table.evaluate((one) => one.scrollWidth - one.clientWidth), 'too wide by').toBeLessThanOrEqual(0);
+  await page.setViewportSize({ width: 768, height: 800 });
+  expect((await page.locator('.instances thead').boundingBox())?.height, 'the head is low too').toBeLessThan(110);
+  if (shots) await page.screenshot({ path: join(shots, 'executors-of-three.png') });
+  await context.close();
+});
+
 test('the leader is killed, and both pages tell it without a reload', async () => {
   process.kill(at(leader).pid, 'SIGKILL');
   await expect(cluster.locator('.leader-name')).not.toContainText(leader);
-  await expect(cluster.locator('.leader-name')).toContainText(/node-\d/);
+  await expect(cluster.locator('.leader-name')).toContainText(/coordinator-\d/);
   await expect(cluster.locator('.past-terms li')).not.toHaveCount(1);
   await expect(row(cluster, 'Coordinators', leader)).toContainText('Dead');
   const taken = row(cluster, 'Handoffs', `${leader} →`).first();
   await expect(taken).toContainText('Crash');
+  // Who is silent for 5 s is dead: so long, less the time between two beats, nobody looked after it at least.
+  const waited = await taken.getByRole('cell').nth(5).textContent();
+  expect(waited, 'since its owner was last heard').toMatch(/^\d+(\.\d+)? s$/);
+  expect(Number.parseFloat(waited as string)).toBeGreaterThan(3.5);
   await expect(row(lifecycle, 'Orchestrators (coordinators)', leader)).toContainText('Failed');
   await expect(lifecycle.locator('.event-feed')).toContainText(`${leader} is now`);
   await expect(row(lifecycle, 'Orchestrators (coordinators)', leader)).toHaveClass(/flash-/);
@@ -102,4 +152,37 @@ test('a coordinator is drained from the page, and what it owned goes to who is l
   await expect(row(lifecycle, 'Orchestrators (coordinators)', third)).toHaveCount(0);
   await expect(cluster.getByText(/Every execution has its owner/)).toBeVisible();
   await stillTheSame(cluster);
+});
+
+test('an executor that falls silent is seen to be removed on a page that is open, and to come back', async () => {
+  const page = await cluster.context().newPage();
+  await page.goto(new URL('/executors', cluster.url()).href);
+  const executor = page.locator('.instances tr[data-row-key]').first();
+  await expect(executor).toContainText('Healthy');
+  await frozen(executorPid, async () => {
+    await expect(executor).toContainText(/missed/i);
+    await expect(executor).toContainText('Removed');
+  });
+  await expect(executor).toContainText('Healthy');
+  await page.close();
+});
+
+test('a coordinator that says nothing is a line that is cut, and both pages go on when it is back', async () => {
+  const [pid] = Object.values(nodes)
+    .filter(({ url }) => cluster.url().startsWith(url))
+    .map((one) => one.pid);
+  const banner = cluster.locator('.live-banner');
+  await expect(banner).toHaveCount(0);
+  await frozen(pid as number, async () => {
+    await expect(banner).toContainText('Disconnected', { timeout: 35_000 });
+    await expect(cluster.locator('.live-indicator')).toContainText('Disconnected');
+    // An attempt that nobody answers is no connection: it stays said.
+    await expect(banner).toContainText('retrying now');
+    await expect(banner).toContainText(/retrying in \d+ s/);
+  });
+  for (const page of [cluster, lifecycle]) {
+    await expect(page.getByText('Live', { exact: true })).toBeVisible({ timeout: 40_000 });
+    await expect(page.locator('.live-banner')).toHaveCount(0);
+    await stillTheSame(page);
+  }
 });

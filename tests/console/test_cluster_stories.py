@@ -15,4 +15,4 @@ def test_a_killed_leader_and_a_drain_are_seen_without_a_reload(tmp_path: Path) -
     with three_coordinators(tmp_path) as stage:
         told = tell(stage, "--config", "playwright.cluster.ts")
     assert told.returncode == 0, told.stdout[-8000:] + told.stderr[-2000:]
-    assert " 3 passed" in told.stdout
+    assert " 6 passed" in told.stdout

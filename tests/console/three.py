@@ -11,7 +11,8 @@ from tests.servers.binaries import find_program
 from tests.servers.processes import free_port
 from tests.walk.processes import PASSWORD, Process, Site, eventually
 
-NODES = ("node-1", "node-2", "node-3")
+NODES = ("coordinator-1", "coordinator-2", "coordinator-3")
+"""Named as those of `orth up` are, for that is what tables have to have room for."""
 OPEN = 45
 """Executions that stay open: so many that who takes them hands some over, and each coordinator owns some."""
 SETTINGS = {
@@ -40,7 +41,7 @@ def three_coordinators(folder: Path) -> Iterator[dict[str, str]]:
         for name, process in processes.items():
             _ready(process, f"http://127.0.0.1:{ports[name]}/health/ready")
         known = ",".join(f"http://127.0.0.1:{port}" for port in ports.values())
-        site.executor(JOBS, ORTH_EXECUTOR__COORDINATORS=known)
+        executor = site.executor(JOBS, ORTH_EXECUTOR__COORDINATORS=known)
         _occupy(site)
         nodes = {
             name: {"url": f"http://127.0.0.1:{ports[name]}", "pid": process.popen.pid}
@@ -52,6 +53,7 @@ def three_coordinators(folder: Path) -> Iterator[dict[str, str]]:
             "ORTH_STORY_PASSWORD": PASSWORD,
             "ORTH_STORY_JOBS": "{}",
             "ORTH_STORY_NODES": json.dumps(nodes),
+            "ORTH_STORY_EXECUTOR": str(executor.popen.pid),
             "ORTH_STORY_BROWSER": str(find_program("chromium-headless-shell")),
         }
 

@@ -86,7 +86,9 @@ export function PastTerms({ terms, leader }: { terms: Term[] | undefined; leader
         return (
           <li key={one.term}>
             <span className="mono muted">{one.term}</span>
-            <span className={current ? 'cell-main' : undefined}>{one.node}</span>
+            <span className={`past-term-node${current ? ' cell-main' : ''}`} title={one.node}>
+              {one.node}
+            </span>
             <span className="muted nowrap">
               <Instant at={one.began_at} />
             </span>

@@ -7,6 +7,7 @@ import { AddGroup } from '@/pages/executors/GroupActions';
 import { GroupTable } from '@/pages/executors/GroupTable';
 import { InstanceTable } from '@/pages/executors/InstanceTable';
 import { executorsWith, groupsWith } from '@/pages/executors/matching';
+import { askAgainIn } from '@/pages/executors/presence';
 import { executorsQuery, groupsQuery, removedQuery, unclaimedQuery } from '@/pages/executors/queries';
 import { UnclaimedApps } from '@/pages/executors/UnclaimedApps';
 import { Page, Panel } from '@/parts/Page';
@@ -24,11 +25,14 @@ export function Executors() {
   const { t } = useTranslation('executors');
   const everything = useMay()('view');
   const [{ text }, change] = useUrlFilters(FILTERS);
-  const every = usePolling(5_000);
-  const executors = useQuery({ ...executorsQuery, refetchInterval: every }); // beats and loads
+  const polling = usePolling(5_000);
+  const executors = useQuery({
+    ...executorsQuery, // beats and loads
+    refetchInterval: ({ state: { data } }) => polling && askAgainIn(data?.items ?? [], data?.rules ?? USUAL),
+  });
   const groups = useQuery(groupsQuery);
   const unclaimed = useQuery({ ...unclaimedQuery, enabled: everything });
-  const removed = useQuery({ ...removedQuery, refetchInterval: every });
+  const removed = useQuery({ ...removedQuery, refetchInterval: polling });
   const failed = [executors, groups].find((one) => one.isError && !one.data);
   const known = groups.data?.items;
   const shown = executors.data && executorsWith(text, executors.data.items, known ?? []);

@@ -12,7 +12,7 @@ import { Link } from 'react-router';
 import type { Executor, Group, Liveness, Reach } from '@/api/types';
 import { useShownNow } from '@/live/LiveProvider';
 import { InstanceActions } from '@/pages/executors/InstanceActions';
-import { livenessNow, together } from '@/pages/executors/presence';
+import { livenessNow, rulesBetween, together } from '@/pages/executors/presence';
 import { Badge, type BadgeLook } from '@/parts/Badge';
 import { EmptyState } from '@/parts/EmptyState';
 import { visibleLines } from '@/parts/log/ansi';
@@ -104,6 +104,7 @@ function useColumns(groups: Group[], { answeredAt, rules }: Judged): TableColumn
               {one.app_name}
               {one.queues.length > 0 && ` · ${t('instances.queues', { queues: one.queues.join(', ') })}`}
             </div>
+            <Version executor={one} />
           </>
         ),
       },
@@ -116,6 +117,7 @@ function useColumns(groups: Group[], { answeredAt, rules }: Judged): TableColumn
       {
         title: <LoadHeading />,
         key: 'load',
+        className: 'load-cell',
         render: (_, one) => <Load executor={one} />,
       },
       {
@@ -129,7 +131,12 @@ function useColumns(groups: Group[], { answeredAt, rules }: Judged): TableColumn
         className: 'nowrap',
         render: (_, one) => (
           <>
-            <BeatAge at={beatOn(answeredAt, one.beat_age)} gone={one.state === 'removed'} rules={rules} />
+            <BeatAge
+              at={beatOn(answeredAt, one.beat_age)}
+              gone={one.state === 'removed'}
+              rules={rulesBetween(one.state, rules)}
+              plain
+            />
             {one.since && (
               <div className="cell-sub">
                 {t('instances.since')} <Instant at={one.since} />
@@ -138,7 +145,6 @@ function useColumns(groups: Group[], { answeredAt, rules }: Judged): TableColumn
           </>
         ),
       },
-      { title: t('instances.version'), key: 'version', render: (_, one) => <Version executor={one} /> },
       {
         title: <span className="visually-hidden">{t('instances.actions')}</span>,
         key: 'actions',
@@ -202,18 +208,20 @@ function Reaches({ executor }: { executor: Executor }) {
   );
 }
 
-/** What one coordinator finds, or several; a name is not broken at its hyphens. */
+/** What one coordinator finds, or several; a name is never broken. */
 function ReachText({ same: [reach, ...others], address }: { same: [Reach, ...Reach[]]; address: string }) {
   const { t } = useTranslation('executors');
   const said = (
     <span>
       <span className={`reach-state status-${REACH_COLOURS[reach.state]}`}>{t(`reach.${reach.state}`)}</span>{' '}
       <span className="muted">
-        <span className="reach-node">{t('reach.from', { node: reach.node })}</span>
-        {others.map((one) => (
-          <Fragment key={one.node}>
-            {', '}
-            <span className="reach-node">{one.node}</span>
+        {t('reach.from')}{' '}
+        {[reach, ...others].map(({ node }, index) => (
+          <Fragment key={node}>
+            {index > 0 && ', '}
+            <span className="reach-node" title={node}>
+              {node}
+            </span>
           </Fragment>
         ))}
       </span>
@@ -276,12 +284,10 @@ function Backlog({ executor: { vitals } }: { executor: Executor }) {
 function Version({ executor: one }: { executor: Executor }) {
   const { t } = useTranslation('executors');
   const labels = Object.entries(one.labels).map(([name, value]) => `${name}=${value}`);
+  const python = one.vitals?.python && t('instances.python', { version: one.vitals.python });
   return (
     <>
-      {one.version ?? <span className="muted">{t('instances.foreign')}</span>}
-      {one.vitals?.python && (
-        <div className="cell-sub nowrap">{t('instances.python', { version: one.vitals.python })}</div>
-      )}
+      <div className="cell-sub">{[one.version ?? t('instances.foreign'), python].filter(Boolean).join(' · ')}</div>
       {labels.length > 0 && (
         <div>
           {labels.map((label) => (

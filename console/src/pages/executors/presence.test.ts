@@ -1,18 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import type { Executor, Reach } from '@/api/types';
-import { livenessNow, onlineIn, together, worstFirst } from '@/pages/executors/presence';
+import { askAgainIn, livenessNow, onlineIn, together, worstFirst } from '@/pages/executors/presence';
 
 describe('how an executor is', () => {
   const rules = { every: 30_000, dead: 90_000 };
 
-  it('is counted on between two answers', () => {
+  it('is counted on between two answers, with a moment for a beat that is not known of yet', () => {
     const silent = { state: 'alive', beat_age: 30 } as Executor;
-    expect([0, 4_000, 30_000, 60_000].map((later) => livenessNow(silent, 1_000, 1_000 + later, rules))).toEqual([
-      'alive',
-      'missed_30',
-      'missed_60',
-      'missed_90',
-    ]);
+    const states = [0, 4_000, 5_000, 32_000, 60_000].map((later) => livenessNow(silent, 1_000, 1_000 + later, rules));
+    expect(states).toEqual(['alive', 'alive', 'missed_30', 'missed_60', 'missed_90']);
+    const missing = { state: 'missed_30', beat_age: 58 } as Executor;
+    expect(livenessNow(missing, 0, 2_000, rules)).toBe('missed_60');
+    expect(livenessNow(missing, 0, -40_000, rules), 'never better than it was said to be').toBe('missed_30');
+  });
+
+  it('is asked for when a beat is overdue, and every five seconds otherwise', () => {
+    const beaten = (beat_age: number, state = 'alive') => ({ state, beat_age }) as Executor;
+    expect(askAgainIn([beaten(3), beaten(80, 'missed_60')], rules)).toBe(5_000);
+    expect(askAgainIn([beaten(3), beaten(30)], rules)).toBe(3_100);
+    expect(askAgainIn([beaten(33)], rules)).toBe(1_000);
+    expect(askAgainIn([], rules)).toBe(5_000);
   });
 
   it('is removed for good', () => {

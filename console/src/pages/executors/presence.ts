@@ -17,10 +17,35 @@ const BY_GRADE: Record<Grade, Liveness> = {
   missed90: 'missed_90',
 };
 
+/** How long after a beat is overdue one may still not know that it came, for then is when it is asked for. */
+const SEEN_AFTER = 1_500;
+const WORST_LAST: readonly Liveness[] = ['alive', 'missed_30', 'missed_60', 'missed_90', 'removed'];
+
+/** By what the beat of an executor is judged between two answers: that one came is not known before the next. */
+export function rulesBetween(state: Liveness, rules: BeatRules): BeatRules {
+  return state === 'alive' ? { ...rules, seenAfter: SEEN_AFTER } : rules;
+}
+
 /** What the age of its beat says by now: it grows between two answers. */
-export function livenessNow(executor: Executor, answeredAt: number, now: number, rules: BeatRules): Liveness {
-  if (executor.state === 'removed') return 'removed';
-  return BY_GRADE[gradeOf(now - beatOn(answeredAt, executor.beat_age), rules)];
+export function livenessNow(
+  { state, beat_age }: Executor,
+  answeredAt: number,
+  now: number,
+  rules: BeatRules,
+): Liveness {
+  const counted = BY_GRADE[gradeOf(now - beatOn(answeredAt, beat_age), rulesBetween(state, rules))];
+  return WORST_LAST.indexOf(counted) > WORST_LAST.indexOf(state) ? counted : state;
+}
+
+const EVERY = 5_000;
+const SOONEST = 1_000;
+
+/** When to ask again, in ms: now and then, and as soon as a beat that is expected is overdue. */
+export function askAgainIn(executors: readonly Executor[], rules: BeatRules): number {
+  const overdue = executors
+    .filter(({ state }) => state === 'alive')
+    .map(({ beat_age }) => 1.1 * rules.every - beat_age * 1_000 + 100);
+  return Math.max(SOONEST, Math.min(EVERY, ...overdue));
 }
 
 export function onlineIn(appName: string, executors: readonly Executor[]): { alive: number; all: number } {

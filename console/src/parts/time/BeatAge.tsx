@@ -9,10 +9,12 @@ interface Props {
   rules?: BeatRules;
   /** What to say of one that is too late, where that is not to be removed. */
   tooLate?: string;
+  /** Without words, where a badge beside it has them. */
+  plain?: boolean;
 }
 
 /** The age of the last beat; it counts by itself, and says when beats are missing. */
-export function BeatAge({ at, gone = false, rules, tooLate }: Props) {
+export function BeatAge({ at, gone = false, rules, tooLate, plain = false }: Props) {
   const { t } = useTranslation('common');
   const now = useShownNow();
   if (at === null) return <span className="muted">–</span>;
@@ -23,7 +25,9 @@ export function BeatAge({ at, gone = false, rules, tooLate }: Props) {
   return (
     <span className={`beat-age nowrap${colour ? ` status-${colour}` : gone ? ' muted' : ''}`}>
       {ageText(age)}
-      {colour && late && <span className="cell-sub"> · {(late === 'missed90' && tooLate) || t(`beat.${late}`)}</span>}
+      {colour && late && !plain && (
+        <span className="cell-sub"> · {(late === 'missed90' && tooLate) || t(`beat.${late}`)}</span>
+      )}
     </span>
   );
 }
