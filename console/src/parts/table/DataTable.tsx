@@ -63,7 +63,8 @@ export function DataTable<Row extends object>({ list, empty, label, rowKey, ...t
       </div>
       <footer className="table-foot muted">
         <span aria-live="polite">
-          {t(list.hasNextPage ? 'table.shownMore' : 'table.shown', { count: held.rows.length })}
+          {/* Of what is not here yet nobody knows how many there are. */}
+          {list.isPending ? '…' : t(list.hasNextPage ? 'table.shownMore' : 'table.shown', { count: held.rows.length })}
         </span>
         {list.hasNextPage && (
           <Button size="small" loading={list.isFetchingNextPage} onClick={() => list.fetchNextPage()}>
