@@ -85,6 +85,45 @@ test('what somebody else saved meanwhile is not written over', async ({ page, re
   await expect(editor).toHaveText('echo theirs');
 });
 
+test('what somebody else saves is seen at once, and takes nothing away that was typed', async ({
+  signedIn: page,
+  request,
+}) => {
+  await page.goto(`/scripts/${jobs[JOB]}`);
+  const editor = page.getByRole('textbox', { name: /Code of Clean the archive/ });
+  const newest = page.getByRole('region', { name: 'Versions and test run' }).getByRole('listitem').first();
+  await expect(newest).toContainText('runs now');
+  await saveElsewhere(request, jobs[JOB] ?? 0, 'echo one\n', 'one from elsewhere');
+  await expect(editor).toHaveText('echo one');
+  await expect(newest).toContainText('one from elsewhere runs now');
+
+  await editor.click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('echo mine');
+  await saveElsewhere(request, jobs[JOB] ?? 0, 'echo two\n', 'two from elsewhere');
+  await expect(newest).toContainText('two from elsewhere runs now');
+  const told = page.getByRole('alert').filter({ hasText: 'admin saved this code meanwhile' });
+  await expect(told).toContainText('two from elsewhere');
+  await expect(editor).toContainText('echo mine');
+  await told.getByRole('button', { name: 'Compare' }).click();
+  const both = page.getByRole('dialog', { name: 'admin saved this code meanwhile' });
+  await expect(both.locator('.cm-merge-b')).toContainText('echo mine');
+  await both.getByRole('button', { name: 'Take the saved one' }).click();
+  await expect(editor).toHaveText('echo two');
+  await expect(told).toBeHidden();
+});
+
+test.describe('a script that is not there', () => {
+  test.use({ refusals: [404] });
+
+  test('may be one that one may not see, and is not asked for again', async ({ signedIn: page }) => {
+    await page.goto('/scripts/999999');
+    await expect(page.getByRole('heading', { name: 'There is no such script' })).toBeVisible();
+    await expect(page.getByText('It was deleted, or you may not see it.')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Try again' })).toHaveCount(0);
+  });
+});
+
 test('code that its executor does not take is refused with the reason, and with no word of a log', async ({
   signedIn: page,
 }) => {
@@ -127,9 +166,14 @@ test('a line that is added ends as the others do, and nothing else changes', asy
   expect((await sent).postDataJSON().glue_source).toBe('echo one\r\necho two\r\necho three\r\n');
 });
 
-async function saveElsewhere(request: APIRequestContext, job: number, source: string): Promise<void> {
+async function saveElsewhere(
+  request: APIRequestContext,
+  job: number,
+  source: string,
+  remark = 'from elsewhere',
+): Promise<void> {
   const signedIn = await request.post('/api/v1/auth/login', { data: { username: user, password } });
   const headers = { Authorization: `Bearer ${(await signedIn.json()).access_token}` };
-  const data = { glue_source: source, glue_remark: 'from elsewhere' };
+  const data = { glue_source: source, glue_remark: remark };
   expect((await request.put(`/api/v1/scripts/${job}`, { headers, data })).status()).toBe(200);
 }

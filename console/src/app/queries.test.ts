@@ -5,6 +5,7 @@ import { failingQuery, historyQuery } from '@/pages/alarms/queries';
 import { clusterQuery, overviewQuery, statsQuery } from '@/pages/dashboard/queries';
 import { executionsQuery } from '@/pages/executions/queries';
 import { boardQuery } from '@/pages/jobs/queries';
+import { scriptQuery, scriptsQuery, versionsQuery } from '@/pages/scripts/queries';
 
 const SUBJECTS: Subject[] = ['executions', 'jobs', 'groups', 'executors', 'services', 'cluster', 'alarms'];
 
@@ -22,5 +23,8 @@ describe('pages that do not ask by themselves', () => {
     expect(tellers(failingQuery)).toEqual(['alarms']);
     expect(tellers(historyQuery(undefined))).toEqual(['alarms']);
     expect(tellers(executionsQuery({}))).toEqual(['executions', 'alarms']);
+    expect(tellers(scriptsQuery)).toEqual(['jobs']);
+    expect(tellers(scriptQuery(7))).toEqual(['jobs', 'groups']);
+    expect(tellers(versionsQuery(7))).toEqual(['jobs']);
   });
 });

@@ -11,8 +11,8 @@ import { ProblemNotice } from '@/parts/ProblemNotice';
 
 export interface Refused {
   theirs: Tagged<Script>;
-  /** What one wanted to say of one's own. */
-  remark: string;
+  /** What one wanted to say of one's own; null while one has not wanted to save it. */
+  remark: string | null;
 }
 
 interface Props {
@@ -30,9 +30,9 @@ export function Conflict({ refused: { theirs, remark }, script, mine, close, for
   const queries = useQueryClient();
   const [error, setError] = useState<unknown>(null);
 
-  async function takeMine() {
+  async function takeMine(saying: string) {
     try {
-      await saveScript(script.job_id, theirs.etag, mine, remark);
+      await saveScript(script.job_id, theirs.etag, mine, saying);
     } catch (reason) {
       setError(reason);
       return;
@@ -60,9 +60,11 @@ export function Conflict({ refused: { theirs, remark }, script, mine, close, for
         <Button key="theirs" onClick={() => void takeTheirs()}>
           {t('conflict.theirs')}
         </Button>,
-        <Button key="mine" type="primary" danger onClick={() => void takeMine()}>
-          {t('conflict.mine')}
-        </Button>,
+        remark !== null && (
+          <Button key="mine" type="primary" danger onClick={() => void takeMine(remark)}>
+            {t('conflict.mine')}
+          </Button>
+        ),
       ]}
     >
       <p>{t('conflict.text')}</p>

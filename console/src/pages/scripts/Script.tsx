@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Alert, Skeleton, Tabs, Tag } from 'antd';
+import { Alert, Button, Skeleton, Tabs, Tag } from 'antd';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
 import { useGroups } from '@/api/groups';
+import { Problem } from '@/api/problem';
 import { useMay } from '@/api/session';
 import type { Tagged } from '@/api/tagged';
 import { Conflict, type Refused } from '@/pages/scripts/Conflict';
@@ -24,17 +25,25 @@ import './scripts.css';
 
 /** The code of one job: read, write, compare, try. */
 export function Script() {
-  const { t } = useTranslation('scripts');
   const { job = '' } = useParams();
-  if (/^[1-9]\d{0,9}$/.test(job)) return <Known key={job} id={Number(job)} />;
-  return <EmptyState title={t('missing')} action={<Link to="/scripts">{t('title')}</Link>} />;
+  return /^[1-9]\d{0,9}$/.test(job) ? <Known key={job} id={Number(job)} /> : <Missing />;
+}
+
+function Missing() {
+  const { t } = useTranslation('scripts');
+  return (
+    <EmptyState title={t('missing.title')} action={<Link to="/scripts">{t('title')}</Link>}>
+      {t('missing.hint')}
+    </EmptyState>
+  );
 }
 
 function Known({ id }: { id: number }) {
   const script = useQuery(scriptQuery(id));
   if (script.isPending) return <Skeleton active />;
-  if (script.isError && !script.data) {
-    return <ProblemNotice error={script.error} retry={() => void script.refetch()} />;
+  if (!script.data) {
+    const gone = script.error instanceof Problem && script.error.status === 404;
+    return gone ? <Missing /> : <ProblemNotice error={script.error} retry={() => void script.refetch()} />;
   }
   return <Open read={script.data} />;
 }
@@ -63,7 +72,8 @@ function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) 
   const write = (text: string) =>
     setDraft((before) => {
       const from = before?.from ?? script.glue_source;
-      return { text: withLineEnds(text, from), from, etag: before?.etag ?? etag };
+      const written = withLineEnds(text, from);
+      return written === from ? null : { text: written, from, etag: before?.etag ?? etag };
     });
 
   return (
@@ -84,6 +94,9 @@ function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) 
       }
     >
       {!writable && <WhyNot script={script} />}
+      {unsaved && base !== etag && (
+        <Newer script={script} compare={() => setRefused({ theirs: { value: script, etag }, remark: null })} />
+      )}
       <div className="script">
         <section className="panel script-code" aria-label={t('code')}>
           <CodeEditor
@@ -126,6 +139,25 @@ function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) 
         />
       )}
     </Page>
+  );
+}
+
+/** Somebody has saved since one began to write. What one has written stays. */
+function Newer({ script, compare }: { script: ScriptShown; compare: () => void }) {
+  const { t } = useTranslation('scripts');
+  return (
+    <Alert
+      className="script-notice"
+      type="warning"
+      showIcon
+      title={t('conflict.title', { author: script.author })}
+      description={t('newer', { remark: script.glue_remark })}
+      action={
+        <Button size="small" onClick={compare}>
+          {t('compare.label')}
+        </Button>
+      }
+    />
   );
 }
 

@@ -1,4 +1,4 @@
-// The code of jobs. No event tells of it: what one saves is asked for again at once.
+// The code of jobs. It is part of them, so what is told of jobs is told of it.
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
@@ -11,6 +11,8 @@ export type Script = Schemas['ScriptShown'];
 export type ScriptListed = Schemas['ScriptListed'];
 export type Version = Schemas['VersionShown'];
 
+const TOLD = { alsoToldBy: ['jobs'] } as const;
+
 const paged = {
   initialPageParam: null as string | null,
   getNextPageParam: (page: { next_cursor: string | null }) => page.next_cursor,
@@ -19,6 +21,7 @@ const at = (cursor: string | null) => ({ limit: 50, ...(cursor && { cursor }) })
 
 export const scriptsQuery = infiniteQueryOptions({
   queryKey: ['scripts', 'list'],
+  meta: TOLD,
   queryFn: ({ pageParam }) => got(api.GET('/api/v1/scripts', { params: { query: at(pageParam) } })),
   ...paged,
 });
@@ -28,13 +31,18 @@ export function readScript(jobId: number) {
 }
 
 export function scriptQuery(jobId: number) {
-  return queryOptions({ queryKey: ['scripts', 'one', jobId], queryFn: () => readScript(jobId) });
+  return queryOptions({
+    queryKey: ['scripts', 'one', jobId],
+    meta: { alsoToldBy: ['jobs', 'groups'] }, // a group allows scripts, or not
+    queryFn: () => readScript(jobId),
+  });
 }
 
 /** The newest 30 are kept, so one page has them all. */
 export function versionsQuery(jobId: number) {
   return queryOptions({
     queryKey: ['scripts', 'versions', jobId],
+    meta: TOLD,
     queryFn: () =>
       got(api.GET('/api/v1/scripts/{job_id}/versions', { params: { path: { job_id: jobId }, query: { limit: 200 } } })),
   });
