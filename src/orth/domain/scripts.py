@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from orth.domain.jobs import GlueType, Job
+from orth.domain.script_headers import check_header
 from orth.errors import Invalid
 
 COMMAND = "orth.command"
@@ -41,6 +42,7 @@ def check_code(glue_type: GlueType, source: str, remark: str, limit: int) -> Non
     if glue_type is GlueType.BEAN:
         raise Invalid.of("bean_has_no_code", field="glue_type")
     check_source(source, limit)
+    check_header(glue_type, source)
     if not REMARK_SHORTEST <= len(remark) <= REMARK_LONGEST:
         raise Invalid.of("remark_length", shortest=REMARK_SHORTEST, longest=REMARK_LONGEST, field="glue_remark")
 

@@ -60,6 +60,50 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "The code has {size:,} bytes; {limit:,} are allowed.",
         "The setting coordinator.script_size says how many.",
     ),
+    "header_unended": (
+        "The header that begins in line {line} does not end.",
+        "It ends with a line {end}, and every line between begins as its first one.",
+    ),
+    "header_twice": (
+        "Line {line} begins a second header.",
+        "Code has one: put both together.",
+    ),
+    "header_too_large": (
+        "The header that begins in line {line} has more than {limit:,} characters.",
+        "Keep what only people read in the code.",
+    ),
+    "header_not_toml": (
+        "Line {line} of the code cannot be read as TOML, at column {column}.",
+        "Texts stand in quotes and lists in brackets, and nothing is said twice.",
+    ),
+    "header_key": (
+        "Line {line} of the code says {key}, which a header does not have there.",
+        "It may have {known}.",
+    ),
+    "header_form": (
+        "{key} in line {line} of the code has another form.",
+        "Write it like {example}.",
+    ),
+    "header_requirement": (
+        "'{text}' in line {line} of the code is no requirement of Python.",
+        "Write a name and, if you like, versions: requests>=2,<3",
+    ),
+    "header_param_name": (
+        "'{name}' in line {line} of the code is no name of a parameter.",
+        "It has up to 64 letters, digits, underscores and hyphens, and begins with a letter or an underscore.",
+    ),
+    "header_param_type": (
+        "The parameter {name} in line {line} of the code has no type that is known.",
+        "The types are {types}.",
+    ),
+    "header_param_value": (
+        "{key} of the parameter {name} in line {line} of the code does not fit the type {type}.",
+        "",
+    ),
+    "header_param_contradiction": (
+        "What line {line} of the code says of the parameter {name} contradicts itself.",
+        "A default is one of enum and between minimum and maximum, and what is required has none.",
+    ),
     "secret_name": (
         "'{name}' is not the name of a secret.",
         "It has up to 64 capital letters, digits and underscores, and begins with a letter.",

@@ -9,7 +9,7 @@ whose values all have their kind and agree with each other, or raises ``BadSetti
 * ``sections`` — every setting, its default and its explanation
 * ``checking`` — what settings must be to each other
 * ``names`` — keys, environment variables, older names; the nearest known name
-* ``layers`` and ``toml_lines`` — what the file, the environment and the options say, and where
+* ``layers`` — what the file, the environment and the options say, and where
 * ``struct`` — the settings with their origins
 * ``loading`` — from the layers to the struct
 * ``describing`` — documentation, and values for people to read

@@ -12,7 +12,7 @@ from pathlib import Path
 from orth.errors import BadSettings
 from orth.settings.names import FIELDS, PREFIX, SECTION_ALIASES, SEED_NAMES, option_of
 from orth.settings.sections import Sections
-from orth.settings.toml_lines import key_lines, line_of
+from orth.toml_lines import key_lines, line_of
 
 FILE_NAME = "orth.toml"
 FILE_VARIABLE = "ORTH_CONFIG"

@@ -203,6 +203,7 @@ RULES: dict[str, Rule] = {
     "DELETE /api/v1/alarms/silences/{silence_id}": Rule("OPERATE"),
     # scripts
     "GET /api/v1/scripts": Rule("LIST"),
+    "POST /api/v1/scripts/header": Rule("LIST", 200, lambda _: {"glue_type": "GLUE_SHELL", "glue_source": "echo"}),
     "GET /api/v1/scripts/{job_id}": Rule("VIEW", 409),
     "PUT /api/v1/scripts/{job_id}": Rule(
         "EDIT", 200, lambda _: {"glue_type": "GLUE_SHELL", "glue_source": "echo", "glue_remark": "a first version"}

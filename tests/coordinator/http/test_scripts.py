@@ -578,3 +578,58 @@ def test_the_audit_has_the_difference(site: Site, admin: Caller) -> None:
     assert "-echo one\n+echo two\n" in after["diff"]
     assert after["sha256"] == digest_of("#!/bin/sh\necho two\n")
     assert json.loads(told[2]["after"])["sha256"] == digest_of("echo draft")
+
+
+DECLARED = """# /// script
+# dependencies = ["requests>=2"]
+# requires-python = ">=3.11"
+# [tool.orth.params.day]
+# type = "string"
+# ///
+"""
+TOLD = {
+    "requirements": ["requests>=2"],
+    "requires_python": ">=3.11",
+    "params_schema": {
+        "type": "object",
+        "properties": {"day": {"type": "string"}},
+        "required": [],
+        "additionalProperties": False,
+    },
+    "header_trouble": None,
+}
+UNDECLARED = {"requirements": [], "requires_python": None, "params_schema": None, "header_trouble": None}
+
+
+def test_a_script_and_its_versions_tell_what_they_need_and_take(site: Site, admin: Caller) -> None:
+    job_id = script_job(site)
+    assert save(admin, job_id, DECLARED).json.items() >= TOLD.items()
+    assert admin.get(f"/api/v1/scripts/{job_id}").json.items() >= TOLD.items()
+    newest, first = versions(admin, job_id)
+    assert newest.items() >= TOLD.items()
+    assert admin.get(f"/api/v1/scripts/{job_id}/versions/{first['id']}").json.items() >= UNDECLARED.items()
+
+
+def test_a_header_that_is_not_understood_is_refused_with_its_line(site: Site, admin: Caller) -> None:
+    wrong = DECLARED.replace("type =", "kind =")
+    told = {"field": "glue_source", "code": "header_param_type"}
+    group = allowed_group(site)
+    job_id = script_job(site, job_group=group)
+    answers = [
+        save(admin, job_id, wrong),
+        admin.call("PATCH", f"/api/v1/jobs/{job_id}", {"glue_source": wrong, "glue_remark": "another"}),
+        admin.post("/api/v1/jobs", {"job_group": group, "job_desc": "new", **SCRIPT, "glue_source": wrong}),
+    ]
+    for answer in answers:
+        (trouble,) = answer.problem(422)["errors"]
+        assert trouble.items() >= told.items()
+        assert trouble["facts"]["line"] == 4
+    assert admin.get(f"/api/v1/scripts/{job_id}").json["glue_source"] == SHELL
+
+
+def test_the_header_of_code_that_is_not_saved(admin: Caller) -> None:
+    asked = {"glue_type": "GLUE_PYTHON", "glue_source": DECLARED}
+    assert admin.post("/api/v1/scripts/header", asked).json == TOLD
+    unended = admin.post("/api/v1/scripts/header", {**asked, "glue_source": "# /// script\n"}).json
+    assert unended["header_trouble"]["code"] == "header_unended"
+    assert unended["header_trouble"]["facts"] == {"line": 1, "end": "# ///"}

@@ -28,6 +28,7 @@ from orth.coordinator.triggering import Request
 from orth.domain.access import Permission
 from orth.domain.jobs import PARAM_LIMIT, GlueType, Job, TriggerCause
 from orth.domain.nodes import normal_address
+from orth.domain.script_headers import header_of
 from orth.domain.scripts import REMARK_LONGEST, REMARK_SHORTEST, difference, digest_of
 from orth.errors import NotFound
 from orth.store.database import Connection
@@ -86,7 +87,35 @@ class TrialBody(BaseModel):
         return None if value is None else normal_address(value)
 
 
-class VersionShown(BaseModel):
+class HeaderBody(BaseModel):
+    """Code that is not saved, perhaps not finished."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    glue_type: Glue
+    glue_source: Prose = Field(max_length=GLUE_SOURCE_LIMIT)
+
+
+class HeaderTrouble(BaseModel):
+    """Why a header cannot be understood, and what to do next; the code and its facts are for programs."""
+
+    code: str
+    facts: dict[str, str | int]
+    detail: str
+
+
+class HeaderShown(BaseModel):
+    """What code says of itself, in its header."""
+
+    requirements: list[str] = Field(description="What it needs, as it is usual in its language.")
+    requires_python: str | None
+    params_schema: dict[str, Any] | None = Field(
+        description="What it takes, as JSON Schema; null: nothing is declared."
+    )
+    header_trouble: HeaderTrouble | None = Field(description="Why its header is not understood; null: it is.")
+
+
+class VersionShown(HeaderShown):
     """One version of a job's code, as lists show it."""
 
     id: int
@@ -102,7 +131,7 @@ class VersionWhole(VersionShown):
     glue_source: str
 
 
-class ScriptShown(BaseModel):
+class ScriptShown(HeaderShown):
     """The code that a job runs."""
 
     job_id: int
@@ -143,6 +172,12 @@ async def scripts(tools: ToolsHere, caller: CallerHere, limit: Limit = 50, curso
     seen = caller.rights.groups(Permission.VIEW)
     rows = await tools.db.read(list_jobs_with_code, position(cursor) or 0, limit + 1, seen)
     return Page[ScriptListed].model_validate(page(rows, limit, lambda row: row.job_id, _listed))
+
+
+@router.post("/header", dependencies=[_SEES])
+async def header(body: HeaderBody) -> HeaderShown:
+    """What this code says of itself. Nothing is saved."""
+    return HeaderShown.model_validate(_header(body.glue_type, body.glue_source))
 
 
 @router.get("/{job_id}", dependencies=[_SEES])
@@ -286,6 +321,7 @@ async def _show(tools: Tools, job_id: int, caller: Caller, response: Response) -
         size=len(job.glue_source.encode()),
         sha256=digest_of(job.glue_source),
         scripts_allowed=found.allowed,
+        **_header(job.glue_type, job.glue_source),
     )
 
 
@@ -318,4 +354,16 @@ def _version(row: GlueVersion) -> dict[str, Any]:
         "saved_at": iso(row.saved_at),
         "size": len(row.source.encode()),
         "sha256": row.digest,
+        **_header(row.glue_type, row.source),
+    }
+
+
+def _header(glue_type: GlueType, source: str) -> dict[str, Any]:
+    header = header_of(glue_type, source)
+    trouble = header.trouble
+    return {
+        "requirements": list(header.requirements),
+        "requires_python": header.requires_python,
+        "params_schema": header.params_schema,
+        "header_trouble": trouble and {"code": trouble.code, "facts": dict(trouble.facts), "detail": str(trouble)},
     }

@@ -1,4 +1,4 @@
-from orth.settings.toml_lines import key_lines, line_of
+from orth.toml_lines import key_lines, line_of
 
 TEXT = '''\
 # a comment = with a sign
