@@ -166,6 +166,75 @@ test('a line that is added ends as the others do, and nothing else changes', asy
   expect((await sent).postDataJSON().glue_source).toBe('echo one\r\necho two\r\necho three\r\n');
 });
 
+test.describe('a script that declares what it needs and takes', () => {
+  test.use({ refusals: [422] });
+
+  const header = [
+    '# /// script',
+    '# dependencies = ["curl"]',
+    '# [tool.orth.params.day]',
+    '# type = "string"',
+    '# description = "Which day to clean"',
+    '# required = true',
+    '# [tool.orth.params.limit]',
+    '# type = "integer"',
+    '# default = 10',
+    '# maximum = 100',
+    '# ///',
+  ].join('\n');
+  const code = {
+    executor_handler: '',
+    glue_type: 'GLUE_SHELL',
+    glue_source: `${header}\necho "given $1"\n`,
+    glue_remark: 'first',
+  };
+
+  test('shows both, and everybody who runs it gets a form', async ({ signedIn: page }) => {
+    const job = await made(page, 'Clean one day', code);
+    await page.goto(`/scripts/${job}`);
+    const side = page.getByRole('region', { name: 'Versions and test run' });
+    await expect(side.locator('.declared')).toContainText('Needscurl');
+    await expect(side.locator('.declared')).toContainText('day string · required · Which day to clean');
+    await page.getByRole('tab', { name: 'Test run' }).click();
+    await side.getByRole('button', { name: 'Run', exact: true }).click();
+    await expect(side.getByRole('alert')).toContainText('day');
+    await side.getByRole('textbox', { name: 'day' }).fill('monday');
+    await side.getByRole('textbox', { name: 'limit' }).fill('7');
+    await side.getByRole('button', { name: 'Run', exact: true }).click();
+    await expect(side.locator('.log-viewer')).toContainText('given {"day":"monday","limit":7}', { timeout: 20_000 });
+
+    await page.goto(`/jobs/${job}/edit`);
+    await expect(page.getByLabel('Handler')).toHaveCount(0);
+    await expect(page.getByRole('textbox', { name: 'limit' })).toHaveAttribute('placeholder', '10');
+    await page.getByRole('textbox', { name: 'day' }).fill('tuesday');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await expect(page).toHaveURL(new RegExp(`/jobs/${job}$`));
+    await page.getByRole('button', { name: 'Run once' }).click();
+    await expect(page.getByRole('dialog').getByRole('textbox', { name: 'day' })).toHaveValue('tuesday');
+    await page.getByRole('dialog').getByRole('textbox', { name: 'limit' }).fill('1000');
+    await expect(page.getByRole('dialog')).toContainText('must be at most 100');
+  });
+
+  test('is told what is wrong with its header, where it is written and when it is saved', async ({
+    signedIn: page,
+  }) => {
+    const job = await made(page, 'Clean two days', code);
+    await page.goto(`/scripts/${job}`);
+    const editor = page.getByRole('textbox', { name: /Code of Clean two days/ });
+    await editor.click();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.type('# needs = 1\n');
+    const wrong = 'Line 2 of the code says needs, which a header does not have there.';
+    await expect(page.locator('.script-side .declared')).toContainText(wrong);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByLabel('What was changed').fill('say what it needs');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await expect(page.getByRole('dialog').getByRole('alert')).toContainText(wrong);
+  });
+});
+
 async function saveElsewhere(
   request: APIRequestContext,
   job: number,

@@ -112,6 +112,17 @@ def test_every_kind_is_edited_centrally_and_run(scripts: Scripts) -> None:
         assert (again["status"], again["handle_msg"]) == ("success", "swept monday"), (kind, again)
 
 
+def test_the_example_with_a_header_declares_what_it_takes_and_runs(scripts: Scripts) -> None:
+    (source,) = re.findall(r"^```python\n(# /// script\n.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    job_id = scripts.job("GLUE_PYTHON", source)
+    told = scripts.api.call("GET", f"/api/v1/scripts/{job_id}")
+    assert told["requirements"] == ["pydantic>=2"]
+    assert told["params_schema"]["required"] == ["day"]
+    ended = scripts.ended(scripts.trigger(job_id, '{"day": "monday", "limit": 3}'))
+    assert (ended["status"], ended["handle_msg"]) == ("success", "cleaned monday")
+    assert "cleaning 3 files of monday" in scripts.log(ended["id"])
+
+
 def test_code_lives_in_every_database(store_url: str, tmp_path: Path) -> None:
     prepare_store(store_url)
     with Site(tmp_path, store_url) as site:

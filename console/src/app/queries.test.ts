@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { jobQuery } from '@/api/jobs';
+import { scriptQuery } from '@/api/scripts';
 import { isToldBy, type Subject } from '@/app/queries';
 import { failingQuery, historyQuery } from '@/pages/alarms/queries';
 import { clusterQuery, overviewQuery, statsQuery } from '@/pages/dashboard/queries';
 import { executionsQuery } from '@/pages/executions/queries';
 import { boardQuery } from '@/pages/jobs/queries';
-import { scriptQuery, scriptsQuery, versionsQuery } from '@/pages/scripts/queries';
+import { scriptsQuery, versionsQuery } from '@/pages/scripts/queries';
 
 const SUBJECTS: Subject[] = ['executions', 'jobs', 'groups', 'executors', 'services', 'cluster', 'alarms'];
 

@@ -5,10 +5,12 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { useGroups } from '@/api/groups';
 import { handlersQuery, inUseQuery, NOTHING_IN_USE } from '@/api/jobs';
+import { scriptQuery } from '@/api/scripts';
 import { useMay } from '@/api/session';
 import type { Handler } from '@/api/types';
 import { CODE, CODE_NAMES } from '@/pages/jobEditor/choices';
 import { withLineEnds } from '@/parts/code/lineEnds';
+import { useHeader } from '@/parts/code/useHeader';
 import type { Draft } from '@/parts/job/draft';
 import { ParameterField, type ParameterMode } from '@/parts/job/ParameterField';
 import type { Wrong } from '@/parts/job/schema';
@@ -29,7 +31,7 @@ export function WhatSection({ id, anyHandler, setAnyHandler, onWrong }: Props) {
   const groups = useGroups();
   const form = Form.useFormInstance<Draft>();
   const group = Form.useWatch('job_group', form);
-  const kind = Form.useWatch('glue_type', form) ?? 'BEAN';
+  const kind = useKind();
   const offered = useQuery({ ...handlersQuery(group ?? 0), enabled: !!group });
   const handlers = offered.data?.items ?? [];
   const inUse = useQuery(inUseQuery).data ?? NOTHING_IN_USE;
@@ -77,12 +79,18 @@ export function WhatSection({ id, anyHandler, setAnyHandler, onWrong }: Props) {
         </p>
       )}
       {kind !== 'BEAN' && id === undefined && <CodeFields />}
-      <Parameter handlers={handlers} onWrong={onWrong} />
+      <Parameter id={id} handlers={handlers} onWrong={onWrong} />
       <Form.Item name="secrets" label={t('fields.secrets')} extra={t('help.secrets')}>
         <Select mode="tags" open={false} suffixIcon={null} tokenSeparators={[',', ' ']} />
       </Form.Item>
     </Panel>
   );
+}
+
+/** Of a stored job it has no field, and is there all the same. */
+function useKind() {
+  const form = Form.useFormInstance<Draft>();
+  return Form.useWatch('glue_type', { form, preserve: true }) ?? 'BEAN';
 }
 
 /** A handler, or code where group and rights allow it. Of a stored job the kind is changed with its code. */
@@ -177,10 +185,22 @@ function CodeFields() {
   );
 }
 
-function Parameter({ handlers, onWrong }: { handlers: Handler[]; onWrong: Props['onWrong'] }) {
+/** What the handler takes, or the code: as it is saved, or as it is being written. */
+function useSchema(id: number | undefined, handlers: Handler[]) {
+  const form = Form.useFormInstance<Draft>();
+  const chosen = Form.useWatch('executor_handler', form);
+  const kind = useKind();
+  const source = Form.useWatch('glue_source', form) ?? '';
+  const coded = kind !== 'BEAN';
+  const saved = useQuery({ ...scriptQuery(id ?? 0), enabled: coded && id !== undefined });
+  const written = useHeader(kind, coded ? source : '');
+  if (coded) return id === undefined ? written.params_schema : saved.data?.value.params_schema;
+  return handlers.find((one) => one.name === chosen)?.params_schema;
+}
+
+function Parameter({ id, handlers, onWrong }: Pick<Props, 'id' | 'onWrong'> & { handlers: Handler[] }) {
   const { t } = useTranslation(['jobEditor', 'jobs']);
-  const chosen = Form.useWatch('executor_handler');
-  const schema = handlers.find((one) => one.name === chosen)?.params_schema;
+  const schema = useSchema(id, handlers);
   // A job may be saved with what a run will still be given, and, as JSON, with what is meant though it seems wrong: one is
   // told before it is saved. What a field itself calls wrong is refused there.
   const refused = useRef(false);

@@ -2,13 +2,11 @@
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Form } from 'antd';
-import { useEffect, useState } from 'react';
 import { api, got } from '@/api/client';
 import { Problem } from '@/api/problem';
 import type { SchedulePreview } from '@/api/types';
 import type { Draft } from '@/parts/job/draft';
-
-const TYPING = 250;
+import { useSettled } from '@/parts/useSettled';
 
 export interface Preview {
   /** Why there is nothing to ask about: it does not fire by itself, or its schedule is still to be written. */
@@ -50,16 +48,6 @@ function nothingFor(type: Draft['schedule_type'] | undefined): Preview['nothing'
 /** Before the form is filled, and without a schedule, there is nothing to ask. */
 function isSchedule({ schedule_type, schedule_conf }: Pick<Draft, 'schedule_type' | 'schedule_conf'>): boolean {
   return schedule_type !== 'NONE' && schedule_conf.trim() !== '';
-}
-
-/** A value, once it has not changed for a moment. */
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), TYPING);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }
 
 /** The text with carets below the place of the trouble, where the server says where it is. */

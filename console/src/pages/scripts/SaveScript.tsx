@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Button, Form, Input } from 'antd';
 import { useTranslation } from 'react-i18next';
+import { readScript, type Script } from '@/api/scripts';
 import { isOutdated } from '@/api/tagged';
 import type { Refused } from '@/pages/scripts/Conflict';
-import { readScript, type Script, saveScript } from '@/pages/scripts/queries';
+import { saveScript } from '@/pages/scripts/queries';
 import { FormDialog } from '@/parts/FormDialog';
 
 interface Props {

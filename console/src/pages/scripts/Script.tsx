@@ -5,17 +5,19 @@ import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
 import { useGroups } from '@/api/groups';
 import { Problem } from '@/api/problem';
+import { type Script as ScriptShown, scriptQuery } from '@/api/scripts';
 import { useMay } from '@/api/session';
 import type { Tagged } from '@/api/tagged';
 import { Conflict, type Refused } from '@/pages/scripts/Conflict';
+import { Declared } from '@/pages/scripts/Declared';
 import { interpreterOf } from '@/pages/scripts/interpreters';
-import { type Script as ScriptShown, scriptQuery } from '@/pages/scripts/queries';
 import { SaveScript } from '@/pages/scripts/SaveScript';
 import { TestRun } from '@/pages/scripts/TestRun';
 import { Versions } from '@/pages/scripts/Versions';
 import { CodeEditor } from '@/parts/code/LazyCode';
 import type { CodeKind } from '@/parts/code/languages';
 import { withLineEnds } from '@/parts/code/lineEnds';
+import { useHeader } from '@/parts/code/useHeader';
 import { EmptyState } from '@/parts/EmptyState';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -66,6 +68,7 @@ function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) 
   const unsaved = source !== script.glue_source;
   const writable = script.scripts_allowed && may('script', script.job_group);
   const base = draft?.etag ?? etag;
+  const header = useHeader(kind, source, script);
   const leaving = useRef(() => unsaved);
   leaving.current = () => unsaved;
   useUnsaved(leaving);
@@ -107,6 +110,7 @@ function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) 
           />
         </section>
         <section className="panel script-side" aria-label={t('side')}>
+          <Declared header={header} />
           <Tabs
             items={[
               {
@@ -123,7 +127,13 @@ function Open({ read: { value: script, etag } }: { read: Tagged<ScriptShown> }) 
                 ),
               },
               ...(writable
-                ? [{ key: 'test', label: t('test.title'), children: <TestRun script={script} source={source} /> }]
+                ? [
+                    {
+                      key: 'test',
+                      label: t('test.title'),
+                      children: <TestRun script={script} source={source} header={header} />,
+                    },
+                  ]
                 : []),
             ]}
           />

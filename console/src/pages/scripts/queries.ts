@@ -1,13 +1,11 @@
-// The code of jobs. It is part of them, so what is told of jobs is told of it.
+// Jobs that have code, and its versions.
 
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
 import type { components } from '@/api/schema';
-import { gotTagged } from '@/api/tagged';
 
 type Schemas = components['schemas'];
 
-export type Script = Schemas['ScriptShown'];
 export type ScriptListed = Schemas['ScriptListed'];
 export type Version = Schemas['VersionShown'];
 
@@ -25,18 +23,6 @@ export const scriptsQuery = infiniteQueryOptions({
   queryFn: ({ pageParam }) => got(api.GET('/api/v1/scripts', { params: { query: at(pageParam) } })),
   ...paged,
 });
-
-export function readScript(jobId: number) {
-  return gotTagged(api.GET('/api/v1/scripts/{job_id}', { params: { path: { job_id: jobId } } }));
-}
-
-export function scriptQuery(jobId: number) {
-  return queryOptions({
-    queryKey: ['scripts', 'one', jobId],
-    meta: { alsoToldBy: ['jobs', 'groups'] }, // a group allows scripts, or not
-    queryFn: () => readScript(jobId),
-  });
-}
 
 /** The newest 30 are kept, so one page has them all. */
 export function versionsQuery(jobId: number) {

@@ -7,6 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import { groupsQuery } from '@/api/groups';
 import { executorsQuery, handlersQuery, superHandlerQuery, triggerJob } from '@/api/jobs';
+import { scriptQuery } from '@/api/scripts';
 import type { Job, LogLevel } from '@/api/types';
 import { ClearableSelect } from '@/parts/clearable';
 import { Dialog } from '@/parts/Dialog';
@@ -68,7 +69,9 @@ export function RunDialog({ job, close, again }: DialogProps) {
   const handlers = useQuery({ ...handlersQuery(job.job_group), enabled: job.glue_type === 'BEAN' });
   const above = useQuery({ ...superHandlerQuery(job.super_task_id), enabled: job.super_task_id > 0 });
   const ownOnly = useOwnParameterOnly(above.data ?? job.executor_handler, job.job_group);
-  const schema = handlers.data?.items.find((one) => one.name === job.executor_handler)?.params_schema;
+  const code = useQuery({ ...scriptQuery(job.id), enabled: job.glue_type !== 'BEAN' });
+  const handler = handlers.data?.items.find((one) => one.name === job.executor_handler);
+  const schema = handler?.params_schema ?? code.data?.value.params_schema;
 
   async function run() {
     if (!ownOnly && wrongs.refuse()) return;
@@ -133,7 +136,7 @@ export function RunDialog({ job, close, again }: DialogProps) {
 }
 
 /** What is wrong with the parameter. Nothing runs with it, unless somebody who wrote it as text says that it is meant. */
-function useWrongs() {
+export function useWrongs() {
   const [heard, setHeard] = useState<{ wrong: Wrong[]; mode: ParameterMode }>({ wrong: [], mode: 'form' });
   const [asked, setAsked] = useState(false);
   const [meant, setMeant] = useState(false);
@@ -152,7 +155,7 @@ function useWrongs() {
   };
 }
 
-function WrongNotice({ wrong, mode, meant, setMeant }: ReturnType<typeof useWrongs>) {
+export function WrongNotice({ wrong, mode, meant, setMeant }: ReturnType<typeof useWrongs>) {
   const { t } = useTranslation('jobs');
   const wayOn =
     mode === 'json' ? (
