@@ -32,6 +32,7 @@ from orth.executor.exits import Exit
 from orth.executor.guard import Standing, standing_of
 from orth.executor.guarded_runs import GuardedRuns
 from orth.executor.processes import Command, FileChanged, Processes
+from orth.executor.requirements import check_installed
 from orth.wire.messages import RunRequest
 
 _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
@@ -175,17 +176,24 @@ class ScriptFile:
 
 
 class ScriptPerformer:
-    """Runs one version of one script; ``opening`` is the interpreter with its options."""
+    """Runs one version of one script; ``opening`` is the interpreter with its options, ``requirements`` what that is to
+    have and this process can see.
+    """
 
     maker = None
 
-    def __init__(self, script: ScriptFile, opening: Sequence[str], surroundings: Surroundings) -> None:
+    def __init__(
+        self, script: ScriptFile, opening: Sequence[str], surroundings: Surroundings, requirements: Sequence[str] = ()
+    ) -> None:
+        self._requirements = requirements
         self._script = script
         self._opening = opening
         self._surroundings = surroundings
         self._runs = GuardedRuns(surroundings.processes)
 
     def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:  # noqa: ARG002  # a script gets text
+        if (missing := check_installed(self._requirements)) is not None:
+            raise JobFailed(missing)
         output = ScriptOutput(context)
         try:
             ended = self._run(context, output)

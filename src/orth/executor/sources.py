@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 
 from orth.clock import Clock
 from orth.domain.jobs import GlueType
+from orth.domain.script_headers import header_of
 from orth.executor import commands, http_calls
 from orth.executor.compiling import Compiling, Key, Version
 from orth.executor.confinement import Confinement, identity_of, let_in, limits_of
@@ -216,7 +217,9 @@ class Sources:
             return f"{request.glue_type} needs {wanted}, which is not installed here"
         script = ScriptFile.of(request, language, self._scripts_folder, self._identity and self._identity.gid)
         opening = (program, *language.options)
-        return _handler(request, lambda: ScriptPerformer(script, opening, self._surroundings))
+        ours = language.kind == "python" and python is None
+        needs = header_of(request.glue_type, request.glue_source).requirements if ours else ()
+        return _handler(request, lambda: ScriptPerformer(script, opening, self._surroundings, needs))
 
 
 def _in_workers(handlers: Handlers, pool: WorkerPool) -> dict[str, Handler]:
