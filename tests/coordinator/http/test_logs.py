@@ -311,6 +311,25 @@ def test_searches_are_bounded(site: Site, admin: Caller, monkeypatch: pytest.Mon
             assert answer.headers["retry-after"]
 
 
+def test_a_search_whose_caller_leaves_makes_room_for_the_next(
+    site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expressions, "PAGE_WITHIN", 120.0)
+    endless = f"log/search?q={quote('(a+)+$')}&regex=true"
+    with written(site, Scroll("a" * 60 + "!", "b")) as one:
+        searching_for = [http.client.HTTPConnection("127.0.0.1", site.port) for _ in range(searching.OF_ONE_CALLER)]
+        for connection in searching_for:
+            connection.request("GET", f"{EXECUTIONS}/{one}/{endless}", headers=admin.headers)
+        until = time.monotonic() + 20
+        while admin.get(f"{EXECUTIONS}/{one}/log/search?q=b").status != 429:
+            assert time.monotonic() < until, "they have all begun by now"
+        for connection in searching_for:
+            connection.close()
+        while (answer := admin.get(f"{EXECUTIONS}/{one}/log/search?q=b")).status == 429:
+            assert time.monotonic() < until, "nobody waits for them any more"
+    assert [hit["line"] for hit in answer.json["matches"]] == [2]
+
+
 def test_an_expression_is_compiled_elsewhere_and_in_time(
     site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import { LogReader } from '@/parts/log/LogReader';
 import type { Match, Query, SearchPart } from '@/parts/log/LogSearch';
 import { LogStream } from '@/parts/log/LogStream';
 import { ERROR_EXPRESSION, tellsOfError } from '@/parts/log/lines';
+import { inTurn } from '@/parts/log/turns';
 
 export type Page = LogPage & { end: boolean };
 
@@ -67,15 +68,11 @@ export class Log {
   }
 
   async search(query: Query, from: number, limit: number, signal: AbortSignal): Promise<SearchPart> {
-    return got(
-      api.GET('/api/v1/executions/{execution_id}/log/search', {
-        params: {
-          path: { execution_id: this.id },
-          query: { q: query.text, regex: query.regex, ignore_case: query.ignoreCase, from, limit },
-        },
-        signal,
-      }),
-    );
+    const params = {
+      path: { execution_id: this.id },
+      query: { q: query.text, regex: query.regex, ignore_case: query.ignoreCase, from, limit },
+    };
+    return inTurn(() => got(api.GET('/api/v1/executions/{execution_id}/log/search', { params, signal })), signal);
   }
 
   /** The first line that tells of an error; null when none does. */

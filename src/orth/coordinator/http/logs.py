@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.instants import shown_instant
 from orth.coordinator.http.origins import check_origin
-from orth.coordinator.http.sending import Departed, patiently
+from orth.coordinator.http.sending import Departed, patiently, unless_left
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.logs.expressions import expression, literal
 from orth.coordinator.logs.reading import TAIL_LIMIT, Page, Source
@@ -120,6 +120,7 @@ async def place(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere)
 @router.get("/{execution_id}/log/search", dependencies=[needs(Permission.VIEW)])
 async def search(
     execution_id: ExecutionId,
+    request: Request,
     tools: ToolsHere,
     caller: CallerHere,
     q: Annotated[str, Query(min_length=1, max_length=500, description="What to look for.")],
@@ -128,10 +129,13 @@ async def search(
     from_line: FromLine = 1,
     limit: Annotated[int, Query(ge=1, le=1000, description="Lines that fit, at most.")] = 100,
 ) -> SearchShown:
-    """The lines that say something. A search that takes long stops early and says where."""
+    """The lines that say something. A search that takes long stops early and says where; one whose caller leaves stops
+    at once.
+    """
     source = await source_for(tools, caller, execution_id)
     wanted = (expression if regex else literal)(q, ignore_case=ignore_case)
-    found = await tools.searches.search(source, wanted, from_line, limit, caller.name)
+    searching = tools.searches.search(source, wanted, from_line, limit, caller.name)
+    found = await unless_left(request, searching)
     hits = [LineFound(line=hit.line, text=hit.text, offset=hit.offset, cut=hit.cut) for hit in found.hits]
     return SearchShown(from_line=from_line, to_line=found.to_line, matches=hits, end=found.end, lacking=found.lacking)
 

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from orth.coordinator.field_troubles import WrongField, kind_of, sentence_of
+from orth.coordinator.http.sending import Departed, answer_departed
 from orth.errors import InvalidSchedule, OrthError, StoreUnavailable, TooBusy, Unauthenticated, Unavailable
 from orth.sayings import SAYINGS
 from orth.wire.signatures import BadSignature
@@ -126,6 +127,7 @@ def handle_problems(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(WebSocketRequestValidationError, _unreadable_socket)
     app.add_exception_handler(HTTPException, _by_framework)
+    app.add_exception_handler(Departed, answer_departed)
 
 
 class Bugs:
