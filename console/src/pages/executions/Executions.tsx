@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { type Key, useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { serverNow } from '@/api/serverClock';
 import { useMaySomewhere } from '@/api/session';
@@ -25,6 +25,7 @@ import { NotUnderstood } from '@/parts/NotUnderstood';
 import { Page } from '@/parts/Page';
 import { DataTable } from '@/parts/table/DataTable';
 import { FLEXING } from '@/parts/table/flexing';
+import { useSelection } from '@/parts/table/selection';
 import { fullInstant } from '@/parts/time/format';
 import { useDisplayZone } from '@/parts/time/Instant';
 import { notUnderstood, useUrlFilters } from '@/parts/useUrlFilters';
@@ -74,8 +75,8 @@ function Found({ filters, change }: FoundProps) {
   const columns = useColumns(longestFirst);
   const endings = useMemo(() => endingsOf(asQuery(filters).status), [filters]);
   const operates = useMaySomewhere()('operate');
-  const [chosen, setChosen] = useState<Key[]>([]);
   const shown = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const { chosen, select } = useSelection(JSON.stringify(filters), shown, ({ id }) => id);
   const lookedTo = list.data?.pages.at(-1)?.looked_to ?? null;
   return (
     <>
@@ -97,7 +98,7 @@ function Found({ filters, change }: FoundProps) {
         </div>
       </section>
       <FilterBar filters={filters} change={change} />
-      <SelectedActions selected={shown.filter((one) => chosen.includes(one.id))} keep={setChosen} />
+      <SelectedActions selected={chosen} keep={select} />
       {longestFirst && lookedTo && <SortedNote at={lookedTo} count={shown.length} />}
       <DataTable<Execution>
         label={t('title')}
@@ -111,8 +112,9 @@ function Found({ filters, change }: FoundProps) {
         }}
         {...(operates && {
           rowSelection: {
-            selectedRowKeys: chosen,
-            onChange: setChosen,
+            selectedRowKeys: chosen.map(({ id }) => id),
+            preserveSelectedRowKeys: true,
+            onChange: select,
             getCheckboxProps: (one) => ({ 'aria-label': t('selected.row', { id: one.id }) }) as Record<string, string>,
           },
         })}

@@ -10,7 +10,7 @@ import { useMany } from '@/parts/useMany';
 import { TERMINAL } from '@/status/statuses';
 
 interface Props {
-  selected: Execution[];
+  selected: readonly Execution[];
   /** Leaves only these selected. */
   keep: (ids: number[]) => void;
 }

@@ -12,7 +12,7 @@ import { FilterBar } from '@/pages/jobs/FilterBar';
 import { asQuery, FILTERS, type JobFilters } from '@/pages/jobs/filters';
 import { ImportDialog } from '@/pages/jobs/ImportDialog';
 import { boardQuery } from '@/pages/jobs/queries';
-import { useSelection } from '@/pages/jobs/selection';
+import { useJobSelection } from '@/pages/jobs/selection';
 import { EmptyState } from '@/parts/EmptyState';
 import { NotUnderstood } from '@/parts/NotUnderstood';
 import { Page } from '@/parts/Page';
@@ -35,8 +35,8 @@ export function Jobs() {
   });
   const columns = useColumns();
   const rows = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const { chosen, all, select, selectAll } = useSelection(filters, rows);
-  const more = list.hasNextPage && chosen.length > 0 && chosen.length === rows.length;
+  const { chosen, all, select, selectAll } = useJobSelection(filters, rows);
+  const more = list.hasNextPage && rows.every((row) => chosen.includes(row));
   const may = (needs: 'operate' | 'edit') => !!session && allowsSomewhere(session.rights, needs);
   const create = (
     <Button type="primary" icon={<PlusOutlined />} onClick={() => void navigate('/jobs/new')}>
@@ -70,7 +70,8 @@ export function Jobs() {
           {...(may('operate') && {
             rowSelection: {
               selectedRowKeys: chosen.map(({ job }) => job.id),
-              onChange: (selected: unknown[]) => select(selected as number[]),
+              preserveSelectedRowKeys: true,
+              onChange: select,
               getCheckboxProps: ({ job }: BoardRow) =>
                 ({ 'aria-label': t('choose', { job: job.job_desc }) }) as Record<string, string>,
             },

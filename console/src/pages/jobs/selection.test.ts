@@ -1,13 +1,13 @@
 import { act, cleanup, renderHook } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { BoardRow } from '@/api/types';
-import { useSelection } from '@/pages/jobs/selection';
+import { useJobSelection } from '@/pages/jobs/selection';
 
 const row = (id: number) => ({ job: { id } }) as BoardRow;
 const SHOWN = [1, 2].map(row);
 
 function begun() {
-  const { result, rerender } = renderHook(({ text, shown }) => useSelection(text ? { text } : {}, shown), {
+  const { result, rerender } = renderHook(({ text, shown }) => useJobSelection(text ? { text } : {}, shown), {
     initialProps: { text: '', shown: SHOWN },
   });
   const state = () => [result.current.chosen.map(({ job }) => job.id), result.current.all];

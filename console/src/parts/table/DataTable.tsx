@@ -30,7 +30,8 @@ export function DataTable<Row extends object>({ list, empty, label, rowKey, ...t
   const { t } = useTranslation('common');
   const [density] = usePreference('density');
   const keyOf = (row: Row) => (typeof rowKey === 'function' ? rowKey(row) : (row[rowKey] as Key));
-  const held = useHeldRows(list.data?.pages.flatMap((page) => page.items) ?? [], keyOf);
+  const selected = !!table.rowSelection?.selectedRowKeys?.length;
+  const held = useHeldRows(list.data?.pages.flatMap((page) => page.items) ?? [], keyOf, selected);
   const made = useFirstScreen(held.rows);
   const sideways = useSideways(label);
   if (list.isError && !list.data) return <ProblemNotice error={list.error} retry={() => list.refetch()} />;

@@ -1,5 +1,6 @@
 import { act, cleanup, fireEvent, render, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
+import { useState } from 'react';
 import { MemoryRouter, useNavigate } from 'react-router';
 import { afterEach, describe, expect, it } from 'vitest';
 import { steady, useHeldRows } from '@/parts/table/heldRows';
@@ -41,7 +42,8 @@ describe('rows that are held', () => {
 });
 
 function List({ now }: { now: Row[] }) {
-  const held = useHeldRows(now, keyOf);
+  const [selected, setSelected] = useState(false);
+  const held = useHeldRows(now, keyOf, selected);
   const navigate = useNavigate();
   return (
     <div ref={held.place} data-testid="place">
@@ -51,6 +53,9 @@ function List({ now }: { now: Row[] }) {
       </button>
       <button type="button" onClick={() => navigate('?status=failed')}>
         filter
+      </button>
+      <button type="button" onClick={() => setSelected(!selected)}>
+        select
       </button>
       <table>
         <tbody>
@@ -96,14 +101,26 @@ describe('a list that changes under the pointer', () => {
 
   it('waits for the keyboard too, until it is asked to go on', async () => {
     const { become } = site(rows(2, 1));
-    await userEvent.tab();
-    await userEvent.tab();
-    await userEvent.tab();
+    for (let press = 0; press < 4; press++) await userEvent.tab();
     expect(document.activeElement?.textContent).toBe('row 2');
     await become(rows(3, 2, 1));
     expect(order()).toBe('2 1');
     fireEvent.click(screen.getByText('1 wait'));
     expect(order()).toBe('3 2 1');
+  });
+
+  it('waits while some are selected, wherever the pointer is', async () => {
+    const { become } = site(rows(2, 1));
+    fireEvent.click(screen.getByText('select'));
+    fireEvent.pointerOver(screen.getByText('row 2'));
+    fireEvent.pointerLeave(screen.getByTestId('place'));
+    await become(rows(3, 2));
+    expect(order()).toBe('2 1');
+    fireEvent.click(screen.getByText('1 wait'));
+    await become(rows(4, 3));
+    expect(order()).toBe('3 2');
+    fireEvent.click(screen.getByText('select'));
+    expect(order()).toBe('4 3');
   });
 
   it('waits while something of a row is open, wherever the pointer is', async () => {

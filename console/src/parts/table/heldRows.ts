@@ -1,5 +1,5 @@
-// Rows of a live list stay where they are while somebody points at one, has one in focus or has opened something of one:
-// a press must meet the row it was meant for. What the rows say goes on changing; which rows there are, and where, waits.
+// Rows of a live list stay where they are while somebody points at one, has one in focus, has opened something of one or
+// has selected some: a press must meet the row it was meant for, and what is selected must be seen. What the rows say goes on changing; which rows there are, and where, waits.
 
 import { type Key, type RefCallback, useCallback, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'react-router';
@@ -42,7 +42,8 @@ interface HeldRows<Row> extends Steady<Row> {
   release: () => void;
 }
 
-export function useHeldRows<Row>(now: Row[], keyOf: (row: Row) => Key): HeldRows<Row> {
+/** `selected`: whether some of them are. */
+export function useHeldRows<Row>(now: Row[], keyOf: (row: Row) => Key, selected = false): HeldRows<Row> {
   const asked = useLocation().search;
   const [hold, setHold] = useState<Hold<Row> | null>(null);
   const shown = steady(hold?.asked === asked ? hold.rows : [], now, keyOf);
@@ -50,15 +51,22 @@ export function useHeldRows<Row>(now: Row[], keyOf: (row: Row) => Key): HeldRows
   useEffect(() => {
     latest.current = { rows: shown.rows, asked };
   });
-  const place = useCallback((box: HTMLElement | null) => {
-    if (!box) return;
-    return watchRows(box, (wanted) =>
-      setHold((before) => {
-        if (!wanted) return null;
-        return before?.asked === latest.current.asked && before.rows.length > 0 ? before : latest.current;
-      }),
-    );
+  const wanted = useRef({ within: false, selected: false });
+  const want = useCallback((change: Partial<typeof wanted.current>) => {
+    Object.assign(wanted.current, change);
+    setHold((before) => {
+      if (!wanted.current.within && !wanted.current.selected) return null;
+      return before?.asked === latest.current.asked && before.rows.length > 0 ? before : latest.current;
+    });
   }, []);
+  useEffect(() => want({ selected }), [selected, want]);
+  const place = useCallback(
+    (box: HTMLElement | null) => {
+      if (!box) return;
+      return watchRows(box, (within) => want({ within }));
+    },
+    [want],
+  );
   return { ...shown, place, release: () => setHold((before) => before && { rows: now, asked }) };
 }
 
