@@ -215,6 +215,27 @@ def test_what_was_said_is_kept_apart_from_the_reason_unless_it_says_the_same() -
     assert told(ended).words is None
 
 
+def test_what_a_coordinator_says_of_its_own_is_told_by_the_reason_and_its_facts() -> None:
+    ended = replace(OPENED, phase=Phase.ENDED, trigger_code=500, reason_code=reasons.NO_EXECUTOR)
+    ended = replace(ended, trigger_msg='No executor is registered for app "demo". Start one.')
+    story = explain(Record(ended, JOB, None, (), app_name="demo"), PATIENCE, NOW)
+    assert (story.words, story.reason_facts, story.summary) == (None, {"app": "demo"}, ended.trigger_msg)
+    assert told(ended).words == ended.trigger_msg, "its group is gone, and nothing else names it"
+    picky = replace(ended, reason_code=reasons.NO_MATCHING_EXECUTOR)
+    story = explain(Record(picky, replace(JOB, label_selector="gpu"), None, (), app_name="demo"), PATIENCE, NOW)
+    assert (story.words, story.reason_facts) == (None, {"app": "demo", "selector": "gpu"})
+    assert told(replace(ended, reason_code=reasons.DELETED)).words is None
+
+
+def test_who_was_chosen_has_the_time_when_it_took_it_unless_something_came_between() -> None:
+    taken = replace(SENT, phase=Phase.DISPATCHED, trigger_code=200, dispatch_time=NOW + 40)
+    assert told(taken).steps[-1].at == NOW + 40
+    doubt = Step(reasons.UNKNOWN_ANSWER, "no answer", NOW + 20)
+    assert told(taken, doubt).steps[1].at is None
+    queued = replace(taken, queue="demo.q", offered_at=NOW + 10)
+    assert [step.at for step in told(queued).steps[1:]] == [NOW + 10, NOW + 40]
+
+
 def test_a_deleted_job_does_not_stop_the_story() -> None:
     assert told(SENT, job=None).steps[-1].text == "http://a:1 was chosen."
     assert "600 s" in told(replace(SENT, phase=Phase.RUNNING, trigger_code=200), job=None).next

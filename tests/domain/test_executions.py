@@ -1,5 +1,7 @@
 """The status of an execution: two codes, one derivation, transitions that only go forward."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,3 +62,12 @@ def test_a_cut_message_keeps_head_and_tail_within_the_limit(message: str, limit:
         assert shorter[:5] == message[:5]
         assert shorter[-5:] == message[-5:]
         assert "left out" in shorter
+
+
+@pytest.mark.parametrize("length", [60_000, 48_210, 15_100, 1_000_000])
+def test_a_cut_message_says_how_much_is_left_out_of_all_there_was(length: int) -> None:
+    """By the executor, and then by the database."""
+    stored = cut(cut("x" * length, 50_000), 15_000)
+    (note,) = re.findall(r"\n… \d+ characters left out; the log has them all …\n", stored)
+    (left_out,) = re.findall(r"\d+", note)
+    assert len(stored) - len(note) + int(left_out) == length

@@ -5,6 +5,7 @@ from sqlalchemy import Connection, insert
 
 from orth.domain.executions import FAILURE, NOT_YET, SUCCESS, TIMED_OUT, Execution, Phase, Status
 from orth.domain.jobs import TriggerCause
+from orth.store.cluster_history import note_term
 from orth.store.database import Database
 from orth.store.dispatching import (
     Assignment,
@@ -339,3 +340,14 @@ async def test_the_owner_is_shown(db: Database) -> None:
     listed = await db.read(list_executions, limit=10)
     assert [(one.id, one.owner_node) for one in listed] == [(free, None), (owned, "node-1")]
     assert await db.read(find_execution, 404) is None
+
+
+async def test_who_sent_it_is_known_by_the_term_also_when_it_has_ended(db: Database) -> None:
+    sent, unsent = await db.tx(open_some, 2)
+    await db.tx(note_term, 3, "node-1", "process-1", NOW)
+    await db.tx(assign_executions, [Assignment(sent, "http://a:1", "process-2", "by hand")], 3, NOW)
+    await db.tx(end_executions, [Ending(execution_id=sent, trigger_code=SUCCESS, handle_code=SUCCESS)], NOW)
+    ended = await db.read(execution, sent)
+    assert (ended.phase, ended.owner_node, ended.sent_by) == (Phase.ENDED, None, "node-1")
+    listed = await db.read(list_executions, limit=10)
+    assert [(one.id, one.sent_by) for one in listed] == [(unsent, None), (sent, "node-1")]

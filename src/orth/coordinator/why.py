@@ -94,18 +94,21 @@ class Record:
     """Executors that take from the queue it waits in."""
     still_working: StillWorking | None = None
     """Where its handler works on, because nobody could end it."""
+    app_name: str | None = None
+    """Of its group, as long as there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The whole story. ``summary`` is its last line in one sentence; ``words`` are what was said of its end, where its
-    reason does not say it all.
+    reason with its facts does not say it all.
     """
 
     summary: str
     steps: tuple[Step, ...]
     following: Following
     words: str | None = None
+    reason_facts: Facts = field(default_factory=dict)
 
     @property
     def next(self) -> str:
@@ -147,7 +150,25 @@ def explain(record: Record, patience: Patience, now: int) -> Explanation:
     meaning = REASONS.get(execution.reason_code or "", "")
     words = _last_words(execution)
     summary = words or meaning or "It failed without a word."
-    return Explanation(summary, steps, following, None if words in ("", meaning) else words)
+    facts = _reason_facts(record)
+    ours = execution.reason_code in _SAID_BY_REASON or bool(facts)
+    return Explanation(summary, steps, following, None if ours or words in ("", meaning) else words, facts)
+
+
+_SAID_BY_REASON = (reasons.DELETED, reasons.JOB_MOVED, reasons.SECRETS_NOT_QUEUED)
+"""What a coordinator says itself when it fails a trigger, in which there is no more than in the reason."""
+
+
+def _reason_facts(record: Record) -> Facts:
+    """What its reason is about. Together they say what the coordinator said when it failed the trigger."""
+    execution, job, app_name = record.execution, record.job, record.app_name
+    if execution.status is not Status.TRIGGER_FAILED or app_name is None:
+        return {}
+    if execution.reason_code == reasons.NO_EXECUTOR:
+        return {"app": app_name}
+    if execution.reason_code == reasons.NO_MATCHING_EXECUTOR and job is not None:
+        return {"app": app_name, "selector": job.label_selector}
+    return {}
 
 
 def _origin(record: Record) -> Iterator[Step]:
@@ -184,7 +205,7 @@ def _route(record: Record) -> Iterator[Step]:
         told = f"It was offered in the queue {execution.queue}."
         yield Step("offered", told, execution.offered_at, {"queue": execution.queue})
         if address is not None:
-            yield Step("taken", f"{address} took it.", facts={"address": address})
+            yield Step("taken", f"{address} took it.", execution.dispatch_time, {"address": address})
         return
     if address is None:
         return
@@ -199,7 +220,14 @@ def _route(record: Record) -> Iterator[Step]:
     if execution.shard_total > 1:
         text += f" for shard {execution.shard_index} of {execution.shard_total}"
         facts |= {"shard": execution.shard_index, "shards": execution.shard_total}
-    yield Step("routed", f"{text}.", facts=facts)
+    yield Step("routed", f"{text}.", _routed_at(record), facts)
+
+
+def _routed_at(record: Record) -> int | None:
+    """When its executor took it, which is a moment after that was chosen unless something was noted between them."""
+    taken = record.execution.dispatch_time
+    doubted = taken is not None and any(note.at is not None and note.at <= taken for note in record.notes)
+    return None if doubted else taken
 
 
 def _ending(execution: Execution) -> Iterator[Step]:

@@ -123,17 +123,27 @@ def tag(trigger_code: int, handle_code: int) -> str:
     return f"{_LABELS[status_of(trigger_code, handle_code)]} {trigger_code}/{handle_code}"
 
 
-_LEFT_OUT = re.compile(r"\n… \d+ characters left out; the log has them all …\n")
+_LEFT_OUT = re.compile(r"\n… (\d{1,12}) characters left out; the log has them all …\n")
 
 
 def cut(message: str, limit: int) -> str:
-    """``message`` within ``limit`` characters, keeping head and tail: the end of a traceback is the useful part."""
+    """``message`` within ``limit`` characters, keeping head and tail: the end of a traceback is the useful part. What
+    it says to be left out counts what an earlier cut had left out of that.
+    """
     if len(message) <= limit:
         return message
-    note = f"\n… {len(message) - limit} characters left out; the log has them all …\n"
-    keep = max(0, limit - len(note))
-    tail = keep * 2 // 3
+    left_out = len(message) - limit
+    for _ in range(3):  # the note takes room itself, as much as its number is long
+        note = f"\n… {left_out} characters left out; the log has them all …\n"
+        keep = max(0, limit - len(note))
+        tail = keep * 2 // 3
+        left_out = _length(message[keep - tail : len(message) - tail])
     return message[: keep - tail] + note[: limit - keep] + message[len(message) - tail :]
+
+
+def _length(text: str) -> int:
+    """Of ``text`` as it was before it was cut, as far as it says."""
+    return len(text) + sum(int(note[1]) - len(note[0]) for note in _LEFT_OUT.finditer(text))
 
 
 def came_cut(message: str) -> bool:
@@ -171,6 +181,7 @@ class Execution:
     trigger_msg: str | None = None
     handle_msg: str | None = None
     owner_node: str | None = None
+    sent_by: str | None = None  # the node that led the term which last sent it, as long as that is remembered
     trigger_key: str = ""
     reason_code: str | None = None  # why it ended, waits or was not taken, in a word
     not_before: int | None = None  # planned ahead: must not start earlier

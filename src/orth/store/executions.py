@@ -35,6 +35,7 @@ from orth.domain.jobs import TriggerCause
 from orth.domain.reasons import KILLED
 from orth.errors import Unreadable
 from orth.store.engines import among, insert_new, locked, update_many
+from orth.store.history_tables import terms
 from orth.store.tables import executions, ownership
 
 _IDS_PER_STATEMENT = 500
@@ -375,15 +376,15 @@ def _values(row: Row[Any], became: Mapping[str, Any]) -> dict[str, Any]:
     addresses = row[_ADDRESSES]
     values["addresses"] = tuple(part for part in addresses.split(",") if part) if addresses else ()
     values["retries_left"] = row[_RETRIES_LEFT]
-    values["owner_node"] = row[len(_COLUMNS)] if len(row) > len(_COLUMNS) else None
+    values["owner_node"], values["sent_by"] = row[len(_COLUMNS) :] if len(row) > len(_COLUMNS) else (None, None)
     return values
 
 
 def with_owner() -> Select[Any]:
-    """Executions, each with the node that owns it."""
-    owner = ownership.c.node_id.label("owner_node")
-    joined = executions.outerjoin(ownership, ownership.c.execution_id == executions.c.id)
-    return select(executions, owner).select_from(joined)
+    """Executions, each with the node that owns it and the one that sent it."""
+    owner, sender = ownership.c.node_id.label("owner_node"), terms.c.node_id.label("sent_by")
+    owned = executions.outerjoin(ownership, ownership.c.execution_id == executions.c.id)
+    return select(executions, owner, sender).select_from(owned.outerjoin(terms, terms.c.epoch == executions.c.epoch))
 
 
 def _chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:

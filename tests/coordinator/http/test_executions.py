@@ -33,6 +33,7 @@ def test_the_story_of_an_execution(site: Site, admin: Caller) -> None:
         "tag": "Init 0/0",
         "phase": "opened",
         "reason_code": None,
+        "reason_facts": {},
         "summary": "It waits to be sent: the leader takes it within a second, if there is one.",
         "words": None,
         "steps": [
@@ -107,6 +108,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "not_before": None,
         "batch_id": None,
         "owner_node": None,
+        "sent_by": None,
         "late_code": None,
         "progress": None,
         "left_behind": None,

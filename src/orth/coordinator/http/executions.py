@@ -28,6 +28,7 @@ from orth.store.executions import UnreadableExecution, find_execution, ids_of_tr
 from orth.store.executor_entries import still_working
 from orth.store.fires import fire_of
 from orth.store.group_scopes import group_of_batch, groups_of_jobs
+from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
 from orth.store.notes import notes_of
 from orth.store.queue_executors import count_takers
@@ -96,6 +97,9 @@ class ExecutionShown(BaseModel):
     batch_id: int | None
     test: bool = Field(False, description="It tries code that is not its job's; nothing follows from how it ends.")
     owner_node: str | None
+    sent_by: str | None = Field(
+        None, description="The coordinator that sent it last; null if none did, or where that is not remembered."
+    )
     late_code: int | None = Field(description="What was reported first after it had ended otherwise; not applied.")
     alarm_status: int = Field(
         description="Its alarm: 0 not looked at, -1 under way, 1 nothing to tell, 2 told by all channels, 3 not by all."
@@ -152,7 +156,7 @@ class StepShown(BaseModel):
 
 class WhyShown(BaseModel):
     """Why an execution is where it is. ``steps`` are in order; ``next`` says what to expect, ``next_code`` and
-    ``next_facts`` the same for programs; ``words`` are what was said of its end beyond ``reason_code``.
+    ``next_facts`` the same for programs; ``words`` are what was said of its end beyond ``reason_code`` and its facts.
     """
 
     id: int
@@ -160,6 +164,7 @@ class WhyShown(BaseModel):
     tag: str
     phase: str
     reason_code: str | None
+    reason_facts: dict[str, Fact]
     summary: str
     words: str | None
     steps: list[StepShown]
@@ -239,6 +244,7 @@ async def why(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -
         tag=tag(one.trigger_code, one.handle_code),
         phase=one.phase,
         reason_code=one.reason_code,
+        reason_facts=dict(told.reason_facts),
         summary=told.summary,
         words=told.words,
         steps=[
@@ -289,7 +295,13 @@ def _record(connection: Connection, caller: Caller, execution_id: int) -> Record
         next(iter(ids_of_trigger(connection, found.job_id, f"retry:{found.id}")), None),
         count_takers(connection, found.queue) if found.queue is not None and found.phase is Phase.OFFERED else 0,
         _still_working(connection, found),
+        _app_name(connection, found.job_group),
     )
+
+
+def _app_name(connection: Connection, group_id: int) -> str | None:
+    group = groups_by_id(connection, {group_id}).get(group_id)
+    return None if group is None else group.app_name
 
 
 def _still_working(connection: Connection, one: Execution) -> StillWorking | None:
