@@ -4,6 +4,7 @@ import { Link, useParams, useSearchParams } from 'react-router';
 import { Problem } from '@/api/problem';
 import type { ExecutionDetail, RelativesShown } from '@/api/types';
 import { Actions, Neighbours } from '@/pages/execution/Actions';
+import { useFocusedHeading } from '@/pages/execution/arriving';
 import { Events, Messages, Parameters } from '@/pages/execution/Details';
 import { Facts } from '@/pages/execution/Facts';
 import { Missing } from '@/pages/execution/Missing';
@@ -13,7 +14,7 @@ import { Relatives } from '@/pages/execution/Relatives';
 import { ShardsLog } from '@/pages/execution/ShardsLog';
 import { useExecution } from '@/pages/execution/useExecution';
 import { useNeighbours } from '@/pages/execution/useNeighbours';
-import { nobodyHad } from '@/parts/log/ending';
+import { fateOf } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { Page, Panel } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -30,6 +31,7 @@ function Known({ id }: { id: number }) {
   const one = useExecution(id);
   const { previous, next, go, relatives } = useNeighbours(id, '');
   const { t } = useTranslation('execution');
+  useFocusedHeading(one.data !== undefined);
   if (one.isPending) return <Skeleton active />;
   if (!one.data) {
     const gone = one.error instanceof Problem && one.error.status === 404;
@@ -103,7 +105,7 @@ function Right({ execution: one, shards }: { execution: ExecutionDetail; shards:
   const tabs = TABS.filter((name) => name !== 'shards' || shards.length > 1);
   const tab = tabs.find((name) => name === params.get('tab')) ?? 'log';
   const contents = {
-    log: <LogViewer executionId={one.id} startTime={one.start_time} unhad={nobodyHad(one)} />,
+    log: <LogViewer executionId={one.id} startTime={one.start_time} fate={fateOf(one)} />,
     shards: <ShardsLog shards={shards} startTime={one.start_time} />,
     params: <Parameters execution={one} />,
     messages: <Messages execution={one} />,

@@ -3,10 +3,11 @@ import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
 import { Problem } from '@/api/problem';
 import { Actions, Neighbours } from '@/pages/execution/Actions';
+import { useFocusedHeading } from '@/pages/execution/arriving';
 import { Missing } from '@/pages/execution/Missing';
 import { useExecution } from '@/pages/execution/useExecution';
 import { useNeighbours } from '@/pages/execution/useNeighbours';
-import { nobodyHad } from '@/parts/log/ending';
+import { fateOf } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -23,6 +24,7 @@ function Known({ id }: { id: number }) {
   const { t } = useTranslation('execution');
   const one = useExecution(id);
   const { previous, next, go } = useNeighbours(id, '/log');
+  useFocusedHeading(one.data !== undefined);
   if (one.isPending) return <Skeleton active />;
   if (!one.data) {
     const gone = one.error instanceof Problem && one.error.status === 404;
@@ -43,7 +45,7 @@ function Known({ id }: { id: number }) {
           </>
         }
       >
-        <LogViewer executionId={id} startTime={shown.start_time} unhad={nobodyHad(shown)} fullScreen />
+        <LogViewer executionId={id} startTime={shown.start_time} fate={fateOf(shown)} fullScreen />
       </Page>
     </div>
   );

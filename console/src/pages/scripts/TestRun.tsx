@@ -12,7 +12,7 @@ import { ClearableSelect } from '@/parts/clearable';
 import { GrowingText } from '@/parts/GrowingText';
 import { ParameterField } from '@/parts/job/ParameterField';
 import { useWrongs, WrongNotice } from '@/parts/job/RunOnce';
-import { nobodyHad } from '@/parts/log/ending';
+import { fateOf } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { WhyBox } from '@/parts/why/WhyBox';
@@ -99,7 +99,7 @@ function Outcome({ id }: { id: number }) {
         <LogViewer
           executionId={id}
           startTime={execution?.start_time ?? null}
-          unhad={execution !== undefined && nobodyHad(execution)}
+          fate={execution ? fateOf(execution) : 'open'}
         />
       </div>
     </>

@@ -5,7 +5,7 @@ import { api, got } from '@/api/client';
 import { usePreference } from '@/app/preferences';
 import { useLive } from '@/live/LiveProvider';
 import { EmptyState } from '@/parts/EmptyState';
-import { type Ending, endingOf } from '@/parts/log/ending';
+import { type Ending, endingOf, type Fate } from '@/parts/log/ending';
 import type { Log } from '@/parts/log/Log';
 import type { StreamState } from '@/parts/log/LogStream';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -24,22 +24,21 @@ function usePlace(log: Log, wanted: boolean) {
 
 interface FootProps {
   log: Log;
-  /** No executor had the execution. */
-  unhad: boolean;
+  fate: Fate;
   unseen: number;
   onEnd: () => void;
 }
 
 /** Whether more comes, and if not, how it ended. */
-export function LogFoot({ log, unhad, unseen, onEnd }: FootProps) {
+export function LogFoot({ log, fate, unseen, onEnd }: FootProps) {
   const { t } = useTranslation('log');
   const { paused } = useLive();
   const now = useNow();
   const { kind } = log.stream.state;
   const place = usePlace(log, kind === 'over');
   const said = useEndingText();
-  const ending = kind === 'over' && place ? endingOf(place, log.book.last, now) : null;
-  const state = unhad ? 'finished' : stateOf(kind, paused, !!log.state.error && !log.state.opened);
+  const ending = kind === 'over' && place ? endingOf(place, fate, log.book.last, now) : null;
+  const state = fate === 'unhad' ? 'finished' : stateOf(kind, paused, !!log.state.error && !log.state.opened);
   return (
     <footer className="log-foot">
       <span className={`log-state log-state-${state}`}>
@@ -64,17 +63,17 @@ function stateOf(kind: StreamState['kind'], paused: boolean, unread: boolean) {
 }
 
 /** What stands where lines would, when there are none. */
-export function NoLines({ log, unhad, error }: { log: Log; unhad: boolean; error: unknown }) {
+export function NoLines({ log, fate, error }: { log: Log; fate: Fate; error: unknown }) {
   const { t } = useTranslation('log');
   const now = useNow();
   const { state } = log.stream;
   const place = usePlace(log, true);
   const said = useEndingText();
   const over = state.kind === 'over' || !!error;
-  if (unhad) return <EmptyState title={said({ kind: 'nobody' })} />;
+  if (fate === 'unhad') return <EmptyState title={said({ kind: 'nobody' })} />;
   if (!over) return <EmptyState title={t('waiting')}>{t('waitingHint')}</EmptyState>;
   if (!place) return error ? <ProblemNotice error={error} retry={() => void log.open()} /> : null;
-  const ending = endingOf(place, 0, now);
+  const ending = endingOf(place, fate, 0, now);
   const note = state.kind === 'over' ? state.note : '';
   return (
     <div>
@@ -95,6 +94,7 @@ function useEndingText(): (ending: Ending) => string {
   const zone = useDisplayZone();
   return (ending) => {
     switch (ending.kind) {
+      case 'lost':
       case 'archived':
       case 'archivedPart':
         return t(`ending.${ending.kind}`, { address: ending.address });

@@ -4,6 +4,7 @@ import { type InputRef, Skeleton } from 'antd';
 import { type KeyboardEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
+import type { Fate } from '@/parts/log/ending';
 import { LevelLines } from '@/parts/log/LevelLines';
 import { LogFoot, NoLines } from '@/parts/log/LogFoot';
 import { type LinesHandle, LogLines } from '@/parts/log/LogLines';
@@ -20,12 +21,11 @@ interface Props {
   executionId: number;
   /** When the execution began, for times that count from there. */
   startTime: string | null;
-  /** No executor had it: there is no log, wherever one was to be written. */
-  unhad: boolean;
+  fate: Fate;
   fullScreen?: boolean;
 }
 
-export function LogViewer({ executionId, startTime, unhad, fullScreen = false }: Props) {
+export function LogViewer({ executionId, startTime, fate, fullScreen = false }: Props) {
   const { t } = useTranslation('log');
   const log = useLog(executionId);
   const lines = useRef<LinesHandle>(null);
@@ -92,7 +92,7 @@ export function LogViewer({ executionId, startTime, unhad, fullScreen = false }:
         {log.book.last === 0 ? (
           <div className="log-lines log-none">
             {log.state.opened || log.state.error ? (
-              <NoLines log={log} unhad={unhad} error={log.state.error} />
+              <NoLines log={log} fate={fate} error={log.state.error} />
             ) : (
               <Skeleton active title={false} paragraph={{ rows: 6 }} />
             )}
@@ -111,7 +111,7 @@ export function LogViewer({ executionId, startTime, unhad, fullScreen = false }:
           />
         )}
       </div>
-      <LogFoot log={log} unhad={unhad} unseen={reading.unseen} onEnd={() => setFollowing(true)} />
+      <LogFoot log={log} fate={fate} unseen={reading.unseen} onEnd={() => setFollowing(true)} />
       {whole !== null && <WholeLine log={log} line={whole} onClose={() => setWhole(null)} />}
     </div>
   );

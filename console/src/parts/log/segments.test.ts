@@ -9,6 +9,15 @@ describe('the segments of a line', () => {
     expect(rest?.href).toBeUndefined();
   });
 
+  it('end a link where the address ends: with a bracket that was opened in it, without one from around it', () => {
+    const linked = (line: string) => segmentsOf(line, null).find((one) => one.href)?.href;
+    expect(linked('http://example.org/a?b=c&d=(e)')).toBe('http://example.org/a?b=c&d=(e)');
+    expect(linked('(see http://example.org/a_(b).)')).toBe('http://example.org/a_(b)');
+    expect(linked('(http://example.org/a)')).toBe('http://example.org/a');
+    expect(linked('[{"at": [http://[::1]:5070/x]}],')).toBe('http://[::1]:5070/x');
+    expect(linked('http://example.org/a).')).toBe('http://example.org/a');
+  });
+
   it('are the links of a terminal, if they lead to the web and do not pretend to lead elsewhere', () => {
     const linked = (target: string, text: string) => {
       const [one, ...others] = segmentsOf(`\u001b]8;;${target}\u001b\\${text}\u001b]8;;\u001b\\`, null);

@@ -11,7 +11,8 @@ export interface Segment {
 
 const LINK = /https?:\/\/[^\s<>"'`]+/g;
 const WEB = /^https?:\/\/[^\s<>"'`]+$/;
-const TRAILING = /[.,;:!?)\]}]+$/;
+const TRAILING = /[.,;:!?]+$/;
+const CLOSING: Record<string, string> = { ')': '(', ']': '[', '}': '{' };
 
 interface Range {
   from: number;
@@ -22,11 +23,20 @@ export function segmentsOf(line: string, search: RegExp | null): Segment[] {
   const spans = spansOf(line);
   const text = spans.map((span) => span.text).join('');
   const links = [...text.matchAll(LINK)].map(({ index, 0: raw }) => {
-    const href = raw.replace(TRAILING, '');
+    const href = addressIn(raw);
     return { from: index, to: index + href.length, href };
   });
   const founds = search ? rangesOf(text, search) : [];
   return divided(spans, text.length, [...links, ...targetsOf(spans)], founds);
+}
+
+/** Without the marks of the sentence around it. A bracket belongs to an address in which it was opened. */
+function addressIn(raw: string): string {
+  const address = raw.replace(TRAILING, '');
+  const opening = CLOSING[address.at(-1) ?? ''];
+  if (opening === undefined) return address;
+  const count = (mark: string) => address.split(mark).length - 1;
+  return count(address.at(-1) ?? '') > count(opening) ? addressIn(address.slice(0, -1)) : address;
 }
 
 /** What a terminal would make links of: only to the web, and not where the text names an address, which leads there. */
