@@ -220,6 +220,17 @@ test('a filter that means nothing is told, and nothing is done by it', async ({ 
   await notice.getByRole('button', { name: 'Remove it' }).click();
   await expect(page).toHaveURL(/\/executions\?job_group=1$/);
   await expect(page.getByRole('button', { name: 'Retry all that match' })).toBeVisible();
+  for (const strange of ['job=999999', 'min_duration=30s', 'since=abc', 'status=failed,timeout']) {
+    await page.goto(`/executions?job_group=1&${strange}`);
+    await expect(notice).toContainText(strange);
+    await expect(page.getByRole('button', { name: 'Retry all that match' })).toHaveCount(0);
+    await expect(page.getByRole('table')).toHaveCount(0);
+    await notice.getByRole('button', { name: 'Remove it' }).click();
+    await expect(page).toHaveURL(/\/executions\?job_group=1$/);
+  }
+  await page.goto('/jobs?handler=greet');
+  await expect(page.getByRole('alert')).toContainText('handler=greet');
+  await expect(page.getByRole('table')).toHaveCount(0);
   await page.goto('/jobs?only=bogus');
   await expect(page.getByRole('alert')).toContainText('only=bogus');
   await expect(page.getByRole('table')).toHaveCount(0);

@@ -34,7 +34,7 @@ describe('what is asked for ahead', () => {
 
   it('is what the list of executions shows, by the filters of the address', () => {
     const filters = { status: 'failed', job_id: '7' };
-    expect(asked(askExecutions, 'status=failed&job_id=7&else=1')).toEqual([
+    expect(asked(askExecutions, 'status=failed&job_id=7&sort=opened')).toEqual([
       groupsQuery.queryKey,
       executionsQuery(filters).queryKey,
       histogramQuery(filters, Date.now()).queryKey,
@@ -43,6 +43,7 @@ describe('what is asked for ahead', () => {
 
   it('is no list whose filters nobody understands', () => {
     expect(asked(askExecutions, 'job_id=seven')).toEqual([groupsQuery.queryKey]);
+    expect(asked(askExecutions, 'status=failed&else=1')).toEqual([groupsQuery.queryKey]);
     expect(asked(askJobs, 'only=strange')).toEqual([groupsQuery.queryKey]);
   });
 

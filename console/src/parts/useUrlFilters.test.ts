@@ -2,7 +2,7 @@ import { act, cleanup, renderHook } from '@testing-library/react';
 import { createElement, type ReactNode } from 'react';
 import { MemoryRouter } from 'react-router';
 import { afterEach, describe, expect, it } from 'vitest';
-import { changed, filtersIn, notUnderstood, useUrlFilters } from '@/parts/useUrlFilters';
+import { changed, filtersIn, notUnderstood, unknownIn, useUrlFilters } from '@/parts/useUrlFilters';
 
 const NAMES = ['author', 'tag'] as const;
 
@@ -30,6 +30,12 @@ describe('filters in the address', () => {
   it('change one by one and leave the others', () => {
     const after = changed(new URLSearchParams('status=failed&job_id=3&page=x'), { status: undefined, text: 'a b' });
     expect(after.toString()).toBe('job_id=3&page=x&text=a+b');
+  });
+
+  it('of other names are found, for they are wishes as well', () => {
+    const params = new URLSearchParams('status=failed&job=7&min_duration=30s&empty=');
+    expect(unknownIn(params, ['status'])).toEqual({ job: '7', min_duration: '30s' });
+    expect(unknownIn(new URLSearchParams('status=failed'), ['status'])).toEqual({});
   });
 
   it('that nobody can mean are known', () => {

@@ -35,6 +35,26 @@ export function filtersIn<K extends string>(params: URLSearchParams, names: read
   return found;
 }
 
+/** What the address asks for by names that the page does not know, and a way to take it out. */
+export function useUnknown(
+  known: readonly string[],
+): [Filters<string>, (changes: Record<string, string | undefined>) => void] {
+  const [params, setParams] = useSearchParams();
+  const unknown = useMemo(() => unknownIn(params, known), [params, known]);
+  const change = useCallback(
+    (changes: Record<string, string | undefined>) => setParams((before) => changed(before, changes)),
+    [setParams],
+  );
+  return [unknown, change];
+}
+
+export function unknownIn(params: URLSearchParams, known: readonly string[]): Filters<string> {
+  return filtersIn(
+    params,
+    [...params.keys()].filter((name) => !known.includes(name)),
+  );
+}
+
 export function changed(before: URLSearchParams, changes: Record<string, string | undefined>): URLSearchParams {
   const after = new URLSearchParams(before);
   for (const [name, value] of Object.entries(changes)) {

@@ -14,6 +14,7 @@ import {
   type ExecutionFilters,
   FILTERS,
   type FilterName,
+  KNOWN,
   SORTS,
 } from '@/pages/executions/filters';
 import { executionsQuery, histogramQuery } from '@/pages/executions/queries';
@@ -28,7 +29,7 @@ import { FLEXING } from '@/parts/table/flexing';
 import { useSelection } from '@/parts/table/selection';
 import { fullInstant } from '@/parts/time/format';
 import { useDisplayZone } from '@/parts/time/Instant';
-import { notUnderstood, useUrlFilters } from '@/parts/useUrlFilters';
+import { notUnderstood, useUnknown, useUrlFilters } from '@/parts/useUrlFilters';
 import { SavedViews } from '@/parts/views/SavedViews';
 import './executions.css';
 
@@ -36,14 +37,15 @@ import './executions.css';
 export function Executions() {
   const { t } = useTranslation('executions');
   const [filters, change] = useUrlFilters(FILTERS);
-  const strange = notUnderstood(filters, asQuery(filters));
+  const [unknown, remove] = useUnknown(KNOWN);
+  const strange = [...notUnderstood(filters, asQuery(filters)), ...Object.keys(unknown)];
   return (
     <Page
       title={t('title')}
       intro={t('intro')}
       actions={
         <>
-          <BulkActions filters={filters} />
+          {strange.length === 0 && <BulkActions filters={filters} />}
           <SavedViews />
         </>
       }
@@ -53,7 +55,7 @@ export function Executions() {
       ) : (
         <>
           <FilterBar filters={filters} change={change} />
-          <NotUnderstood filters={filters} names={strange} change={change} />
+          <NotUnderstood filters={{ ...filters, ...unknown }} names={strange} change={remove} />
         </>
       )}
     </Page>

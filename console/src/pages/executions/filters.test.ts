@@ -7,6 +7,24 @@ describe('the filters of executions', () => {
     expect(query).toMatchObject({ status: undefined, job_id: 7, job_group: undefined, cause: undefined, text: 'x' });
   });
 
+  it('know times from what is none', () => {
+    for (const since of [
+      '24h',
+      '1h30m',
+      '500ms',
+      '2026-01-01',
+      '2026-01-01T06:00:00.000Z',
+      '2026-01-01T06:00:00+02:00',
+    ])
+      expect(asQuery({ since, until: since })).toMatchObject({ since, until: since });
+    for (const since of ['abc', '24', 'h', '2026-13-45', '-2h', 'yesterday'])
+      expect(asQuery({ since, until: since })).toMatchObject({ since: undefined, until: undefined });
+    expect(asQuery({ job_id: '2147483647', batch_id: '2147483648' })).toMatchObject({
+      job_id: 2147483647,
+      batch_id: undefined,
+    });
+  });
+
   it('show hours for a few days and days for more', () => {
     const now = Date.parse('2026-01-10T00:00:00Z');
     expect(bucketFor({}, now)).toBe('hour');

@@ -20,6 +20,8 @@ export type ExecutionFilters = Filters<FilterName>;
 
 /** What the list begins with; in the address beside the filters, and no filter itself. */
 export const SORTS = ['sort'] as const;
+/** All that an address of the page may hold. */
+export const KNOWN: readonly string[] = [...FILTERS, ...SORTS];
 
 /** Whether there is a filter that the statistics know nothing of. */
 export function beyondBars({ cause, executor, batch_id, text }: ExecutionFilters): boolean {
@@ -40,11 +42,12 @@ export const CAUSES: Record<Cause, true> = {
 };
 
 /**
- * The filter as the API takes it. An address is typed by people: what is no status or number is left out here, and the
- * page says so in the place of a list (`notUnderstood`).
+ * The filter as the API takes it. An address is typed by people: what is no status, number or time is left out here, and
+ * the page says so in the place of a list (`notUnderstood`).
  */
 export function asQuery(filters: ExecutionFilters) {
-  const number = (text: string | undefined) => (text && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined);
+  const number = (text: string | undefined) =>
+    text && /^[1-9]\d{0,9}$/.test(text) && Number(text) <= LARGEST ? Number(text) : undefined;
   const { status, cause, executor, since, until, text } = filters;
   return {
     status: STATUSES.find((one): one is Status => one === status),
@@ -53,10 +56,18 @@ export function asQuery(filters: ExecutionFilters) {
     job_id: number(filters.job_id),
     batch_id: number(filters.batch_id),
     executor,
-    since,
-    until,
+    since: since && isInstant(since) ? since : undefined,
+    until: until && isInstant(until) ? until : undefined,
     text,
   };
+}
+
+const LARGEST = 2 ** 31 - 1;
+const AGE = /^(\d{1,9}(ms|s|m|h|d))+$/;
+
+/** Whether it is an age or an instant, as the API reads them. */
+function isInstant(text: string): boolean {
+  return AGE.test(text.trim()) || (/^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text.replace(' ', '+')))); // a plus sign arrives as a space
 }
 
 /** Bars for hours as long as there are not too many of them. */

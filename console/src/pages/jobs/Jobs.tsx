@@ -18,7 +18,7 @@ import { NotUnderstood } from '@/parts/NotUnderstood';
 import { Page } from '@/parts/Page';
 import { DataTable } from '@/parts/table/DataTable';
 import { FLEXING } from '@/parts/table/flexing';
-import { notUnderstood, useUrlFilters } from '@/parts/useUrlFilters';
+import { notUnderstood, useUnknown, useUrlFilters } from '@/parts/useUrlFilters';
 import { SavedViews } from '@/parts/views/SavedViews';
 import './jobs.css';
 
@@ -28,7 +28,8 @@ export function Jobs() {
   const navigate = useNavigate();
   const session = useSession();
   const [filters, change] = useUrlFilters(FILTERS);
-  const strange = notUnderstood(filters, asQuery(filters));
+  const [unknown, remove] = useUnknown(FILTERS);
+  const strange = [...notUnderstood(filters, asQuery(filters)), ...Object.keys(unknown)];
   const list = useInfiniteQuery({
     ...boardQuery(filters),
     enabled: strange.length === 0,
@@ -59,7 +60,7 @@ export function Jobs() {
       {all && <EverythingBar filters={filters} clear={() => select([])} />}
       {!all && chosen.length > 0 && <BulkBar chosen={chosen} keep={select} all={more ? selectAll : null} />}
       {strange.length > 0 ? (
-        <NotUnderstood filters={filters} names={strange} change={change} />
+        <NotUnderstood filters={{ ...filters, ...unknown }} names={strange} change={remove} />
       ) : (
         <DataTable<BoardRow>
           label={t('title')}
