@@ -11,6 +11,7 @@ import { ProblemNotice } from '@/parts/ProblemNotice';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { WhyBox } from '@/parts/why/WhyBox';
+import { CutNote } from '@/status/CutNote';
 import { Owner } from '@/status/Owner';
 import { TERMINAL } from '@/status/statuses';
 
@@ -28,9 +29,14 @@ export function StatusDetails({ execution }: { execution: Execution }) {
           <Fact name={t('opened')}>
             <Instant at={one.trigger_time} />
           </Fact>
-          {!TERMINAL[one.status] && (
+          {one.status === 'trigger_failed' && (
+            <Fact name={t('failed')}>
+              <Instant at={one.handle_time} />
+            </Fact>
+          )}
+          {(one.sent_by || !TERMINAL[one.status]) && (
             <Fact name={t('coordinator')}>
-              <Owner execution={one} />
+              {one.sent_by ? <span className="mono">{one.sent_by}</span> : <Owner execution={one} />}
             </Fact>
           )}
           <Fact name={t('executor')}>{one.executor_address ?? one.queue ?? '–'}</Fact>
@@ -39,14 +45,18 @@ export function StatusDetails({ execution }: { execution: Execution }) {
           <Fact name={t('started')}>
             <Instant at={one.start_time} />
           </Fact>
-          <Fact name={t('ended')}>
-            <Instant at={one.handle_time} />
-          </Fact>
-          <Fact name={t('took')}>
-            {one.start_time && one.handle_time ? <Duration from={one.start_time} to={one.handle_time} /> : '–'}
-          </Fact>
+          {one.status !== 'trigger_failed' && (
+            <>
+              <Fact name={t('ended')}>
+                <Instant at={one.handle_time} />
+              </Fact>
+              <Fact name={t('took')}>
+                {one.start_time && one.handle_time ? <Duration from={one.start_time} to={one.handle_time} /> : '–'}
+              </Fact>
+            </>
+          )}
         </Half>
-        {one.status !== 'success' && <WhyBox executionId={one.id} />}
+        {one.status !== 'success' && <WhyBox executionId={one.id} besideMessages />}
       </div>
       <footer>
         <Link to={`/executions/${one.id}`}>{t('openExecution', { id: one.id })}</Link>
@@ -84,12 +94,13 @@ function Half({ title, code, message, copy, children }: HalfProps) {
   return (
     <section>
       <header>
-        <h4>
+        <h2 className="half-title">
           {title} <code>{code}</code>
-        </h4>
+        </h2>
         {message && <CopyButton text={message} label={copy} />}
       </header>
       <dl>{children}</dl>
+      {message && <CutNote message={message} />}
       {message ? (
         <pre
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a long message scrolls, also by keyboard

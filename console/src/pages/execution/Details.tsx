@@ -12,6 +12,7 @@ import { Instant } from '@/parts/time/Instant';
 import { whyQuery } from '@/parts/why/query';
 import { step } from '@/parts/why/telling';
 import { useSpeech } from '@/parts/why/useSpeech';
+import { CutNote } from '@/status/CutNote';
 
 export function Parameters({ execution: one }: { execution: ExecutionDetail }) {
   const { t } = useTranslation('execution');
@@ -54,6 +55,7 @@ function Text({ title, text, empty }: { title: string; text: string; empty: stri
         <h3>{title}</h3>
         {text && <CopyButton text={text} label={title} />}
       </header>
+      {text && <CutNote message={text} />}
       {text ? (
         <pre
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text scrolls, also by keyboard
@@ -77,7 +79,7 @@ export function Events({ executionId }: { executionId: number }) {
   return (
     <ol className="events">
       {why.data.steps.map((one, index) => {
-        const { text, words } = step(one, speech);
+        const { text, words } = step(one, why.data, speech);
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: steps have no id and only ever grow at the end
           <li key={index}>
@@ -85,7 +87,7 @@ export function Events({ executionId }: { executionId: number }) {
               <Instant at={one.at} />
             </span>
             <span>
-              {visibleLines(text)} <code className="muted">{one.code}</code>
+              {visibleLines(text)}
               {words && <span className="event-words muted">{visibleLines(words)}</span>}
             </span>
           </li>

@@ -1,3 +1,4 @@
+import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { components } from '@/api/schema';
@@ -17,7 +18,7 @@ interface Props {
   nameOf: (one: Relative, index: number) => string;
 }
 
-/** Attempts or shards, each as a bar on one scale of time. */
+/** Attempts or shards, each with a bar under it on one scale of time: beside it there would be no room. */
 export function Relatives({ title, items, current, nameOf }: Props) {
   const { t } = useTranslation('execution');
   const now = useShownNow();
@@ -34,26 +35,30 @@ export function Relatives({ title, items, current, nameOf }: Props) {
               <th scope="col">{title}</th>
               <th scope="col">{t('facts.status')}</th>
               <th scope="col">{t('facts.duration')}</th>
-              <th scope="col">{t('relatives.span')}</th>
             </tr>
           </thead>
           <tbody>
             {items.map((one, index) => (
-              <tr key={one.id} aria-current={one.id === current ? 'true' : undefined}>
-                <th scope="row">
-                  <Link to={`/executions/${one.id}`}>{nameOf(one, index)}</Link>
-                  <span className="cell-sub">#{one.id}</span>
-                </th>
-                <td>
-                  <RunStatusTag run={one} />
-                </td>
-                <td className="nowrap">
-                  <Duration from={one.start_time} to={one.handle_time} />
-                </td>
-                <td className="relative-span">
-                  <Bar one={one} begin={begin} end={end} upTo={endOf(one)} />
-                </td>
-              </tr>
+              <Fragment key={one.id}>
+                <tr aria-current={one.id === current ? 'true' : undefined}>
+                  <th scope="row">
+                    <Link to={`/executions/${one.id}`}>{nameOf(one, index)}</Link>
+                    <span className="cell-sub">#{one.id}</span>
+                  </th>
+                  <td>
+                    <RunStatusTag run={one} />
+                  </td>
+                  <td className="nowrap">
+                    <Duration from={one.start_time} to={one.handle_time} />
+                  </td>
+                </tr>
+                {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it can have the focus */}
+                <tr className={one.id === current ? 'relative-span current' : 'relative-span'} aria-hidden="true">
+                  <td colSpan={3}>
+                    <Bar one={one} begin={begin} end={end} upTo={endOf(one)} />
+                  </td>
+                </tr>
+              </Fragment>
             ))}
           </tbody>
         </table>
@@ -72,7 +77,7 @@ function Bar({ one, begin, end, upTo }: { one: Relative; begin: number; end: num
   const waiting = placed(beginOf(one), start, begin, end);
   const running = placed(start, upTo, begin, end);
   return (
-    <span className={`span-track status-${LOOKS[one.status].colour}`} aria-hidden="true">
+    <span className={`span-track status-${LOOKS[one.status].colour}`}>
       <span className="span-waiting" style={{ left: `${waiting.left}%`, width: `${waiting.width}%` }} />
       {one.start_time !== null && (
         <span className="span-running" style={{ left: `${running.left}%`, width: `${running.width}%` }} />

@@ -7,8 +7,14 @@ import { whyQuery } from '@/parts/why/query';
 import { following, summary } from '@/parts/why/telling';
 import { useSpeech } from '@/parts/why/useSpeech';
 
+interface Props {
+  executionId: number;
+  /** Where the messages stand beside it, it does not repeat them. */
+  besideMessages?: boolean;
+}
+
 /** Why an execution is where it is, and what happens next: asked for when it is shown. */
-export function WhyBox({ executionId }: { executionId: number }) {
+export function WhyBox({ executionId, besideMessages = false }: Props) {
   const { t } = useTranslation('common');
   const speech = useSpeech();
   const why = useQuery(whyQuery(executionId));
@@ -18,9 +24,9 @@ export function WhyBox({ executionId }: { executionId: number }) {
   const next = visibleLines(following(why.data, speech));
   return (
     <section className="why-box" aria-label={t('why.title')}>
-      <h4>{t('why.title')}</h4>
+      <h2 className="why-title">{t('why.title')}</h2>
       <Said>{text}</Said>
-      {words && <Said muted>{`${speech.t('why:words')} ${words}`}</Said>}
+      {words && !besideMessages && <Said muted>{`${speech.t('why:words')} ${words}`}</Said>}
       {!visibleLines(text).endsWith(next) && (
         <p className="muted">
           {t('why.next')} {next}

@@ -21,6 +21,7 @@ function speech(language: string): Speech {
     t: texts.getFixedT(language, 'why') as Speech['t'],
     knows: (key) => texts.exists(key, { lng: language, ns: 'why', count: 2 }),
     at: (instant) => `<${instant}>`,
+    strategy: (code) => `«${code}»`,
   };
 }
 
@@ -30,6 +31,7 @@ const FAILED: Why = {
   tag: 'Failed 200/500',
   phase: 'ended',
   reason_code: null,
+  reason_facts: {},
   summary: 'ValueError: no price',
   words: 'ValueError: no price',
   steps: [],
@@ -49,12 +51,23 @@ describe('why', () => {
     });
   });
 
+  it('has the facts of its reason in the language of the page, and no other words', () => {
+    const words = 'No executor is registered for app "demo".';
+    const why: Why = { ...FAILED, status: 'trigger_failed', reason_code: 'no_executor', summary: words, words: null };
+    const told = summary({ ...why, reason_facts: { app: 'demo' } }, speech('fr'));
+    expect(told.text).toContain('pour l’application demo');
+    expect(told.words).toBeNull();
+    const ending: WhyStep = { at: null, code: 'no_executor', text: words, facts: {} };
+    expect(step(ending, why, speech('fr'))).toEqual({ text: french.reason.no_executor, words: null });
+    expect(step(ending, { ...why, words }, speech('fr')).words).toBe(words);
+  });
+
   it('says where a handler still works that could not be ended', () => {
     const facts = { address: 'http://a:1', at: '2026-01-30T10:10:00.000Z' };
     const why: Why = { ...FAILED, next_code: 'still_works', next_facts: { ...facts, execution: 7 } };
     const passed: WhyStep = { at: facts.at, code: 'left_behind', text: 'still works', facts };
     for (const language of ['en', 'fr', 'zh-CN']) {
-      for (const told of [following(why, speech(language)), step(passed, speech(language)).text]) {
+      for (const told of [following(why, speech(language)), step(passed, FAILED, speech(language)).text]) {
         expect(told).toContain('http://a:1');
         expect(told).toContain(`<${facts.at}>`);
       }
@@ -82,7 +95,7 @@ describe('why', () => {
       'Lightning struck.',
     );
     const unknown: WhyStep = { at: null, code: 'struck_by_lightning', text: 'Lightning struck.', facts: {} };
-    expect(step(unknown, speech('fr'))).toEqual({ text: 'Lightning struck.', words: null });
+    expect(step(unknown, FAILED, speech('fr'))).toEqual({ text: 'Lightning struck.', words: null });
   });
 });
 
@@ -112,20 +125,29 @@ describe('a step', () => {
   it('names its cause and what belongs to it', () => {
     const facts = { attempt: 2, after: '5', for: '2026-01-30T10:00:00.000Z' };
     const retried: WhyStep = { at: null, code: 'retry', text: 'An earlier attempt did not succeed', facts };
-    expect(step(retried, speech('fr')).text).toBe(
+    expect(step(retried, FAILED, speech('fr')).text).toBe(
       'Une tentative précédente n’a pas réussi (tentative 2, après l’exécution 5, prévue <2026-01-30T10:00:00.000Z>)',
     );
   });
 
   it('of routing names address, strategy and shard', () => {
     const facts = { address: 'http://a:1', strategy: 'FAILOVER', shard: 1, shards: 3 };
-    expect(step({ at: null, code: 'routed', text: '', facts }, speech('zh-CN')).text).toBe(
-      '已选择 http://a:1 (策略 FAILOVER, 分片 1/3)',
+    expect(step({ at: null, code: 'routed', text: '', facts }, FAILED, speech('zh-CN')).text).toBe(
+      '已选择 http://a:1 (策略 «FAILOVER», 分片 1/3)',
     );
+  });
+
+  it('that ended it has a sentence, and beside it what was said', () => {
+    const ended: WhyStep = { at: null, code: 'success', text: 'It ended.', facts: {} };
+    expect(step(ended, FAILED, speech('fr'))).toEqual({ text: french.end.success, words: null });
+    expect(step({ ...ended, text: '12 rows' }, FAILED, speech('zh-CN'))).toEqual({
+      text: chinese.end.success,
+      words: '12 rows',
+    });
   });
 
   it('that was noted keeps the words of the note', () => {
     const noted: WhyStep = { at: null, code: 'unknown_answer', text: 'http://a:1: no answer within 3 s.', facts: {} };
-    expect(step(noted, speech('fr'))).toEqual({ text: french.reason.unknown_answer, words: noted.text });
+    expect(step(noted, FAILED, speech('fr'))).toEqual({ text: french.reason.unknown_answer, words: noted.text });
   });
 });

@@ -7,12 +7,19 @@ import type texts from '@/i18n/locales/en/why.json';
 
 type Causes = keyof typeof texts.cause;
 type Reasons = keyof typeof texts.reason;
+type About = keyof typeof texts.about;
+type Endings = keyof typeof texts.end;
+
+/** What the coordinator says of an end of which nobody said anything. */
+const NO_WORDS = 'It ended.';
 
 /** How sentences are made: the texts, whether there is one, and instants as the person reads them. */
 export interface Speech {
   t: TFunction<['why']>;
   knows: (key: string) => boolean;
   at: (instant: string) => string;
+  /** A route strategy by the name it has where one chooses it. */
+  strategy: (code: string) => string;
 }
 
 interface Told {
@@ -26,7 +33,7 @@ export function summary(why: Why, speech: Speech): Told {
   const { t } = speech;
   if (why.phase !== 'ended') return { text: waiting(why, speech), words: null };
   if (why.status === 'success') return { text: t('why:endedWell'), words: null };
-  const reason = meaning(why.reason_code, speech);
+  const reason = about(why, speech) ?? meaning(why.reason_code, speech);
   if (reason) return { text: reason, words: why.words };
   return { text: why.words ?? (why.reason_code ? why.summary : t('why:silent')), words: null };
 }
@@ -43,12 +50,15 @@ export function following(why: Why, speech: Speech): string {
   });
 }
 
-/** One thing that happened. */
-export function step(one: WhyStep, speech: Speech): Told {
+/** One thing that happened in the story `why` is. */
+export function step(one: WhyStep, why: Pick<Why, 'reason_code' | 'words'>, speech: Speech): Told {
   if (speech.knows(`cause.${one.code}`)) return { text: origin(one, speech), words: null };
   const text = passed(one, speech);
   if (text !== null) return { text, words: null };
+  if (speech.knows(`end.${one.code}`))
+    return { text: speech.t(`why:end.${one.code as Endings}`), words: one.text === NO_WORDS ? null : one.text };
   const reason = meaning(one.code, speech);
+  if (reason && one.code === why.reason_code && why.words === null) return { text: reason, words: null };
   return reason ? { text: reason, words: one.text === reason ? null : one.text } : { text: one.text, words: null };
 }
 
@@ -58,6 +68,12 @@ function waiting(why: Why, speech: Speech): string {
   const explained = why.next_code === 'left_alone' || why.next_code === 'looked_at_again';
   const reason = explained ? meaning(why.reason_code, speech) : null;
   return reason && next !== why.next ? `${reason} ${next}` : next;
+}
+
+/** The reason with what it is about, where that is known. */
+function about({ reason_code: code, reason_facts: facts }: Why, { t, knows }: Speech): string | null {
+  if (!code || Object.keys(facts).length === 0 || !knows(`about.${code}`)) return null;
+  return t(`why:about.${code as About}`, { app: facts.app, selector: facts.selector });
 }
 
 function meaning(code: string | null, { t, knows }: Speech): string | null {
@@ -75,7 +91,7 @@ function origin({ code, facts }: WhyStep, { t, at }: Speech): string {
   return sentence(t(`why:cause.${code as Causes}`), more);
 }
 
-function passed({ code, facts }: WhyStep, { t, at }: Speech): string | null {
+function passed({ code, facts }: WhyStep, { t, at, strategy }: Speech): string | null {
   switch (code) {
     case 'fire_run':
       return facts.reason === undefined ? t('why:step.fire_run') : t('why:step.fire_late');
@@ -91,7 +107,7 @@ function passed({ code, facts }: WhyStep, { t, at }: Speech): string | null {
       return t('why:step.left_behind', { address: facts.address, at: at(String(facts.at)) });
     case 'routed':
       return sentence(t('why:step.routed', { address: facts.address }), [
-        facts.strategy !== undefined && t('why:step.strategy', { strategy: facts.strategy }),
+        facts.strategy !== undefined && t('why:step.strategy', { strategy: strategy(String(facts.strategy)) }),
         facts.among !== undefined && t('why:step.among', { count: Number(facts.among) }),
         facts.shards !== undefined && t('why:step.shard', { shard: facts.shard, shards: facts.shards }),
       ]);
