@@ -2,7 +2,10 @@ import { call, made } from './calling';
 import { expect, test } from './stage';
 
 test('what is selected stays, and in its place, when it no longer fits the filter', async ({ signedIn: page }) => {
-  const job = await made(page, 'Weigh the parcels', { executor_handler: 'linger', executor_block_strategy: 'CONCURRENT' });
+  const job = await made(page, 'Weigh the parcels', {
+    executor_handler: 'linger',
+    executor_block_strategy: 'CONCURRENT',
+  });
   const ids: number[] = [];
   for (let run = 0; run < 2; run++) ids.push((await call(page, 'POST', `/jobs/${job}/trigger`, {})).execution_ids[0]);
   await page.goto(`/executions?status=pending&job_id=${job}`);

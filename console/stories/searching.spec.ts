@@ -1,0 +1,27 @@
+import { ended } from './calling';
+import { expect, jobs, test } from './stage';
+
+test.use({ refusals: [429] }); // of a search that came before the server noticed that the last one was given up
+
+test('who searches a long log again and again is never told to wait for their own searches', async ({
+  signedIn: page,
+}) => {
+  const id = await ended(page, jobs['Read the ledger'] ?? 0);
+  await page.goto(`/executions/${id}/log`);
+  await expect(page.locator('.log-row').first()).toBeVisible();
+  const box = page.getByRole('textbox', { name: 'Search the whole log' });
+  for (const word of ['zebra', 'quagga', 'okapi', 'needle']) {
+    const begun = page.waitForRequest((request) => request.url().includes(`q=${word}`));
+    await box.fill(word);
+    await box.press('Enter');
+    await begun;
+  }
+  await expect(page.locator('.log-outcome')).toHaveText('1 of 1', { timeout: 30_000 });
+  for (const level of ['Warning', 'Debug', 'Error']) {
+    const begun = page.waitForRequest((request) => request.url().includes('log/search'));
+    await page.getByRole('button', { name: level, exact: true }).click();
+    await begun;
+  }
+  await expect(page.locator('.log-row').filter({ hasText: 'no row in its middle' })).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByRole('alert')).toHaveCount(0);
+});
