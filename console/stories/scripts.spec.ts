@@ -204,8 +204,8 @@ test.describe('a script that declares what it needs and takes', () => {
     await expect(side.locator('.log-viewer')).toContainText('given {"day":"monday","limit":7}', { timeout: 20_000 });
 
     await page.goto(`/jobs/${job}/edit`);
-    await expect(page.getByLabel('Handler')).toHaveCount(0);
     await expect(page.getByRole('textbox', { name: 'limit' })).toHaveAttribute('placeholder', '10');
+    await expect(page.getByLabel('Handler')).toHaveCount(0);
     await page.getByRole('textbox', { name: 'day' }).fill('tuesday');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
