@@ -99,6 +99,7 @@ RULES: dict[str, Rule] = {
     "DELETE /api/v1/auth/sessions": Rule("SIGNED_IN"),
     "DELETE /api/v1/auth/sessions/{session_id}": Rule("SIGNED_IN", 404),
     "POST /api/v1/auth/password": Rule("SIGNED_IN", 422, lambda _: {}),
+    "PATCH /api/v1/auth/preferences": Rule("SIGNED_IN", 422, lambda _: {}),
     # people
     "GET /api/v1/users/me": Rule("SIGNED_IN"),
     "GET /api/v1/users": Rule("ADMINISTER"),
