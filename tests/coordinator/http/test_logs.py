@@ -316,13 +316,16 @@ def test_a_search_whose_caller_leaves_makes_room_for_the_next(
 ) -> None:
     monkeypatch.setattr(expressions, "PAGE_WITHIN", 120.0)
     endless = f"log/search?q={quote('(a+)+$')}&regex=true"
-    with written(site, Scroll("a" * 60 + "!", "b")) as one:
+    scroll = Scroll("a" * 60 + "!", "b")
+    with written(site, scroll) as one:
         searching_for = [http.client.HTTPConnection("127.0.0.1", site.port) for _ in range(searching.OF_ONE_CALLER)]
         for connection in searching_for:
             connection.request("GET", f"{EXECUTIONS}/{one}/{endless}", headers=admin.headers)
-        until = time.monotonic() + 20
-        while admin.get(f"{EXECUTIONS}/{one}/log/search?q=b").status != 429:
+        until = time.monotonic() + 60
+        while len(scroll.asked) < searching.OF_ONE_CALLER:
             assert time.monotonic() < until, "they have all begun by now"
+            time.sleep(0.01)
+        admin.get(f"{EXECUTIONS}/{one}/log/search?q=b").problem(429)
         for connection in searching_for:
             connection.close()
         while (answer := admin.get(f"{EXECUTIONS}/{one}/log/search?q=b")).status == 429:

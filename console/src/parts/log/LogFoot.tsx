@@ -5,7 +5,7 @@ import { api, got } from '@/api/client';
 import { usePreference } from '@/app/preferences';
 import { useLive } from '@/live/LiveProvider';
 import { EmptyState } from '@/parts/EmptyState';
-import { type Ending, endingOf, type Fate } from '@/parts/log/ending';
+import { type Ending, endingOf, type Fate, footOf } from '@/parts/log/ending';
 import type { Log } from '@/parts/log/Log';
 import type { StreamState } from '@/parts/log/LogStream';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -37,13 +37,13 @@ export function LogFoot({ log, fate, unseen, onEnd }: FootProps) {
   const { kind } = log.stream.state;
   const place = usePlace(log, kind === 'over');
   const said = useEndingText();
-  const ending = kind === 'over' && place ? endingOf(place, fate, log.book.last, now) : null;
+  const ending = kind === 'over' ? footOf(place, fate, log.book.last, now) : null;
   const state = fate === 'unhad' ? 'finished' : stateOf(kind, paused, !!log.state.error && !log.state.opened);
   return (
     <footer className="log-foot">
       <span className={`log-state log-state-${state}`}>
         <span className="live-dot" aria-hidden="true" />
-        {ending && log.book.last > 0 ? said(ending) : t(`state.${state}`)}
+        {ending ? said(ending) : t(`state.${state}`)}
       </span>
       {log.state.trouble && <span className="log-trouble">{log.state.trouble}</span>}
       {unseen > 0 && (

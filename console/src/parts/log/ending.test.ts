@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endingOf, fateOf, type LogPlace } from '@/parts/log/ending';
+import { endingOf, fateOf, footOf, type LogPlace } from '@/parts/log/ending';
 
 const PLACE: LogPlace = {
   executor_address: 'http://10.0.0.7:9999',
@@ -21,7 +21,8 @@ describe('how a log ends', () => {
   });
 
   it('is not told where there is none: its execution is open, or was lost with its executor', () => {
-    expect(endingOf({ ...PLACE, kept_until: null }, 'open', 5, NOW)).toEqual({ kind: 'silent' });
+    expect(footOf(undefined, 'open', 5, NOW)).toEqual({ kind: 'silent' });
+    expect(footOf(PLACE, 'ended', 5, NOW)).toEqual({ kind: 'finished' });
     expect(endingOf(PLACE, 'lost', 5, NOW)).toEqual({ kind: 'lost', address: 'http://10.0.0.7:9999' });
     expect(endingOf({ ...PLACE, executor_seen: null, archived: 'part' }, 'lost', 5, NOW).kind).toBe('lost');
   });

@@ -29,7 +29,6 @@ export function fateOf({ status, reason_code }: Pick<Execution, 'status' | 'reas
 export function endingOf(place: LogPlace, fate: Fate, lines: number, now: number): Ending {
   const address = place.executor_address;
   if (lines > 0) {
-    if (fate === 'open') return { kind: 'silent' };
     if (fate === 'lost' && address !== null) return { kind: 'lost', address };
     const gone = place.executor_seen === null && address !== null;
     if (!gone || place.archived === 'no') return { kind: 'finished' };
@@ -40,4 +39,10 @@ export function endingOf(place: LogPlace, fate: Fate, lines: number, now: number
     return { kind: 'expired', at: place.kept_until };
   if (place.archived !== 'no') return { kind: 'empty' };
   return { kind: 'notArchived', address, seen: place.executor_seen };
+}
+
+/** What is said under a log of which no more comes. Without lines the rest is said in their place. */
+export function footOf(place: LogPlace | undefined, fate: Fate, lines: number, now: number): Ending | null {
+  if (fate === 'open') return { kind: 'silent' };
+  return place && lines > 0 ? endingOf(place, fate, lines, now) : null;
 }
