@@ -58,7 +58,7 @@ test('nor has an open menu of the top bar, or what says more of a word', async (
       await page.keyboard.press('Escape');
       await expect(page.getByRole('menu')).toBeHidden();
     }
-    await page.getByRole('definition').getByRole('button', { name: 'none' }).hover();
+    await page.getByRole('definition').getByRole('button', { name: 'node-1' }).hover();
     await expect(page.getByRole('tooltip')).toContainText('no coordinator owns it any more');
     expect
       .soft(await seriousFaults(new AxeBuilder({ page }).include('.ant-tooltip').withTags(RULES)), `tooltip, ${theme}`)

@@ -31,7 +31,23 @@ export async function signIn(page: Page, at = '', as = { username: user, passwor
   await page.getByLabel('User name').fill(as.username);
   await page.getByLabel('Password').fill(as.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page).not.toHaveURL(/\/login$/);
+  if (as.username === user && (await forgetChoices(page.context(), at || url))) {
+    await page.evaluate(() => localStorage.clear());
+    await page.reload();
+  }
   await expect(page.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible();
+}
+
+/** What the last story chose, the server has kept. Whether there was anything. */
+async function forgetChoices({ request }: BrowserContext, at: string): Promise<boolean> {
+  const { csrf_token, preferences } = await (await request.get(`${at}/api/v1/auth/session`)).json();
+  const chosen = Object.fromEntries(Object.keys(preferences).map((name) => [name, null]));
+  if (Object.keys(chosen).length === 0) return false;
+  const headers = { 'X-CSRF-Token': csrf_token, Origin: new URL(at).origin };
+  const answer = await request.patch(`${at}/api/v1/auth/preferences`, { headers, data: { chosen } });
+  expect(answer.status()).toBe(200);
+  return true;
 }
 
 interface Actor {
@@ -46,21 +62,11 @@ interface Session {
   cookies: Awaited<ReturnType<BrowserContext['cookies']>>;
 }
 
-/** What the last story chose, the server has kept. */
-async function forgetChoices({ request }: BrowserContext): Promise<void> {
-  const { csrf_token, preferences } = await (await request.get(`${url}/api/v1/auth/session`)).json();
-  const chosen = Object.fromEntries(Object.keys(preferences).map((name) => [name, null]));
-  if (Object.keys(chosen).length === 0) return;
-  const headers = { 'X-CSRF-Token': csrf_token, Origin: new URL(url).origin };
-  const answer = await request.patch(`${url}/api/v1/auth/preferences`, { headers, data: { chosen } });
-  expect(answer.status()).toBe(200);
-}
-
 /** A page as in a new browser, but for the files of the console, which to read and compile takes a second each time. */
 async function newPage({ context, cookies }: Session): Promise<Page> {
   await context.clearCookies();
   await context.addCookies(cookies);
-  await forgetChoices(context);
+  await forgetChoices(context, url);
   const page = await context.newPage();
   const wire = await context.newCDPSession(page);
   await wire.send('Storage.clearDataForOrigin', { origin: new URL(url).origin, storageTypes: 'local_storage' });

@@ -41,7 +41,7 @@ export function useColumns(): TableColumnsType<BoardRow> {
         render: (_, row) => <ScheduleCell row={row} />,
       },
       {
-        title: t('columns.next'),
+        title: <span className="head-of-lines">{t('columns.next')}</span>,
         key: 'next',
         className: 'nowrap',
         render: (_, { job }) => <NextFire at={job.trigger_status === 1 ? job.trigger_next_time : null} />,
