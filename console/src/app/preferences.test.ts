@@ -99,11 +99,25 @@ describe('what a person chose', () => {
     expect(localStorage.getItem('orth.preferences')).not.toContain('salaries');
   });
 
-  it('in a form that this version does not know is left alone', async () => {
-    const page = await opened();
-    page.adopt('ada', { views: 'none', logWrap: 'yes', tomorrow: 1, theme: 'dark' }, server().send);
-    expect(page.preference('views')).toEqual([]);
-    expect(page.preference('logWrap')).toBe(false);
-    expect(page.preference('theme')).toBe('dark');
+  it.each([
+    { language: 'de' },
+    { language: 'constructor' },
+    { theme: 'sepia' },
+    { views: [null] },
+    { views: 'none' },
+    { logWrap: 'yes' },
+    { timelineHours: '999999' },
+    { __proto__: { theme: 'dark' } },
+    { tomorrow: 1 },
+  ])('in a form that this version does not know is left alone: %j', async (strange) => {
+    const usual = await opened();
+    const names = ['theme', 'language', 'views', 'logWrap', 'timelineHours'] as const;
+    const before = names.map((name) => usual.preference(name));
+    usual.adopt('ada', { ...strange, density: 'small' }, server().send);
+    expect(names.map((name) => usual.preference(name))).toEqual(before);
+    expect(usual.preference('density')).toBe('small');
+    localStorage.setItem('orth.preferences', JSON.stringify({ ...strange, unsent: ['tomorrow', 'theme'] }));
+    const again = await opened();
+    expect(names.map((name) => again.preference(name))).toEqual(before);
   });
 });

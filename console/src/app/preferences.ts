@@ -3,7 +3,7 @@
 // sent is sent when they are next signed in here. Who signs in after somebody else begins with their own.
 
 import { useCallback, useSyncExternalStore } from 'react';
-import { firstSpoken, type Language } from '@/i18n/languages';
+import { firstSpoken, LANGUAGES, type Language } from '@/i18n/languages';
 import type { SavedView } from '@/parts/views/views';
 
 export interface Preferences {
@@ -31,6 +31,39 @@ interface Kept extends Chosen {
   unsent?: Name[];
 }
 
+const isText = (value: unknown) => typeof value === 'string';
+const isOneOf =
+  (...choices: readonly string[]) =>
+  (value: unknown) =>
+    choices.some((one) => one === value);
+
+/** What each may be. Another version of the console, or another program, may have kept something else under its name. */
+const FITS: Record<Name, (value: unknown) => boolean> = {
+  theme: isOneOf('system', 'light', 'dark'),
+  language: isOneOf(...LANGUAGES),
+  zone: isText,
+  density: isOneOf('middle', 'small'),
+  landing: isText,
+  logWrap: (value) => typeof value === 'boolean',
+  logStamps: isOneOf('full', 'seconds', 'relative', 'off'),
+  timelineHours: isOneOf('1', '6', '24'),
+  timelineRows: isOneOf('job', 'executor', 'owner', 'group', 'tag'),
+  views: (value) => Array.isArray(value) && value.every(isView),
+};
+
+function isView(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { page, name, search } = value as Record<string, unknown>;
+  return [page, name, search].every(isText);
+}
+
+const isName = (name: string): name is Name => Object.hasOwn(FITS, name);
+
+/** What of it this page understands. */
+function understood(values: Record<string, unknown>): Chosen {
+  return Object.fromEntries(Object.entries(values).filter(([name, value]) => isName(name) && FITS[name](value)));
+}
+
 const KEY = 'orth.preferences';
 const listeners = new Set<() => void>();
 
@@ -51,7 +84,12 @@ function defaults(): Preferences {
 
 function read(): Kept {
   try {
-    return JSON.parse(localStorage.getItem(KEY) ?? '{}') ?? {};
+    const { of, unsent, ...values } = JSON.parse(localStorage.getItem(KEY) ?? '{}') ?? {};
+    return {
+      ...understood(values),
+      ...(typeof of === 'string' && { of }),
+      unsent: Array.isArray(unsent) ? unsent.filter(isName) : [],
+    };
   } catch {
     return {};
   }
@@ -87,9 +125,7 @@ export function adopt(name: string, chosen: Record<string, unknown>, by: (chosen
   const unsent = mine ? (kept.unsent ?? []) : [];
   // What the page was shown in until now stays, unless they chose something else.
   const before: Chosen = mine ? kept : { theme: current.theme, language: current.language };
-  const known = Object.entries(chosen).filter(
-    ([one, value]) => isName(one) && fits(one, value) && !unsent.includes(one),
-  );
+  const known = Object.entries(understood(chosen)).filter(([one]) => !unsent.includes(one as Name));
   send = by;
   keep({ ...before, ...Object.fromEntries(known), of: name, unsent });
   void sendUnsent();
@@ -98,14 +134,6 @@ export function adopt(name: string, chosen: Record<string, unknown>, by: (chosen
 /** Nobody is signed in any more. */
 export function release(): void {
   send = null;
-}
-
-const isName = (name: string): name is Name => name in defaults();
-
-/** Another version of the console may have kept something else under the same name. */
-function fits(name: Name, value: unknown): boolean {
-  const usual = defaults()[name];
-  return typeof value === typeof usual && Array.isArray(value) === Array.isArray(usual);
 }
 
 /** After each wait it may be another one, or none. */

@@ -31,9 +31,13 @@ def change_preferences(connection: Connection, user_id: int, changes: Mapping[st
     stored = connection.execute(select(user_preferences.c.chosen).where(own)).scalar()
     merged = {**_read(stored), **changes}
     chosen = {name: value for name, value in merged.items() if value is not None}
-    written = json.dumps(chosen, ensure_ascii=False, separators=(",", ":"))
-    connection.execute(update(user_preferences).where(own).values(chosen=written, update_time=now))
+    connection.execute(update(user_preferences).where(own).values(chosen=written(chosen), update_time=now))
     return chosen
+
+
+def written(chosen: Chosen) -> str:
+    """Choices as they are stored."""
+    return json.dumps(chosen, ensure_ascii=False, separators=(",", ":"))
 
 
 def _read(stored: str | None) -> Chosen:

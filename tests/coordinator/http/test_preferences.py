@@ -76,3 +76,8 @@ def test_many_small_steps_do_not_get_past_the_bound(site: Site) -> None:
     assert choose(page, {"one": half}).status == 200
     assert choose(page, {"two": half}).problem(422)["code"] == "preferences_too_many"
     assert chosen_by(site) == {"one": half}
+
+
+def test_every_language_has_the_same_room(site: Site) -> None:
+    chinese = "视" * (LONGEST // 3 - 10)
+    assert choose(page_of(site), {"name": chinese}).json == {"chosen": {"name": chinese}}

@@ -18,6 +18,7 @@ describe('saved views', () => {
   it('have so much room together', () => {
     const many = Array.from({ length: 200 }, (_, n) => ({ ...FAILED, name: `${n}` }));
     expect(haveRoom(many)).toBe(true);
+    expect(haveRoom(many.map((one) => ({ ...one, name: '失败的执行记录'.repeat(8) })))).toBe(false); // in bytes
     expect(haveRoom([...many, { ...FAILED, search: 'x'.repeat(24_000) }])).toBe(false);
   });
 

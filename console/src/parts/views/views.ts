@@ -10,11 +10,11 @@ export interface SavedView {
 
 export const NAME_LIMIT = 60;
 
-/** Characters that all views of one person may have together; the server keeps a little more of what they choose. */
+/** Bytes that all views of one person may have together; the server keeps a little more of what they choose. */
 const ROOM = 24_000;
 
 export function haveRoom(views: readonly SavedView[]): boolean {
-  return JSON.stringify(views).length <= ROOM;
+  return new TextEncoder().encode(JSON.stringify(views)).length <= ROOM;
 }
 
 export function viewsOf(views: readonly SavedView[], page: string): SavedView[] {

@@ -4,7 +4,6 @@ A page is told of it with its session (``auth``); here it says what was chosen. 
 own; the server sees to it that they are few and short.
 """
 
-import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter
@@ -15,7 +14,7 @@ from orth.coordinator.http.callers import CallerHere, needs
 from orth.coordinator.http.tools import ToolsHere
 from orth.errors import Invalid
 from orth.store.database import Connection
-from orth.store.preferences import change_preferences
+from orth.store.preferences import change_preferences, written
 
 router = APIRouter(prefix="/api/v1/auth/preferences", tags=["auth"], dependencies=[needs(None)])
 
@@ -46,6 +45,6 @@ async def choose(body: Choices, tools: ToolsHere, caller: CallerHere) -> ChosenS
 
 def _choose(connection: Connection, user_id: int, changes: dict[str, Any], now: int) -> dict[str, Any]:
     chosen = change_preferences(connection, user_id, changes, now)
-    if len(chosen) > MOST or len(json.dumps(chosen).encode()) > LONGEST:
+    if len(chosen) > MOST or len(written(chosen).encode()) > LONGEST:
         raise Invalid.of("preferences_too_many", field="chosen", limit=LONGEST // 1024)
     return chosen
