@@ -67,6 +67,17 @@ def test_other_languages_have_other_comments(kind: GlueType) -> None:
     assert header_of(kind, PYTHON) == Header()
 
 
+def test_a_byte_order_mark_hides_nothing() -> None:
+    assert header_of(GlueType.GLUE_PYTHON, "\ufeff" + PYTHON) == header_of(GlueType.GLUE_PYTHON, PYTHON)
+
+
+@pytest.mark.parametrize("said", ['description = "safe\\u202eexe.txt"', 'enum = ["a\\u202eb", "a"]'])
+def test_nothing_in_it_turns_text_around(said: str) -> None:
+    trouble = header_of(GlueType.GLUE_PYTHON, python("[tool.orth.params.day]", 'type = "string"', said)).trouble
+    assert trouble is not None
+    assert trouble.facts["line"] == 4
+
+
 def test_lines_may_end_as_on_windows() -> None:
     assert header_of(GlueType.GLUE_PYTHON, PYTHON.replace("\n", "\r\n")) == header_of(GlueType.GLUE_PYTHON, PYTHON)
 

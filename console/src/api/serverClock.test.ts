@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aheadBy, type Heard } from '@/api/serverClock';
+import { aheadBy, answeredAt, type Heard, heardTime, serverNow } from '@/api/serverClock';
 
 /** What is heard when the server is so far ahead, asked at these instants of the browser, each answered after 40 ms. */
 function heard(ahead: number, ...asked: number[]): Heard[] {
@@ -25,5 +25,13 @@ describe('the clock of the server', () => {
   it('is believed when it is set', () => {
     const before = heard(180_000, 10_020, 11_970);
     expect(aheadBy([...before, ...heard(0, 13_500)])).toBe(0);
+  });
+
+  it('is not told by an answer that hung: who stood still writes what they read before', () => {
+    const now = Date.now();
+    for (const one of heard(0, now - 90_000, now - 80_000)) heardTime(one);
+    heardTime({ date: now - 70_000, sent: now - 46_000, received: now });
+    expect(Math.abs(serverNow() - Date.now())).toBeLessThan(1_000);
+    expect(answeredAt()).toBe(now);
   });
 });

@@ -33,18 +33,23 @@ export function aheadBy(answers: readonly Heard[]): number {
   return (known.low + known.high) / 2;
 }
 
+/** An answer that took longer, in ms, says nothing of the time: a process that stood still writes what it read before. */
+const SLOW = 5_000;
+
 let answers: Heard[] = [];
 let ahead = 0;
+let last = 0;
 
 export function heardTime(heard: Heard): void {
+  last = heard.received;
+  if (heard.received - heard.sent > SLOW) return;
   answers = [...answers, heard].slice(-WEIGHED);
   ahead = aheadBy(answers);
 }
 
 /** When the server last answered anything, by its own clock; 0 if it never has. */
 export function answeredAt(): number {
-  const last = answers.at(-1);
-  return last ? last.received + ahead : 0;
+  return last && last + ahead;
 }
 
 /** The time of the server in ms, as far as its answers tell. */

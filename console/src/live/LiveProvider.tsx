@@ -100,10 +100,16 @@ export function useHeldAt(): number | null {
   return useContext(LiveContext)?.heldAt() ?? null;
 }
 
-/** The time for what goes on: it stands still with everything else while updates are paused. */
+/** A server that is there has said something within this, in ms. */
+const SILENT = 12_000;
+
+/** The time for what goes on. It stands still with everything else while updates are paused, and soon after the server
+ * was last heard: what nobody told of since then is no fault of those it is about. */
 export function useShownNow(): number {
   const now = useNow();
-  return useHeldAt() ?? now;
+  const heard = useContext(LiveContext)?.heardAt() ?? 0;
+  const last = Math.max(heard, answeredAt());
+  return useHeldAt() ?? (last > 0 ? Math.min(now, last + SILENT) : now);
 }
 
 /** For subjects no event is told of: how often to ask, in ms; never while the person has paused. */

@@ -137,7 +137,7 @@ def _quoted(path: Sequence[str]) -> str:
 
 
 def _read(glue_type: GlueType, source: str) -> Header:
-    block = _block(source, "//" if glue_type in _SLASHES else "#")
+    block = _block(source.removeprefix("\ufeff"), "//" if glue_type in _SLASHES else "#")
     if block is None:
         return Header()
     said = block.table(known=("dependencies", "requires-python", "tool"))
@@ -185,6 +185,11 @@ def _is_line(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip()) and value.isprintable()
 
 
+def _is_text(value: object) -> bool:
+    """Whether people are shown what is written: nothing in it turns or hides the rest."""
+    return isinstance(value, str) and all(line.isprintable() for line in value.split("\n"))
+
+
 def _requirements(block: _Block, said: object, glue_type: GlueType) -> tuple[str, ...]:
     """Of other languages they are shown only, so they may look as it is usual there."""
     if not isinstance(said, list) or not all(map(_is_line, said)):
@@ -218,7 +223,7 @@ def _parameter(block: _Block, name: str) -> dict[str, Any]:
     block.table(*path, known=(*_OF_ALL, *_MORE[kind]))
     if not isinstance(said.get("required", False), bool):
         raise block.unlike(*path, "required", example="true")
-    if not isinstance(said.get("description", ""), str):
+    if not _is_text(said.get("description", "")):
         raise block.unlike(*path, "description", example='"…"')
     _check_values(block, path, kind)
     return {key: value for key, value in said.items() if key != "required"}
@@ -228,7 +233,8 @@ def _check_values(block: _Block, path: tuple[str, ...], kind: str) -> None:
     """Refuse what is of another type than the parameter, and what contradicts the rest."""
     said, name = block.table(*path), path[-1]
     choices = said.get("enum")
-    if choices is not None and (not isinstance(choices, list) or not choices):
+    strange = isinstance(choices, list) and any(isinstance(one, str) and not _is_text(one) for one in choices)
+    if choices is not None and (not isinstance(choices, list) or not choices or strange):
         raise block.unlike(*path, "enum", example="[1, 2]" if kind == "integer" else '["a", "b"]')
     values = {key: [said[key]] for key in ("default", "minimum", "maximum") if key in said} | {"enum": choices or []}
     for key, some in values.items():

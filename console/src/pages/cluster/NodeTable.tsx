@@ -143,6 +143,7 @@ function DrainNode({ node, cluster }: { node: ClusterNode; cluster: ClusterSeen 
             : t('drain.alone', { count: node.owned, node: node.id })}
         </p>
         {node.role === 'leader' && <p>{others.length > 0 ? t('drain.leads') : t('drain.leadsAlone')}</p>}
+        {node.id === cluster.answered_by && <p>{t('drain.here')}</p>}
         <p className="muted">{t('drain.note')}</p>
       </ConfirmAction>
     </PermissionGate>

@@ -1,7 +1,7 @@
 // The log of an execution: live, searched on the server, and of any length.
 
 import { type InputRef, Skeleton } from 'antd';
-import { type KeyboardEvent, useRef, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import type { Fate } from '@/parts/log/ending';
@@ -46,8 +46,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false }: 
 
   const toEnd = () => (over ? goTo(log.book.last) : setFollowing(true));
 
-  /** The browser's own search sees only what is in view; pressed again, it is the browser's. Nor does its way to either
-   * end arrive there while lines come. */
+  /** The browser's own way to either end does not arrive there while lines come. */
   function onKeyDown(event: KeyboardEvent) {
     const inLines =
       levels.length === 0 && event.target instanceof HTMLElement && event.target.closest('.log-lines') !== null;
@@ -55,11 +54,8 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false }: 
       event.preventDefault();
       return event.key === 'Home' ? goTo(1) : toEnd();
     }
-    const asked = event.key === 'f' && (event.ctrlKey || event.metaKey);
-    if (!asked || input.current?.input === document.activeElement) return;
-    event.preventDefault();
-    input.current?.focus({ cursor: 'all' });
   }
+  useSearchKey(input);
 
   const { hrefOf, point: onNumber } = reading;
   const shown = { log, label: t('label'), wrap, stamp, search: found.expression, hrefOf, onNumber, onWhole: setWhole };
@@ -116,3 +112,20 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false }: 
     </div>
   );
 }
+
+/** The browser's own search sees only what is in view: its key leads to ours, from wherever one is but another field or
+ * a dialog. Pressed again, it is the browser's. */
+function useSearchKey(input: RefObject<InputRef | null>): void {
+  useEffect(() => {
+    const onKey = (event: globalThis.KeyboardEvent) => {
+      if (event.key !== 'f' || !(event.ctrlKey || event.metaKey)) return;
+      if (event.target instanceof Element && event.target.closest(ELSEWHERE)) return;
+      event.preventDefault();
+      input.current?.focus({ cursor: 'all' });
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, [input]);
+}
+
+const ELSEWHERE = 'input, textarea, [contenteditable="true"], [role="dialog"]';

@@ -44,9 +44,9 @@ it('stands still while updates are paused, and says how old it is', async () => 
   );
   const said = () => container.querySelector('b')?.textContent;
   const wait = (ms: number) => act(() => vi.advanceTimersByTimeAsync(ms));
-  await wait(10_000);
+  await wait(4_000);
   const before = said();
-  await wait(10_000);
+  await wait(4_000);
   const paused = said();
   expect(paused).not.toBe(before);
   expect(screen.queryByRole('note')).toBeNull();
@@ -59,4 +59,24 @@ it('stands still while updates are paused, and says how old it is', async () => 
   await wait(2_000);
   expect(said()).not.toBe(paused);
   expect(screen.queryByRole('note')).toBeNull();
+});
+
+it('stands still soon after the server was last heard: what nobody told of may be over', async () => {
+  vi.stubGlobal(
+    'WebSocket',
+    class {
+      close() {}
+    },
+  ); // nobody answers
+  const queries = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } });
+  queries.setQueryData(sessionQuery.queryKey, null);
+  const { container } = render(
+    <QueryClientProvider client={queries}>
+      <LiveProvider>
+        <Duration from={new Date(Date.now()).toISOString()} to={null} />
+      </LiveProvider>
+    </QueryClientProvider>,
+  );
+  await act(() => vi.advanceTimersByTimeAsync(90_000));
+  expect(container.textContent).toBe('12.0 s');
 });
