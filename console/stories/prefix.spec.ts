@@ -18,6 +18,11 @@ test('every page, the live lines and a log that is being written come through', 
     await signIn(page, proxy.url);
     await expect(page.getByText('Live', { exact: true })).toBeVisible();
     refused.length = 0; // who is not signed in yet is told so
+    await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+    await page.getByRole('link', { name: 'Dashboard', exact: true }).click();
+    await expect(page).toHaveURL(`${proxy.url}/`);
+    await page.reload();
+    await expect(page.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible();
     for (const path of Object.values(EVERY_PAGE).flat()) {
       await page.goto(`${proxy.url}${path}`);
       await expect(page.getByRole('heading', { level: 1 })).toBeVisible();

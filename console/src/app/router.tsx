@@ -49,7 +49,7 @@ export function makeRouter(queries: QueryClient) {
         ],
       },
     ],
-    { basename: prefix.length > 1 ? prefix.replace(/\/$/, '') : '/' },
+    { basename: prefix }, // with its slash: without it, a reload of the dashboard would look for files one level above
   );
 }
 

@@ -51,7 +51,6 @@ export function useColumns(): TableColumnsType<BoardRow> {
         title: t('columns.runs'),
         key: 'runs',
         responsive: YIELDING,
-        className: 'nowrap',
         render: (_, row) => <RunsCell row={row} />,
       },
       {
