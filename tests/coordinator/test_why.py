@@ -6,7 +6,7 @@ import pytest
 
 from orth.coordinator.why import Explanation, NextCode, Patience, Record, Step, explain
 from orth.domain import reasons
-from orth.domain.executions import Execution, Phase
+from orth.domain.executions import Execution, Phase, Turn
 from orth.domain.fires import FireDecision
 from orth.domain.jobs import Job, RouteStrategy, TriggerCause
 from orth.domain.nodes import StillWorking
@@ -184,6 +184,7 @@ def test_every_sentence_about_what_follows_is_made_of_its_facts() -> None:
         *(told(replace(SENT, phase=Phase.UNKNOWN, incarnation=None), *notes) for notes in ((), (doubt,))),
         *(explain(Record(queued, JOB, None, (), takers=takers), PATIENCE, NOW) for takers in (0, 3)),
         told(replace(SENT, phase=Phase.RUNNING, trigger_code=200)),
+        explain(Record(replace(SENT, phase=Phase.DISPATCHED), JOB, None, (), turn=Turn(2, 9)), PATIENCE, NOW),
         told(ended, next_attempt=12),
         told(replace(ended, handle_code=200)),
         told(replace(ended, trigger_code=500, handle_code=0)),
@@ -239,3 +240,17 @@ def test_who_was_chosen_has_the_time_when_it_took_it_unless_something_came_betwe
 def test_a_deleted_job_does_not_stop_the_story() -> None:
     assert told(SENT, job=None).steps[-1].text == "http://a:1 was chosen."
     assert "600 s" in told(replace(SENT, phase=Phase.RUNNING, trigger_code=200), job=None).next
+
+
+def test_one_that_waits_its_turn_names_the_one_before_it() -> None:
+    taken = replace(SENT, phase=Phase.DISPATCHED, trigger_code=200)
+    following = explain(Record(taken, JOB, None, (), turn=Turn(2, 9)), PATIENCE, NOW).following
+    assert (following.code, following.facts) == (
+        NextCode.WAITS_ITS_TURN,
+        {"address": "http://a:1", "position": 2, "ahead": 9},
+    )
+    assert following.text == (
+        "Execution 9 of the same job is before it on http://a:1, where it is queued (place 2): "
+        "it begins when its turn comes. Kill that one, or let the job run several at once, if it should not wait."
+    )
+    assert told(taken).following.code is NextCode.RUNS

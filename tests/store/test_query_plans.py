@@ -7,12 +7,13 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Table
 
-from orth.domain.executions import Phase, Status
+from orth.domain.executions import Execution, Phase, Status
 from orth.store.batches import done_instants, open_instants, progress_of
 from orth.store.daily_reports import write_reports
 from orth.store.database import Database
@@ -43,7 +44,8 @@ from orth.store.jobs import claim_due_jobs, create_job, delete_job, list_jobs, u
 from orth.store.purging import purge_executions
 from orth.store.statistics import open_counts
 from orth.store.tables import executions, jobs
-from tests.store.builders import NOW, a_due_job, a_group, open_some, success
+from orth.store.turns import turns_of
+from tests.store.builders import NOW, a_due_job, a_group, execution, open_some, success
 
 HISTORY = 20_000
 OPEN = 20
@@ -72,6 +74,7 @@ BY = {
     "longest of a group": "ix_log_group",
     "open_counts": "ix_log_phase",
     "open_counts of a job": "ix_log_job_outcome|index_merge of orth_job_log by ix_log_outcome",
+    "turns_of": "ix_log_phase|ix_log_job_outcome|index_merge of orth_job_log by ix_log_outcome",
     "write_reports": "ix_log_phase",
     "claim_due_jobs": "ix_info_due",
     "claim_due_jobs ahead": "ix_info_due",
@@ -147,6 +150,10 @@ def longest(wanted: Filter) -> Callable[[Connection], object]:
     return lambda c: find_longest(c, wanted, stretch=None, limit=50, window=1000, now=NOW)
 
 
+def taken(connection: Connection, execution_id: int) -> Execution:
+    return replace(execution(connection, execution_id), phase=Phase.DISPATCHED, executor_address="http://a:1")
+
+
 def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], object]]:
     return {
         "take_due": lambda c: take_due(c, NOW, 5),
@@ -177,6 +184,7 @@ def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], obje
         **{f"longest of {what}": longest(filters(job)[what]) for what in ("a job", "a status", "a group")},
         "open_counts": lambda c: open_counts(c),
         "open_counts of a job": lambda c: open_counts(c, job_id=job),
+        "turns_of": lambda c: turns_of(c, [taken(c, ids[5])], NOW),
         "write_reports": lambda c: write_reports(c, NOW, 3),
         "purge_executions": lambda c: purge_executions(c, NOW, after=ids[0] - 9, limit=5),
         "claim_due_jobs": lambda c: claim_due_jobs(c, NOW, 5),

@@ -11,9 +11,11 @@ export function PhaseText({ execution }: { execution: Execution }) {
   const { t } = useTranslation('status');
   if (TERMINAL[execution.status]) return null;
   const phase = execution.phase as Known;
+  const position = execution.queue_position ?? null;
+  const waits = phase === 'dispatched' && position !== null; // its log may tell meanwhile that it runs
   return (
     <span className="phase-text">
-      {KNOWN.includes(phase) ? t(`phase.${phase}`) : execution.phase}
+      {waits ? t('waitsItsTurn', { position }) : KNOWN.includes(phase) ? t(`phase.${phase}`) : execution.phase}
       {phase === 'running' && execution.start_time && (
         <>
           {' '}

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from orth.clock import iso
 from orth.domain import reasons
-from orth.domain.executions import Execution, Phase, Status
+from orth.domain.executions import Execution, Phase, Status, Turn
 from orth.domain.fires import FireDecision
 from orth.domain.jobs import Job, TriggerCause, longest_silence
 from orth.domain.nodes import StillWorking
@@ -38,6 +38,7 @@ class NextCode(StrEnum):
     AWAITED_FOR = "awaited_for"
     NOBODY_TAKES = "nobody_takes"
     WAITS_IN_QUEUE = "waits_in_queue"
+    WAITS_ITS_TURN = "waits_its_turn"
     RUNS = "runs"
     TRIED_AGAIN = "tried_again"
     NOTHING = "nothing"
@@ -96,6 +97,8 @@ class Record:
     """Where its handler works on, because nobody could end it."""
     app_name: str | None = None
     """Of its group, as long as there is one."""
+    turn: Turn | None = None
+    """Its place among those of its job that wait on the executor, if it waits there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +272,8 @@ def _next(record: Record, patience: Patience, now: int) -> Following:
             return _offered(record, patience)
         case Phase.ENDED:
             return _after_the_end(record)
+        case Phase.DISPATCHED if record.turn is not None:
+            return _its_turn(address, record.turn)
         case _:
             lost = (record.job.lost_after if record.job else 0) or patience.lost
             told = (
@@ -276,6 +281,16 @@ def _next(record: Record, patience: Patience, now: int) -> Following:
                 f"should that executor be gone for {lost:g} s, it ends as lost."
             )
             return Following(NextCode.RUNS, told, {"address": address, "seconds": lost})
+
+
+def _its_turn(address: str, turn: Turn) -> Following:
+    told = (
+        f"Execution {turn.ahead} of the same job is before it on {address}, where it is queued "
+        f"(place {turn.position}): it begins when its turn comes. Kill that one, or let the job run several at once, "
+        "if it should not wait."
+    )
+    facts: Facts = {"address": address, "position": turn.position, "ahead": turn.ahead}
+    return Following(NextCode.WAITS_ITS_TURN, told, facts)
 
 
 _MENDING = {

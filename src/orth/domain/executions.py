@@ -213,3 +213,13 @@ class Execution:
     def is_test(self) -> bool:
         """Whether it tries code that is not the job's: nothing follows from how it ends."""
         return self.trigger_key.startswith(TEST_KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where an execution waits on its executor: which it is among those of its job that wait there, from 1 on, and the
+    first that is before all of them.
+    """
+
+    position: int
+    ahead: int

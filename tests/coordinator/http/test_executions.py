@@ -88,6 +88,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "status": "init",
         "tag": "Init 0/0",
         "phase": "opened",
+        "queue_position": None,
         "schedule_time": None,
         "trigger_time": "2026-01-30T10:00:00.000Z",
         "dispatch_time": None,
@@ -292,3 +293,22 @@ def test_what_runs_is_among_the_longest_by_its_time_so_far(own_site: Site) -> No
     ids = [ran(own_site, job_id, seconds) for seconds in (5, 9)]
     shown = admin.get("/api/v1/executions?sort=duration").json["items"]
     assert [one["id"] for one in shown] == [ids[1], running, ids[0]]
+
+
+def test_what_waits_its_turn_on_an_executor_is_told_so(site: Site, admin: Caller) -> None:
+    address = "http://10.0.0.1:9999"
+    job_id = site.job()
+    ids = [site.execution(job_id) for _ in range(4)]
+    for one in ids[:3]:
+        site.dispatched(one, address)
+    for sort in ("opened", "duration"):
+        listed = admin.get(f"{EXECUTIONS}?job_id={job_id}&sort={sort}").json["items"]
+        places = {one["id"]: one["queue_position"] for one in listed}
+        assert places == {ids[0]: None, ids[1]: 1, ids[2]: 2, ids[3]: None}
+    assert admin.get(f"{EXECUTIONS}/{ids[2]}").json["queue_position"] == 2
+    told = admin.get(f"{EXECUTIONS}/{ids[2]}/why").json
+    facts = {"address": address, "position": 2, "ahead": ids[0]}
+    assert (told["next_code"], told["next_facts"]) == ("waits_its_turn", facts)
+    assert admin.get(f"{EXECUTIONS}/{ids[0]}/why").json["next_code"] == "runs"
+    end(site, ids[0])
+    assert admin.get(f"{EXECUTIONS}/{ids[1]}").json["queue_position"] is None

@@ -8,6 +8,7 @@ const NOW = Date.parse('2026-03-01T12:01:00Z');
 const taken = {
   status: 'pending' as const,
   phase: 'dispatched',
+  queue_position: null,
   schedule_time: DUE,
   dispatch_time: LATER,
   start_time: null,
@@ -28,6 +29,11 @@ describe('how long an execution lasts', () => {
     const ahead = { ...taken, dispatch_time: AHEAD };
     expect(lastsSince(ahead, NOW)).toBe(DUE);
     expect(lastsSince(ahead, Date.parse(DUE) - 1)).toBeNull();
+  });
+
+  it('is not counted for one that waits its turn on its executor', () => {
+    expect(lastsSince({ ...taken, queue_position: 2 }, NOW)).toBeNull();
+    expect(lastsSince({ ...taken, phase: 'running', queue_position: 2 }, NOW)).toBe(LATER);
   });
 
   it('is not known of one that waits, or that never started', () => {

@@ -3,7 +3,7 @@
 import type { Execution } from '@/api/types';
 import { TERMINAL } from '@/status/statuses';
 
-type Shown = Pick<Execution, 'status' | 'phase' | 'schedule_time' | 'dispatch_time' | 'start_time'>;
+type Shown = Pick<Execution, 'status' | 'phase' | 'queue_position' | 'schedule_time' | 'dispatch_time' | 'start_time'>;
 
 /**
  * Since its start, where that is known; until then since its executor took it, but not before its time, for it may have
@@ -12,6 +12,7 @@ type Shown = Pick<Execution, 'status' | 'phase' | 'schedule_time' | 'dispatch_ti
 export function lastsSince(one: Shown, now: number): string | null {
   if (one.start_time !== null || TERMINAL[one.status]) return one.start_time;
   if ((one.phase !== 'dispatched' && one.phase !== 'running') || one.dispatch_time === null) return null;
+  if (one.phase === 'dispatched' && (one.queue_position ?? null) !== null) return null;
   const due = one.schedule_time ?? one.dispatch_time;
   const since = Date.parse(due) > Date.parse(one.dispatch_time) ? due : one.dispatch_time;
   return Date.parse(since) > now ? null : since;

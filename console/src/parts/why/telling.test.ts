@@ -112,6 +112,19 @@ describe('a next step', () => {
     expect(following(lost, speech('zh-CN'))).not.toContain('日志');
   });
 
+  it('of one that waits its turn names the one before it', () => {
+    const waits: Why = {
+      ...FAILED,
+      next_code: 'waits_its_turn',
+      next_facts: { address: 'http://a:1', position: 2, ahead: 9 },
+    };
+    expect(following(waits, speech('en'))).toContain(
+      'Execution 9 of the same job is before it on http://a:1, where it is queued (place 2)',
+    );
+    expect(following(waits, speech('fr'))).toContain('L’exécution 9 de la même tâche passe avant elle sur http://a:1');
+    expect(following(waits, speech('zh-CN'))).toContain('同一任务的执行 9 在 http://a:1 上排在它前面（它排第 2 位）');
+  });
+
   it('counts in the language of the page', () => {
     const facts = { queue: 'q', until: '2026-01-30T10:10:00.000Z' };
     const of = (count: number) =>

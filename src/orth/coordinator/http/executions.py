@@ -1,5 +1,6 @@
 """Executions: what ran and how it ended. What they wrote is in ``logs``."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from enum import StrEnum
 from typing import Annotated, Any
@@ -18,7 +19,7 @@ from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.killing import Killing, may_start_yet
 from orth.coordinator.why import Fact, NextCode, Patience, Record, Step, explain
 from orth.domain.access import Permission
-from orth.domain.executions import TEST_KEY, Execution, Phase, Status, status_of, tag
+from orth.domain.executions import TEST_KEY, Execution, Phase, Status, Turn, status_of, tag
 from orth.domain.nodes import StillWorking
 from orth.errors import NotFound
 from orth.store.database import Connection
@@ -33,6 +34,7 @@ from orth.store.jobs import jobs_by_id
 from orth.store.notes import notes_of
 from orth.store.queue_executors import count_takers
 from orth.store.statistics import earliest_start
+from orth.store.turns import turns_of
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
 
@@ -74,6 +76,11 @@ class ExecutionShown(BaseModel):
     status: Status
     tag: str
     phase: str
+    queue_position: int | None = Field(
+        None,
+        description="Which it is among those of its job that wait on its executor; null when it does not wait, as far "
+        "as is known.",
+    )
     schedule_time: str | None
     trigger_time: str
     dispatch_time: str | None = Field(
@@ -212,7 +219,7 @@ async def executions(
         seen = replace(seen, since=earliest - _WAITED)
     found = await _look(tools, seen, position(cursor), limit)
     return ExecutionsPage(
-        items=[ExecutionShown(**one) for one in await named(tools, caller, [_shown(one) for one in found.items])],
+        items=[ExecutionShown(**one) for one in await _all_shown(tools, caller, found.items)],
         next_cursor=None if found.reached is None else cursor_at(found.reached),
         looked_to=shown_instant(found.reached_at),
     )
@@ -222,7 +229,7 @@ async def executions(
 async def execution(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -> ExecutionDetail:
     found = await tools.db.read(_find, caller, execution_id)
     told = None if isinstance(found, UnreadableExecution) else await tools.progress.of(found)
-    (shown,) = await named(tools, caller, [_shown(found)])
+    (shown,) = await _all_shown(tools, caller, [found])
     left = None if isinstance(found, UnreadableExecution) else await tools.db.read(_still_working, found)
     return ExecutionDetail(
         **shown,
@@ -234,7 +241,7 @@ async def execution(execution_id: ExecutionId, tools: ToolsHere, caller: CallerH
 @router.get("/{execution_id}/why", dependencies=[needs(Permission.VIEW)])
 async def why(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -> WhyShown:
     """The story of an execution: its cause, whom it went to, what went wrong, and what happens next."""
-    record: Record = await tools.db.read(_record, caller, execution_id)
+    record: Record = await tools.db.read(_record, caller, execution_id, tools.clock.now())
     own, one = tools.settings.coordinator, record.execution
     bounds = (own.dispatch_timeout, own.unknown_bound, own.lost_after, own.offer_bound)
     told = explain(record, Patience(*(span.total_seconds() for span in bounds)), tools.clock.now())
@@ -280,7 +287,7 @@ async def kill(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere, 
     )
 
 
-def _record(connection: Connection, caller: Caller, execution_id: int) -> Record:
+def _record(connection: Connection, caller: Caller, execution_id: int, now: int) -> Record:
     check_execution(connection, caller, Permission.VIEW, execution_id)
     found = find_execution(connection, execution_id)
     if found is None:
@@ -296,6 +303,7 @@ def _record(connection: Connection, caller: Caller, execution_id: int) -> Record
         count_takers(connection, found.queue) if found.queue is not None and found.phase is Phase.OFFERED else 0,
         _still_working(connection, found),
         _app_name(connection, found.job_group),
+        turns_of(connection, [found], now).get(found.id),
     )
 
 
@@ -334,7 +342,7 @@ async def _longest(tools: Tools, caller: Caller, wanted: Filter, cursor: str | N
     found = await tools.db.read(find_longest, wanted, stretch=stretch, limit=limit, window=_SORTED, now=now)
     rest = found.rest
     return ExecutionsPage(
-        items=[ExecutionShown(**one) for one in await named(tools, caller, [_shown(one) for one in found.items])],
+        items=[ExecutionShown(**one) for one in await _all_shown(tools, caller, found.items)],
         next_cursor=None if rest is None else cursor_of(*(str(getattr(rest, one.name)) for one in fields(rest))),
         looked_to=None if found.whole else shown_instant(found.since),
     )
@@ -361,6 +369,14 @@ def _find(connection: Connection, caller: Caller, execution_id: int) -> Listed:
     if found is None:
         raise NotFound("execution", execution_id)
     return found
+
+
+async def _all_shown(tools: Tools, caller: Caller, listed: Sequence[Listed]) -> list[dict[str, Any]]:
+    """Executions as they are shown, with what is looked up for all of them at once."""
+    shown = await named(tools, caller, [_shown(one) for one in listed])
+    taken = [one for one in listed if isinstance(one, Execution) and one.phase is Phase.DISPATCHED]
+    turns: Mapping[int, Turn] = await tools.db.read(turns_of, taken, tools.clock.now()) if taken else {}
+    return [one | {"queue_position": turns[one["id"]].position if one["id"] in turns else None} for one in shown]
 
 
 def _shown(one: Listed) -> dict[str, Any]:
