@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection, update
 
+from orth.coordinator.finishing import finish
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.domain.jobs import AddressType, GlueType, Group
 from orth.store import job_board
@@ -21,13 +22,14 @@ from orth.store.job_board import (
     find_jobs,
     in_use,
     last_runs,
+    lasts,
     list_board,
 )
 from orth.store.jobs import create_job
 from orth.store.registry import Beat, record_beats
 from orth.store.tables import jobs
-from tests.store.builders import NOW, a_due_job, a_job, open_some, stored_group
-from tests.store.test_overview import ended
+from tests.store.builders import NOW, a_due_job, a_job, open_some, stored_group, success
+from tests.store.test_overview import broadcast, ended
 
 HEARD = NOW - 33_000
 
@@ -108,6 +110,27 @@ async def test_what_fails_fails_until_its_last_end_is_a_success(db: Database) ->
     await ended(db, open_one, group, FAILURE)
     await db.tx(lambda connection: open_some(connection, 1, prefix="open", job_id=open_one, job_group=group))
     assert await listed(db, only=Only.FAILING) == [open_one, bad], "an open execution has not ended"
+
+
+async def test_a_broadcast_fails_with_any_of_its_shards_until_a_later_trigger_succeeds(db: Database) -> None:
+    group = await stored_group(db, "first")
+    job, other = [await db.tx(create_job, a_job(group), NOW) for _ in range(2)]
+    await broadcast(db, other, group, "fire:1", FAILURE, SUCCESS, number=1)
+    await ended(db, other, group, SUCCESS)
+
+    async def last() -> int:
+        runs = await db.read(last_runs, [job], 2, None)
+        return (await db.read(lasts, runs, None))[job].id
+
+    shards = await broadcast(db, job, group, "fire:1", FAILURE, SUCCESS, SUCCESS, number=2)
+    assert await listed(db, only=Only.FAILING) == [job]
+    assert await last() == shards[0], "also when it is not among the runs that are shown"
+    shards = await broadcast(db, job, group, "fire:2", SUCCESS, None, SUCCESS, number=3)
+    assert await last() == shards[1], "it is open while any of its shards is"
+    await db.tx(finish, [success(shards[1])], NOW)
+    assert await listed(db, only=Only.FAILING) == []
+    assert await last() == shards[2]
+    assert await listed(db, only=Only.FAILING, groups=frozenset()) == []
 
 
 async def test_what_is_paused_has_a_schedule(db: Database) -> None:

@@ -13,7 +13,7 @@ from orth.domain.jobs import Job, TriggerCause
 from orth.domain.reasons import DISCARDED, EXECUTOR_GONE, JOB_CHANGED, JOB_STOPPED, KILLED
 from orth.store.database import Database
 from orth.store.dispatching import record_accepted
-from orth.store.executions import Ending
+from orth.store.executions import Ending, ids_of_trigger, open_executions
 from orth.store.fires import record_fires
 from orth.store.job_board import Only, Wanted, executors_online, list_board
 from orth.store.jobs import create_job, get_job, replace_job
@@ -32,7 +32,7 @@ from orth.store.overview import (
 from orth.store.registry import Beat, record_beats
 from orth.store.statistics import HOUR, fold
 from orth.store.tables import executions
-from tests.store.builders import NOW, a_due_job, a_job, assign, open_some, stored_group
+from tests.store.builders import NOW, a_due_job, a_job, an_opening, assign, open_some, stored_group, success
 
 DAY_AGO = NOW - 24 * HOUR
 
@@ -48,6 +48,18 @@ async def ended(db: Database, job: int, group: int, *codes: int, took: int = 0, 
         await db.tx(finish, [ending], at + number + took)
         found.append(one)
     return found
+
+
+async def broadcast(db: Database, job: int, group: int, key: str, *codes: int | None, number: int) -> list[int]:
+    """The shards of one trigger, ended with these handle codes; None: still open. ``number``: of the broadcast."""
+    common = {"job_id": job, "job_group": group, "broadcast_id": number, "shard_total": len(codes)}
+    openings = [an_opening(key, shard_index=index, **common) for index in range(len(codes))]
+    await db.tx(open_executions, openings, NOW)
+    ids = await db.read(ids_of_trigger, job, key)
+    await db.tx(lambda connection: assign(connection, *ids))
+    ends = [success(one, handle_code=code) for one, code in zip(ids, codes, strict=True) if code is not None]
+    await db.tx(finish, ends, NOW)
+    return list(ids)
 
 
 async def two_groups(db: Database) -> tuple[int, int]:
@@ -166,6 +178,36 @@ async def test_what_was_tried_again_fails_once_when_its_last_attempt_has(db: Dat
     (waiting,) = await db.tx(lambda connection: open_some(connection, 1, prefix="again", job_id=bad, job_group=first))
     await db.tx(follow, attempts[-1], waiting)
     assert await failing() == [], "its last attempt is still to come"
+
+
+async def test_a_shard_that_succeeds_does_not_end_the_failure_of_another(db: Database) -> None:
+    first, _second = await two_groups(db)
+    job = await db.tx(create_job, a_job(first), NOW)
+
+    async def failing() -> list[tuple[int, int]]:
+        return [(one.execution_id, one.streak) for one in await db.read(list_failing, DAY_AGO, 10, None)]
+
+    shards = await broadcast(db, job, first, "fire:1", SUCCESS, FAILURE, SUCCESS, number=1)
+    assert await failing() == [(shards[1], 1)]
+    shards = await broadcast(db, job, first, "fire:2", FAILURE, TIMED_OUT, SUCCESS, number=2)
+    assert await failing() == [(shards[1], 2)], "the shards of one trigger count once"
+    await broadcast(db, job, first, "fire:3", SUCCESS, SUCCESS, SUCCESS, number=3)
+    assert await failing() == []
+    shards = await broadcast(db, job, first, "fire:4", SUCCESS, FAILURE, SUCCESS, number=4)
+    assert await failing() == [(shards[1], 1)]
+    await ended(db, job, first, SUCCESS)
+    assert await failing() == [], "a later trigger without shards ends it too"
+
+
+async def test_a_shard_that_succeeds_at_a_later_attempt_has_not_failed(db: Database) -> None:
+    first, _second = await two_groups(db)
+    job = await db.tx(create_job, a_job(first), NOW)
+    await broadcast(db, job, first, "fire:1", FAILURE, SUCCESS, number=1)
+    shards = await broadcast(db, job, first, "fire:2", SUCCESS, FAILURE, SUCCESS, number=2)
+    (again,) = await broadcast(db, job, first, f"retry:{shards[1]}", SUCCESS, number=2)
+    retry = {"cause": TriggerCause.RETRY, "origin_id": shards[1]}
+    await db.tx(lambda c: c.execute(update(executions).where(executions.c.id == again).values(**retry)) and None)
+    assert await db.read(list_failing, DAY_AGO, 10, None) == [], "and the broadcast ends the failure before it"
 
 
 async def test_a_long_streak_is_counted_up_to_a_limit(db: Database) -> None:

@@ -40,7 +40,9 @@ from orth.store.executions import (
     unreadable_executions,
 )
 from orth.store.groups import create_group
+from orth.store.job_board import broken_broadcasts
 from orth.store.jobs import claim_due_jobs, create_job, delete_job, list_jobs, upcoming_jobs
+from orth.store.overview import Known, failing_now
 from orth.store.purging import purge_executions
 from orth.store.statistics import open_counts
 from orth.store.tables import executions, jobs
@@ -72,6 +74,8 @@ BY = {
     "longest of a job": "ix_log_job",
     "longest of a status": "ix_log_outcome",
     "longest of a group": "ix_log_group",
+    "broken_broadcasts": "ix_log_job_outcome",
+    "failing_now": "ix_log_job_outcome",
     "open_counts": "ix_log_phase",
     "open_counts of a job": "ix_log_job_outcome|index_merge of orth_job_log by ix_log_outcome",
     "turns_of": "ix_log_phase|ix_log_job_outcome|index_merge of orth_job_log by ix_log_outcome",
@@ -182,6 +186,8 @@ def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], obje
         "list_executions that run": lambda c: list_executions(c, Filter(status=Status.PENDING), limit=50),
         **{f"look for {what}": looking(wanted) for what, wanted in filters(job).items()},
         **{f"longest of {what}": longest(filters(job)[what]) for what in ("a job", "a status", "a group")},
+        "broken_broadcasts": lambda c: broken_broadcasts(c, None, [jobs.c.id.in_([job, job + 1])]),
+        "failing_now": lambda c: failing_now(c, job + 1, Known(1 + (job + 1) % 10, "")),
         "open_counts": lambda c: open_counts(c),
         "open_counts of a job": lambda c: open_counts(c, job_id=job),
         "turns_of": lambda c: turns_of(c, [taken(c, ids[5])], NOW),

@@ -9,10 +9,24 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, exists, false, func, literal, or_, select, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    ScalarSelect,
+    and_,
+    case,
+    exists,
+    false,
+    func,
+    literal,
+    or_,
+    select,
+    union_all,
+)
 
 from orth.domain.access import narrowed
-from orth.domain.executions import OUTCOMES, Status
+from orth.domain.executions import OUTCOMES, Status, status_of
 from orth.domain.jobs import AddressType, GlueType, Job, ScheduleType
 from orth.store.announced import offered_handlers
 from orth.store.dead_letters import COUNTED
@@ -20,7 +34,8 @@ from orth.store.engines import among
 from orth.store.executor_entries import EXECUTOR, QUEUE
 from orth.store.group_scopes import in_groups
 from orth.store.jobs import STOPPED, UnreadableJob, list_newest, parents_of, sub_tasks_of
-from orth.store.tables import UNEXPECTED, executions, jobs, registry
+from orth.store.overview import failing_now, names_of
+from orth.store.tables import UNEXPECTED, executions, has_outcome, jobs, registry
 from orth.store.tables import groups as group_rows
 
 _FAILURES = tuple(OUTCOMES[status] for status in (Status.FAILED, Status.TIMEOUT, Status.TRIGGER_FAILED))
@@ -30,7 +45,7 @@ _LARGEST_ID = 2**63 - 1
 class Only(StrEnum):
     """Jobs that need a look."""
 
-    FAILING = "failing"  # its last end was none of success
+    FAILING = "failing"  # its last end was none of success; of a broadcast, that of any shard
     PAUSED = "paused"  # it has a schedule and is not started
     NEVER_RAN = "never_ran"
     NO_EXECUTOR = "no_executor"  # nobody in its group beats
@@ -74,6 +89,7 @@ class Run:
     trigger_time: int
     start_time: int | None
     handle_time: int | None
+    broadcast_id: int | None
 
 
 def list_board(
@@ -175,6 +191,54 @@ def last_runs(
     return found
 
 
+def lasts(connection: Connection, runs: dict[int, list[Run]], groups: Collection[int] | None) -> dict[int, Run]:
+    """How each job went last. The shards of a broadcast were one: one that failed stands for all of them, then one that
+    is open, though others opened after it have succeeded. ``runs``: of ``last_runs``.
+    """
+    shards = [job_id for job_id, (newest, *_) in runs.items() if newest.broadcast_id is not None]
+    broken = broken_broadcasts(connection, groups, [among(connection, jobs.c.id, shards)]) if shards else {}
+    columns = [executions.c[name] for name in Run.__dataclass_fields__]
+    rows = select(*columns).where(among(connection, executions.c.id, broken.values()))
+    failed = {row.job_id: Run(*row) for row in connection.execute(rows)} if broken else {}
+    return {job_id: _standing_for(ran, failed.get(job_id)) for job_id, ran in runs.items()}
+
+
+def _standing_for(runs: list[Run], failed: Run | None) -> Run:
+    newest = runs[0]
+    if newest.broadcast_id is None:
+        return newest
+    if failed and failed.broadcast_id == newest.broadcast_id:
+        return failed
+    shards = (one for one in runs if one.broadcast_id == newest.broadcast_id)
+    return next((one for one in shards if not status_of(one.trigger_code, one.handle_code).terminal), newest)
+
+
+def broken_broadcasts(
+    connection: Connection, groups: Collection[int] | None, asked: Sequence[ColumnElement[bool]]
+) -> dict[int, int]:
+    """Of these jobs, those that ended last with a shard of a broadcast of which one has failed for good; each with the
+    execution that failed.
+    """
+    own = [executions.c.job_id == jobs.c.id, *in_groups(executions.c.job_group, groups)]
+    last = _last_end(executions.c.broadcast_id, own, executions.c.outcome != 0, "ix_log_job")
+    # Whatever failed in the last broadcast is the newest that failed so: short walks, and few jobs to be looked at.
+    failed = [
+        _last_end(executions.c.broadcast_id, own, has_outcome(outcome), "ix_log_job_outcome") == last
+        for outcome in _FAILURES
+    ]
+    ids = connection.scalars(select(jobs.c.id).where(*asked, last.is_not(None), or_(*failed))).all()
+    found = [failing_now(connection, job_id, named) for job_id, named in names_of(connection, ids, groups).items()]
+    return {one.job_id: one.execution_id for one in found if one is not None}
+
+
+def _last_end(
+    column: ColumnElement[Any], own: Sequence[ColumnElement[bool]], ended: ColumnElement[bool], index: str
+) -> ScalarSelect[Any]:
+    newest = select(column).where(*own, ended, UNEXPECTED).order_by(executions.c.id.desc()).limit(1)
+    # MariaDB would walk back through the executions of all jobs until one fits.
+    return newest.with_hint(executions, f"FORCE INDEX ({index})", "mysql").scalar_subquery()
+
+
 @dataclass(frozen=True, slots=True)
 class InUse:
     """Who answers for jobs and what tags they have, in order; the first so many of each."""
@@ -230,8 +294,9 @@ def _is(
     own = [executions.c.job_id == jobs.c.id, *in_groups(executions.c.job_group, groups)]
     match only:
         case Only.FAILING:
-            ended = select(executions.c.outcome).where(*own, executions.c.outcome != 0, UNEXPECTED)
-            return ended.order_by(executions.c.id.desc()).limit(1).scalar_subquery().in_(_FAILURES)
+            failed = _last_end(executions.c.outcome, own, executions.c.outcome != 0, "ix_log_job").in_(_FAILURES)
+            broken = broken_broadcasts(connection, groups, in_groups(jobs.c.job_group, groups))
+            return or_(failed, among(connection, jobs.c.id, broken)) if broken else failed
         case Only.PAUSED:
             return (jobs.c.trigger_status == STOPPED) & (jobs.c.schedule_type != ScheduleType.NONE)
         case Only.NEVER_RAN:

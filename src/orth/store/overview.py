@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, case, func, select, union_all
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, or_, select, union_all
 
 from orth.domain.executions import OUTCOMES, Status
 from orth.domain.jobs import ScheduleType, TriggerCause
@@ -47,7 +47,7 @@ class Upcoming:
 @dataclass(frozen=True, slots=True)
 class Failing:
     """A job whose last run was none of success. ``streak`` of them in a row, counted up to a limit; what was tried
-    again counts once.
+    again counts once, and so do the shards of a broadcast.
     """
 
     job_id: int
@@ -122,7 +122,7 @@ def list_failing(connection: Connection, since: int, limit: int, seen: Groups) -
     latest = func.max(counted.c.hour)
     candidates = select(counted.c.job_id).group_by(counted.c.job_id).order_by(latest.desc()).limit(_CANDIDATES)
     names = names_of(connection, [row.job_id for row in connection.execute(candidates)], seen)
-    found = [_failing(connection, job_id, named) for job_id, named in names.items()]
+    found = [failing_now(connection, job_id, named) for job_id, named in names.items()]
     failing = sorted((one for one in found if one is not None), key=lambda one: one.ended_at, reverse=True)
     return failing[:limit]
 
@@ -174,37 +174,61 @@ def names_of(connection: Connection, ids: Collection[int], seen: Groups) -> Mapp
     return {job_id: found[job_id] for job_id in ids if job_id in found}
 
 
-def _failing(connection: Connection, job_id: int, named: Known) -> Failing | None:
-    """The job as failing, if its last end in the group where it is now is a failure."""
-    own = executions.c.job_id == job_id
-    found = [
-        row
-        for outcome in _FAILURES  # one by one: each is a short walk along the index
-        for row in connection.execute(
-            select(executions.c.id, executions.c.trigger_code, executions.c.handle_code, executions.c.handle_time)
-            .add_columns(executions.c.phase_time, executions.c.job_group)
-            .where(own, has_outcome(outcome), UNEXPECTED)
-            .order_by(executions.c.id.desc())
-            .limit(STREAK_LIMIT)
-        )
-    ]
-    # What it did here is newer than what it did elsewhere before, so that hides nothing from this walk.
-    here = [row for row in found if row.job_group == named.job_group]
-    newest = sorted(here, key=lambda row: int(row.id), reverse=True)[:STREAK_LIMIT]
+def failing_now(connection: Connection, job_id: int, named: Known) -> Failing | None:
+    """The job as failing, if it ended in a failure in the group where it is now and no later trigger has succeeded: the
+    shards of a broadcast end as one, so that those that succeed do not end the failure of another.
+    """
+    newest = _newest_failures(connection, job_id, named.job_group)
     if not newest:
         return None
     # From the newest on, and not beyond these failures: a job that only fails is not read to its beginning.
-    succeeded = select(executions.c.id).where(own, executions.c.outcome == _SUCCESS, executions.c.id > newest[-1].id)
-    succeeded = succeeded.where(executions.c.job_group == named.job_group)
-    last_success = connection.execute(succeeded.order_by(executions.c.id.desc()).limit(1)).scalar() or 0
-    again = _tried_again(connection, job_id, max(last_success, newest[-1].id))
+    oldest = newest[-1].id
+    touched = {row.broadcast_id for row in newest if row.broadcast_id is not None}
+    last_success = _last_success(connection, job_id, named.job_group, oldest, touched)
+    again = _tried_again(connection, job_id, max(last_success, oldest))
     failures = [row for row in newest if row.id > last_success and row.id not in again]
+    broken = {row.broadcast_id for row in failures if row.broadcast_id is not None}
+    if touched - broken:  # with later attempts all shards of some have succeeded
+        last_success = _last_success(connection, job_id, named.job_group, max(last_success, oldest), broken)
+        failures = [row for row in failures if row.id > last_success]
     if not failures:
         return None
     last = failures[0]
     ended_at = last.handle_time or last.phase_time
     codes = (last.trigger_code, last.handle_code)
-    return Failing(job_id, named.job_group, named.job_desc, last.id, *codes, ended_at, len(failures))
+    streak = len({(row.broadcast_id, None if row.broadcast_id else row.id) for row in failures})
+    return Failing(job_id, named.job_group, named.job_desc, last.id, *codes, ended_at, streak)
+
+
+def _newest_failures(connection: Connection, job_id: int, job_group: int) -> list[Row[Any]]:
+    names = ("id", "trigger_code", "handle_code", "handle_time", "phase_time", "job_group", "broadcast_id")
+    found = [
+        row
+        for outcome in _FAILURES  # one by one: each is a short walk along the index
+        for row in connection.execute(
+            select(*(executions.c[name] for name in names))
+            .where(executions.c.job_id == job_id, has_outcome(outcome), UNEXPECTED)
+            .order_by(executions.c.id.desc())
+            .limit(STREAK_LIMIT)
+        )
+    ]
+    # What it did here is newer than what it did elsewhere before, so that hides nothing from this walk.
+    here = [row for row in found if row.job_group == job_group]
+    return sorted(here, key=lambda row: int(row.id), reverse=True)[:STREAK_LIMIT]
+
+
+def _last_success(connection: Connection, job_id: int, job_group: int, after: int, broadcasts: Collection[int]) -> int:
+    """The last success after that execution that is no shard of these broadcasts; 0 if there is none."""
+    succeeded = select(executions.c.id).where(
+        executions.c.job_id == job_id,
+        executions.c.outcome == _SUCCESS,
+        executions.c.id > after,
+        executions.c.job_group == job_group,
+    )
+    if broadcasts:
+        of_others = executions.c.broadcast_id.not_in(sorted(broadcasts))
+        succeeded = succeeded.where(or_(executions.c.broadcast_id.is_(None), of_others))
+    return connection.execute(succeeded.order_by(executions.c.id.desc()).limit(1)).scalar() or 0
 
 
 def _tried_again(connection: Connection, job_id: int, after: int) -> set[int]:

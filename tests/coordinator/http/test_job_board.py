@@ -24,6 +24,7 @@ def test_a_job_comes_with_its_last_executions_and_its_executors(site: Site, exec
     assert row["executors"] == {"alive": 1, "total": 1}
     assert [run["status"] for run in row["runs"]] == ["failed", "success"]
     newest = row["runs"][0]
+    assert row["last"] == newest
     assert (newest["trigger_code"], newest["handle_code"]) == (200, 500)
     assert newest["handle_time"] == "2026-01-30T10:00:03.000Z"
 

@@ -7,7 +7,7 @@ import { type Session, sessionQuery } from '@/api/session';
 import { Jobs } from '@/pages/jobs/Jobs';
 
 const ADMIN: Session = { name: 'ann', rights: { everywhere: 'admin', inGroups: {} } };
-const NOTHING = { runs: [], executors: { alive: 0, known: 0 } };
+const NOTHING = { runs: [], last: null, executors: { alive: 0, known: 0 } };
 const ALL = [1, 2, 3, 4].map((id) => ({
   job: { id, job_group: 1, job_desc: `job ${id}`, unreadable: 'x' },
   ...NOTHING,
@@ -51,10 +51,7 @@ async function named(): Promise<(string | null)[]> {
   return [...document.querySelectorAll('.bulk-names li')].map((one) => one.textContent);
 }
 
-afterEach(cleanup);
-
-it('does nothing to jobs that were selected before and are not any more', async () => {
-  fourJobs();
+function show(): void {
   const queries = new QueryClient();
   queries.setQueryData(sessionQuery.queryKey, ADMIN);
   render(
@@ -64,6 +61,13 @@ it('does nothing to jobs that were selected before and are not any more', async 
       </MemoryRouter>
     </QueryClientProvider>,
   );
+}
+
+afterEach(cleanup);
+
+it('does nothing to jobs that were selected before and are not any more', async () => {
+  fourJobs();
+  show();
   await screen.findByText('job 2');
   fireEvent.click(document.querySelector('th input[type=checkbox]') as HTMLElement);
   press('bulk.all');
@@ -83,3 +87,19 @@ it('does nothing to jobs that were selected before and are not any more', async 
   await screen.findByText('empty.filtered');
   expect(bar()).toBeNull();
 }, 20_000); // a table, a dialog and all their styles
+
+it('shows the shard that failed as the last run, though others of its broadcast have succeeded', async () => {
+  const at = '2026-01-30T10:00:00Z';
+  const run = { trigger_code: 200, trigger_time: at, start_time: at, handle_time: at };
+  const failed = { ...run, id: 8, status: 'failed', handle_code: 500 };
+  const succeeded = { ...run, id: 9, status: 'success', handle_code: 200 };
+  const data = { items: [{ ...ALL[0], runs: [succeeded, failed], last: failed }], next_cursor: null };
+  vi.spyOn(api, 'GET').mockImplementation((async (path: string) => {
+    const found = path.endsWith('/board') ? data : { authors: [], tags: [], items: [], next_cursor: null };
+    return { data: found, response: Response.json(found) };
+  }) as never);
+  show();
+  await screen.findByText('job 1');
+  const tags = [...document.querySelectorAll('.status-tag')];
+  expect(tags.map((one) => one.getAttribute('data-status'))).toEqual(['failed']);
+});

@@ -112,7 +112,7 @@ function ScheduleCell({ row }: { row: BoardRow }) {
 
 function LastCell({ row }: { row: BoardRow }) {
   const { t } = useTranslation('jobs');
-  const last = row.runs[0];
+  const { last } = row;
   if (!last) return <span className="muted">{t('neverRan')}</span>;
   return (
     <>

@@ -18,7 +18,7 @@ from orth.domain.executions import Status, status_of
 from orth.domain.jobs import Job
 from orth.store.database import Connection
 from orth.store.fires import planned_after
-from orth.store.job_board import Online, Run, Wanted, executors_online, in_use, last_runs, list_board
+from orth.store.job_board import Online, Run, Wanted, executors_online, in_use, last_runs, lasts, list_board
 from orth.store.jobs import UnreadableJob
 
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"])
@@ -43,6 +43,9 @@ class RunShown(BaseModel):
 class BoardRow(BaseModel):
     job: JobShown | UnreadableShown
     runs: list[RunShown] = Field(description=f"Its last executions, newest first, {_RUNS} at most.")
+    last: RunShown | None = Field(
+        description="How it went last: the newest of them, or of a broadcast a shard that failed or is open."
+    )
     executors: ExecutorsCounted
 
 
@@ -92,9 +95,10 @@ def _board(connection: Connection, asked: _Asked) -> Page[BoardRow]:
     found = list_board(connection, asked.wanted, online, before=asked.before, limit=asked.limit + 1)
     kept = found[: asked.limit]
     runs = last_runs(connection, [job.id for job in kept], _RUNS, asked.wanted.groups)
+    last = lasts(connection, runs, asked.wanted.groups)
     planned = planned_after(connection, [job.id for job in kept], asked.now)
     kept = [_next_of(job, planned.get(job.id, [])) for job in kept]
-    items = [_row(job, runs.get(job.id, []), online.get(job.job_group, Online(0, 0))) for job in kept]
+    items = [_row(job, runs.get(job.id, []), last.get(job.id), online.get(job.job_group, Online(0, 0))) for job in kept]
     return Page[BoardRow](items=items, next_cursor=cursor_at(kept[-1].id) if len(found) > asked.limit else None)
 
 
@@ -104,12 +108,12 @@ def _next_of(job: Job | UnreadableJob, planned: list[int]) -> Job | UnreadableJo
     return replace(job, trigger_next_time=min(coming)) if job.trigger_status and coming else job
 
 
-def _row(job: Job | UnreadableJob, runs: list[Run], online: Online) -> BoardRow:
+def _row(job: Job | UnreadableJob, runs: list[Run], last: Run | None, online: Online) -> BoardRow:
     shown: JobShown | UnreadableShown = (
         UnreadableShown(**unreadable_shown(job)) if isinstance(job, UnreadableJob) else JobShown(**listed(job))
     )
     executors = ExecutorsCounted(alive=online.alive, total=online.total)
-    return BoardRow(job=shown, runs=[_run(run) for run in runs], executors=executors)
+    return BoardRow(job=shown, runs=[_run(run) for run in runs], last=last and _run(last), executors=executors)
 
 
 def _run(run: Run) -> RunShown:
