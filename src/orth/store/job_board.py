@@ -227,7 +227,8 @@ def broken_broadcasts(
         for outcome in _FAILURES
     ]
     ids = connection.scalars(select(jobs.c.id).where(*asked, last.is_not(None), or_(*failed))).all()
-    found = [failing_now(connection, job_id, named) for job_id, named in names_of(connection, ids, groups).items()]
+    names = names_of(connection, ids, groups)
+    found = [failing_now(connection, job_id, named, in_a_row=False) for job_id, named in names.items()]
     return {one.job_id: one.execution_id for one in found if one is not None}
 
 

@@ -174,13 +174,16 @@ def names_of(connection: Connection, ids: Collection[int], seen: Groups) -> Mapp
     return {job_id: found[job_id] for job_id in ids if job_id in found}
 
 
-def failing_now(connection: Connection, job_id: int, named: Known) -> Failing | None:
+def failing_now(connection: Connection, job_id: int, named: Known, *, in_a_row: bool = True) -> Failing | None:
     """The job as failing, if it ended in a failure in the group where it is now and no later trigger has succeeded: the
-    shards of a broadcast end as one, so that those that succeed do not end the failure of another.
+    shards of a broadcast end as one, so that those that succeed do not end the failure of another. Not ``in_a_row``: of
+    a broadcast the failures before it are not counted, which spares reading all that is between them.
     """
     newest = _newest_failures(connection, job_id, named.job_group)
     if not newest:
         return None
+    if not in_a_row and newest[0].broadcast_id is not None:
+        newest = [row for row in newest if row.broadcast_id == newest[0].broadcast_id]
     # From the newest on, and not beyond these failures: a job that only fails is not read to its beginning.
     oldest = newest[-1].id
     touched = {row.broadcast_id for row in newest if row.broadcast_id is not None}
