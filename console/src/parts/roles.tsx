@@ -18,18 +18,24 @@ export interface GroupRole {
 /** What somebody may, in one cell: the role everywhere first, then those of groups. */
 export function RoleTags({ everywhere, inGroups }: { everywhere: Role | null; inGroups: GroupRole[] }) {
   const { t } = useTranslation('roles');
-  const groups = useGroups();
   if (everywhere === null && inGroups.length === 0) return <span className="muted">{t('none')}</span>;
   return (
     <span className="tags">
       {everywhere && <Mark colour={everywhere === 'admin' ? 'orange' : 'blue'}>{t(`role.${everywhere}`)}</Mark>}
-      {inGroups.map((one) => (
-        <Tag key={one.group_id}>
-          {groups.name(one.group_id)}: {t(`role.${one.role}`)}
-        </Tag>
-      ))}
+      {inGroups.length > 0 && <GroupRoleTags inGroups={inGroups} />}
     </span>
   );
+}
+
+/** Apart, because names of groups are not for somebody who has a role in none: asking for them would be refused. */
+function GroupRoleTags({ inGroups }: { inGroups: GroupRole[] }) {
+  const { t } = useTranslation('roles');
+  const groups = useGroups();
+  return inGroups.map((one) => (
+    <Tag key={one.group_id}>
+      {groups.name(one.group_id)}: {t(`role.${one.role}`)}
+    </Tag>
+  ));
 }
 
 /** Form fields `role` and `groups`. */
