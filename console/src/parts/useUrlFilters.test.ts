@@ -27,6 +27,12 @@ describe('filters in the address', () => {
     expect(filtersIn(params, ['status', 'text'] as const)).toEqual({ status: 'failed' });
   });
 
+  it('that are given twice are both there, so that a page can say that it takes one', () => {
+    expect(filtersIn(new URLSearchParams('status=failed&status=timeout'), ['status'] as const)).toEqual({
+      status: 'failed,timeout',
+    });
+  });
+
   it('change one by one and leave the others', () => {
     const after = changed(new URLSearchParams('status=failed&job_id=3&page=x'), { status: undefined, text: 'a b' });
     expect(after.toString()).toBe('job_id=3&page=x&text=a+b');

@@ -29,7 +29,7 @@ export function useUrlFilters<K extends string>(
 export function filtersIn<K extends string>(params: URLSearchParams, names: readonly K[]): Filters<K> {
   const found: Filters<K> = {};
   for (const name of names) {
-    const value = params.get(name);
+    const value = params.getAll(name).filter(Boolean).join(','); // one given twice is told of, not halved
     if (value) found[name] = value;
   }
   return found;

@@ -50,11 +50,12 @@ function LeaseBar({ cluster }: { cluster: ClusterSeen }) {
 }
 
 function StepDown({ cluster }: { cluster: ClusterSeen }) {
-  const { t } = useTranslation('cluster');
+  const { t, i18n } = useTranslation('cluster');
   const queries = useQueryClient();
   const { leader, nodes } = cluster;
   if (!leader) return null;
   const others = successors(nodes, leader);
+  const oneOf = new Intl.ListFormat(i18n.language, { type: 'disjunction' });
   return (
     <PermissionGate needs="administer">
       <ConfirmAction
@@ -68,7 +69,7 @@ function StepDown({ cluster }: { cluster: ClusterSeen }) {
           return t('stepDown.done', { node });
         }}
       >
-        <p>{t('stepDown.text', { node: leader, others: others.join(', ') })}</p>
+        <p>{t('stepDown.text', { node: leader, others: oneOf.format(others) })}</p>
         <p className="muted">{t('stepDown.note', { lease: cluster.rules.lease })}</p>
       </ConfirmAction>
     </PermissionGate>

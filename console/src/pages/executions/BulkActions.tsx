@@ -1,9 +1,10 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Progress } from 'antd';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { serverNow } from '@/api/serverClock';
 import { allowsSomewhere, useSession } from '@/api/session';
+import type { ManyDone } from '@/api/types';
 import { doToAll, endOf, percent, type Sum } from '@/pages/executions/everything';
 import { asQuery, type ExecutionFilters } from '@/pages/executions/filters';
 import { type Bulk, doToMany } from '@/pages/executions/queries';
@@ -32,7 +33,15 @@ function BulkAction({ what, filters }: { what: Bulk; filters: ExecutionFilters }
   const queries = useQueryClient();
   const [sum, setSum] = useState<Sum | null>(null);
   const [busy, setBusy] = useState(false);
+  const [open, setOpen] = useState(false);
   const stopped = useRef(false);
+  const would = useQuery({
+    queryKey: ['executions', 'bulk', what, filters],
+    queryFn: () => doToMany(what, filters, { dryRun: true }),
+    enabled: open && !busy,
+    gcTime: 0,
+  });
+  const isNothing = would.data !== undefined && would.data.done + would.data.left === 0;
 
   async function go(): Promise<string> {
     stopped.current = false;
@@ -45,6 +54,7 @@ function BulkAction({ what, filters }: { what: Bulk; filters: ExecutionFilters }
         setSum,
         () => stopped.current,
       );
+      setOpen(false);
       return said(whole);
     } finally {
       setBusy(false);
@@ -63,13 +73,18 @@ function BulkAction({ what, filters }: { what: Bulk; filters: ExecutionFilters }
       title={t(`bulk.${what}`)}
       confirm={t(`bulk.${what}`)}
       danger={what === 'kill'}
-      opened={() => setSum(null)}
+      opened={() => {
+        setSum(null);
+        setOpen(true);
+      }}
       closed={() => {
         stopped.current = true;
+        setOpen(false);
       }}
+      ready={busy || !isNothing}
       act={go}
     >
-      {busy || sum ? <HowFar sum={sum} /> : <Preview what={what} filters={filters} />}
+      {busy || sum ? <HowFar sum={sum} /> : <Preview what={what} would={would} />}
     </ConfirmAction>
   );
 }
@@ -84,17 +99,13 @@ function HowFar({ sum }: { sum: Sum | null }) {
   );
 }
 
-function Preview({ what, filters }: { what: Bulk; filters: ExecutionFilters }) {
+function Preview({ what, would }: { what: Bulk; would: UseQueryResult<ManyDone> }) {
   const { t } = useTranslation('executions');
-  const would = useQuery({
-    queryKey: ['executions', 'bulk', what, filters],
-    queryFn: () => doToMany(what, filters, { dryRun: true }),
-    gcTime: 0,
-  });
   if (would.isPending) return <p className="muted">{t('bulk.counting')}</p>;
   if (would.isError) return <ProblemNotice error={would.error} />;
   const { done, left, next_after } = would.data;
   const count = done + left;
+  if (count === 0) return <p>{what === 'retry' ? t('bulk.noneToRetry') : t('bulk.noneToKill')}</p>;
   const isAll = left < COUNTED && (left > 0 || next_after === null);
   return (
     <>

@@ -4,7 +4,7 @@ import { Button, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { groupsQuery } from '@/api/groups';
 import type { Cause } from '@/api/types';
-import { CAUSES, type ExecutionFilters, FILTERS, type FilterName } from '@/pages/executions/filters';
+import { asQuery, CAUSES, type ExecutionFilters, FILTERS, type FilterName } from '@/pages/executions/filters';
 import { ClearableSelect } from '@/parts/clearable';
 import { JobChoice } from '@/parts/job/JobChoice';
 import { SearchField } from '@/parts/SearchField';
@@ -38,7 +38,7 @@ export function FilterBar({ filters, change }: Props) {
       />
       <JobChoice
         className="filter-choice"
-        value={filters.job_id === undefined ? undefined : Number(filters.job_id)}
+        value={asQuery(filters).job_id}
         onChange={(id) => change({ job_id: id?.toString() })}
       />
       <Choice

@@ -13,8 +13,8 @@ import { useDisplayZone } from '@/parts/time/Instant';
 const PADDING = 7;
 const AXIS = 28;
 const TICK_WIDTH = 90;
-const DRAGGED = 5;
 /** Pixels after which a press is a drag, not a click. */
+const DRAGGED = 5;
 
 interface Props {
   rows: Row[];
@@ -68,6 +68,12 @@ export function Chart({ rows, span, now, onZoom }: Props) {
           {rows.map((row) => (
             <li key={row.key} style={{ height: heightOf(row) }}>
               <RowName row={row} />
+              {row.covered > 0 && (
+                <span className="timeline-covered muted" title={t('covered', { count: row.covered })}>
+                  <span aria-hidden="true">+{row.covered}</span>
+                  <span className="visually-hidden">{t('covered', { count: row.covered })}</span>
+                </span>
+              )}
             </li>
           ))}
         </ul>

@@ -140,6 +140,7 @@ describe('rows', () => {
     const laid = inLanes(bars, 0);
     expect(laid.lanes).toBe(4);
     expect(laid.bars.map((bar) => bar.lane)).toEqual([0, 1, 2, 3, 3, 3]);
+    expect(laid.covered).toBe(2);
     const after = barOf(execution(9, { start_time: at(-20), handle_time: at(-10) }), NOW);
     expect(inLanes([...bars.slice(0, 1), after], 0).lanes).toBe(1);
   });

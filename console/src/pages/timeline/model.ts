@@ -37,6 +37,8 @@ export interface Row {
   /** From here on the job fires too often for its fires to be told one by one. */
   oftenFrom: number | null;
   lanes: number;
+  /** How many bars lie on others, because more ran at a time than there are lanes. */
+  covered: number;
 }
 
 export interface Naming {
@@ -82,17 +84,19 @@ export function barOf(execution: Execution, now: number): Omit<Bar, 'lane'> {
 }
 
 /** What overlaps in a row lies in lanes below each other; beyond a few, in the last one. */
-export function inLanes(bars: Omit<Bar, 'lane'>[], gap: number): { bars: Bar[]; lanes: number } {
+export function inLanes(bars: Omit<Bar, 'lane'>[], gap: number): Pick<Row, 'bars' | 'lanes' | 'covered'> {
   const ends: number[] = [];
+  let covered = 0;
   const laid = [...bars]
     .sort((one, other) => one.from - other.from || one.execution.id - other.execution.id)
     .map((bar) => {
       const free = ends.findIndex((end) => end <= bar.from);
       const lane = free >= 0 ? free : Math.min(ends.length, LANES - 1);
+      if (free < 0 && ends.length === LANES) covered += 1;
       ends[lane] = Math.max(ends[lane] ?? 0, bar.to + gap);
       return { ...bar, lane };
     });
-  return { bars: laid, lanes: Math.max(1, ends.length) };
+  return { bars: laid, lanes: Math.max(1, ends.length), covered };
 }
 
 interface Given {
@@ -111,7 +115,7 @@ export function layRows({ executions, upcoming, by, span, now, naming }: Given):
   const at = (place: Place) => {
     const known = found.get(place.key);
     if (known) return known;
-    const made = { row: { ...place, bars: [], fires: [], oftenFrom: null, lanes: 1 }, loose: [] };
+    const made = { row: { ...place, bars: [], fires: [], oftenFrom: null, lanes: 1, covered: 0 }, loose: [] };
     found.set(place.key, made);
     return made;
   };
