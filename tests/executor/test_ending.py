@@ -1,6 +1,8 @@
 import asyncio
 import logging
 import queue
+import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -177,6 +179,52 @@ def test_under_fire_the_exception_never_leaves_the_stay() -> None:
     thread.join(10)
     assert struck_outside == []
     assert struck_inside > 0, f"{shots} shots were aimed and none struck: this proves nothing"
+
+
+TRACED = """
+import sys, threading, time
+from orth.executor.ending import Ended, Stay
+
+held, inside = threading.Lock(), threading.Event()
+held.acquire()
+
+def work():
+    inside.set()
+    if sys.argv[1] == "blocks":
+        held.acquire()
+    while True:
+        time.sleep(0.001)
+
+def stay_until_struck(stay):
+    try:
+        stay.spend(work)
+    except Ended:
+        print("struck")
+
+def looked_at():
+    print("traced")
+
+stay = Stay()
+thread = threading.Thread(target=stay_until_struck, args=(stay,))
+thread.start()
+inside.wait()
+while not stay.interrupt():
+    time.sleep(0.01)
+if sys.argv[1] == "ends":
+    thread.join()
+sys.settrace(lambda *_: None)
+looked_at()
+sys.settrace(None)
+held.release()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize(("it", "order"), [("ends", ["struck", "traced"]), ("blocks", ["traced", "struck"])])
+def test_a_process_in_which_something_was_interrupted_can_be_traced(it: str, order: list[str]) -> None:
+    """As debuggers and coverage do. CPython 3.11 stands still then while it believes that an exception is to come."""
+    told = subprocess.run([sys.executable, "-c", TRACED, it], capture_output=True, text=True, timeout=60)
+    assert (told.stdout.split(), told.stderr) == (order, "")
 
 
 def test_waiting_for_a_stay_ends_with_it() -> None:

@@ -91,7 +91,8 @@ class Stay:
                         take_back(threading.get_ident())
                         self._put_off = False
                     if self._aimed:
-                        _set_async_exception(ctypes.c_ulong(threading.get_ident()), None)
+                        _raise_nothing_here()
+                        self._aimed = False
                     if self._over is not None:
                         self._over.set()
                 return
@@ -130,6 +131,7 @@ class Stay:
         if leaf.f_lasti != step:
             return False
         _set_async_exception(target, ended)
+        _raise_nothing_here()
         return True
 
     def occupied(self) -> bool:
@@ -174,6 +176,28 @@ def _outwards(leaf: FrameType | None) -> Iterator[FrameType]:
         yield frame
         frame = frame.f_back
 
+
+def _raise_nothing_here() -> None:
+    """In this thread, in place of what may be to come in it.
+
+    What is aimed at a thread makes CPython believe that some thread has an exception to come: it looks for one at every
+    step of all of them, and in 3.11 a process that is traced, as by a debugger, stands still while it does. Only an
+    exception that is raised ends that. One that is to come in another thread is thought of again when that goes on.
+    """
+    try:
+        _set_async_exception(ctypes.c_ulong(threading.get_ident()), ctypes.py_object(_Nothing))
+        for _ in range(_STEPS):
+            pass
+    except _Nothing:
+        return
+
+
+class _Nothing(BaseException):
+    """What a thread raises in itself and does not let out."""
+
+
+_STEPS = 1000
+"""More than CPython takes until it raises what is to come: one, so far."""
 
 _FLOOR = Stay.spend.__code__
 _set_async_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
