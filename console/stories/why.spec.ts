@@ -1,6 +1,7 @@
 // Why an execution is where it is, in the language of the page.
 
 import type { Page } from '@playwright/test';
+import { call, made } from './calling';
 import { expect, jobs, test } from './stage';
 
 async function speaking(page: Page, language: string): Promise<void> {
@@ -34,4 +35,23 @@ test('a failure says what to do next, in English and in Chinese', async ({ signe
   await speaking(page, 'zh-CN');
   await page.reload();
   await expect(page.locator('.why-box')).toContainText('请在日志中查看出错原因，修正后点击重试。');
+});
+
+test('what waits its turn tells its place and what is before it, until its turn comes', async ({ signedIn: page }) => {
+  const job = await made(page, 'One after the other', { executor_handler: 'linger' });
+  const ids: number[] = [];
+  for (const _ of [1, 2]) ids.push((await call(page, 'POST', `/jobs/${job}/trigger`)).execution_ids[0]);
+  const [first, second] = ids;
+  await page.goto(`/executions?job_id=${job}`);
+  const row = page.locator(`tr[data-row-key="${second}"]`);
+  await expect(row).toContainText('queued, place 1');
+  await page.goto(`/executions/${second}`);
+  const why = page.getByRole('region', { name: 'Why' });
+  await expect(why).toContainText(`Execution ${first} of the same job is before it`);
+  await call(page, 'POST', `/executions/${first}/kill`);
+  await expect(why).not.toContainText('is before it');
+  await expect(page.getByText('queued, place')).toHaveCount(0);
+  await expect(page.getByText(/^running/).first()).toBeVisible();
+  await call(page, 'POST', `/executions/${second}/kill`);
+  await call(page, 'DELETE', `/jobs/${job}`);
 });
