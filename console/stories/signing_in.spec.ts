@@ -32,10 +32,15 @@ test('a link that is not good says what to do', async ({ page }) => {
 
 test('signing out ends the session on the server', async ({ page, context }) => {
   await signIn(page);
+  await page.goto('/cluster');
   const before = await context.cookies();
   await page.getByRole('button', { name: `Signed in as ${user}` }).click();
   await page.getByText('Sign out').click();
   await expect(page).toHaveURL(/\/login$/);
+  await page.getByLabel('User name').fill(user);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible(); // not the page that was left
   await context.addCookies(before);
   await page.goto('/');
   await expect(page).toHaveURL(/\/login$/);

@@ -4,7 +4,7 @@ import userEvent from '@testing-library/user-event';
 import { MemoryRouter, Route, Routes, useLocation } from 'react-router';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { api, sessionEnded } from '@/api/client';
-import { type Session, sessionQuery } from '@/api/session';
+import { leave, type Session, sessionQuery } from '@/api/session';
 import { SignedIn } from '@/app/SignedIn';
 
 const ANN: Session = { name: 'ann', rights: { everywhere: 'editor', inGroups: {} } };
@@ -77,6 +77,12 @@ describe('who is not signed in', () => {
     opened(null, '/executions/3/log?wrap=1#L500000');
     expect(screen.getByText('to /executions/3/log?wrap=1#L500000')).toBeTruthy();
   });
+
+  it('begins anew after somebody signed out', async () => {
+    const queries = opened(ANN);
+    act(() => leave(queries));
+    expect(await screen.findByText('to undefined')).toBeTruthy();
+  });
 });
 
 describe('a session that ends', () => {
@@ -107,7 +113,7 @@ describe('a session that ends', () => {
     const queries = opened(ANN);
     act(sessionEnded);
     await userEvent.click(await screen.findByRole('button', { name: 'again.leave' }));
-    expect(await screen.findByText('to /scripts/7')).toBeTruthy();
+    expect(await screen.findByText('to undefined')).toBeTruthy();
     expect(queries.getQueryData(ANSWER)).toBeUndefined();
   });
 });

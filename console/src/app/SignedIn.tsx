@@ -3,7 +3,7 @@
 // they sign in again: nothing they typed is lost. Another person gets a page of their own.
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Fragment, lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Navigate, useLocation } from 'react-router';
 import { whenForbidden, whenSessionEnds } from '@/api/client';
@@ -23,6 +23,10 @@ export function SignedIn({ children }: { children: ReactNode }) {
   useEffect(() => whenSessionEnds(() => markEnded(queries)), [queries]);
   useEffect(() => whenForbidden(() => void lookAtRights(queries)), [queries]);
   useReadyToAsk(!!session.data);
+  const wasSignedIn = useRef(false);
+  useEffect(() => {
+    wasSignedIn.current ||= !!session.data;
+  }, [session.data]);
   const link = new URLSearchParams(location.search).get(LINK_PARAMETER);
   if (link && location.pathname === '/') return <Navigate to="/login" state={{ link }} replace />;
   if (session.isPending) return <Waiting />;
@@ -35,7 +39,8 @@ export function SignedIn({ children }: { children: ReactNode }) {
   }
   if (session.data === null) {
     const from = `${location.pathname}${location.search}${location.hash}`;
-    return <Navigate to="/login" state={{ from }} replace />;
+    // Who signed out has done with it, and the next person has not asked for it.
+    return <Navigate to="/login" state={wasSignedIn.current ? null : { from }} replace />;
   }
   const { name, ended } = session.data;
   return (
