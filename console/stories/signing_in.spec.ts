@@ -1,14 +1,5 @@
-import type { Page } from '@playwright/test';
+import { call } from './calling';
 import { expect, password, signIn, test, user } from './stage';
-
-/** Call the API as the person who is signed in on the page. */
-async function call(page: Page, method: string, path: string, data?: object) {
-  const session = await (await page.request.get('/api/v1/auth/session')).json();
-  const headers = { 'X-CSRF-Token': session.csrf_token as string };
-  const answer = await page.request.fetch(`/api/v1${path}`, { method, headers, ...(data && { data }) });
-  expect(answer.ok(), `${method} ${path}: ${answer.status()}`).toBe(true);
-  return answer.status() === 204 ? null : await answer.json();
-}
 
 test('a wrong password is refused, a right one leads to where one was going', async ({ page }) => {
   await page.goto('/executions?status=failed');
