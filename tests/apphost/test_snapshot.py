@@ -47,10 +47,12 @@ def test_what_the_api_last_said_of_one_that_is_down_is_not_shown() -> None:
 
 def test_who_waits_and_who_crashed_says_for_what() -> None:
     keeper, clock = keeper_of(AGENT, State.WAITING)
-    assert row_of(keeper, Sight(), clock.monotonic()).detail == "for coordinator-1 …"
+    row = row_of(keeper, Sight(), clock.monotonic())
+    assert (row.detail, row.waits_for[0], row.again_in) == ("for coordinator-1 …", "coordinator-1", None)
     crashed, clock = keeper_of(NODE, State.STARTING)
     crashed.note_end(-9)
-    assert row_of(crashed, Sight(), clock.monotonic()).detail == "again in 1 s"
+    row = row_of(crashed, Sight(), clock.monotonic())
+    assert (row.detail, row.waits_for, row.again_in) == ("again in 1 s", (), 1.0)
 
 
 def test_the_registry_shows_how_many_it_knows() -> None:

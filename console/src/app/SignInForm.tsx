@@ -35,12 +35,12 @@ export function SignInForm({ from, inAnotherTab, name, disabled, done }: Props) 
     setError(null);
     try {
       await signIn(queries, username, password);
-      await done?.();
     } catch (reason) {
-      setError(reason);
-    } finally {
       setBusy(false);
+      return setError(reason);
     }
+    await done?.();
+    setBusy(false);
   }
 
   const required = [{ required: true, message: t('required') }];

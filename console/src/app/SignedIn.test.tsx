@@ -78,6 +78,11 @@ describe('who is not signed in', () => {
     expect(screen.getByText('to /executions/3/log?wrap=1#L500000')).toBeTruthy();
   });
 
+  it('comes back to a page of the console, however many slashes a link began with', () => {
+    opened(null, '//executions/5');
+    expect(screen.getByText('to /executions/5')).toBeTruthy();
+  });
+
   it('begins anew after somebody signed out', async () => {
     const queries = opened(ANN);
     act(() => leave(queries));

@@ -38,7 +38,8 @@ export function SignedIn({ children }: { children: ReactNode }) {
     );
   }
   if (session.data === null) {
-    const from = `${location.pathname}${location.search}${location.hash}`;
+    // With one slash: with two it would be another host, to which a page does not lead.
+    const from = `${location.pathname.replace(/^[/\\]+/, '/')}${location.search}${location.hash}`;
     // Who signed out has done with it, and the next person has not asked for it.
     return <Navigate to="/login" state={wasSignedIn.current ? null : { from }} replace />;
   }

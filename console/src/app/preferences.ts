@@ -41,9 +41,9 @@ const isOneOf =
 const FITS: Record<Name, (value: unknown) => boolean> = {
   theme: isOneOf('system', 'light', 'dark'),
   language: isOneOf(...LANGUAGES),
-  zone: isText,
+  zone: (value) => isText(value) && isZone(value as string),
   density: isOneOf('middle', 'small'),
-  landing: isText,
+  landing: isPath,
   logWrap: (value) => typeof value === 'boolean',
   logStamps: isOneOf('full', 'seconds', 'relative', 'off'),
   timelineHours: isOneOf('1', '6', '24'),
@@ -54,7 +54,21 @@ const FITS: Record<Name, (value: unknown) => boolean> = {
 function isView(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { page, name, search } = value as Record<string, unknown>;
-  return [page, name, search].every(isText);
+  return isPath(page) && [name, search].every(isText);
+}
+
+/** Inside the console: neither another scheme nor another host. */
+function isPath(value: unknown): boolean {
+  return typeof value === 'string' && /^\/(?![/\\])/.test(value);
+}
+
+function isZone(name: string): boolean {
+  if (name === 'browser') return true;
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
 }
 
 const isName = (name: string): name is Name => Object.hasOwn(FITS, name);
@@ -123,17 +137,17 @@ window.addEventListener('storage', (event) => {
 export function adopt(name: string, chosen: Record<string, unknown>, by: (chosen: Chosen) => Promise<void>): void {
   const mine = kept.of === undefined || kept.of === name;
   const unsent = mine ? (kept.unsent ?? []) : [];
-  // What the page was shown in until now stays, unless they chose something else.
-  const before: Chosen = mine ? kept : { theme: current.theme, language: current.language };
+  const before: Chosen = mine ? kept : {};
   const known = Object.entries(understood(chosen)).filter(([one]) => !unsent.includes(one as Name));
   send = by;
   keep({ ...before, ...Object.fromEntries(known), of: name, unsent });
   void sendUnsent();
 }
 
-/** Nobody is signed in any more. */
+/** Nobody is signed in any more, and nothing of who was is shown to the next. */
 export function release(): void {
   send = null;
+  keep({});
 }
 
 /** After each wait it may be another one, or none. */

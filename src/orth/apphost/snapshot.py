@@ -28,6 +28,9 @@ class Row:
     load: str
     restarts: int
     pid: int | None
+    again_in: float | None = None
+    """Seconds until one that crashed is started again."""
+    waits_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ class Snapshot:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Snapshot":
-        return cls(**{**data, "rows": tuple(Row(**row) for row in data["rows"])})
+        rows = (Row(**{**row, "waits_for": tuple(row.get("waits_for", ()))}) for row in data["rows"])
+        return cls(**{**data, "rows": tuple(rows)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +85,12 @@ def row_of(keeper: Keeper, sight: Sight, now: float) -> Row:
     node = sight.nodes.get(resource.name) if resource.kind is Kind.COORDINATOR else None
     leads = runs and node is not None and node.leads
     work = sight.work.get(resource.url, ()) if runs else ()
+    again_in, waits_for = _again_in(keeper, now), _waits_for(keeper)
     return Row(
         name=resource.name,
         kind=resource.kind,
         state=_state(keeper, work),
-        detail="leader" if leads else _detail(keeper, now),
+        detail="leader" if leads else _detail(again_in, waits_for),
         leader=leads,
         address=resource.address,
         up=None if keeper.ready_at is None else now - keeper.ready_at,
@@ -93,6 +98,8 @@ def row_of(keeper: Keeper, sight: Sight, now: float) -> Row:
         load=_load(keeper, node, sight, work) if runs else "",
         restarts=keeper.restarts,
         pid=None if keeper.child is None else keeper.child.pid,
+        again_in=again_in,
+        waits_for=waits_for,
     )
 
 
@@ -102,12 +109,19 @@ def _state(keeper: Keeper, work: Sequence[str]) -> str:
     return keeper.state
 
 
-def _detail(keeper: Keeper, now: float) -> str:
-    if keeper.state is State.CRASHED and keeper.last_code is not None:
-        return f"again in {max(0.0, keeper.again_at - now):.0f} s"
-    if keeper.state is State.WAITING and keeper.resource.after:
-        return f"for {keeper.resource.after[0]}" + (" …" if len(keeper.resource.after) > 1 else "")
-    return ""
+def _again_in(keeper: Keeper, now: float) -> float | None:
+    crashed = keeper.state is State.CRASHED and keeper.last_code is not None
+    return max(0.0, keeper.again_at - now) if crashed else None
+
+
+def _waits_for(keeper: Keeper) -> tuple[str, ...]:
+    return tuple(keeper.resource.after) if keeper.state is State.WAITING else ()
+
+
+def _detail(again_in: float | None, waits_for: Sequence[str]) -> str:
+    if again_in is not None:
+        return f"again in {again_in:.0f} s"
+    return f"for {waits_for[0]}" + (" …" if len(waits_for) > 1 else "") if waits_for else ""
 
 
 def _beat(keeper: Keeper, node: NodeSeen | None, sight: Sight) -> float | None:

@@ -7,7 +7,7 @@ line, as ``orth.apphost.control`` says.
 import asyncio
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -37,6 +37,9 @@ class Kept:
     kind: str
     state: str
     detail: str
+    leader: bool
+    again_in: float | None
+    waits_for: Sequence[str]
     address: str
     restarts: int
 

@@ -79,6 +79,16 @@ def test_who_leads_and_who_is_there(site: Site, admin: Caller) -> None:
     assert alpha["asked_to"] is None
 
 
+def test_who_is_gone_was_last_heard_of_when_it_beat_and_not_when_somebody_first_looked(
+    site: Site, admin: Caller
+) -> None:
+    for name, state in (("beta", NodeState.ACTIVE), ("gamma", NodeState.DEAD), ("delta", NodeState.OFFLINE)):
+        joined(site, name, state)
+    site.clock.move(700)
+    ages = {one["id"]: one["beat_age"] for one in admin.get("/api/v1/cluster").json["nodes"]}
+    assert ages == {"beta": None, "gamma": pytest.approx(700, abs=1), "delta": pytest.approx(700, abs=1)}
+
+
 def test_what_is_owned_by_who_is_gone_is_orphaned_from_then_on(site: Site, admin: Caller) -> None:
     joined(site, "alpha")
     joined(site, "gamma", NodeState.DEAD)

@@ -31,7 +31,7 @@ class Browser:
 
 def app_of(folder: Path) -> Starlette:
     app = Starlette()
-    app.router.default = ConsoleFiles(app.router.default, folder)
+    app.router.default = ConsoleFiles(app.router.default, folder, "https://orth.example.org/tools/orth")
     return app
 
 
@@ -64,6 +64,25 @@ def test_a_page_at_any_depth_finds_the_root(console: Browser, path: str, base: s
     answer = console.page(path)
     assert answer.status == 200
     assert f'<base href="{base}">' in answer.data.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "host", "base"),
+    [
+        ("/", "orth.example.org", "/tools/orth/"),  # asked for as /tools/orth, or with a slash: it looks the same here
+        ("/", "Orth.example.org", "/tools/orth/"),
+        ("/", "127.0.0.1:5080", "./"),
+        ("/jobs/7", "orth.example.org", "../"),
+    ],
+)
+def test_the_prefix_alone_leads_to_the_root_as_well(console: Browser, path: str, host: str, base: str) -> None:
+    assert f'<base href="{base}">' in console.ask(path, **HTML, Host=host).data.decode()
+
+
+def test_whatever_looks_for_the_console_at_its_root_finds_it(console: Browser) -> None:
+    assert console.ask("/", Accept="*/*").status == 200
+    assert console.ask("/").status == 200
+    assert console.ask("/jobs", Accept="*/*").status == 404, "a program that asks for something that is not there"
 
 
 def test_the_nonce_is_another_one_each_time_and_the_policy_names_it(console: Browser) -> None:

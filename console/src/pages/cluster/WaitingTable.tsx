@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { WaitingExecution } from '@/api/types';
+import { successors } from '@/pages/cluster/balance';
 import type { ClusterSeen } from '@/pages/cluster/queries';
 import { Badge, type BadgeLook } from '@/parts/Badge';
 import { SmallTable } from '@/parts/SmallTable';
@@ -23,6 +24,7 @@ interface Props {
 export function WaitingTable({ items, cluster }: Props) {
   const { t } = useTranslation('cluster');
   const every = cluster?.rules.orphan_check ?? 30;
+  const nobody = cluster !== undefined && successors(cluster.nodes, '').length === 0;
   const columns: TableColumnsType<WaitingExecution> = useMemo(
     () => [
       {
@@ -41,9 +43,13 @@ export function WaitingTable({ items, cluster }: Props) {
         render: (_, one) => one.from_node ?? <span className="muted">{t('waiting.nobody')}</span>,
       },
       { title: t('waiting.since'), key: 'since', className: 'nowrap', render: (_, one) => <Ago at={one.since} /> },
-      { title: t('waiting.next'), key: 'next', render: (_, one) => t(`next.${one.state}`, { every }) },
+      {
+        title: t('waiting.next'),
+        key: 'next',
+        render: (_, one) => (nobody ? t('next.nobody') : t(`next.${one.state}`, { every })),
+      },
     ],
-    [t, every],
+    [t, every, nobody],
   );
   if (items?.length === 0) {
     return (

@@ -218,9 +218,10 @@ function ReachText({ same: [reach, ...others], address }: { same: [Reach, ...Rea
         {t('reach.from')}{' '}
         {[reach, ...others].map(({ node }, index) => (
           <Fragment key={node}>
-            {index > 0 && ', '}
+            {index > 0 && ' '}
             <span className="reach-node" title={node}>
               {node}
+              {index < others.length && ','}
             </span>
           </Fragment>
         ))}

@@ -81,12 +81,20 @@ function useColumns(): TableColumnsType<KeptProcess> {
 function State({ process: one }: { process: KeptProcess }) {
   const { t } = useTranslation('lifecycle');
   const state = stateOf(one.state);
+  const beside = useBeside(one);
   return (
     <>
       <Badge look={lookOf(state)}>{state ? t(`processes.states.${state}`) : one.state}</Badge>
-      {one.detail && <div className="cell-sub">{one.detail}</div>}
+      {beside && <div className="cell-sub">{beside}</div>}
     </>
   );
+}
+
+function useBeside({ leader, again_in, waits_for }: KeptProcess): string | null {
+  const { t } = useTranslation('lifecycle');
+  if (leader) return t('processes.leads');
+  if (again_in !== null) return t('processes.again', { seconds: Math.round(again_in) });
+  return waits_for.length > 0 ? t('processes.waitsFor', { names: waits_for.join(', ') }) : null;
 }
 
 function Actions({ process: one }: { process: KeptProcess }) {

@@ -39,15 +39,25 @@ function addressIn(raw: string): string {
   return count(address.at(-1) ?? '') > count(opening) ? addressIn(address.slice(0, -1)) : address;
 }
 
-/** What a terminal would make links of: only to the web, and not where the text names an address, which leads there. */
+/**
+ * What a terminal would make links of: only to the web, and not where the text names an address, which leads there, or
+ * looks like one of another host.
+ */
 function targetsOf(spans: Span[]): (Range & { href: string })[] {
   let at = 0;
   return spans.flatMap(({ text, target }) => {
     const from = at;
     at += text.length;
-    if (!target || text.search(LINK) >= 0 || !WEB.test(target) || visible(target) !== target) return [];
+    if (!target || text.search(LINK) >= 0 || pretends(text, target) || !WEB.test(target) || visible(target) !== target) return [];
     return [{ from, to: at, href: target }];
   });
+}
+
+const HOST = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.\p{L}{2,}/gu;
+
+function pretends(text: string, target: string): boolean {
+  const host = URL.canParse(target) ? new URL(target).hostname : '';
+  return [...text.matchAll(HOST)].some(([named]) => named.toLowerCase() !== host);
 }
 
 /** Where it is found; an expression that matches nothing at all is not found anywhere. */

@@ -168,7 +168,7 @@ def assembled(settings: Settings) -> FastAPI:
     called_by_executors = executor_routes()
     if "coordinator" in roles or "console" in roles:
         _include_resources(app)
-        app.router.default = ConsoleFiles(app.router.default, built_console())
+        app.router.default = ConsoleFiles(app.router.default, built_console(), settings.console.base_url)
     if "coordinator" in roles:
         app.router.routes[:0] = called_by_executors  # first, for they are called most: routes are tried in their order
     handle_problems(app)

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from orth.clock import iso
+from orth.clock import Clock, iso
 from orth.cluster.election import Standing
 from orth.cluster.fellows import Fellow
 from orth.coordinator.http.callers import Caller, CallerHere, needs
@@ -111,7 +111,6 @@ async def show(tools: ToolsHere) -> ClusterShown:
     """Show who leads, which coordinators there are, and what they own."""
     lease, rows, counts = await tools.db.read(_all)
     fellows = {one.row.said.node_id: one for one in tools.membership.fellows.all()}
-    now = tools.clock.monotonic()
     kept = _kept(counts, {row.said.incarnation for row in rows if _is_there(tools, row)})
     standing = tools.election.standing
     return ClusterShown(
@@ -120,7 +119,7 @@ async def show(tools: ToolsHere) -> ClusterShown:
         lease_age=_lease_age(lease, standing),
         answered_by=tools.node_id,
         rules=rules_of(tools.settings.cluster),
-        nodes=[_node(row, fellows.get(row.said.node_id), lease, kept, now) for row in rows],
+        nodes=[_node(row, fellows.get(row.said.node_id), lease, kept, tools.clock) for row in rows],
         owned=sum(one.count for one in kept),
         handoffs=sum(one.count for one in kept if one.holding == Holding.OFFERED),
         orphans=sum(one.count for one in counts if one not in kept),
@@ -204,12 +203,11 @@ def _is_dead(row: NodeRow, fellow: Fellow | None) -> bool:
 
 
 def _node(
-    row: NodeRow, fellow: Fellow | None, lease: Lease | None, kept: Sequence[OwnedCount], now: float
+    row: NodeRow, fellow: Fellow | None, lease: Lease | None, kept: Sequence[OwnedCount], clock: Clock
 ) -> NodeShown:
     said = row.said
     state = NodeState.DEAD if _is_dead(row, fellow) and said.state is not NodeState.OFFLINE else said.state
     leads = lease is not None and lease.incarnation == said.incarnation
-    watched = fellow is not None and fellow.row.said.incarnation == said.incarnation
     return NodeShown(
         id=said.node_id,
         state=StateShown(state.lower()),
@@ -221,7 +219,7 @@ def _node(
         process_id=said.process_id,
         joined_at=iso(row.joined_at),
         last_beat=iso(row.last_beat),
-        beat_age=round(now - fellow.seen_at, 3) if fellow is not None and watched else None,
+        beat_age=_beat_age(row, state, fellow, clock),
         owned=sum(one.count for one in kept if one.incarnation == said.incarnation),
         job_count=said.load.job_count,
         queued_count=said.load.queued_count,
@@ -229,6 +227,17 @@ def _node(
         memory_bytes=said.load.memory_bytes,
         asked_to=row.wish,
     )
+
+
+def _beat_age(row: NodeRow, state: NodeState, fellow: Fellow | None, clock: Clock) -> float | None:
+    """Seconds since its last beat was seen here. Who is gone may have been so before anybody here looked: as its own
+    clock said it then.
+    """
+    watched = fellow is not None and fellow.row.said.incarnation == row.said.incarnation
+    seen = clock.monotonic() - fellow.seen_at if fellow is not None and watched else None
+    if state in (NodeState.DEAD, NodeState.OFFLINE):
+        seen = max(seen or 0.0, (clock.now() - row.last_beat) / 1000)
+    return None if seen is None else round(seen, 3)
 
 
 def _kept(counts: Sequence[OwnedCount], there: Set[str]) -> list[OwnedCount]:

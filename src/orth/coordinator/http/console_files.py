@@ -3,7 +3,9 @@
 Files have names that change with their content, so browsers keep them for ever. The page is made for each request: it
 carries a fresh nonce for the styles that the interface writes while it runs (``style-src``), and a relative ``<base>``
 that leads from the address asked for back to the root. So the console works under any path prefix of a proxy, without
-being told which: as many steps up as the address has, seen from here, are as many as it has seen from the browser.
+being told which: as many steps up as the address has, seen from here, are as many as it has seen from the browser. But
+for the prefix alone, without a slash behind it, which is seen as ``/`` here: there ``console.base_url`` says it, to who
+asked for its host.
 
 What the page may do is said in its Content-Security-Policy: nothing from elsewhere, no script that is not a file.
 """
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -70,9 +73,10 @@ def read_assets(folder: Path) -> Mapping[str, Asset]:
 class ConsoleFiles:
     """Answers what no route does, where a browser asks for a page or a file; ``otherwise`` answers the rest."""
 
-    def __init__(self, otherwise: ASGIApp, folder: Path) -> None:
+    def __init__(self, otherwise: ASGIApp, folder: Path, base_url: str | None = None) -> None:
         self._otherwise = otherwise
         self._assets = read_assets(folder)
+        self._known_as = urlsplit(base_url or "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = self._answer(Request(scope)) if scope["type"] == "http" else None
@@ -85,15 +89,20 @@ class ConsoleFiles:
         asset = self._assets.get(path.lstrip("/"))
         if asset is not None and path != f"/{INDEX}":
             return _file(asset, path, request.headers.get("accept-encoding", ""))
-        if "text/html" in request.headers.get("accept", ""):
-            return self._page(as_asked(request.scope))
+        if path == "/" or "text/html" in request.headers.get("accept", ""):
+            return self._page(self._root_for(request))
         return None
 
-    def _page(self, path: str) -> Response:
+    def _root_for(self, request: Request) -> str:
+        path = as_asked(request.scope)
+        is_known = self._known_as.netloc and request.headers.get("host", "").lower() == self._known_as.netloc.lower()
+        return f"{quote(self._known_as.path.rstrip('/'), safe='/%')}/" if path == "/" and is_known else way_up(path)
+
+    def _page(self, root: str) -> Response:
         index = self._assets.get(INDEX)
         nonce = secrets.token_urlsafe(16)
         text = index.content.decode() if index else _NOT_BUILT
-        text = text.replace(BASE, f'<base href="{way_up(path)}">').replace(NONCE, nonce)
+        text = text.replace(BASE, f'<base href="{root}">').replace(NONCE, nonce)
         headers = {"Cache-Control": "no-store", **page_headers(nonce)}
         return HTMLResponse(text, status_code=200 if index else 503, headers=headers)
 

@@ -25,7 +25,10 @@ class ProcessShown(BaseModel):
     name: str
     kind: str = Field(description="registry, coordinator, console or agent.")
     state: str = Field(description="Waiting, Starting, Running (an agent: Idle or Busy), Draining, Stopping, Stopped.")
-    detail: str
+    detail: str = Field(description="What `orth ps` says beside the state: the next three in words.")
+    leader: bool
+    again_in: float | None = Field(description="Seconds until it is started again; null for one that has not crashed.")
+    waits_for: list[str] = Field(description="The processes that have to run before it is started.")
     address: str
     restarts: int
     here: bool = Field(description="Whether it is the process that answers: without it this page is gone.")
@@ -82,6 +85,9 @@ def _shown(tools: Tools, one: Kept) -> ProcessShown:
         kind=one.kind,
         state=one.state,
         detail=one.detail,
+        leader=one.leader,
+        again_in=one.again_in,
+        waits_for=list(one.waits_for),
         address=one.address,
         restarts=one.restarts,
         here=one.name == tools.node_id,
