@@ -84,11 +84,12 @@ export function SlowestJobs({ items }: { items: Overview['slowest'] | undefined 
     <Listed title={t('slowest.title')} items={items} empty={<EmptyState title={t('slowest.empty')} />}>
       {(one) => (
         <li key={one.job_id}>
-          <Name id={one.job_id} name={one.job_desc} sub={t('slowest.count', { count: one.executions })} />
-          <span className="list-right">
-            {duration(one.longest_ms)}
-            <span className="cell-sub">{t('slowest.mean', { mean: duration(one.mean_ms) })}</span>
-          </span>
+          <Name
+            id={one.job_id}
+            name={one.job_desc}
+            sub={`${t('slowest.count', { count: one.executions })} · ${t('slowest.mean', { mean: duration(one.mean_ms) })}`}
+          />
+          <span className="nowrap">{duration(one.longest_ms)}</span>
         </li>
       )}
     </Listed>

@@ -23,7 +23,7 @@ import { NotUnderstood } from '@/parts/NotUnderstood';
 import { Page } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { useNow } from '@/parts/time/useNow';
-import { useUrlFilters } from '@/parts/useUrlFilters';
+import { type Filters, useUnknown, useUrlFilters } from '@/parts/useUrlFilters';
 import { SavedViews } from '@/parts/views/SavedViews';
 import './timeline.css';
 
@@ -45,7 +45,8 @@ export function Timeline() {
   );
   const zoomed = from !== undefined && to !== undefined;
   const job_group = /^[1-9]\d{0,9}$/.test(filters.job_group ?? '') ? Number(filters.job_group) : undefined;
-  const strange = filters.job_group !== undefined && job_group === undefined;
+  const [unknown, remove] = useUnknown(FILTERS);
+  const strange = [...strangeIn(filters), ...Object.keys(unknown)];
   const data = useShown(hours, zoomed ? span : null, job_group);
   const naming = useNaming();
   const rows = useMemo(
@@ -80,8 +81,8 @@ export function Timeline() {
       />
       {data.error !== null && <ProblemNotice error={data.error} retry={data.retry} />}
       {data.more && <p className="muted timeline-note">{t('capped', { count: MOST })}</p>}
-      {strange ? (
-        <NotUnderstood filters={filters} names={['job_group']} change={change} />
+      {strange.length > 0 ? (
+        <NotUnderstood filters={{ ...filters, ...unknown }} names={strange} change={remove} />
       ) : data.loading ? (
         <Skeleton active />
       ) : rows.length === 0 ? (
@@ -95,6 +96,20 @@ export function Timeline() {
       )}
     </Page>
   );
+}
+
+/** The filters that nobody can mean as they are. */
+function strangeIn({ hours, rows, view, from, to, job_group }: Filters<(typeof FILTERS)[number]>): string[] {
+  const isTime = (text: string | undefined) => text === undefined || !Number.isNaN(Date.parse(text));
+  const understood: Record<(typeof FILTERS)[number], boolean> = {
+    hours: hours === undefined || HOURS.some((one) => one === hours),
+    rows: rows === undefined || ROWS_BY.some((one) => one === rows),
+    view: view === undefined || view === 'table' || view === 'chart',
+    from: isTime(from),
+    to: isTime(to),
+    job_group: job_group === undefined || /^[1-9]\d{0,9}$/.test(job_group),
+  };
+  return FILTERS.filter((name) => !understood[name]);
 }
 
 const STEP = 5_000;

@@ -57,8 +57,12 @@ export function ParameterInput({ trouble, ...entry }: EntryProps & { trouble: Tr
       )}
       {(field.description || field.fallback !== undefined) && (
         <p id={`${id}-help`} className="muted param-help">
-          {field.description}{' '}
-          {field.fallback !== undefined && t('param.fallback', { value: exactText(field.fallback) })}
+          {[
+            field.description,
+            field.fallback !== undefined && t('param.fallback', { value: exactText(field.fallback) }),
+          ]
+            .filter(Boolean)
+            .join(' · ')}
         </p>
       )}
     </div>

@@ -28,7 +28,10 @@ describe('the segments of a line', () => {
     expect(linked('file:///etc/passwd', 'the report')).toEqual(['the report', undefined]);
     expect(linked('https://example.org/\u202egnp', 'the report')).toEqual(['the report', undefined]);
     expect(linked('https://evil.example/', 'www.bank.example/login')).toEqual(['www.bank.example/login', undefined]);
-    expect(linked('https://evil.example/', 'the page of bank.example')).toEqual(['the page of bank.example', undefined]);
+    expect(linked('https://evil.example/', 'the page of bank.example')).toEqual([
+      'the page of bank.example',
+      undefined,
+    ]);
     expect(linked('https://Example.org/7', 'example.org')).toEqual(['example.org', 'https://Example.org/7']);
     expect(linked('https://evil.example', 'https://bank.example')).toEqual([
       'https://bank.example',

@@ -48,7 +48,8 @@ function targetsOf(spans: Span[]): (Range & { href: string })[] {
   return spans.flatMap(({ text, target }) => {
     const from = at;
     at += text.length;
-    if (!target || text.search(LINK) >= 0 || pretends(text, target) || !WEB.test(target) || visible(target) !== target) return [];
+    if (!target || text.search(LINK) >= 0 || pretends(text, target) || !WEB.test(target) || visible(target) !== target)
+      return [];
     return [{ from, to: at, href: target }];
   });
 }
