@@ -54,7 +54,7 @@ export function useFieldSaying(): (trouble: Problem['errors'][number]) => string
 }
 
 /** A field as forms call it, `definition.headers.0` is one of the headers; as the API does where no form has it. */
-function useFieldNames(): (field: string) => string {
+export function useFieldNames(): (field: string) => string {
   const { t, i18n } = useTranslation('common');
   return (field) => {
     const parts = field.split('.').filter((part) => !/^\d*$/.test(part));

@@ -5,6 +5,7 @@ import { ImportPreview } from '@/pages/jobs/ImportPreview';
 import { useImport } from '@/pages/jobs/useImport';
 import { Dialog } from '@/parts/Dialog';
 import { keptOpen } from '@/parts/keptOpen';
+import { visible } from '@/parts/log/ansi';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 /** A file of definitions: chosen, looked at with what would become of each, and then taken in as it was looked at. */
@@ -48,7 +49,7 @@ export function ImportDialog() {
           >
             <Button loading={busy && !looked}>{t('import.choose')}</Button>
           </Upload>
-          {looked && <span className="mono">{looked.name}</span>}
+          {looked && <span className="mono">{visible(looked.name)}</span>}
           {looked && (
             <Checkbox
               checked={looked.anyHandler}

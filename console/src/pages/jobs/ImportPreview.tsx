@@ -6,7 +6,8 @@ import type { Taken, TakenOne } from '@/api/types';
 import { Badge, type BadgeLook } from '@/parts/Badge';
 import { ChangesTable } from '@/parts/job/ChangesTable';
 import { DRAFT_FIELDS, type DraftField } from '@/parts/job/draft';
-import { useKnownProblems } from '@/parts/ProblemNotice';
+import { visible, visibleLines } from '@/parts/log/ansi';
+import { useFieldNames, useKnownProblems } from '@/parts/ProblemNotice';
 
 type Fate = TakenOne['fate'];
 
@@ -26,12 +27,7 @@ export function ImportPreview({ would }: { would: Taken }) {
       {
         title: t('columns.name'),
         key: 'name',
-        render: (_, one) => (
-          <>
-            {one.job_id === null ? one.job_desc || '–' : <Link to={`/jobs/${one.job_id}`}>{one.job_desc}</Link>}
-            <div className="cell-sub">{one.job_group}</div>
-          </>
-        ),
+        render: (_, one) => <Name one={one} />,
       },
       {
         title: t('import.fate'),
@@ -60,17 +56,26 @@ export function ImportPreview({ would }: { would: Taken }) {
   );
 }
 
+/** A file may say anything: characters that turn or hide what is read are spelled out. */
+function Name({ one }: { one: TakenOne }) {
+  const name = visible(one.job_desc);
+  return (
+    <>
+      {one.job_id === null ? name || '–' : <Link to={`/jobs/${one.job_id}`}>{name}</Link>}
+      <div className="cell-sub">{visible(one.job_group)}</div>
+    </>
+  );
+}
+
 function Why({ one }: { one: TakenOne }) {
-  const { t } = useTranslation('jobs');
+  const { t } = useTranslation(['jobs', 'jobEditor', 'common']);
+  const nameOf = useFieldNames();
   const known = useKnownProblems()(one.code, one.facts);
   if (one.fate === 'refuse') {
-    const field = known.is && one.code?.startsWith('field_') ? `${one.field}: ` : '';
-    return (
-      <div className="import-why">
-        {field}
-        {known.is ?? one.detail} {known.next ?? one.hint}
-      </div>
-    );
+    const trouble = `${known.is ?? one.detail} ${known.next ?? one.hint ?? ''}`.trim();
+    const ofField = known.is && one.field && one.code?.startsWith('field_');
+    const why = ofField ? t('common:atField', { field: nameOf(one.field ?? ''), trouble }) : trouble;
+    return <div className="import-why">{visibleLines(why)}</div>;
   }
   if (one.fate !== 'change') return null;
   const rows = one.changes

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import jobEditor from '@/i18n/locales/en/jobEditor.json';
 import { useFieldText } from '@/parts/job/fieldText';
 
-it('says of no seconds what they mean: no limit of time, but the settings for what is lost', async () => {
+it('says of no seconds what they mean, and what turns text around is spelled out', async () => {
   const i18n = createInstance();
   await i18n.init({ lng: 'en', resources: { en: { jobEditor } } });
   const queries = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
@@ -20,4 +20,5 @@ it('says of no seconds what they mean: no limit of time, but the settings for wh
   expect(text('executor_timeout', 0)).toBe('none');
   expect(text('lost_after', 0)).toBe('as the settings say');
   expect(text('executor_timeout', 90)).toBe(text('lost_after', 90));
+  expect(text('executor_param', 'pay \u202e0001')).toBe('pay \\u202e0001');
 });

@@ -3,6 +3,7 @@ import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useGroups } from '@/api/groups';
 import type { Draft, DraftField } from '@/parts/job/draft';
+import { visibleLines } from '@/parts/log/ansi';
 import { duration } from '@/parts/time/format';
 
 type Schedule = Draft['schedule_type'];
@@ -14,7 +15,7 @@ type ChildParam = Draft['child_param'];
 type Priority = 0 | 1 | 2 | 3;
 type Texts = TFunction<['jobEditor']>;
 
-/** The value of a field as people read it. */
+/** The value of a field as people read it: what turns or hides text is spelled out. */
 export function useFieldText(): (field: DraftField, value: unknown) => string {
   const { t } = useTranslation(['jobEditor']);
   const groups = useGroups();
@@ -26,14 +27,14 @@ export function useFieldText(): (field: DraftField, value: unknown) => string {
 
 function fieldText(t: Texts, field: DraftField, value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
-  if (Array.isArray(value)) return value.length === 0 ? '–' : value.join(', ');
+  if (Array.isArray(value)) return value.length === 0 ? '–' : visibleLines(value.join(', '));
   if (typeof value === 'boolean') return value ? t('yes') : t('no');
   const name = nameOf(t, field, value as never);
   if (name !== null) return name;
   if (field === 'executor_timeout') return value === 0 ? t('noLimit') : duration(Number(value) * 1000);
   if (field === 'lost_after') return value === 0 ? t('bySettings') : duration(Number(value) * 1000);
   if (field === 'jitter') return duration(Number(value));
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return visibleLines(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
 /** Choices have names in every language. */
