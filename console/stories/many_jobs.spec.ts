@@ -158,6 +158,19 @@ test('a file too large for one request is taken in in parts', async ({ signedIn:
   while (left > 0) left = (await call(page, 'POST', '/jobs/bulk/delete?tag=parts')).left;
 });
 
+test('what has no schedule is not told as stopped', async ({ signedIn: page }) => {
+  const byTime = await made(page, 'Stopped by time', { tags: ['stopping'], ...CRON });
+  const byHand = await made(page, 'Stopped by hand', { tags: ['stopping'] });
+  await page.goto('/jobs?tag=stopping');
+  await page.getByRole('checkbox', { name: 'Select all' }).check();
+  await page.locator('.selection-bar').getByRole('button', { name: 'Stop' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Stop' }).click();
+  await expect(dialog.getByRole('alert')).toContainText('Done for 1, not for 1.');
+  await expect(dialog.getByRole('alert')).toContainText(`Stopped by hand: Job ${byHand} has no schedule (NONE)`);
+  await call(page, 'POST', `/jobs/bulk/delete?id=${byTime}&id=${byHand}`);
+});
+
 test('jobs that follow each other are deleted together', async ({ signedIn: page }) => {
   const parent = await made(page, 'Goes first', { tags: ['together'] });
   const child = await made(page, 'Goes after', { tags: ['together'] });

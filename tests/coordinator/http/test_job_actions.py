@@ -38,6 +38,16 @@ def test_all_that_match_are_started_and_stopped_and_what_is_refused_is_told(site
     assert started(admin) == {ids[1], other}
 
 
+def test_of_many_that_are_stopped_those_without_a_schedule_are_told(site: Site, admin: Caller) -> None:
+    group = site.group()
+    by_hand, by_time = site.job(job_group=group), site.job(job_group=group, **CRON)
+    for _ in range(2):
+        answer = done(admin, f"stop?id={by_hand}&id={by_time}")
+        assert answer["job_ids"] == [by_time], "what is stopped already is as it should be"
+        assert [(one["id"], one["code"]) for one in answer["refused"]] == [(by_hand, "nothing_to_stop")]
+    assert admin.post(f"/api/v1/jobs/{by_hand}/stop").status == 200, "asked for by itself it is as it should be, too"
+
+
 def test_a_long_list_is_worked_through_in_parts(site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     group = site.group()
     ids = [site.job(job_group=group, **CRON) for _ in range(5)]

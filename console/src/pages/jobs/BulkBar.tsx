@@ -1,11 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Button } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { startJob, stopJob, triggerJob } from '@/api/jobs';
+import { startJob, triggerJob } from '@/api/jobs';
 import { type Permission, useMay } from '@/api/session';
 import type { BoardRow } from '@/api/types';
 import { Export } from '@/pages/jobs/Export';
-import { definitionsOf, deleteTogether } from '@/pages/jobs/queries';
+import { definitionsOf, doToThese } from '@/pages/jobs/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import type { Act } from '@/parts/many';
 import { type Together, useMany } from '@/parts/useMany';
@@ -14,10 +14,11 @@ type Deed = 'start' | 'stop' | 'run' | 'delete';
 
 const ACTS: Record<Deed, { needs: Permission; act: Act | Together }> = {
   start: { needs: 'operate', act: startJob },
-  stop: { needs: 'operate', act: stopJob },
+  // Of many, it is told which have nothing to stop.
+  stop: { needs: 'operate', act: { together: (ids) => doToThese('stop', ids) } },
   run: { needs: 'operate', act: (id, key) => triggerJob(id, { key }) },
   // Together: one may need another, and all that are chosen go.
-  delete: { needs: 'edit', act: { together: deleteTogether } },
+  delete: { needs: 'edit', act: { together: (ids) => doToThese('delete', ids) } },
 };
 const NAMED = 8;
 

@@ -44,13 +44,13 @@ export function doToMatching(deed: BulkDeed, filters: JobFilters, asked: BulkAsk
   return got(api.POST(`/api/v1/jobs/bulk/${deed}`, { params: { query, header } }));
 }
 
-/** Deletes these and only these, in an order in which none is needed any more. */
-export async function deleteTogether(ids: number[]): Promise<Pick<ManyJobsDone, 'job_ids' | 'refused'>> {
+/** Does something to these and only these; they are deleted in an order in which none is needed any more. */
+export async function doToThese(deed: BulkDeed, ids: number[]): Promise<Pick<ManyJobsDone, 'job_ids' | 'refused'>> {
   const whole = { job_ids: [] as number[], refused: [] as ManyJobsDone['refused'] };
   let cursor: string | null = null;
   do {
     const query = { id: ids, ...(cursor && { cursor }) };
-    const part: ManyJobsDone = await got(api.POST('/api/v1/jobs/bulk/delete', { params: { query } }));
+    const part: ManyJobsDone = await got(api.POST(`/api/v1/jobs/bulk/${deed}`, { params: { query } }));
     whole.job_ids.push(...part.job_ids);
     whole.refused.push(...part.refused);
     cursor = part.next_cursor;

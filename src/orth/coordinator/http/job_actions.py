@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field
 from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.job_board import heard_since
-from orth.coordinator.http.job_deeds import delete_job, start_one, stop_one, trigger_one
+from orth.coordinator.http.job_deeds import delete_job, start_one, stop_scheduled, trigger_one
 from orth.coordinator.http.job_filter import JobsAsked
 from orth.coordinator.http.jobs import Client, IdempotencyKey, cause_of
 from orth.coordinator.http.paging import Cursor, cursor_at, position
@@ -101,7 +101,7 @@ async def start_many(many: ManyMeant, tools: ToolsHere, caller: CallerHere) -> M
 
 @router.post("/stop", dependencies=[needs(Permission.OPERATE)])
 async def stop_many(many: ManyMeant, tools: ToolsHere, caller: CallerHere) -> ManyJobsDone:
-    """Plan no further fires of them. What has begun goes on."""
+    """Plan no further fires of them; refused for those without a schedule. What has begun goes on."""
     return await _each(tools, caller, many, Permission.OPERATE, lambda one: _stop(tools, caller, one))
 
 
@@ -186,7 +186,7 @@ async def _start(tools: Tools, caller: Caller, job_id: int) -> Sequence[int]:
 
 
 async def _stop(tools: Tools, caller: Caller, job_id: int) -> Sequence[int]:
-    await tools.db.tx(stop_one, caller, job_id, tools.clock.now())
+    await tools.db.tx(stop_scheduled, caller, job_id, tools.clock.now())
     return ()
 
 
