@@ -128,6 +128,40 @@ test('a link leads to its line, and levels show their own', async ({ signedIn: p
   await expect(log(page)).toContainText('that was all');
 });
 
+test('a search and a level stay chosen together', async ({ signedIn: page }) => {
+  const id = await run(page, 'Read the ledger');
+  await ended(page.request, id);
+  await page.goto(`/executions/${id}/log`);
+  const outcome = page.locator('.log-outcome');
+  await page.getByRole('textbox', { name: 'Search the whole log' }).fill('row');
+  await page.keyboard.press('Enter');
+  await expect(outcome).toContainText('of 1,000+', { timeout: 30_000 });
+  const error = page.getByRole('button', { name: 'Error', exact: true });
+  await error.click();
+  await expect(outcome).toHaveText('1 found', { timeout: 30_000 });
+  await expect(log(page).locator('.log-row')).toHaveCount(1);
+
+  const box = page.getByRole('textbox', { name: 'Search the lines of these levels' });
+  await box.press('Enter');
+  await expect(outcome).toHaveText('1 of 1');
+  await expect(error).toHaveAttribute('aria-pressed', 'true');
+  await expect(page.locator('.log-marked')).toContainText('has no row in its middle');
+  await box.fill('row 7777');
+  await box.press('Enter');
+  await expect(outcome).toHaveText('Nothing found', { timeout: 30_000 });
+  await expect(log(page).or(page.locator('.log-none'))).toContainText('No line of these levels has');
+
+  await error.click();
+  await page.getByRole('button', { name: 'Info', exact: true }).click();
+  await expect(outcome).toHaveText(/ of 111$|^111 found$/, { timeout: 30_000 });
+  await box.press('Enter');
+  await box.press('Shift+Enter');
+  await expect(outcome).toHaveText(/^\d+ of 111$/);
+  await expect(page.locator('.log-marked')).toContainText('row 7777');
+  await expect(page.locator('.log-marked')).toBeInViewport();
+  await expect(page.getByRole('button', { name: 'Info', exact: true })).toHaveAttribute('aria-pressed', 'true');
+});
+
 test('colours, markup and a line of ten megabytes harm nobody', async ({ signedIn: page }) => {
   const id = await run(page, 'Try the viewer');
   await ended(page.request, id);

@@ -32,7 +32,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false }: 
   const input = useRef<InputRef>(null);
   const reading = useReading(log, lines);
   const { marked, levels, place, goTo, setFollowing } = reading;
-  const found = useFinding(log, place, marked, goTo);
+  const found = useFinding(log, levels, place, marked, reading.stepTo);
   const [whole, setWhole] = useState<number | null>(null);
   const [wrap] = usePreference('logWrap');
   const stamp = useStamp(startTime);
@@ -71,12 +71,13 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false }: 
         onStart={() => goTo(1)}
         onEnd={toEnd}
         onFirstError={toFirstError}
-        onCopy={() => copyLines(log, levels, place.current)}
+        onCopy={() => copyLines(log, levels, found.state.query, place.current)}
         onSaveShown={levels.length > 0 || found.state.query ? () => saveMatches(log, levels, found.state.query) : null}
         fullScreen={fullScreen}
         search={
           <SearchBox
             ref={input}
+            within={levels.length > 0}
             state={found.state}
             current={found.current}
             onSearch={found.start}
@@ -94,7 +95,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false }: 
             )}
           </div>
         ) : levels.length > 0 ? (
-          <LevelLines {...shown} levels={levels} />
+          <LevelLines {...shown} ref={lines} found={found.state} more={found.more} marked={marked} />
         ) : (
           <LogLines
             key={wrap ? 'wrapped' : 'straight'}

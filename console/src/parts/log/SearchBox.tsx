@@ -8,6 +8,8 @@ import { useSaid } from '@/parts/ProblemNotice';
 
 interface Props {
   ref: Ref<InputRef>;
+  /** Whether only lines of some levels are looked through. */
+  within: boolean;
   state: SearchState;
   /** The place of the current match among them, from 0; -1 for none. */
   current: number;
@@ -15,12 +17,13 @@ interface Props {
   onStep: (direction: 1 | -1) => void;
 }
 
-/** Looks through the whole log. Enter searches, then goes on to the next; with Shift to the previous. */
-export function SearchBox({ ref, state, current, onSearch, onStep }: Props) {
+/** Looks through the whole log, or what is shown of it. Enter searches, then goes on to the next; with Shift to the previous. */
+export function SearchBox({ ref, within, state, current, onSearch, onStep }: Props) {
   const { t } = useTranslation('log');
   const [text, setText] = useState('');
   const [regex, setRegex] = useState(false);
   const [exact, setExact] = useState(false);
+  const name = t(within ? 'search.within' : 'search.label');
 
   function go(direction: 1 | -1, changed: Partial<Query> = {}) {
     const query = { text, regex, ignoreCase: !exact, ...changed };
@@ -39,8 +42,8 @@ export function SearchBox({ ref, state, current, onSearch, onStep }: Props) {
         value={text}
         maxLength={500}
         allowClear={CLEARABLE}
-        placeholder={t('search.placeholder')}
-        aria-label={t('search.label')}
+        placeholder={name}
+        aria-label={name}
         onChange={(event) => {
           setText(event.target.value);
           if (!event.target.value) onSearch(null);
@@ -118,16 +121,16 @@ function Outcome({ state, current }: { state: SearchState; current: number }) {
     );
   const count = state.matches.length;
   const more = !state.end && count > 0 && !state.busy ? '+' : '';
+  const total = `${new Intl.NumberFormat(i18n.language).format(count)}${more}`;
   return (
     <output className="log-outcome">
       {count === 0
         ? state.busy
           ? t('search.busy')
           : t('search.none')
-        : t('search.place', {
-            place: current + 1,
-            total: `${new Intl.NumberFormat(i18n.language).format(count)}${more}`,
-          })}
+        : current < 0
+          ? t('search.found', { total })
+          : t('search.place', { place: current + 1, total })}
       {state.lacking && ` (${t('search.lacking')})`}
     </output>
   );

@@ -5,7 +5,8 @@ import { plain } from '@/parts/log/ansi';
 import type { Log, Page } from '@/parts/log/Log';
 import { textsOf } from '@/parts/log/LogBook';
 import type { Match, Query, SearchPart } from '@/parts/log/LogSearch';
-import { type Level, levelExpression, levelOf, told } from '@/parts/log/lines';
+import { type Level, levelOf, told } from '@/parts/log/lines';
+import { within } from '@/parts/log/within';
 import { saveText } from '@/parts/saveText';
 
 export const COPY_LIMIT = 10_000;
@@ -50,10 +51,15 @@ export async function allMatches(
 }
 
 /** Put clean lines on the clipboard, from `first` on where there are too many; how many. */
-export async function copyLines(log: Log, levels: readonly Level[], first: number | null): Promise<number> {
+export async function copyLines(
+  log: Log,
+  levels: readonly Level[],
+  query: Query | null,
+  first: number | null,
+): Promise<number> {
   const texts =
     levels.length > 0
-      ? (await matchesShown(log, levels, null)).map((match) => match.text)
+      ? (await matchesShown(log, levels, query)).map((match) => match.text)
       : await linesFrom(
           (from, limit) => log.page(from, limit),
           log.book.last <= COPY_LIMIT ? 1 : (first ?? 1),
@@ -70,7 +76,7 @@ export async function saveMatches(log: Log, levels: readonly Level[], query: Que
 }
 
 async function matchesShown(log: Log, levels: readonly Level[], query: Query | null): Promise<Match[]> {
-  const wanted = query ?? { text: levelExpression(levels), regex: true, ignoreCase: false };
-  const matches = await allMatches((...asked) => log.search(...asked), wanted);
+  const wanted = within(query, levels);
+  const matches = wanted ? await allMatches((...asked) => log.search(...asked), wanted) : [];
   return levels.length > 0 ? matches.filter((match) => levels.includes(levelOf(match.text))) : matches;
 }

@@ -1,49 +1,66 @@
-import { type RefObject, useEffect, useMemo, useRef } from 'react';
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import type { Log } from '@/parts/log/Log';
-import { matchFrom, type Query } from '@/parts/log/LogSearch';
+import { type Match, matchFrom, type Query, type SearchState } from '@/parts/log/LogSearch';
+import { type Level, levelOf } from '@/parts/log/lines';
 import { searchFor } from '@/parts/log/segments';
 import { useLogSearch } from '@/parts/log/useLog';
+import { within } from '@/parts/log/within';
 
 const MATCHES_AT_ONCE = 1_000;
 const LOOK_EVERY = 1_000;
 
-/** A search over the whole log, and one's way through what it finds. */
+/** A search over the whole log, or its lines of some levels, and one's way through what it finds. */
 export function useFinding(
   log: Log,
+  levels: readonly Level[],
   place: RefObject<number | null>,
   marked: number | null,
   goTo: (line: number) => void,
 ) {
-  const search = useLogSearch(log, MATCHES_AT_ONCE);
-  const { state } = search;
-  const { query, matches, toLine } = state;
-  const arrived = useRef(true);
+  const [query, start] = useState<Query | null>(null);
+  const { state, more } = useMatches(log, query, levels);
+  const { matches } = state;
+  const arrived = useRef<Query | null>(null);
   const expression = useMemo(() => query && searchFor(query.text, query.regex, query.ignoreCase), [query]);
+  const chosen = levels.length > 0; // then what is found is all that is shown, from the first on
   useEffect(() => {
-    if (arrived.current || matches.length === 0) return;
-    arrived.current = true;
-    const match = matches[matchFrom(matches, (place.current ?? 1) - 1, 1)];
-    if (match) goTo(match.line);
-  }, [matches, goTo, place]);
-  const behind = !!query && !state.busy && !state.end && matches.length < MATCHES_AT_ONCE && log.book.last > toLine;
-  useEffect(() => {
-    if (!behind) return;
-    const timer = setTimeout(() => search.more(), LOOK_EVERY);
-    return () => clearTimeout(timer);
-  }, [behind, search]);
+    if (arrived.current === query || matches.length === 0) return;
+    arrived.current = query;
+    const match = matches[chosen ? 0 : matchFrom(matches, (place.current ?? 1) - 1, 1)];
+    if (query && match) goTo(match.line);
+  }, [query, matches, chosen, goTo, place]);
 
   function step(direction: 1 | -1) {
     const index = matchFrom(matches, marked ?? 0, direction);
     const match = matches[index];
     if (match) goTo(match.line);
-    if (index === matches.length - 1 && !state.end) search.more();
-  }
-
-  function start(wanted: Query | null) {
-    arrived.current = false;
-    search.start(wanted);
+    if (index === matches.length - 1 && !state.end) more();
   }
 
   const current = useMemo(() => matches.findIndex((match) => match.line === marked), [matches, marked]);
-  return { state, expression, current, start, step };
+  return { state, expression, current, start, step, more };
+}
+
+/** The lines that have what is looked for, and one of the levels where some are chosen; kept up with what is written. */
+function useMatches(log: Log, query: Query | null, levels: readonly Level[]) {
+  const keep = useMemo(
+    () => (levels.length > 0 ? (match: Match) => levels.includes(levelOf(match.text)) : undefined),
+    [levels],
+  );
+  const search = useLogSearch(log, MATCHES_AT_ONCE, keep);
+  const wanted = useMemo(() => within(query, levels), [query, levels]);
+  useEffect(() => search.start(wanted), [search, wanted]);
+  const begun = search.state.query === wanted;
+  const { matches, busy, end, toLine } = search.state;
+  const growing = levels.length > 0 && log.stream.state.kind !== 'over';
+  const room = matches.length < MATCHES_AT_ONCE || growing;
+  const behind = !!wanted && begun && !busy && !end && room && log.book.last > toLine;
+  useEffect(() => {
+    if (!behind) return;
+    const timer = setTimeout(() => search.more(), LOOK_EVERY);
+    return () => clearTimeout(timer);
+  }, [behind, search]);
+  const none = useMemo<Match[]>(() => [], []);
+  const state: SearchState = { ...search.state, query, matches: begun ? matches : none, busy: busy || !begun };
+  return { state, more: () => search.more() };
 }

@@ -14,15 +14,23 @@ export function useReading(log: Log, lines: RefObject<LinesHandle | null>) {
   const [levels, setLevels] = useState<Level[]>([]);
   const { following, setFollowing, unseen } = useFollowing(log, target === null);
   const place = useRef(target);
-  const goTo = useCallback(
+  /** To a line that is among those that are shown. */
+  const stepTo = useCallback(
     (line: number) => {
       setFollowing(false);
       setMarked(line);
-      setLevels([]);
       place.current = line;
       lines.current?.goTo(line);
     },
     [setFollowing, lines],
+  );
+  /** To any line: all are shown then. */
+  const goTo = useCallback(
+    (line: number) => {
+      setLevels([]);
+      stepTo(line);
+    },
+    [stepTo],
   );
   const seen = useRef(target);
   useEffect(() => {
@@ -39,7 +47,7 @@ export function useReading(log: Log, lines: RefObject<LinesHandle | null>) {
     },
     [mark],
   );
-  return { marked, levels, setLevels, following, setFollowing, unseen, place, goTo, point, hrefOf };
+  return { marked, levels, setLevels, following, setFollowing, unseen, place, goTo, stepTo, point, hrefOf };
 }
 
 /** A link to a line is the address of the page and `#L120`. */
