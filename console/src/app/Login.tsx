@@ -25,7 +25,7 @@ export function Login() {
   const { t } = useTranslation('login');
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const { from = landingPage(), link } = (useLocation().state ?? {}) as Arrived;
+  const { from, link } = (useLocation().state ?? {}) as Arrived;
   const refused = useRefusal();
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(link !== undefined);
@@ -58,7 +58,12 @@ export function Login() {
         </div>
         {busy && link && <p role="status">{t('byLink')}</p>}
         {(error ?? refused) !== null && <ProblemNotice error={error ?? refused} />}
-        <SignInForm from={from} disabled={busy} done={() => navigate(from, { replace: true })} />
+        {/* The start page is theirs, and known when they are signed in. */}
+        <SignInForm
+          from={from ?? landingPage()}
+          disabled={busy}
+          done={() => navigate(from ?? landingPage(), { replace: true })}
+        />
         <section className="login-first">
           <h2>{link && error !== null ? t('linkFailed') : t('firstTime')}</h2>
           <p className="muted">{link && error !== null ? t('linkHint') : t('firstTimeHint')}</p>

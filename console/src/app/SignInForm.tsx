@@ -39,8 +39,11 @@ export function SignInForm({ from, inAnotherTab, name, disabled, done }: Props) 
       setBusy(false);
       return setError(reason);
     }
-    await done?.();
-    setBusy(false);
+    try {
+      await done?.();
+    } finally {
+      setBusy(false);
+    }
   }
 
   const required = [{ required: true, message: t('required') }];

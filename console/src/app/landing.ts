@@ -13,6 +13,8 @@ export function landingPage(): string {
 }
 
 export function goToLandingPage(): void {
+  const { pathname, search, hash } = window.location;
+  if (`${pathname}/` === prefix) window.history.replaceState(null, '', prefix + search + hash); // no route is outside it
   const [opened] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   const atRoot = window.location.pathname === prefix && window.location.search === '';
   if (atRoot && opened?.type === 'navigate') {

@@ -95,7 +95,7 @@ describe('what a person chose', () => {
     page.adopt('bob', { density: 'small' }, send);
     expect(page.preference('views')).toEqual([]);
     expect(page.preference('landing')).toBe('/');
-    expect([page.preference('theme'), page.preference('density')]).toEqual(['system', 'small']);
+    expect([page.preference('theme'), page.preference('density')]).toEqual(['dark', 'small']);
     expect(localStorage.getItem('orth.preferences')).not.toContain('salaries');
   });
 

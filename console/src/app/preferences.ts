@@ -137,17 +137,17 @@ window.addEventListener('storage', (event) => {
 export function adopt(name: string, chosen: Record<string, unknown>, by: (chosen: Chosen) => Promise<void>): void {
   const mine = kept.of === undefined || kept.of === name;
   const unsent = mine ? (kept.unsent ?? []) : [];
-  const before: Chosen = mine ? kept : {};
+  // What the page was shown in until now stays, unless they chose something else.
+  const before: Chosen = mine ? kept : { theme: current.theme, language: current.language };
   const known = Object.entries(understood(chosen)).filter(([one]) => !unsent.includes(one as Name));
   send = by;
   keep({ ...before, ...Object.fromEntries(known), of: name, unsent });
   void sendUnsent();
 }
 
-/** Nobody is signed in any more, and nothing of who was is shown to the next. */
+/** Nobody is signed in any more. */
 export function release(): void {
   send = null;
-  keep({});
 }
 
 /** After each wait it may be another one, or none. */

@@ -70,7 +70,7 @@ def test_a_page_at_any_depth_finds_the_root(console: Browser, path: str, base: s
     ("path", "host", "base"),
     [
         ("/", "orth.example.org", "/tools/orth/"),  # asked for as /tools/orth, or with a slash: it looks the same here
-        ("/", "Orth.example.org", "/tools/orth/"),
+        ("/", "Orth.example.org:443", "/tools/orth/"),
         ("/", "127.0.0.1:5080", "./"),
         ("/jobs/7", "orth.example.org", "../"),
     ],

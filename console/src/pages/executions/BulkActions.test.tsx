@@ -80,11 +80,18 @@ it('stops after the part that is under way when it is cancelled', async () => {
   expect(server.asked).toHaveLength(1);
 }, 20_000);
 
-it('cannot be done where nothing matches, and says so', async () => {
-  const data = { dry_run: true, done: 0, skipped: 0, left: 0, next_after: null, execution_ids: [] };
-  vi.spyOn(api, 'POST').mockResolvedValue({ data, response: Response.json(data) } as never);
-  begin();
-  await screen.findByText('bulk.noneToRetry');
-  const [, confirm] = within(screen.getByRole('dialog')).getAllByRole('button', { name: /cancel|bulk.retry/ });
-  expect((confirm as HTMLButtonElement).disabled).toBe(true);
-}, 20_000);
+it.each([
+  { next_after: null, said: 'bulk.noneToRetry', disabled: true },
+  { next_after: 200_000, said: 'bulk.perhapsMore', disabled: false },
+])(
+  'cannot be done where nothing matches, and says so: $said',
+  async ({ next_after, said, disabled }) => {
+    const data = { dry_run: true, done: 0, skipped: 0, left: 0, next_after, execution_ids: [] };
+    vi.spyOn(api, 'POST').mockResolvedValue({ data, response: Response.json(data) } as never);
+    begin();
+    await screen.findByText(said);
+    const [, confirm] = within(screen.getByRole('dialog')).getAllByRole('button', { name: /cancel|bulk.retry/ });
+    expect((confirm as HTMLButtonElement).disabled).toBe(disabled);
+  },
+  20_000,
+);

@@ -39,9 +39,9 @@ function BulkAction({ what, filters }: { what: Bulk; filters: ExecutionFilters }
     queryKey: ['executions', 'bulk', what, filters],
     queryFn: () => doToMany(what, filters, { dryRun: true }),
     enabled: open && !busy,
-    gcTime: 0,
+    staleTime: 0,
   });
-  const isNothing = would.data !== undefined && would.data.done + would.data.left === 0;
+  const isNothing = would.data !== undefined && matchesNothing(would.data);
 
   async function go(): Promise<string> {
     stopped.current = false;
@@ -81,12 +81,17 @@ function BulkAction({ what, filters }: { what: Bulk; filters: ExecutionFilters }
         stopped.current = true;
         setOpen(false);
       }}
-      ready={busy || !isNothing}
+      ready={busy || sum !== null || !isNothing}
       act={go}
     >
       {busy || sum ? <HowFar sum={sum} /> : <Preview what={what} would={would} />}
     </ConfirmAction>
   );
+}
+
+/** What was looked at may hold nothing, and the rest something: then it says where to go on. */
+function matchesNothing({ done, left, next_after }: ManyDone): boolean {
+  return done + left === 0 && next_after === null;
 }
 
 function HowFar({ sum }: { sum: Sum | null }) {
@@ -101,11 +106,11 @@ function HowFar({ sum }: { sum: Sum | null }) {
 
 function Preview({ what, would }: { what: Bulk; would: UseQueryResult<ManyDone> }) {
   const { t } = useTranslation('executions');
-  if (would.isPending) return <p className="muted">{t('bulk.counting')}</p>;
+  if (would.isPending || would.isFetching) return <p className="muted">{t('bulk.counting')}</p>;
   if (would.isError) return <ProblemNotice error={would.error} />;
   const { done, left, next_after } = would.data;
   const count = done + left;
-  if (count === 0) return <p>{what === 'retry' ? t('bulk.noneToRetry') : t('bulk.noneToKill')}</p>;
+  if (matchesNothing(would.data)) return <p>{what === 'retry' ? t('bulk.noneToRetry') : t('bulk.noneToKill')}</p>;
   const isAll = left < COUNTED && (left > 0 || next_after === null);
   return (
     <>

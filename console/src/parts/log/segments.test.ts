@@ -32,6 +32,10 @@ describe('the segments of a line', () => {
       'the page of bank.example',
       undefined,
     ]);
+    for (const text of ['10.0.0.1/login', 'bank\u3002example', 'x'.repeat(501)])
+      expect(linked('https://evil.example/', text)).toEqual([text, undefined]);
+    const coloured = '\u001b]8;;https://evil.example/\u001b\\bank\u001b[1m.example/login\u001b]8;;\u001b\\';
+    expect(segmentsOf(coloured, null).map(({ href }) => href)).toEqual([undefined, undefined]);
     expect(linked('https://Example.org/7', 'example.org')).toEqual(['example.org', 'https://Example.org/7']);
     expect(linked('https://evil.example', 'https://bank.example')).toEqual([
       'https://bank.example',

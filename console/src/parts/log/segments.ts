@@ -45,7 +45,7 @@ function addressIn(raw: string): string {
  */
 function targetsOf(spans: Span[]): (Range & { href: string })[] {
   let at = 0;
-  return spans.flatMap(({ text, target }) => {
+  return joined(spans).flatMap(({ text, target }) => {
     const from = at;
     at += text.length;
     if (!target || text.search(LINK) >= 0 || pretends(text, target) || !WEB.test(target) || visible(target) !== target)
@@ -54,9 +54,24 @@ function targetsOf(spans: Span[]): (Range & { href: string })[] {
   });
 }
 
-const HOST = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.\p{L}{2,}/gu;
+/** The text of a link is one, however many colours it has. */
+function joined(spans: Span[]): Pick<Span, 'text' | 'target'>[] {
+  const found: Pick<Span, 'text' | 'target'>[] = [];
+  for (const { text, target } of spans) {
+    const last = found.at(-1);
+    if (last && target && last.target === target) last.text += text;
+    else found.push({ text, ...(target && { target }) });
+  }
+  return found;
+}
+
+/** Whatever has a dot inside it may be read as a host; other dots are read like one. */
+const HOST = /[\p{L}\p{N}-]+(?:[.\u3002\uff0e\uff61][\p{L}\p{N}-]+)+/gu;
+/** Nobody writes longer links. */
+const LONGEST = 500;
 
 function pretends(text: string, target: string): boolean {
+  if (text.length > LONGEST) return true;
   const host = URL.canParse(target) ? new URL(target).hostname : '';
   return [...text.matchAll(HOST)].some(([named]) => named.toLowerCase() !== host);
 }

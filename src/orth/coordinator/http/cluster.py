@@ -57,7 +57,8 @@ class NodeShown(BaseModel):
     joined_at: str
     last_beat: str = Field(description="By its own clock.")
     beat_age: float | None = Field(
-        description="Seconds since the coordinator that answers saw a new beat of it, by its clock; null before that."
+        description="Seconds since the coordinator that answers saw a new beat of it, by its clock; null before that. "
+        "Of one that is dead or offline, since its last beat by its own clock if that is longer."
     )
     owned: int = Field(
         description="Executions it owns, as the database has it; none when it is dead or offline: those are orphans."

@@ -11,6 +11,7 @@ What the page may do is said in its Content-Security-Policy: nothing from elsewh
 """
 
 import gzip
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,6 +78,7 @@ class ConsoleFiles:
         self._otherwise = otherwise
         self._assets = read_assets(folder)
         self._known_as = urlsplit(base_url or "")
+        self._prefix = quote(self._known_as.path.rstrip("/"), safe="/%@:!$&()*+,;=~")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = self._answer(Request(scope)) if scope["type"] == "http" else None
@@ -89,14 +91,14 @@ class ConsoleFiles:
         asset = self._assets.get(path.lstrip("/"))
         if asset is not None and path != f"/{INDEX}":
             return _file(asset, path, request.headers.get("accept-encoding", ""))
-        if path == "/" or "text/html" in request.headers.get("accept", ""):
+        if "text/html" in request.headers.get("accept", "") or (path == "/" and INDEX in self._assets):
             return self._page(self._root_for(request))
         return None
 
     def _root_for(self, request: Request) -> str:
         path = as_asked(request.scope)
-        is_known = self._known_as.netloc and request.headers.get("host", "").lower() == self._known_as.netloc.lower()
-        return f"{quote(self._known_as.path.rstrip('/'), safe='/%')}/" if path == "/" and is_known else way_up(path)
+        is_known = self._prefix and _host(request.headers.get("host", "")) == _host(self._known_as.netloc)
+        return f"{self._prefix}/" if path == "/" and is_known else way_up(path)
 
     def _page(self, root: str) -> Response:
         index = self._assets.get(INDEX)
@@ -105,6 +107,11 @@ class ConsoleFiles:
         text = text.replace(BASE, f'<base href="{root}">').replace(NONCE, nonce)
         headers = {"Cache-Control": "no-store", **page_headers(nonce)}
         return HTMLResponse(text, status_code=200 if index else 503, headers=headers)
+
+
+def _host(netloc: str) -> str:
+    """Without the port that every browser leaves out."""
+    return re.sub(r":(80|443)$", "", netloc.lower())
 
 
 def as_asked(scope: Scope) -> str:
