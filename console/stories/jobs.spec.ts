@@ -335,7 +335,9 @@ test.describe('what is refused for one', () => {
     await page.getByRole('checkbox', { name: 'Select Bulk with a schedule' }).check();
     await bar.getByRole('button', { name: 'Stop' }).click();
     await page.getByRole('dialog', { name: 'Stop 2 jobs?' }).getByRole('button', { name: 'Stop' }).click();
-    await expect(page.getByText('2 jobs done.')).toBeVisible();
+    const rest = page.getByRole('dialog', { name: 'Stop 1 job?' });
+    await expect(rest.getByRole('alert')).toContainText('Done for 1, not for 1.');
+    await expect(rest.getByRole('alert')).toContainText('Bulk without one');
   });
 });
 

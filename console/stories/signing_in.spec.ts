@@ -24,6 +24,7 @@ test('a link that is not good says what to do', async ({ page }) => {
 test('signing out ends the session on the server', async ({ page, context }) => {
   await signIn(page);
   await page.goto('/cluster');
+  await call(page, 'PATCH', '/auth/preferences', { chosen: { landing: '/alarms' } });
   const before = await context.cookies();
   await page.getByRole('button', { name: `Signed in as ${user}` }).click();
   await page.getByText('Sign out').click();
@@ -31,7 +32,9 @@ test('signing out ends the session on the server', async ({ page, context }) => 
   await page.getByLabel('User name').fill(user);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByRole('heading', { level: 1, name: 'Dashboard' })).toBeVisible(); // not the page that was left
+  // The page they start with, and not the one that was left.
+  await expect(page.getByRole('heading', { level: 1, name: 'Alarms' })).toBeVisible();
+  await call(page, 'PATCH', '/auth/preferences', { chosen: { landing: null } });
   await context.addCookies(before);
   await page.goto('/');
   await expect(page).toHaveURL(/\/login$/);
