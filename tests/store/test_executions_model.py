@@ -24,6 +24,7 @@ from orth.store.dispatching import doubt_earlier_dispatches, record_accepted, re
 from orth.store.engines import open_engine, read_url
 from orth.store.execution_lists import list_executions
 from orth.store.executions import Ending, end_executions
+from orth.store.history_tables import terms
 from orth.store.tables import executions, ownership
 from tests.store.builders import NOW, assign, open_some
 
@@ -53,7 +54,7 @@ class Walk(RuleBasedStateMachine):
         pooled = self.engine.raw_connection()
         pooled.cursor().execute("PRAGMA synchronous=OFF")  # no power cut here, and waiting for the disk is slow
         pooled.close()
-        metadata.create_all(self.engine, [executions, ownership])
+        metadata.create_all(self.engine, [executions, ownership, terms])
         self.phase: dict[int, Phase] = {}
         self.epoch: dict[int, int] = {}
         self.end: dict[int, Status] = {}
