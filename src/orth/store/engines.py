@@ -34,7 +34,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from orth.errors import CannotStart
-from orth.store.locked_file import LockedFile
+from orth.store.locked_file import LockedFile, write_ahead
 from orth.store.unstorable import refuse_unstorable
 
 _DRIVERS = {
@@ -122,7 +122,7 @@ def _sqlite_engine(url: URL, size: int, patience: float, writer: bool) -> Engine
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # we say BEGIN ourselves
-        connection.execute("PRAGMA journal_mode=WAL")
+        write_ahead(connection, patience)
         connection.execute("PRAGMA synchronous=FULL")  # "committed" means it survives a power cut
         if not writer:
             connection.execute("PRAGMA query_only=ON")

@@ -6,6 +6,7 @@ for each who writes, and a process that has to stop does so in time.
 """
 
 import sqlite3
+import time
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
@@ -14,6 +15,22 @@ GLANCE = 0.02
 """Seconds: others who write for a moment are waited for."""
 _PRIMARY = 0xFF
 """What of an error code is not detail."""
+
+
+def write_ahead(connection: sqlite3.Connection, patience: float) -> None:
+    """Let the file have a write-ahead log, as it has from then on. Of several that are the first to open a new file
+    SQLite refuses some at once, however long they would wait: they ask again, for ``patience`` seconds.
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() >= until:
+                raise
+            time.sleep(GLANCE)
+        else:
+            return
 
 
 class LockedFile:
@@ -32,7 +49,7 @@ class LockedFile:
             # Taking the write lock first means never having to give up a transaction that has already read.
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         except OperationalError as error:
-            self._in_vain = waited_in_vain or _is_busy(error)
+            self._in_vain = waited_in_vain or _is_busy(error.orig)
             raise
         self._in_vain = False
         if waited_in_vain:
@@ -43,6 +60,6 @@ def _wait(connection: Connection, seconds: float) -> None:
     connection.exec_driver_sql(f"PRAGMA busy_timeout={round(seconds * 1000)}")
 
 
-def _is_busy(error: OperationalError) -> bool:
-    code = getattr(error.orig, "sqlite_errorcode", 0)
+def _is_busy(error: BaseException | None) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0)
     return isinstance(code, int) and code & _PRIMARY == sqlite3.SQLITE_BUSY
