@@ -31,7 +31,8 @@ function certificate(): { key: Buffer; cert: Buffer } {
   return made;
 }
 
-export async function proxyUnderPrefix(target: string, { tls = false } = {}): Promise<Proxy> {
+/** At a `port` that is known before, or at any. */
+export async function proxyUnderPrefix(target: string, { tls = false, port: at = 0 } = {}): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const strayed: string[] = [];
   const sockets = new Set<Socket>();
@@ -39,7 +40,8 @@ export async function proxyUnderPrefix(target: string, { tls = false } = {}): Pr
 
   function inside(message: IncomingMessage): string | null {
     const path = message.url ?? '/';
-    if (path === PREFIX || path.startsWith(`${PREFIX}/`)) return path.slice(PREFIX.length) || '/';
+    const rest = path.startsWith(PREFIX) ? path.slice(PREFIX.length) : null;
+    if (rest !== null && /^(?:$|[/?])/.test(rest)) return rest.startsWith('/') ? rest : `/${rest}`;
     strayed.push(path);
     return null;
   }
@@ -80,7 +82,7 @@ export async function proxyUnderPrefix(target: string, { tls = false } = {}): Pr
     passed.end(head);
   });
 
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  await new Promise<void>((ready) => server.listen(at, '127.0.0.1', ready));
   return {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}${PREFIX}`,
     cut: (cut) => {
