@@ -9,11 +9,13 @@ import { makeRouter } from '@/app/router';
 import { Waiting } from '@/app/Waiting';
 import { speak } from '@/i18n/i18n';
 import type { Language } from '@/i18n/languages';
+import { AddressNow } from '@/parts/useUrlFilters';
 import { antdTheme } from '@/theme/antd';
 import { useStillness, useTheme } from '@/theme/useTheme';
 
 const queries = makeQueries();
 const router = makeRouter(queries);
+const addressNow = () => router.state.navigation.location ?? router.state.location;
 
 /** No space between two Chinese characters: only some kinds of buttons would have it. */
 const PLAIN = { autoInsertSpace: false };
@@ -50,7 +52,9 @@ export function App({ nonce, first }: { nonce: string; first: Locale }) {
       <AntdApp component={false}>
         <QueryClientProvider client={queries}>
           <Suspense fallback={<Waiting />}>
-            <RouterProvider router={router} />
+            <AddressNow value={addressNow}>
+              <RouterProvider router={router} />
+            </AddressNow>
           </Suspense>
         </QueryClientProvider>
       </AntdApp>

@@ -1,9 +1,12 @@
 // Filters live in the address: they survive a reload, Back undoes them, and a link shows others the same.
 
-import { useCallback, useEffect, useMemo, useRef } from 'react';
-import { useSearchParams } from 'react-router';
+import { createContext, useCallback, useContext, useMemo } from 'react';
+import { type Location, type SetURLSearchParams, useLocation, useSearchParams } from 'react-router';
 
 export type Filters<K extends string> = Partial<Record<K, string>>;
+
+/** Where the router is or is just going, which a slow page may not show yet. Without a router that tells it: what is shown. */
+export const AddressNow = createContext<(() => Location) | null>(null);
 
 /** The filters among `names` that the address holds, and a way to change some of them. */
 export function useUrlFilters<K extends string>(
@@ -11,19 +14,21 @@ export function useUrlFilters<K extends string>(
 ): [Filters<K>, (changes: { [P in K]?: string | undefined }) => void] {
   const [params, setParams] = useSearchParams();
   const filters = useMemo(() => filtersIn(params, names), [params, names]);
-  // What was chosen last: a slow page may still be about to show it when the next filter is chosen, which is not to undo it.
-  const last = useRef(params);
-  useEffect(() => {
-    last.current = params;
-  }, [params]);
-  const change = useCallback(
-    (changes: { [P in K]?: string | undefined }) => {
-      last.current = changed(last.current, changes);
-      setParams(last.current);
+  return [filters, useChange(params, setParams)];
+}
+
+/** Change the address as it is by now: what was chosen or undone a moment ago is not to come back with the next choice. */
+function useChange(shown: URLSearchParams, setParams: SetURLSearchParams) {
+  const now = useContext(AddressNow);
+  const { pathname } = useLocation();
+  return useCallback(
+    (changes: Record<string, string | undefined>) => {
+      const address = now?.();
+      const here = address?.pathname.endsWith(pathname); // it has the path prefix as well
+      setParams(changed(address && here ? new URLSearchParams(address.search) : shown, changes));
     },
-    [setParams],
+    [now, pathname, shown, setParams],
   );
-  return [filters, change];
 }
 
 export function filtersIn<K extends string>(params: URLSearchParams, names: readonly K[]): Filters<K> {
@@ -41,11 +46,7 @@ export function useUnknown(
 ): [Filters<string>, (changes: Record<string, string | undefined>) => void] {
   const [params, setParams] = useSearchParams();
   const unknown = useMemo(() => unknownIn(params, known), [params, known]);
-  const change = useCallback(
-    (changes: Record<string, string | undefined>) => setParams((before) => changed(before, changes)),
-    [setParams],
-  );
-  return [unknown, change];
+  return [unknown, useChange(params, setParams)];
 }
 
 export function unknownIn(params: URLSearchParams, known: readonly string[]): Filters<string> {
