@@ -47,6 +47,17 @@ async function stillTheSame(page: Page): Promise<void> {
   expect(await page.evaluate(() => (window as { neverReloaded?: boolean }).neverReloaded)).toBe(true);
 }
 
+/** The page of an execution marks who took it over on its bar, and tells it among what happened. */
+async function seesTheNewOwner(path: string | null): Promise<void> {
+  const page = await cluster.context().newPage();
+  await page.goto(new URL(`${path}?tab=events`, cluster.url()).href);
+  await expect(page.locator('.relative-hands li')).toContainText(`${leader} → coordinator-`);
+  await expect(page.locator('.span-hand')).toHaveCount(1);
+  await expect(page.locator('.events')).toContainText(`follows it from now on: ${leader} was not heard of any more.`);
+  if (shots) await page.screenshot({ path: join(shots, 'execution-new-owner.png') });
+  await page.close();
+}
+
 test.beforeAll(async ({ browser }) => {
   const context = await browser.newContext({ ...browserOptions });
   cluster = await context.newPage();
@@ -128,6 +139,7 @@ test('the leader is killed, and both pages tell it without a reload', async () =
   await expect(row(lifecycle, 'Orchestrators (coordinators)', leader)).toContainText('Failed');
   await expect(lifecycle.locator('.event-feed')).toContainText(`${leader} is now`);
   await expect(row(lifecycle, 'Orchestrators (coordinators)', leader)).toHaveClass(/flash-/);
+  await seesTheNewOwner(await taken.getByRole('link').getAttribute('href'));
   await stillTheSame(cluster);
   await stillTheSame(lifecycle);
   if (shots) {

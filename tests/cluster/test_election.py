@@ -13,6 +13,7 @@ from orth.cluster.facts import TermBegan, TermEndedHere
 from orth.errors import TermEnded
 from orth.events import Events, LoopFailed
 from orth.loop import Loop
+from orth.store.cluster_history import list_terms
 from orth.store.database import Connection, Database, open_database
 from orth.store.leases import Term, renew_lease
 from orth.testing import ManualClock, Recorder
@@ -114,9 +115,13 @@ async def test_who_resigns_is_followed_at_once(db: Database, clock: ManualClock,
     await one.turn()
     await two.turn()
     await one.resign()
+    given_up = clock.now()
+    clock.move(0.25)
     await two.turn()
     assert two.term is not None
     assert two.term.epoch == 2
+    remembered = await db.read(list_terms, 2)
+    assert [one.ended_at for one in remembered] == [None, given_up], "nobody led in between"
 
 
 async def test_a_renewal_that_is_overtaken_by_a_resignation_ends_nothing_twice(

@@ -1,16 +1,20 @@
 """The story of an execution, from what is stored about it."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from orth.coordinator.why import Explanation, NextCode, Patience, Record, Step, explain
 from orth.domain import reasons
-from orth.domain.executions import Execution, Phase, Turn
+from orth.domain.executions import Execution, Phase, Status, Turn
 from orth.domain.fires import FireDecision
+from orth.domain.handoffs import PastHandoff, Reason
 from orth.domain.jobs import Job, RouteStrategy, TriggerCause
 from orth.domain.nodes import StillWorking
 
+WHY_TEXTS = Path(__file__).parents[2] / "console/src/i18n/locales/en/why.json"
 NOW = 1_750_000_000_000  # 2025-06-15T15:06:40Z
 PATIENCE = Patience(answer=3, circuit=60, lost=600)
 JOB = Job(id=7, job_group=1, job_desc="nightly", executor_route_strategy=RouteStrategy.FAILOVER)
@@ -82,6 +86,30 @@ def test_nothing_is_to_be_mended_about_what_was_taken_back_before_it_began() -> 
         assert (story.following.code, story.next) == (NextCode.NOTHING, "Nothing: it has ended.")
     begun = told(replace(ended, reason_code=reasons.JOB_STOPPED, start_time=ended.trigger_time + 1))
     assert begun.following.code is NextCode.MEND_JOB
+
+
+@pytest.mark.parametrize(
+    ("reason", "words", "code"),
+    [
+        (reasons.KILLED, "", NextCode.RETRY_IF_WANTED),
+        (reasons.ENDED_TOGETHER, "", NextCode.RETRY_IF_WANTED),
+        (None, "execution 12 covers it, as the block strategy COVER_EARLY says.", NextCode.RETRY_IF_WANTED),
+        (reasons.DISCARDED, "", NextCode.RETRY_WHEN_FREE),
+        (reasons.JOB_MOVED, "", NextCode.RUN_WHERE_IT_IS),
+        (reasons.DELETED, "", NextCode.GONE),
+    ],
+)
+def test_nobody_is_told_to_mend_what_did_nothing_wrong(reason: str | None, words: str, code: NextCode) -> None:
+    ran = replace(SENT, phase=Phase.ENDED, trigger_code=200, handle_code=500, start_time=NOW)
+    unsent = replace(SENT, phase=Phase.ENDED, trigger_code=500, handle_code=0)
+    for ended in (ran, unsent):
+        story = told(replace(ended, reason_code=reason, handle_msg=words))
+        assert story.following.code is code
+        assert "mend" not in story.next
+        assert "log" not in story.next
+        assert ("orth exec retry" in story.next) is (code not in (NextCode.RUN_WHERE_IT_IS, NextCode.GONE))
+    left = replace(ran, reason_code=reasons.KILLED)
+    assert explain(Record(left, JOB, None, (), None, 0, LEFT), PATIENCE, NOW).following.code is NextCode.STILL_WORKS
 
 
 def test_what_was_reported_too_late_is_told_after_the_end() -> None:
@@ -190,7 +218,16 @@ def test_every_sentence_about_what_follows_is_made_of_its_facts() -> None:
         told(replace(ended, trigger_code=500, handle_code=0)),
         told(ended),
         told(replace(ended, handle_code=502)),
-        told(replace(ended, reason_code=reasons.RESULT_LOST)),
+        *(
+            told(replace(ended, reason_code=reason))
+            for reason in (
+                reasons.RESULT_LOST,
+                reasons.KILLED,
+                reasons.DISCARDED,
+                reasons.JOB_MOVED,
+                reasons.DELETED,
+            )
+        ),
         *(explain(Record(ended, JOB, None, (), again, 0, LEFT), PATIENCE, NOW) for again in (None, 12)),
     ]
     assert {one.following.code for one in every} == set(NextCode)
@@ -254,3 +291,34 @@ def test_one_that_waits_its_turn_names_the_one_before_it() -> None:
         "it begins when its turn comes. Kill that one, or let the job run several at once, if it should not wait."
     )
     assert told(taken).following.code is NextCode.RUNS
+
+
+def hand(number: int, giver: str | None, reason: Reason, at: int) -> PastHandoff:
+    return PastHandoff(number, 11, 7, giver, "beta", reason, False, 0, False, at)
+
+
+def test_who_took_it_over_stands_where_it_happened() -> None:
+    taken = replace(SENT, phase=Phase.DISPATCHED, trigger_code=200, dispatch_time=NOW)
+    ended = replace(taken, phase=Phase.ENDED, handle_code=200, start_time=NOW, handle_time=NOW + 50)
+    noted = Step(reasons.UNKNOWN_ANSWER, "no answer", NOW + 20)
+    hands = [hand(1, "alpha", Reason.NODE_CRASH, NOW + 10), hand(2, "beta", Reason.NODE_CRASH, NOW + 30)]
+    steps = explain(Record(ended, JOB, None, (noted,), hands=hands), PATIENCE, NOW).steps
+    assert [(step.code, step.at) for step in steps[2:]] == [
+        ("owner_lost", NOW + 10),
+        (reasons.UNKNOWN_ANSWER, NOW + 20),
+        ("owner_restarted", NOW + 30),
+        (Status.SUCCESS, NOW + 50),
+    ]
+    assert steps[2].text == "beta follows it from now on: alpha was not heard of any more."
+    assert steps[2].facts == {"taker": "beta", "giver": "alpha"}
+    assert steps[1].at == NOW, "that it changed hands says nothing of when it was taken"
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_to_change_hands_has_a_sentence(reason: Reason) -> None:
+    giver = None if reason is Reason.ORPHAN else "alpha"
+    (step,) = explain(Record(OPENED, JOB, None, (), hands=[hand(1, giver, reason, NOW)]), PATIENCE, NOW).steps[1:]
+    assert step.text.startswith("beta follows it from now on: ")
+    assert (giver or "nobody") in step.text
+    texts = json.loads(WHY_TEXTS.read_text())["step"]
+    assert texts[step.code].replace("{{taker}}", "beta").replace("{{giver}}", "alpha") == step.text

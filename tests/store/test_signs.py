@@ -7,6 +7,7 @@ from orth.domain.alarms import AlarmKind, Standing
 from orth.domain.audit import Actor, ActorKind, Deed
 from orth.store.alarms import Message, claim_messages, keep_standings, message_sent, store_messages
 from orth.store.audit import record
+from orth.store.cluster_history import Change, note_handoffs
 from orth.store.database import Database
 from orth.store.dispatching import record_accepted
 from orth.store.jobs import Move, move_jobs
@@ -32,8 +33,10 @@ async def test_every_step_of_an_execution_is_a_sign_and_nothing_else_changes(db:
     await look()
     await db.tx(finish, [success(one)], NOW)
     await look()
-    assert len({signs["executions"] for signs in seen}) == len(seen)
     assert len({signs["cluster"] for signs in seen}) == 1
+    await db.tx(note_handoffs, ("beta", "process"), [Change(one, 7, "alpha", "gone", offered=False, since=NOW)], NOW)
+    await look()
+    assert len({signs["executions"] for signs in seen}) == len(seen)
     assert await db.read(read_signs) == seen[-1]
 
 

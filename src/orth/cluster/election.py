@@ -12,7 +12,7 @@ from orth.cluster.lease_hint import LeaseHint
 from orth.events import Events
 from orth.loop import Loop
 from orth.store import life_locks
-from orth.store.cluster_history import note_term
+from orth.store.cluster_history import note_end_of_term, note_term
 from orth.store.database import Connection, Database
 from orth.store.leases import Lease, Term, find_lease, read_lease, renew_lease, resign_lease, take_lease
 
@@ -212,7 +212,7 @@ class Election(Loop):
         return 0.0
 
     async def _give_up(self, term: Term) -> None:
-        await self._db.tx(resign_lease, term)
+        await self._db.tx(_resign, term, self.clock.now())
         await self._hint.given_up(term.epoch)
 
     def _begin(self, term: Term, asked: float) -> None:
@@ -244,6 +244,11 @@ def _take(connection: Connection, seen: Lease, node: Node, now: int) -> Term | N
     if term is not None:
         note_term(connection, term.epoch, node.id, node.incarnation, now)
     return term
+
+
+def _resign(connection: Connection, term: Term, now: int) -> None:
+    if resign_lease(connection, term):
+        note_end_of_term(connection, term.epoch, now)
 
 
 def _look(connection: Connection, lives: Callable[[Connection, str], bool | None]) -> tuple[Lease | None, bool | None]:

@@ -15,6 +15,7 @@ from orth.clock import iso
 from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status, Turn
 from orth.domain.fires import FireDecision
+from orth.domain.handoffs import PastHandoff, Reason
 from orth.domain.jobs import Job, TriggerCause, longest_silence
 from orth.domain.nodes import StillWorking
 from orth.domain.reasons import REASONS
@@ -46,6 +47,10 @@ class NextCode(StrEnum):
     MEND_JOB = "mend_job"
     MEND_TIME = "mend_time"
     MEND_LOST = "mend_lost"
+    RETRY_IF_WANTED = "retry_if_wanted"
+    RETRY_WHEN_FREE = "retry_when_free"
+    RUN_WHERE_IT_IS = "run_where_it_is"
+    GONE = "gone"
     STILL_WORKS = "still_works"
     STILL_WORKS_BESIDE = "still_works_beside"
 
@@ -99,6 +104,8 @@ class Record:
     """Of its group, as long as there is one."""
     turn: Turn | None = None
     """Its place among those of its job that wait on the executor, if it waits there."""
+    hands: Sequence[PastHandoff] = ()
+    """The coordinators that took it over, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +148,7 @@ def explain(record: Record, patience: Patience, now: int) -> Explanation:
     ending = tuple(_ending(record.execution))
     said = {(step.code, step.at) for step in ending}  # what ended it was often noted as well, at the same instant
     notes = [note for note in record.notes if (note.code, note.at) not in said]
+    notes = sorted((*notes, *_hands(record)), key=lambda note: note.at or 0)
     before = (note for note in notes if note.code not in _AFTER_THE_END)
     late = (note for note in notes if note.code in _AFTER_THE_END)
     steps = (*_origin(record), *_route(record), *before, *ending, *_left_behind(record), *late)
@@ -233,6 +241,23 @@ def _routed_at(record: Record) -> int | None:
     return None if doubted else taken
 
 
+_HANDED = {
+    Reason.SHUTDOWN: ("owner_stopped", "{taker} follows it from now on: {giver} was stopped."),
+    Reason.NODE_CRASH: ("owner_lost", "{taker} follows it from now on: {giver} was not heard of any more."),
+    Reason.REBALANCE: ("owner_relieved", "{taker} follows it from now on: {giver} had much more to follow."),
+    Reason.ORPHAN: ("owner_found", "{taker} follows it from now on: nobody did."),
+}
+
+
+def _hands(record: Record) -> Iterator[Step]:
+    for one in record.hands:
+        code, text = _HANDED[one.reason]
+        if one.from_node == one.to_node:
+            code, text = "owner_restarted", "{taker} follows it again, after a restart."
+        facts = {"taker": one.to_node, "giver": one.from_node or ""}
+        yield Step(code, text.format(**facts), one.at, facts)
+
+
 def _ending(execution: Execution) -> Iterator[Step]:
     if execution.phase is not Phase.ENDED:
         return
@@ -300,6 +325,12 @@ _MENDING = {
 _MEND_LOST = (NextCode.MEND_LOST, "Nobody knows how far it came: see what became of its work, then do it again")
 _NEVER_BEGUN = (reasons.JOB_STOPPED, reasons.JOB_CHANGED)
 """Why it ended that was taken back before it could begin: nothing is to be mended."""
+_WANTED_SO = {
+    reasons.KILLED: (NextCode.RETRY_IF_WANTED, "If it is wanted after all, do it again"),
+    reasons.ENDED_TOGETHER: (NextCode.RETRY_IF_WANTED, "If it is wanted after all, do it again"),
+    reasons.DISCARDED: (NextCode.RETRY_WHEN_FREE, "If it is wanted after all, do it again when the job is not busy"),
+}
+"""What ended that did nothing wrong: nothing is to be looked for in its log."""
 _MEND_JOB = (NextCode.MEND_JOB, "See in its log what went wrong, mend it, and do it again")
 
 
@@ -319,10 +350,22 @@ def _after_the_end(record: Record) -> Following:
         return Following(NextCode.TRIED_AGAIN, f"Execution {again} tries again.", {"execution": again})
     if one.status is Status.SUCCESS or (one.reason_code in _NEVER_BEGUN and one.start_time is None):
         return Following(NextCode.NOTHING, "Nothing: it has ended.")
-    lost = one.reason_code == reasons.RESULT_LOST
-    code, advice = _MEND_LOST if lost else _MENDING.get(one.status, _MEND_JOB)
+    if one.reason_code == reasons.DELETED:
+        return Following(NextCode.GONE, "Nothing: it cannot be done again, for its job or its code was deleted.")
+    if one.reason_code == reasons.JOB_MOVED:
+        told = "Nothing by itself: it is not retried. If it is still wanted, run the job in the group where it is now."
+        return Following(NextCode.RUN_WHERE_IT_IS, told)
+    code, advice = _advice(one)
     told = f"Nothing by itself: it is not retried. {advice} (orth exec retry {one.id})."
     return Following(code, told, {"execution": one.id})
+
+
+def _advice(one: Execution) -> tuple[NextCode, str]:
+    if one.reason_code == reasons.RESULT_LOST:
+        return _MEND_LOST
+    if reasons.COVERED_WORDS in (one.handle_msg or ""):
+        return _WANTED_SO[reasons.KILLED]
+    return _WANTED_SO.get(one.reason_code or "") or _MENDING.get(one.status, _MEND_JOB)
 
 
 def _offered(record: Record, patience: Patience) -> Following:

@@ -4,6 +4,7 @@ An execution is *offered* by an owner that lives and goes on with it, or *abando
 anybody took it, or because its owner is gone. Cases A to D are about handing over; who died has handed over nothing.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -23,6 +24,22 @@ class Case(StrEnum):
     ASKED_AGAIN = "B"
     ABANDONED = "C"  # nobody took it in time, and the orphan check found it a new owner
     NOBODY_THERE = "D"  # nobody else was alive
+
+
+@dataclass(frozen=True, slots=True)
+class PastHandoff:
+    """A change of hands, as it is remembered."""
+
+    id: int
+    execution_id: int
+    job_id: int
+    from_node: str | None
+    to_node: str
+    reason: Reason
+    offered: bool
+    waited_ms: int
+    taker_came_later: bool
+    at: int
 
 
 def reason_of(*, had_owner: bool, offered: bool, giver_left: bool) -> Reason:

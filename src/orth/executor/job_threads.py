@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from orth.clock import SystemClock
 from orth.domain.executions import FAILURE
 from orth.domain.jobs import BlockStrategy
+from orth.domain.reasons import COVERED_WORDS
 from orth.errors import Unavailable
 from orth.events import Events
 from orth.executor.context import JobContext, Outcome
@@ -172,7 +173,7 @@ class JobThreads:
         if thread.handler is not accepted.handler and not thread.overtaken(accepted):
             thread.end_all(f"execution {request.log_id} brought another handler or version for this job")
         elif request.executor_block_strategy is BlockStrategy.COVER_EARLY:
-            thread.end_all(f"execution {request.log_id} covers it, as the block strategy COVER_EARLY says")
+            thread.end_all(f"execution {request.log_id} {COVERED_WORDS}")
 
     def kill(self, job_id: int, log_id: int | None = None) -> tuple[int, int]:
         """Begin to end what runs of a job, or one execution of it, and report what waits; how many of each."""

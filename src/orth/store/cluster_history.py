@@ -4,12 +4,13 @@ Both are kept short: the newest ``TERMS_KEPT`` terms, trimmed by whoever begins 
 changes of hands, trimmed by the leader.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from orth.domain.handoffs import Reason, reason_of
+from orth.domain.handoffs import PastHandoff, Reason, reason_of
 from orth.store.engines import among, insert_all
 from orth.store.history_tables import handoffs, terms
 from orth.store.nodes import NodeState
@@ -22,12 +23,13 @@ _LEFT = (str(NodeState.DRAINING), str(NodeState.OFFLINE))
 
 @dataclass(frozen=True, slots=True)
 class PastTerm:
-    """One leadership; it ended when the next one began, or before."""
+    """One leadership. ``ended_at`` is None while it goes on, or while nobody has noticed that it does not."""
 
     epoch: int
     node_id: str
     incarnation: str
     began_at: int
+    ended_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +45,33 @@ class Change:
     """When it was offered or abandoned."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastHandoff:
-    """A change of hands, as it is remembered."""
-
-    id: int
-    execution_id: int
-    job_id: int
-    from_node: str | None
-    to_node: str
-    reason: Reason
-    offered: bool
-    waited_ms: int
-    taker_came_later: bool
-    at: int
-
-
 def note_term(connection: Connection, epoch: int, node_id: str, incarnation: str, now: int) -> None:
-    """Remember who leads from now on, and forget what is long ago."""
+    """Remember who leads from now on and when the last one ended, and forget what is long ago."""
+    _end_silent(connection, now)
     connection.execute(insert(terms).values(epoch=epoch, node_id=node_id, incarnation=incarnation, began_at=now))
     connection.execute(delete(terms).where(terms.c.epoch <= epoch - TERMS_KEPT))
+
+
+def note_end_of_term(connection: Connection, epoch: int, now: int) -> None:
+    """Remember that who led has given the lead up."""
+    connection.execute(update(terms).where(terms.c.epoch == epoch, terms.c.ended_at.is_(None)).values(ended_at=now))
+
+
+def _end_silent(connection: Connection, now: int) -> None:
+    """Let the newest term end that nobody gave up: it may have been over long before somebody else led, and what is
+    known of that is the last beat of its process, on that one's own clock.
+    """
+    last = connection.execute(select(terms).order_by(terms.c.epoch.desc()).limit(1)).one_or_none()
+    if last is None or last.ended_at is not None:
+        return
+    beat = connection.scalar(select(nodes.c.last_beat).where(nodes.c.incarnation == last.incarnation))
+    note_end_of_term(connection, last.epoch, max(last.began_at, min(now, now if beat is None else beat)))
 
 
 def list_terms(connection: Connection, limit: int) -> list[PastTerm]:
     """The newest terms, the newest first."""
     rows = connection.execute(select(terms).order_by(terms.c.epoch.desc()).limit(limit))
-    return [PastTerm(row.epoch, row.node_id, row.incarnation, row.began_at) for row in rows]
+    return [PastTerm(row.epoch, row.node_id, row.incarnation, row.began_at, row.ended_at) for row in rows]
 
 
 def note_handoffs(connection: Connection, taker: tuple[str, str], changes: Sequence[Change], now: int) -> None:
@@ -103,21 +106,31 @@ def list_handoffs(connection: Connection, before: int | None, limit: int) -> lis
     """Changes of hands, the newest first, from the one before ``before`` on."""
     asked = select(handoffs).order_by(handoffs.c.id.desc()).limit(limit)
     rows = connection.execute(asked if before is None else asked.where(handoffs.c.id < before))
-    return [
-        PastHandoff(
-            row.id,
-            row.execution_id,
-            row.job_id,
-            row.from_node,
-            row.to_node,
-            Reason(row.reason),
-            bool(row.offered),
-            row.waited_ms,
-            bool(row.taker_came_later),
-            row.at,
-        )
-        for row in rows
-    ]
+    return [_past(row) for row in rows]
+
+
+def hands_of(connection: Connection, execution_ids: Collection[int]) -> dict[int, list[PastHandoff]]:
+    """Through whose hands these executions went, the oldest change first; those that stayed in one are left out."""
+    found: dict[int, list[PastHandoff]] = {}
+    mine = among(connection, handoffs.c.execution_id, execution_ids)
+    for row in connection.execute(select(handoffs).where(mine).order_by(handoffs.c.id)):
+        found.setdefault(row.execution_id, []).append(_past(row))
+    return found
+
+
+def _past(row: Row[Any]) -> PastHandoff:
+    return PastHandoff(
+        row.id,
+        row.execution_id,
+        row.job_id,
+        row.from_node,
+        row.to_node,
+        Reason(row.reason),
+        bool(row.offered),
+        row.waited_ms,
+        bool(row.taker_came_later),
+        row.at,
+    )
 
 
 def newest_handoff(connection: Connection) -> int:

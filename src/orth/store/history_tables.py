@@ -1,6 +1,6 @@
 """What is remembered of the cluster, for people: who led, and which executions changed hands."""
 
-from sqlalchemy import BigInteger, Column, SmallInteger, String
+from sqlalchemy import BigInteger, Column, Index, SmallInteger, String
 
 from orth.store.schema import BigId, Instant, table
 
@@ -10,6 +10,7 @@ terms = table(
     Column("node_id", String(64), nullable=False),
     Column("incarnation", String(64), nullable=False),
     Column("began_at", Instant, nullable=False),
+    Column("ended_at", Instant),  # of one that crashed: its last beat
 )
 
 # The execution may be gone by the time somebody reads this: its row says nothing but its number.
@@ -25,4 +26,5 @@ handoffs = table(
     Column("waited_ms", BigInteger, nullable=False),
     Column("taker_came_later", SmallInteger, nullable=False),  # the taker joined after it was offered or abandoned
     Column("at", Instant, nullable=False),
+    Index("ix_handoff_execution", "execution_id"),
 )

@@ -5,13 +5,15 @@ next executions of the job, a bounded number of them. Who may see one may see al
 another group has left its earlier executions behind.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, select
 
 from orth.domain.executions import Execution
+from orth.domain.handoffs import PastHandoff
 from orth.domain.jobs import TriggerCause
+from orth.store.cluster_history import hands_of
 from orth.store.execution_lists import Listed
 from orth.store.executions import listed_execution, with_owner
 from orth.store.tables import executions
@@ -30,6 +32,8 @@ class Relatives:
     next: int | None
     attempts: Sequence[Listed]
     shards: Sequence[Listed]
+    hands: Mapping[int, Sequence[PastHandoff]]
+    """The coordinators that took one of them over, in order."""
 
 
 def relatives_of(connection: Connection, one: Execution) -> Relatives:
@@ -37,11 +41,14 @@ def relatives_of(connection: Connection, one: Execution) -> Relatives:
     other = select(executions.c.id).where(*seen, executions.c.trigger_key != one.trigger_key).limit(1)
     attempts = executions.c.id.in_(_attempts(connection, one))
     shards = executions.c.trigger_key == one.trigger_key
+    tries = _listed(connection, *seen, attempts, limit=ATTEMPTS_LIMIT)
+    parts = _listed(connection, *seen, shards, limit=SHARDS_LIMIT) if one.shard_total > 1 else []
     return Relatives(
         connection.scalar(other.where(executions.c.id < one.id).order_by(executions.c.id.desc())),
         connection.scalar(other.where(executions.c.id > one.id).order_by(executions.c.id)),
-        _listed(connection, *seen, attempts, limit=ATTEMPTS_LIMIT),
-        _listed(connection, *seen, shards, limit=SHARDS_LIMIT) if one.shard_total > 1 else (),
+        tries,
+        parts,
+        hands_of(connection, {found.id for found in (*tries, *parts)}),
     )
 
 

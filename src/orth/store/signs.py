@@ -38,15 +38,18 @@ PEOPLE = "people"
 
 
 def read_signs(connection: Connection) -> Mapping[str, Hashable]:
-    """A value for each subject. What is opened has a new number; what moves on or ends leaves its phase."""
+    """A value for each subject. What is opened has a new number; what moves on or ends leaves its phase; who follows it
+    is part of what is told of it.
+    """
     newest = connection.execute(select(func.max(executions.c.id))).scalar() or 0
     lease = find_lease(connection)
     leads = (lease.epoch, lease.node_id) if lease else (0, None)
     nodes = [(one.said.node_id, one.said.incarnation, one.said.state, one.said.role) for one in list_nodes(connection)]
+    handed = newest_handoff(connection)
     return {
-        "executions": (newest, tuple(sorted(open_counts(connection).items()))),
+        "executions": (newest, tuple(sorted(open_counts(connection).items())), handed),
         "services": last_seq(connection),
-        "cluster": (leads, newest_handoff(connection), tuple(nodes), _ownerless(connection)),
+        "cluster": (leads, handed, tuple(nodes), _ownerless(connection)),
         "executors": _executors(connection),
         **_definitions(connection),
     }

@@ -184,7 +184,8 @@ def test_terms_are_remembered_with_who_led(site: Site, admin: Caller) -> None:
         site.tx(note_term, term, name, f"process-of-{name}", site.clock.now() + term)
     found = admin.get("/api/v1/cluster/terms?limit=2").json["items"]
     assert [(one["term"], one["node"]) for one in found] == [(3, "alpha"), (2, "beta")]
-    assert found[0]["began_at"] > found[1]["began_at"]
+    assert found[0]["began_at"] == found[1]["ended_at"] > found[1]["began_at"]
+    assert found[0]["ended_at"] is None
 
 
 def test_changes_of_hands_are_told_with_their_reason_and_case(site: Site, admin: Caller) -> None:

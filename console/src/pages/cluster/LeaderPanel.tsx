@@ -94,7 +94,7 @@ export function PastTerms({ terms, leader }: { terms: Term[] | undefined; leader
               <Instant at={one.began_at} />
             </span>
             <span className="past-term-length nowrap">
-              <Duration from={one.began_at} to={terms[index - 1]?.began_at ?? null} />
+              <Duration from={one.began_at} to={one.ended_at ?? terms[index - 1]?.began_at ?? null} />
             </span>
           </li>
         );

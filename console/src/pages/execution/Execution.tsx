@@ -73,7 +73,7 @@ function Known({ id }: { id: number }) {
           </Panel>
           {shown.progress && <ProgressLine progress={shown.progress} />}
           {shown.status !== 'success' && <WhyBox executionId={id} />}
-          {relatives && relatives.attempts.length > 1 && (
+          {relatives && (relatives.attempts.length > 1 || relatives.attempts.some(({ hands }) => hands.length > 0)) && (
             <Relatives
               title={t('relatives.attempts')}
               items={relatives.attempts}

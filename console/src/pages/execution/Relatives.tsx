@@ -6,6 +6,7 @@ import { useShownNow } from '@/live/LiveProvider';
 import { placed } from '@/pages/execution/phases';
 import { Panel } from '@/parts/Page';
 import { Duration } from '@/parts/time/Duration';
+import { Instant } from '@/parts/time/Instant';
 import { RunStatusTag } from '@/status/StatusTag';
 import { LOOKS, TERMINAL } from '@/status/statuses';
 
@@ -52,6 +53,7 @@ export function Relatives({ title, items, current, nameOf }: Props) {
                     <Duration from={one.start_time} to={one.handle_time} />
                   </td>
                 </tr>
+                {one.hands.length > 0 && <Hands one={one} current={one.id === current} />}
                 {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it can have the focus */}
                 <tr className={one.id === current ? 'relative-span current' : 'relative-span'} aria-hidden="true">
                   <td colSpan={3}>
@@ -64,6 +66,25 @@ export function Relatives({ title, items, current, nameOf }: Props) {
         </table>
       </div>
     </Panel>
+  );
+}
+
+/** Which coordinators took it over; on the bar below each is a mark. */
+function Hands({ one, current }: { one: Relative; current: boolean }) {
+  const { t } = useTranslation(['execution', 'cluster']);
+  return (
+    <tr className={current ? 'current' : undefined}>
+      <td colSpan={3}>
+        <ul className="relative-hands">
+          {one.hands.map(({ at, from_node: from, to_node: to, reason }) => (
+            <li key={at}>
+              <Instant at={at} /> {t('execution:facts.owner')} {from ?? t('cluster:waiting.nobody')} → {to}{' '}
+              <span className="muted">({t(`cluster:reason.${reason}`)})</span>
+            </li>
+          ))}
+        </ul>
+      </td>
+    </tr>
   );
 }
 
@@ -82,6 +103,9 @@ function Bar({ one, begin, end, upTo }: { one: Relative; begin: number; end: num
       {one.start_time !== null && (
         <span className="span-running" style={{ left: `${running.left}%`, width: `${running.width}%` }} />
       )}
+      {one.hands.map(({ at }) => (
+        <span key={at} className="span-hand" style={{ left: `${placed(Date.parse(at), upTo, begin, end).left}%` }} />
+      ))}
     </span>
   );
 }

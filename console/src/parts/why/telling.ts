@@ -103,6 +103,12 @@ function passed({ code, facts }: WhyStep, { t, at, strategy }: Speech): string |
       return t('why:step.offered', { queue: facts.queue });
     case 'taken':
       return t('why:step.taken', { address: facts.address });
+    case 'owner_stopped':
+    case 'owner_lost':
+    case 'owner_relieved':
+    case 'owner_found':
+    case 'owner_restarted':
+      return t(`why:step.${code}`, { taker: facts.taker, giver: facts.giver });
     case 'left_behind':
       return t('why:step.left_behind', { address: facts.address, at: at(String(facts.at)) });
     case 'routed':

@@ -10,11 +10,12 @@ from pydantic import BaseModel, Field
 from orth.clock import iso
 from orth.coordinator.http.callers import needs
 from orth.coordinator.http.cluster import gone_owners
+from orth.coordinator.http.instants import shown_instant
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission
-from orth.domain.handoffs import Case, Reason, case_of, times_asked
-from orth.store.cluster_history import PastHandoff, list_handoffs, list_terms
+from orth.domain.handoffs import Case, PastHandoff, Reason, case_of, times_asked
+from orth.store.cluster_history import list_handoffs, list_terms
 from orth.store.database import Connection
 from orth.store.ownership import Adoptable, Holding, adoptable, left_by
 
@@ -24,12 +25,16 @@ _EVERYWHERE = needs(Permission.VIEW, everywhere=True)
 
 
 class TermShown(BaseModel):
-    """One leadership. It ended when the next one began, or before."""
+    """One leadership."""
 
     term: int
     node: str
     incarnation: str
     began_at: str
+    ended_at: str | None = Field(
+        description="When it gave the lead up, or was last heard of if it did not; null of the one that leads, of one "
+        "that is gone while nobody else leads, and of terms of earlier versions."
+    )
 
 
 class TermList(BaseModel):
@@ -74,7 +79,13 @@ async def terms(tools: ToolsHere, limit: Annotated[int, Query(ge=1, le=200)] = 2
     found = await tools.db.read(list_terms, limit)
     return TermList(
         items=[
-            TermShown(term=one.epoch, node=one.node_id, incarnation=one.incarnation, began_at=iso(one.began_at))
+            TermShown(
+                term=one.epoch,
+                node=one.node_id,
+                incarnation=one.incarnation,
+                began_at=iso(one.began_at),
+                ended_at=shown_instant(one.ended_at),
+            )
             for one in found
         ]
     )

@@ -1,10 +1,11 @@
 """What belongs to an execution: the runs of its job before and after it, the attempts at it, its shards."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from orth.clock import iso
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.executions import ExecutionId
 from orth.coordinator.http.instants import shown_instant
@@ -12,6 +13,7 @@ from orth.coordinator.http.object_checks import check_execution
 from orth.coordinator.http.tools import ToolsHere
 from orth.domain.access import Permission
 from orth.domain.executions import Execution, Status
+from orth.domain.handoffs import PastHandoff, Reason
 from orth.errors import NotFound
 from orth.store.database import Connection
 from orth.store.execution_lists import Listed
@@ -19,6 +21,15 @@ from orth.store.executions import find_execution
 from orth.store.relatives import Relatives, relatives_of
 
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
+
+
+class HandShown(BaseModel):
+    """A coordinator that took an execution over."""
+
+    from_node: str | None = Field(description="Null when it never had an owner.")
+    to_node: str
+    reason: Reason
+    at: str
 
 
 class RelativeShown(BaseModel):
@@ -35,6 +46,7 @@ class RelativeShown(BaseModel):
     start_time: str | None
     handle_time: str | None
     executor_address: str | None
+    hands: list[HandShown] = Field(description="The coordinators that took it over, in order.")
 
 
 class RelativesShown(BaseModel):
@@ -53,7 +65,10 @@ async def relatives(execution_id: ExecutionId, tools: ToolsHere, caller: CallerH
     """The runs of the job before and after this one, all attempts at it, and its shards."""
     found = await tools.db.read(_find, caller, execution_id)
     return RelativesShown(
-        previous=found.previous, next=found.next, attempts=_shown(found.attempts), shards=_shown(found.shards)
+        previous=found.previous,
+        next=found.next,
+        attempts=_shown(found.attempts, found.hands),
+        shards=_shown(found.shards, found.hands),
     )
 
 
@@ -65,11 +80,11 @@ def _find(connection: Connection, caller: Caller, execution_id: int) -> Relative
     return relatives_of(connection, found)
 
 
-def _shown(listed: Sequence[Listed]) -> list[RelativeShown]:
-    return [_relative(one) for one in listed if isinstance(one, Execution)]
+def _shown(listed: Sequence[Listed], hands: Mapping[int, Sequence[PastHandoff]]) -> list[RelativeShown]:
+    return [_relative(one, hands.get(one.id, ())) for one in listed if isinstance(one, Execution)]
 
 
-def _relative(one: Execution) -> RelativeShown:
+def _relative(one: Execution, hands: Sequence[PastHandoff]) -> RelativeShown:
     return RelativeShown(
         id=one.id,
         cause=one.cause,
@@ -82,4 +97,8 @@ def _relative(one: Execution) -> RelativeShown:
         start_time=shown_instant(one.start_time),
         handle_time=shown_instant(one.handle_time),
         executor_address=one.executor_address,
+        hands=[
+            HandShown(from_node=hand.from_node, to_node=hand.to_node, reason=hand.reason, at=iso(hand.at))
+            for hand in hands
+        ],
     )
