@@ -252,6 +252,21 @@ def test_a_search_finds_lines_and_says_how_far_it_looked(site: Site, admin: Call
         assert len(search(admin, one, "LINE 77", ignore_case="true")["matches"]) == 11
 
 
+def test_a_search_ends_as_early_as_it_is_asked_to(site: Site, admin: Caller) -> None:
+    class Slow(Scroll):
+        def answer(self, exchange: Exchange) -> None:
+            site.clock.move(1)
+            super().answer(exchange)
+
+    with written(site, Slow(*numbered(2500))) as one:
+        first = search(admin, one, "line 99", patience=0.5)
+        assert (first["matches"][0]["line"], first["end"]) == (99, False)
+        assert first["to_line"] == 1000, "it had no time for a second page"
+        assert search(admin, one, "line 99")["to_line"] == 2500
+        for wrong in ("0", "11", "soon"):
+            admin.get(f"{EXECUTIONS}/{one}/log/search?q=x&patience={wrong}").problem(422)
+
+
 @pytest.mark.parametrize("complete", [True, False])
 def test_a_search_in_a_copy_says_whether_it_lacks_lines(site: Site, admin: Caller, complete: bool) -> None:
     with written(site, Scroll("one", "two")) as one:

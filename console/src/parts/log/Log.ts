@@ -67,10 +67,18 @@ export class Log {
     return this.read({ from, limit });
   }
 
-  async search(query: Query, from: number, limit: number, signal: AbortSignal): Promise<SearchPart> {
+  /** `patience`: seconds after which it looks no further; the server's own where that is not said. */
+  async search(query: Query, from: number, limit: number, signal: AbortSignal, patience?: number): Promise<SearchPart> {
     const params = {
       path: { execution_id: this.id },
-      query: { q: query.text, regex: query.regex, ignore_case: query.ignoreCase, from, limit },
+      query: {
+        q: query.text,
+        regex: query.regex,
+        ignore_case: query.ignoreCase,
+        from,
+        limit,
+        ...(patience !== undefined && { patience }),
+      },
     };
     return inTurn(() => got(api.GET('/api/v1/executions/{execution_id}/log/search', { params, signal })), signal);
   }

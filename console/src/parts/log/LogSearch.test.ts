@@ -5,13 +5,15 @@ const QUERY = { text: 'x', regex: false, ignoreCase: false };
 
 function parts(...answers: (SearchPart | Error)[]) {
   const asked: number[] = [];
-  const ask = async (_query: unknown, from: number) => {
+  const patience: (number | undefined)[] = [];
+  const ask = async (_query: unknown, from: number, _limit: number, _signal: AbortSignal, seconds?: number) => {
     asked.push(from);
+    patience.push(seconds);
     const answer = answers.shift();
     if (!answer || answer instanceof Error) throw answer ?? new Error('asked too often');
     return answer;
   };
-  return { asked, ask };
+  return { asked, patience, ask };
 }
 
 const found = (...lines: number[]) => lines.map((line) => ({ line, text: `x ${line}` }));
@@ -35,6 +37,19 @@ describe('a search', () => {
     expect(search.state).toMatchObject({ end: true, busy: false, toLine: 250, lacking: true });
   });
 
+  it('asks for a first answer soon, and for longer parts after it', async () => {
+    const more = { matches: [], end: false, lacking: false };
+    const { patience, ask } = parts(...[1, 2, 3, 4, 5, 6].map((to_line) => ({ ...more, to_line })), {
+      ...more,
+      to_line: 7,
+      end: true,
+    });
+    const search = new LogSearch(ask, 10);
+    search.start(QUERY);
+    await settled(search);
+    expect(patience).toEqual([0.5, 1, 2, 4, 8, 10, 10]);
+  });
+
   it('rests at enough, and goes on when it is asked to', async () => {
     const { asked, ask } = parts(
       { to_line: 2, matches: found(1, 2), end: false, lacking: false },
@@ -43,7 +58,7 @@ describe('a search', () => {
     const search = new LogSearch(ask, 2);
     search.start(QUERY);
     await settled(search);
-    expect([asked, search.state.end]).toEqual([[1], false]);
+    expect([asked, search.state.end, search.state.caughtUp]).toEqual([[1], false, false]);
     search.more();
     await settled(search);
     expect(asked).toEqual([1, 3]);
@@ -57,7 +72,7 @@ describe('a search', () => {
     const search = new LogSearch(ask, 10);
     search.start(QUERY);
     await settled(search);
-    expect([asked, search.state.busy]).toEqual([[1, 6], false]);
+    expect([asked, search.state.busy, search.state.caughtUp]).toEqual([[1, 6], false, true]);
   });
 
   it('tells what went wrong, and leaves out what is not meant', async () => {

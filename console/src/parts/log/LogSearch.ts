@@ -20,7 +20,14 @@ export interface Query {
   ignoreCase: boolean;
 }
 
-export type AskPart = (query: Query, from: number, limit: number, signal: AbortSignal) => Promise<SearchPart>;
+/** `patience`: seconds after which a part ends, whatever was found. */
+export type AskPart = (
+  query: Query,
+  from: number,
+  limit: number,
+  signal: AbortSignal,
+  patience?: number,
+) => Promise<SearchPart>;
 
 export interface SearchState {
   query: Query | null;
@@ -28,6 +35,8 @@ export interface SearchState {
   /** How far it has looked. */
   toLine: number;
   busy: boolean;
+  /** Whether it has once looked at all there was: from then on it only keeps up with what is written. */
+  caughtUp: boolean;
   /** Whether all there is was looked at. */
   end: boolean;
   /** Whether lines are missing in what was looked at. */
@@ -35,8 +44,20 @@ export interface SearchState {
   error: unknown;
 }
 
-const IDLE: SearchState = { query: null, matches: [], toLine: 0, busy: false, end: false, lacking: false, error: null };
+const IDLE: SearchState = {
+  query: null,
+  matches: [],
+  toLine: 0,
+  busy: false,
+  caughtUp: false,
+  end: false,
+  lacking: false,
+  error: null,
+};
 const PART = 1_000;
+/** In seconds: a first answer soon, then fewer and longer parts, for each costs the server as much to begin. */
+const PATIENCE = 0.5;
+const PATIENCE_AT_MOST = 10;
 
 export class LogSearch {
   private listeners = new Set<() => void>();
@@ -77,13 +98,15 @@ export class LogSearch {
     this.stopping = stopping;
     this.become({ ...this.state, busy: true, error: null });
     try {
-      while (this.state.matches.length < enough) {
+      for (let patience = PATIENCE; this.state.matches.length < enough; patience *= 2) {
         const before = this.state.toLine;
-        const part = await this.ask(query, before + 1, PART, stopping.signal);
+        const seconds = Math.min(patience, PATIENCE_AT_MOST);
+        const part = await this.ask(query, before + 1, PART, stopping.signal, seconds);
         if (stopping.signal.aborted) return;
         const matches = [...this.state.matches, ...part.matches.filter(this.keep)];
         const lacking = this.state.lacking || part.lacking;
-        this.become({ ...this.state, matches, toLine: part.to_line, end: part.end, lacking });
+        const caughtUp = this.state.caughtUp || part.end || part.to_line <= before;
+        this.become({ ...this.state, matches, toLine: part.to_line, end: part.end, lacking, caughtUp });
         if (part.end || part.to_line <= before) break;
       }
       this.become({ ...this.state, busy: false });

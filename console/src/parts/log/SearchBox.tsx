@@ -108,7 +108,7 @@ function Mode({ name, sign, on, onClick }: { name: string; sign: string; on: boo
   );
 }
 
-/** `3 of 17`; more than anybody goes through have a plus. */
+/** `3 of 17`, or, while it goes on, so far; more than anybody goes through have a plus. */
 function Outcome({ state, current }: { state: SearchState; current: number }) {
   const { t, i18n } = useTranslation('log');
   const said = useSaid(state.error);
@@ -120,17 +120,18 @@ function Outcome({ state, current }: { state: SearchState; current: number }) {
       </span>
     );
   const count = state.matches.length;
-  const more = !state.end && count > 0 && !state.busy ? '+' : '';
+  const goesOn = state.busy && !state.caughtUp;
+  const more = !state.end && count > 0 && !goesOn ? '+' : '';
   const total = `${new Intl.NumberFormat(i18n.language).format(count)}${more}`;
   return (
     <output className="log-outcome">
       {count === 0
-        ? state.busy
+        ? goesOn
           ? t('search.busy')
           : t('search.none')
         : current < 0
-          ? t('search.found', { total })
-          : t('search.place', { place: current + 1, total })}
+          ? t(goesOn ? 'search.foundSoFar' : 'search.found', { total })
+          : t(goesOn ? 'search.placeSoFar' : 'search.place', { place: current + 1, total })}
       {state.lacking && ` (${t('search.lacking')})`}
     </output>
   );

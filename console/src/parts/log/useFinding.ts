@@ -61,6 +61,12 @@ function useMatches(log: Log, query: Query | null, levels: readonly Level[]) {
     return () => clearTimeout(timer);
   }, [behind, search]);
   const none = useMemo<Match[]>(() => [], []);
-  const state: SearchState = { ...search.state, query, matches: begun ? matches : none, busy: busy || !begun };
+  const state: SearchState = {
+    ...search.state,
+    query,
+    matches: begun ? matches : none,
+    busy: busy || !begun,
+    caughtUp: begun && search.state.caughtUp,
+  };
   return { state, more: () => search.more() };
 }

@@ -20,6 +20,7 @@ from orth.coordinator.http.sending import Departed, patiently, unless_left
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.logs.expressions import expression, literal
 from orth.coordinator.logs.reading import TAIL_LIMIT, Page, Source
+from orth.coordinator.logs.searching import PATIENCE, Part
 from orth.domain.access import Permission
 from orth.domain.nodes import normal_address
 from orth.errors import OrthError
@@ -128,13 +129,16 @@ async def search(
     ignore_case: bool = False,
     from_line: FromLine = 1,
     limit: Annotated[int, Query(ge=1, le=1000, description="Lines that fit, at most.")] = 100,
+    patience: Annotated[
+        float, Query(ge=0.1, le=PATIENCE, description="Seconds after which it looks no further, at most.")
+    ] = PATIENCE,
 ) -> SearchShown:
     """The lines that say something. A search that takes long stops early and says where; one whose caller leaves stops
     at once.
     """
     source = await source_for(tools, caller, execution_id)
     wanted = (expression if regex else literal)(q, ignore_case=ignore_case)
-    searching = tools.searches.search(source, wanted, from_line, limit, caller.name)
+    searching = tools.searches.search(source, wanted, Part(from_line, limit, patience), caller.name)
     found = await unless_left(request, searching)
     hits = [LineFound(line=hit.line, text=hit.text, offset=hit.offset, cut=hit.cut) for hit in found.hits]
     return SearchShown(from_line=from_line, to_line=found.to_line, matches=hits, end=found.end, lacking=found.lacking)

@@ -19,13 +19,22 @@ from orth.errors import TooBusy
 SEARCHES_AT_ONCE = 4
 OF_ONE_CALLER = 2
 """Of these, so that nobody keeps everybody else from searching."""
-_PATIENCE = 10.0
-"""Seconds after which no further page is read."""
+PATIENCE = 10.0
+"""Seconds after which no further page is read, at most."""
 _SHOWN = 4_000
 """Characters of a line that are shown, around what was found."""
 _SHOWN_TOGETHER = 1024 * 1024
 _LINES_AT_ONCE = 50_000
 """Lines asked of an executor that gives more than a viewer needs: each question costs as much as many lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is looked through at once: from a line on, for so many lines that fit, and for so many seconds."""
+
+    from_line: int
+    limit: int
+    patience: float = PATIENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +70,14 @@ class Searches:
         """By caller."""
 
     async def search(
-        self, source: Source, wanted: AbstractAsyncContextManager[Matching], from_line: int, limit: int, caller: str
+        self,
+        source: Source,
+        wanted: AbstractAsyncContextManager[Matching],
+        part: Part,
+        caller: str,
     ) -> Found:
-        """The first ``limit`` lines from ``from_line`` on that fit what is ``wanted``, which begins here: what it costs
-        is bounded with the rest.
+        """The first lines of a ``part`` that fit what is ``wanted``, which begins here: what it costs is bounded with
+        the rest.
         """
         if self._inside.total() >= SEARCHES_AT_ONCE:
             raise TooBusy.of("searches_full", limit=SEARCHES_AT_ONCE)
@@ -73,21 +86,21 @@ class Searches:
         self._inside[caller] += 1
         try:
             async with wanted as matching:
-                return await self._search(source, matching, from_line, limit)
+                return await self._search(source, matching, part)
         finally:
             self._inside[caller] -= 1
             self._inside += Counter()  # those with none are forgotten
 
-    async def _search(self, source: Source, matching: Matching, from_line: int, limit: int) -> Found:
-        found = Found(from_line - 1)
-        deadline = self._clock.monotonic() + _PATIENCE
-        async with aclosing(_ahead(self._reading.pages(source, from_line, lines=_LINES_AT_ONCE))) as pages:
+    async def _search(self, source: Source, matching: Matching, part: Part) -> Found:
+        found = Found(part.from_line - 1)
+        deadline = self._clock.monotonic() + min(part.patience, PATIENCE)
+        async with aclosing(_ahead(self._reading.pages(source, part.from_line, lines=_LINES_AT_ONCE))) as pages:
             async for page in pages:
                 found.lacking |= page.archived and source.archived is not None and not source.archived.complete
                 if not page.lines.texts:
                     found.end = page.end
                     break
-                full = _add(found, page.lines, await matching(page.lines.texts), limit)
+                full = _add(found, page.lines, await matching(page.lines.texts), part.limit)
                 if full or page.end:
                     found.end = page.end and not full
                     break
