@@ -21,12 +21,12 @@ function HeldSince() {
 
 /** How long ago the server was last heard: it says something every ten seconds at least. */
 function HeardSince() {
-  useNow();
+  const now = useNow(); // of the last second: what was heard since is not in the future
   const { heardAt } = useLive();
   return (
     <span className="live-age">
       {' · '}
-      <Ago at={heardAt()} />
+      <Ago at={Math.min(heardAt(), now)} />
     </span>
   );
 }

@@ -39,14 +39,23 @@ describe('asking again', () => {
     expect(looks).toHaveLength(2);
   });
 
-  it('lets a slow answer arrive, and rests longer after it, however often something changes', async () => {
+  it('lets a slow answer arrive, and rests as long after it, however often something changes', async () => {
     const { refreshing, looks, most } = site(2_000);
     for (let at = 0; at < 60; at += 1) {
       refreshing.changed('jobs');
       await vi.advanceTimersByTimeAsync(500);
     }
     expect(most()).toBe(1);
-    expect(looks).toHaveLength(6);
+    expect(looks).toHaveLength(8);
+  });
+
+  it('never rests so long that what ended meanwhile stays unseen', async () => {
+    const { refreshing, looks } = site(6_000);
+    refreshing.changed('executions');
+    await vi.advanceTimersByTimeAsync(6_000);
+    refreshing.changed('executions');
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(looks).toHaveLength(2);
   });
 
   it('goes on after a look that failed, and keeps subjects apart', async () => {

@@ -3,9 +3,9 @@
 
 /** The shortest pause between two looks at a subject, in ms. */
 const PAUSE = 250;
-/** A look that took long is followed by a pause that is longer by this factor. */
-const REST = 2;
-const LONGEST_PAUSE = 10_000;
+/** A look that took long is followed by a pause as long: half of the time is left for others, and what ended meanwhile
+ * is to be seen soon all the same. */
+const LONGEST_PAUSE = 2_000;
 
 export interface Looking {
   /** Asks again for what is shown of a subject; done when it is there. */
@@ -30,7 +30,7 @@ export class Refreshing {
     const began = this.around.now();
     await this.around.look(subject).catch(() => undefined); // who shows it says what went wrong
     const took = this.around.now() - began;
-    await new Promise((over) => setTimeout(over, Math.min(Math.max(PAUSE, REST * took), LONGEST_PAUSE)));
+    await new Promise((over) => setTimeout(over, Math.min(Math.max(PAUSE, took), LONGEST_PAUSE)));
     const again = this.busy.get(subject);
     this.busy.delete(subject);
     if (again) this.changed(subject);

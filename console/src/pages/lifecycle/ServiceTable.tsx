@@ -1,7 +1,7 @@
 import type { TableColumnsType } from 'antd';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Kind, Service } from '@/pages/lifecycle/registry';
+import { BEATS, type Kind, type Service } from '@/pages/lifecycle/registry';
 import { SERVICE_LOOKS } from '@/pages/lifecycle/statuses';
 import { Badge } from '@/parts/Badge';
 import { CopyButton } from '@/parts/CopyButton';
@@ -48,7 +48,7 @@ function useColumns(kind: Kind, names: Record<string, string>): TableColumnsType
       {
         title: t('columns.beat'),
         key: 'beat',
-        render: (_, one) => <BeatAge at={one.beatAt} gone={one.status === 'Stopped'} />,
+        render: (_, one) => <BeatAge at={one.beatAt} gone={one.status === 'Stopped'} rules={BEATS} />,
       },
       {
         title: t('columns.registered'),

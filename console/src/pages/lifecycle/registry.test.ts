@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FEED_KEPT, heard, listed, NOTHING, type Registry, rowsOf, type Said } from '@/pages/lifecycle/registry';
+import { BEATS, FEED_KEPT, heard, listed, NOTHING, type Registry, rowsOf, type Said } from '@/pages/lifecycle/registry';
+import { gradeOf } from '@/parts/time/staleness';
 
 const NOW = 1_000_000;
 const AT = '2026-03-01T12:00:10.000Z';
@@ -44,6 +45,15 @@ describe('the registry of the page', () => {
     expect(rowsOf(registry, 'agent').map((one) => one.id)).toEqual(['agent-2']);
     expect(registry.feed.map((one) => one.seq)).toEqual([8, 7, 6, 5, 4, 3, 2, 1]);
     expect(registry.feed[1]).toMatchObject({ kind: 'orchestrator', happening: 'registered', name: 'node-2' });
+  });
+
+  it('misses no beat that came since the lists were asked for', () => {
+    expect([42_000, 44_000, 69_000, 70_000].map((age) => gradeOf(age, BEATS))).toEqual([
+      'fresh',
+      'missed30',
+      'missed30',
+      'missed60',
+    ]);
   });
 
   it('counts the age of a beat on its own clock', () => {

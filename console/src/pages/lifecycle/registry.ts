@@ -2,11 +2,18 @@
 // A beat is no event: its age comes from lists, which are asked for quietly, and counts on this browser's clock.
 
 import type { Agent, Orchestrator, ServiceStatus } from '@/api/types';
+import { type BeatRules, USUAL } from '@/parts/time/staleness';
 
 export const KINDS = ['orchestrator', 'agent'] as const;
 export type Kind = (typeof KINDS)[number];
 export const HAPPENINGS = ['registered', 'unregistered', 'status_changed'] as const;
 export type Happening = (typeof HAPPENINGS)[number];
+
+/** How often the lists are asked for, in ms. */
+export const ASK_EVERY = 10_000;
+
+/** By what beats are judged: one is seen when the lists are asked for next, and not missed until then. */
+export const BEATS: BeatRules = { ...USUAL, seenAfter: ASK_EVERY };
 
 /** A service as an event shows it: as in the lists, without the age of its beat. */
 export type Said = Omit<Orchestrator, 'beatAge'> & { orchestratorId?: string | null };

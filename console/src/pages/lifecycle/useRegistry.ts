@@ -8,10 +8,9 @@ import { api, got, sessionEnded } from '@/api/client';
 import { serverNow } from '@/api/serverClock';
 import { isCut, LiveConnection, type LiveState } from '@/live/connection';
 import { useLive, usePolling } from '@/live/LiveProvider';
-import { heard, type Kind, listed, NOTHING, type Registry } from '@/pages/lifecycle/registry';
+import { ASK_EVERY, heard, type Kind, listed, NOTHING, type Registry } from '@/pages/lifecycle/registry';
 
 const SEQ_HEADER = 'ORTH-SEQ';
-const ASK_EVERY = 10_000;
 
 export interface RegistryLive {
   registry: Registry;
