@@ -107,6 +107,27 @@ function valueAt(tokens: string[], at: { place: number }): unknown {
   return typeof value === 'number' && String(value) !== token ? new Numeral(token) : value;
 }
 
+/** Where a member of an object is given twice, of which only the last would count; null where none is. */
+export function givenTwice(text: string): (string | number)[] | null {
+  const open: { names: Set<string> | null; at: string | number; named: boolean }[] = [];
+  for (const { text: token } of tokensOf(text)) {
+    const inside = open.at(-1);
+    if (token === '{') open.push({ names: new Set(), at: '', named: false });
+    else if (token === '[') open.push({ names: null, at: 0, named: true });
+    else if (token === '}' || token === ']') open.pop();
+    else if (token === ',' && inside) {
+      inside.named = inside.names === null;
+      if (typeof inside.at === 'number') inside.at += 1;
+    } else if (token.startsWith('"') && inside?.names && !inside.named) {
+      inside.at = JSON.parse(token) as string;
+      inside.named = true;
+      if (inside.names.has(inside.at)) return open.map(({ at }) => at);
+      inside.names.add(inside.at);
+    }
+  }
+  return null;
+}
+
 /** The JSON text of such a value. */
 export function exactText(value: unknown): string {
   if (value instanceof Numeral) return value.text;
@@ -128,4 +149,12 @@ export function isWhole(literal: string): boolean {
 /** Whether a text is one number as JSON writes it. */
 export function isNumeral(text: string): boolean {
   return /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text);
+}
+
+export const INTEGER = /^-?\d+$/;
+
+/** Whether one number literal stands for less than another: whole ones exactly, however long they are. */
+export function isLess(one: string, other: string): boolean {
+  const exact = INTEGER.test(one) && INTEGER.test(other);
+  return exact ? BigInt(one) < BigInt(other) : Number(one) < Number(other);
 }

@@ -6,6 +6,7 @@ import { initReactI18next } from 'react-i18next';
 import { once } from '@/app/files';
 import { preference } from '@/app/preferences';
 import { LANGUAGES } from '@/i18n/languages';
+import { visibleLines } from '@/parts/log/ansi';
 
 const files = import.meta.glob<{ default: Record<string, unknown> }>('./locales/*/*.json');
 
@@ -72,7 +73,9 @@ export const startTexts = once(async () => {
       load: 'currentOnly',
       ns: [...ALWAYS],
       defaultNS: 'common',
-      interpolation: { escapeValue: false },
+      // React escapes what is HTML. What stands in a text is often a name: one that turns or hides what is beside it, such
+      // as the question of a dialog, is spelled out wherever it is said.
+      interpolation: { escapeValue: true, escape: visibleLines },
       returnNull: false,
     });
 });

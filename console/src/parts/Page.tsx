@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { visible } from '@/parts/log/ansi';
 import { useTitle } from '@/parts/useTitle';
 import './parts.css';
 
@@ -16,7 +17,7 @@ export function Page({ title, intro, actions, children }: Props) {
     <>
       <div className="page-head">
         <div>
-          <h1>{title}</h1>
+          <h1>{visible(title)}</h1>
           {intro && <p className="muted">{intro}</p>}
         </div>
         {actions && <div className="page-actions">{actions}</div>}

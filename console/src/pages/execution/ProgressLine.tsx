@@ -18,9 +18,13 @@ export function ProgressLine({ progress }: { progress: NonNullable<ExecutionDeta
         <Progress percent={percent} size="small" status="normal" aria-label={t('progress.label')} />
       )}
       <span className="muted">
-        {visibleLines(message)}
-        {total && ` ${t('progress.of', { done, total })}`}
-        {eta !== null && ` · ${t('progress.left', { time: duration(eta * 1_000) })}`}
+        {[
+          visibleLines(message),
+          total && t('progress.of', { done, total }),
+          eta !== null && t('progress.left', { time: duration(eta * 1_000) }),
+        ]
+          .filter(Boolean)
+          .join(' · ')}
       </span>
     </section>
   );

@@ -3,10 +3,8 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { Cause, Execution } from '@/api/types';
-import { useShownNow } from '@/live/LiveProvider';
 import { AlarmMark } from '@/pages/executions/AlarmMark';
 import { CAUSES } from '@/pages/executions/filters';
-import { lastsSince } from '@/pages/executions/lasting';
 import { RowActions } from '@/pages/executions/RowActions';
 import { RowProgress } from '@/pages/executions/RowProgress';
 import { YIELDING } from '@/parts/table/flexing';
@@ -14,7 +12,6 @@ import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { PhaseText } from '@/status/PhaseText';
 import { StatusTag } from '@/status/StatusTag';
-import { TERMINAL } from '@/status/statuses';
 
 /** So many rows, the newest, ask how far they are: each is a question to an executor. */
 const ASKING = 20;
@@ -69,8 +66,8 @@ export function useColumns(longestFirst?: boolean): TableColumnsType<Execution> 
         }),
         align: 'right',
         className: 'nowrap',
-        render: (_, one) =>
-          TERMINAL[one.status] ? <Duration from={one.start_time} to={one.handle_time} /> : <Lasting execution={one} />,
+        // Of one that its executor has, and does not say it runs, nobody knows whether it has begun.
+        render: (_, one) => <Duration from={one.start_time} to={one.handle_time} />,
       },
       { title: t('columns.executor'), key: 'executor', render: (_, one) => <ExecutorCell execution={one} /> },
       {
@@ -95,11 +92,6 @@ export function useColumns(longestFirst?: boolean): TableColumnsType<Execution> 
 export function CauseText({ cause }: { cause: string }) {
   const { t } = useTranslation('executions');
   return cause in CAUSES ? t(`cause.${cause as Cause}`) : cause;
-}
-
-/** How long an open one has been going on; apart from those that have ended, which need no clock. */
-function Lasting({ execution: one }: { execution: Execution }) {
-  return <Duration from={lastsSince(one, useShownNow())} to={one.handle_time} />;
 }
 
 function JobCell({ execution: one }: { execution: Execution }) {

@@ -23,10 +23,14 @@ interface Props {
   id?: string;
   value?: string;
   onChange?: (text: string) => void;
+  /** Whether the server refuses it: then it means nothing. */
+  refused?: boolean;
+  /** On whose clock it is read, where that is known. */
+  zone?: string | null;
 }
 
 /** A cron expression: clicked together or typed. Each shows at once what the other did. */
-export function CronField({ id, value = '', onChange = () => {} }: Props) {
+export function CronField({ id, value = '', onChange = () => {}, refused = false, zone = null }: Props) {
   const { t } = useTranslation('jobEditor');
   const plan = read(value);
   const words = useCronWords()(value);
@@ -55,7 +59,7 @@ export function CronField({ id, value = '', onChange = () => {} }: Props) {
         onChange={(event) => onChange(event.target.value)}
       />
       <p className="muted cron-words" aria-live="polite">
-        {words ?? t('cron.hint')}
+        {words === null || refused ? t('cron.hint') : zone === null ? words : t('cron.inZone', { words, zone })}
       </p>
     </div>
   );

@@ -100,7 +100,11 @@ function Stored({ id, copy = false, begin }: StoredProps) {
   if (!may('edit', job.job_group)) return <NotAllowed />;
   const draft = draftOf(job);
   if (!copy) return <EditorForm edited={{ id, base: draft, tag, ...(begin && { begun: begin(draft) }) }} />;
-  const begun = { ...draft, job_desc: t('copyOf', { job: job.job_desc }), glue_source: job.glue_source };
+  const begun = {
+    ...draft,
+    job_desc: t('copyOf', { job: job.job_desc, interpolation: { escapeValue: false } }),
+    glue_source: job.glue_source,
+  };
   return <EditorForm edited={{ id: undefined, base: begun, tag: '' }} />;
 }
 

@@ -31,7 +31,8 @@ export function WhenSection() {
   const { t } = useTranslation('jobEditor');
   const form = Form.useFormInstance<Draft>();
   const type = Form.useWatch('schedule_type', form) ?? 'NONE';
-  const { problem } = usePreview();
+  const { problem, shown } = usePreview();
+  const zone = Form.useWatch('timezone', form) ?? shown?.timezone ?? null;
   const sayField = useFieldSaying();
   const wrong = problem?.errors.find(({ field }) => field === 'schedule_conf');
   const wrongZone = problem?.errors.find(({ field }) => field === 'timezone');
@@ -54,7 +55,7 @@ export function WhenSection() {
             rules={[{ required: true, message: t('required') }]}
             {...(wrong && { validateStatus: 'error' as const, help: sayField(wrong) })}
           >
-            <ConfField type={type} />
+            <ConfField type={type} refused={!!wrong} zone={zone} />
           </Form.Item>
           <div className="form-pair">
             <Form.Item
@@ -95,6 +96,8 @@ export function WhenSection() {
 
 interface ConfProps {
   type: Draft['schedule_type'];
+  refused: boolean;
+  zone: string | null;
   id?: string;
   value?: string;
   onChange?: (text: string) => void;
@@ -102,8 +105,9 @@ interface ConfProps {
 
 const LOCAL_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?)?$/;
 
-function ConfField({ type, id, value = '', onChange = () => {} }: ConfProps) {
-  if (type === 'CRON') return <CronField {...(id && { id })} value={value} onChange={onChange} />;
+function ConfField({ type, refused, zone, id, value = '', onChange = () => {} }: ConfProps) {
+  if (type === 'CRON')
+    return <CronField {...(id && { id })} value={value} onChange={onChange} refused={refused} zone={zone} />;
   const local = type === 'AT' && LOCAL_TIME.test(value);
   return (
     <Input

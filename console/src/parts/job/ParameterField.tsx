@@ -59,7 +59,7 @@ export function ParameterField({ id, schema, value = '', onChange = () => {}, on
   if (form.kind === 'free') return <Text id={id} value={value} onChange={onChange} />;
 
   const fields = fieldsOf(form, values ?? new Map());
-  const troubleOf = ({ name }: ParamField) => wrong.find((one) => one.name === name)?.trouble ?? null;
+  const troubleOf = ({ name }: ParamField) => wrong.find((one) => one.name === name) ?? null;
 
   function show(mode: ParameterMode) {
     setAsText(mode === 'json');

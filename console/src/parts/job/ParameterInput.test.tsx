@@ -21,7 +21,7 @@ const FIELD: ParamField = {
 
 function shown(kind: FieldKind, trouble: Trouble | null): HTMLElement {
   const value = { field: { ...FIELD, kind }, value: undefined, typed: undefined };
-  render(<ParameterInput {...value} trouble={trouble} onChange={() => {}} onTyped={() => {}} />);
+  render(<ParameterInput {...value} trouble={trouble && { trouble }} onChange={() => {}} onTyped={() => {}} />);
   return screen.getByLabelText(/pages/);
 }
 

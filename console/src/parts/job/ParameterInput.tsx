@@ -4,7 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { exactText } from '@/api/exactJson';
 import { ClearableSelect } from '@/parts/clearable';
 import { GrowingText } from '@/parts/GrowingText';
-import { asOption, type ParamField, readTyped, type Trouble, textIn, textsIn } from '@/parts/job/schema';
+import { asOption, type ParamField, readTyped, textIn, textsIn, type Wrong } from '@/parts/job/schema';
+import { useWrongText } from '@/parts/job/useWrongText';
 
 interface EntryProps {
   field: ParamField;
@@ -25,12 +26,13 @@ interface Tied {
 }
 
 /** One argument of a handler, by its kind. That one is missing is no fault before somebody was there. */
-export function ParameterInput({ trouble, ...entry }: EntryProps & { trouble: Trouble | null }) {
+export function ParameterInput({ trouble, ...entry }: EntryProps & { trouble: Omit<Wrong, 'name'> | null }) {
   const { t } = useTranslation('jobs');
+  const say = useWrongText();
   const id = useId();
   const [visited, setVisited] = useState(false);
   const { field } = entry;
-  const wrong = trouble !== null && (trouble !== 'missing' || visited);
+  const wrong = trouble !== null && (trouble.trouble !== 'missing' || visited);
   const tied: Tied = {
     id,
     'aria-required': field.required,
@@ -52,7 +54,7 @@ export function ParameterInput({ trouble, ...entry }: EntryProps & { trouble: Tr
       <Entry tied={tied} {...entry} />
       {wrong && (
         <p id={`${id}-trouble`} className="param-trouble">
-          {t(`param.${trouble}`, { ...field })}
+          {say({ field, ...trouble })}
         </p>
       )}
       {(field.description || field.fallback !== undefined) && (

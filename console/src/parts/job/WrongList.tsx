@@ -1,15 +1,15 @@
-import { useTranslation } from 'react-i18next';
 import type { Wrong } from '@/parts/job/schema';
+import { useWrongText } from '@/parts/job/useWrongText';
 
 /** What is wrong with a parameter, argument by argument. */
 export function WrongList({ wrong }: { wrong: readonly Wrong[] }) {
-  const { t } = useTranslation('jobs');
+  const say = useWrongText();
   return (
     <ul className="wrong-list">
-      {wrong.map(({ name, trouble, field }) => (
+      {wrong.map(({ name, ...one }) => (
         <li key={name}>
           {name !== null && <span className="mono">{name}: </span>}
-          {t(`param.${trouble}`, { ...field })}
+          {say(one)}
         </li>
       ))}
     </ul>

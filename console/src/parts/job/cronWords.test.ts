@@ -62,6 +62,34 @@ describe('cron expressions in words', () => {
     expect(say('@reboot')).toBeNull();
   });
 
+  it('say "or" where a day fits either field, and "and" where it has to fit both', async () => {
+    const [en, fr, zh] = await Promise.all([loadCronWords('en'), loadCronWords('fr'), loadCronWords('zh-CN')]);
+    const told = (text: string) => [en(text), fr(text), zh(text)];
+    expect(told('0 12 13 * FRI')).toEqual([
+      'At 12:00, on day 13 of the month, or on Friday',
+      'À 12:00, le 13 du mois, ou le vendredi',
+      '在12:00, 限每月 13 号, 或者星期五',
+    ]);
+    expect(told('0 12 */2 * MON')).toEqual([
+      'At 12:00, every 2 days in a month, between day 1 and 31 of the month, and only on Monday',
+      'À 12:00, tous les 2 jours, du 1 au 31 du mois, et uniquement le lundi',
+      '在12:00, 每隔 2 天, 限每月的  1 号 至  31 号 之间, 且仅限星期一',
+    ]);
+    expect(en('30 2 1,15 6 MON-FRI')).toBe(
+      'At 02:30, on day 1 and 15 of the month, or Monday through Friday, only in June',
+    );
+    expect(en('0 12 13 * */2')).toMatch(/13 of the month, and only on Sunday/);
+    expect(en('0 12 L * FRI#3')).toBe('At 12:00, on the last day of the month, or on the third Friday of the month');
+    expect(en('*/5 * 13 * 5')).toBe('Every 5 minutes, on day 13 of the month, or on Friday');
+    expect(en('0 12 */1 * FRI')).toBe('At 12:00, only on Friday');
+  });
+
+  it('are none for what the server refuses', async () => {
+    const say = await loadCronWords('en');
+    const refused = ['0 0/90 * * * ?', '0 0 8 * * *', '0 0 8 ? * ?', '0 0 8 1 * MON', '0 8 ? * *', '0 */24 * * ?'];
+    expect([...refused, '*/60 * * * *', '0 0 2 */32 * ?', '0 0 2 ? */13 *'].map(say)).toEqual(Array(9).fill(null));
+  });
+
   it('are none for what is none', async () => {
     const say = await loadCronWords('en');
     expect(say('every day')).toBeNull();

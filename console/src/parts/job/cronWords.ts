@@ -32,25 +32,69 @@ export function withoutName(text: string): string {
 
 /** The expression in words, or null where there are none for it. The server alone says whether it is good. */
 export function cronWords(cronstrue: Cronstrue, language: Language, written: string): string | null {
-  const expression = withoutName(written);
-  const fields = expression.trim().split(/\s+/).length;
-  if (fields < 5) return null;
-  try {
-    const told = evenly(expression);
-    if (told === null) return null;
-    return cronstrue.toString(told, {
+  const parts = withoutName(written).trim().split(/\s+/);
+  const days = daysOf(parts);
+  if (days === null) return null;
+  const say = (fields: readonly string[]) =>
+    cronstrue.toString(fields.join(' '), {
       locale: LOCALES[language],
       use24HourTimeFormat: true,
-      dayOfWeekStartIndexZero: fields === 5, // in the Quartz dialect Sunday is 1
+      dayOfWeekStartIndexZero: parts.length === 5, // in the Quartz dialect Sunday is 1
     });
+  try {
+    const told = evenly(parts.map((part) => (part === '*/1' ? '*' : part)).join(' '))?.split(' ');
+    if (!told?.every(isTellable)) return null;
+    return days === 'one' ? say(told) : sayBothDays(say, told, JOINED[language], days);
   } catch {
     return null;
   }
 }
 
+const isTellable = (part: string) => !part.includes('*') || /^\*(\/\d+)?$/.test(part);
+
+/** What the fields of the days mean together: one of them says it all, or a day fits either, or both. Null: refused. */
+function daysOf(parts: readonly string[]): 'one' | 'either' | 'both' | null {
+  if (parts.length < 5 || parts.length > 7) return null;
+  const [day = '', weekday = ''] = parts.length === 5 ? [parts[2], parts[4]] : [parts[3], parts[5]];
+  const open = [day, weekday].filter((one) => one === '?').length;
+  if (parts.length > 5) return open === 1 ? 'one' : null;
+  if (open > 0) return null;
+  if ([day, weekday].some((one) => one === '*' || one === '*/1')) return 'one';
+  return day.startsWith('*') || weekday.startsWith('*') ? 'both' : 'either';
+}
+
+/** How the days of the month and of the week are put together; `drop`: what the words of the latter begin with alone. */
+const JOINED: Record<Language, { drop: RegExp; either: string; both: string }> = {
+  en: { drop: /^, (only )?/, either: ', or ', both: ', and only ' },
+  'zh-CN': { drop: /^, [仅限]?/, either: ', 或者', both: ', 且仅限' },
+  fr: { drop: /^, (uniquement )?/, either: ', ou ', both: ', et uniquement ' },
+};
+
+/** The library says "and" for either. So each is said by itself, without what is said of the time of day. */
+function sayBothDays(
+  say: (fields: readonly string[]) => string,
+  [minute = '', hour = '', day = '', month = '', weekday = '']: readonly string[],
+  joined: (typeof JOINED)[Language],
+  how: 'either' | 'both',
+): string | null {
+  const time = say([minute, hour, '*', '*', '*']);
+  const [days, months, weekdays] = [
+    [minute, hour, day, '*', '*'],
+    [minute, hour, '*', month, '*'],
+    [minute, hour, '*', '*', weekday],
+  ].map((fields) => {
+    const words = say(fields);
+    return words.startsWith(time) ? words.slice(time.length) : null;
+  });
+  if (!days || !weekdays || months == null) return null;
+  return `${time}${days}${joined[how]}${weekdays.replace(joined.drop, '')}${months}`;
+}
+
 interface Field {
   low: number;
   high: number;
+  /** The longest step. */
+  step: number;
   /** There are always as many, and each is told by its number: not so of the days of a month or a week. */
   even: boolean;
   /** Names of the values, from the lowest on. */
@@ -59,16 +103,16 @@ interface Field {
 
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
 const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
-const MINUTES: Field = { low: 0, high: 59, even: true };
+const MINUTES: Field = { low: 0, high: 59, step: 59, even: true };
 /** From the seconds, of which an expression of five fields has none, to the months. */
 const FIELDS: readonly Field[] = [
   MINUTES,
   MINUTES,
-  { low: 0, high: 23, even: true },
-  { low: 1, high: 31, even: false },
-  { low: 1, high: 12, even: true, names: MONTHS },
+  { low: 0, high: 23, step: 23, even: true },
+  { low: 1, high: 31, step: 31, even: false },
+  { low: 1, high: 12, step: 12, even: true, names: MONTHS },
 ];
-const WEEKDAY = { even: false, names: WEEKDAYS };
+const WEEKDAY = { step: 7, even: false, names: WEEKDAYS };
 
 /**
  * The same fires, written so that "every n" is only said where it is true: `*` + `/45` in the minutes begins again with
@@ -105,7 +149,7 @@ function stepsOf(item: string, field: Field): Steps | null {
   const from = all ? field.low : numberOf(low, field);
   const to = high === undefined ? (all || every ? field.high : from) : numberOf(high, field);
   const step = every === undefined ? 1 : Number(every);
-  if (from === null || to === null || step < 1 || to < from) return null;
+  if (from === null || to === null || step < 1 || step > field.step || to < from) return null;
   return { from, to, step };
 }
 

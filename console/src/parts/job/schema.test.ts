@@ -175,4 +175,24 @@ describe('what is wrong with a value', () => {
     expect(told('{"supplier"')).toEqual([[null, 'notAnObject']]);
     expect(wrongWith(formOf(null), 'anything')).toEqual([]);
   });
+
+  it('is found within what is written as JSON, with its place', () => {
+    const counts = { type: 'object', additionalProperties: { type: 'integer', maximum: 9 } };
+    const form = formOf({ properties: { opts: { anyOf: [counts, { type: 'null' }] }, any: {} } });
+    const told = (text: string) => wrongWith(form, text).map(({ field: _, ...wrong }) => wrong);
+    expect(told('{"opts":[1]}')).toEqual([{ name: 'opts', trouble: 'notObject', place: [], facts: {} }]);
+    expect(told('{"opts":{"a":"x"}}')).toEqual([{ name: 'opts', trouble: 'notNumber', place: ['a'], facts: {} }]);
+    expect(told('{"opts":{"a":10}}')).toEqual([{ name: 'opts', trouble: 'max', place: ['a'], facts: { max: '9' } }]);
+    expect(told('{"opts":{"a":1,"b":"2"},"any":[{}]}')).toEqual([]);
+    expect(told('{"opts":null}')).toEqual([]);
+  });
+
+  it('is that a name stands twice in an object, wherever that is', () => {
+    const form = formOf({ properties: { opts: { type: 'object' }, n: { type: 'integer' } } });
+    const told = (text: string) => wrongWith(form, text).map(({ name, trouble, place }) => [name, trouble, place]);
+    expect(told('{"opts":{"a":1,"a":2}}')).toEqual([['opts', 'twice', ['a']]]);
+    expect(told('{"opts":{"b":[1,{"a":1,"\\u0061":[]}]}}')).toEqual([['opts', 'twice', ['b', 1, 'a']]]);
+    expect(told('{"n":1,"n":2}')).toEqual([['n', 'twice', []]]);
+    expect(told('{"opts":{"a":{"a":["a","a"]},"b":{"a":1}},"n":1}')).toEqual([]);
+  });
 });

@@ -2,9 +2,20 @@
 // and the text that is stored. What a form cannot show is written as JSON, in its own field. A value is the JSON text it is
 // written with, so that no digit of it changes on its way.
 
-import { exactText, isNumeral, isWhole, membersOf, Numeral, objectText } from '@/api/exactJson';
+import {
+  exactText,
+  exactValue,
+  givenTwice,
+  isLess,
+  isNumeral,
+  isWhole,
+  membersOf,
+  Numeral,
+  objectText,
+} from '@/api/exactJson';
+import { beside, fitsPattern, limitIn, type Misfit, misfitIn, type Place, type Schema, sizeIn } from '@/parts/job/fits';
 
-export type Schema = { [key: string]: unknown };
+export type { Schema } from '@/parts/job/fits';
 /** The arguments by name, each as its JSON text. */
 export type Values = ReadonlyMap<string, string>;
 
@@ -29,6 +40,8 @@ export interface ParamField {
   nullable: boolean;
   /** Whether the handler takes an argument of that name. */
   taken: boolean;
+  /** What its value is, and the schema that is a part of; not said of one of which nothing is known. */
+  schema?: { own: Schema; root: Schema };
 }
 
 /** One text, a set of fields, or nothing a form could be made of. */
@@ -46,7 +59,8 @@ export function formOf(schema: Schema | null | undefined): ParamForm {
   const required = new Set(Array.isArray(schema.required) ? schema.required.map(String) : []);
   const fields = Object.entries(properties).map(([name, said]) => {
     const own = objectOf(said) ?? {};
-    return { ...fieldOf(name, resolved(own, schema), required.has(name)), nullable: isNullable(own) };
+    const field = fieldOf(name, resolved(own, schema), required.has(name));
+    return { ...field, nullable: isNullable(own), schema: { own, root: schema } };
   });
   return { kind: 'fields', fields, closed: schema.additionalProperties === false };
 }
@@ -68,11 +82,11 @@ function fieldOf(name: string, schema: Schema, required: boolean): ParamField {
     required,
     fallback: schema.default,
     options,
-    min: limitOf(schema.minimum) ?? beside(schema.exclusiveMinimum, schema.type, 1n),
-    max: limitOf(schema.maximum) ?? beside(schema.exclusiveMaximum, schema.type, -1n),
+    min: limitIn(schema.minimum) ?? beside(schema.exclusiveMinimum, schema.type === 'integer', 1n),
+    max: limitIn(schema.maximum) ?? beside(schema.exclusiveMaximum, schema.type === 'integer', -1n),
     pattern: typeof schema.pattern === 'string' ? schema.pattern : undefined,
-    least: sizeOf(kind === 'list' ? schema.minItems : schema.minLength),
-    most: sizeOf(kind === 'list' ? schema.maxItems : schema.maxLength),
+    least: sizeIn(kind === 'list' ? schema.minItems : schema.minLength),
+    most: sizeIn(kind === 'list' ? schema.maxItems : schema.maxLength),
     nullable: true,
     taken: true,
   };
@@ -150,7 +164,9 @@ export type Trouble =
   | 'tooShort'
   | 'tooLong'
   | 'tooFew'
-  | 'tooMany';
+  | 'tooMany'
+  | 'twice'
+  | Misfit['what'];
 
 /** What is wrong with a value, as far as a page can tell. The executor decides. */
 export function troubleWith(field: ParamField, value: string | undefined): Trouble | null {
@@ -172,8 +188,14 @@ export function troubleWith(field: ParamField, value: string | undefined): Troub
     case 'text':
       return troubleWithText(field, textIn(value));
     case 'json':
-      return null;
+      return misfitOf(field, value)?.what ?? null;
   }
+}
+
+/** What does not fit within a value that is written as JSON. */
+function misfitOf({ kind, taken, schema }: ParamField, value: string | undefined): Misfit | null {
+  if (kind !== 'json' || !taken || !schema || value === undefined || value === 'null') return null;
+  return misfitIn(exactValue(value), schema.own, schema.root);
 }
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
@@ -189,7 +211,7 @@ function troubleWithText(
   said: string | undefined,
 ): Trouble | null {
   if (said === undefined) return 'notText';
-  if (pattern && said && !matches(pattern, said)) return 'pattern';
+  if (pattern && said && !fitsPattern(pattern, said)) return 'pattern';
   const length = [...said].length;
   return length < least ? 'tooShort' : length > most ? 'tooLong' : null;
 }
@@ -207,18 +229,15 @@ function troubleWithNumber(field: ParamField, value: string): Trouble | null {
   return null;
 }
 
-const INTEGER = /^-?\d+$/;
-
-function isLess(one: string, other: string): boolean {
-  const exact = INTEGER.test(one) && INTEGER.test(other);
-  return exact ? BigInt(one) < BigInt(other) : Number(one) < Number(other);
-}
-
 /** One thing that is wrong: with an argument, or, without a name, with the whole. */
 export interface Wrong {
   name: string | null;
   trouble: Trouble;
   field?: ParamField;
+  /** Where within the value, if it is not about all of it. */
+  place?: Place;
+  /** What is to be said of that place. */
+  facts?: Misfit['facts'];
 }
 
 /** Everything that is wrong with a parameter. `typed`: what stands in fields and is no value yet. */
@@ -226,10 +245,15 @@ export function wrongWith(form: ParamForm, text: string, typed: Values = new Map
   if (form.kind !== 'fields') return [];
   const values = readObject(text);
   if (values === null) return [{ name: null, trouble: 'notAnObject' }];
+  const [twice, ...place] = text.trim() === '' ? [] : (givenTwice(text) ?? []);
   return fieldsOf(form, values).flatMap((field) => {
-    const unread = typed.has(field.name);
-    const trouble = unread ? unreadTrouble(field) : troubleWith(field, values.get(field.name));
-    return trouble ? [{ name: field.name, trouble, field }] : [];
+    const { name } = field;
+    const value = values.get(name);
+    if (typed.has(name)) return [{ name, trouble: unreadTrouble(field), field }];
+    const trouble = troubleWith(field, value);
+    if (!trouble) return name === twice ? [{ name, trouble: 'twice', field, place }] : [];
+    const misfit = misfitOf(field, value);
+    return [{ name, trouble, field, ...(misfit && { place: misfit.place, facts: misfit.facts }) }];
   });
 }
 
@@ -262,15 +286,6 @@ export function textsIn(value: string | undefined): string[] | undefined {
   return Array.isArray(items) && items.every((one) => typeof one === 'string') ? items : undefined;
 }
 
-/** A pattern in a dialect that browsers do not know refuses nothing. */
-function matches(pattern: string, value: string): boolean {
-  try {
-    return new RegExp(pattern, 'u').test(value);
-  } catch {
-    return true;
-  }
-}
-
 function objectOf(value: unknown): Schema | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Numeral)
     ? (value as Schema)
@@ -283,21 +298,6 @@ function isPlain(value: unknown): boolean {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-function limitOf(value: unknown): string | undefined {
-  return typeof value === 'number' || value instanceof Numeral ? String(value) : undefined;
-}
-
-function sizeOf(value: unknown): number | undefined {
-  const size = limitOf(value);
-  return size === undefined ? undefined : Number(size);
-}
-
-/** A limit that is not allowed itself: of whole numbers the next one is. */
-function beside(value: unknown, type: unknown, by: bigint): string | undefined {
-  const limit = limitOf(value);
-  return limit !== undefined && type === 'integer' && INTEGER.test(limit) ? String(BigInt(limit) + by) : limit;
 }
 
 function without(schema: Schema, name: string): Schema {
