@@ -2,6 +2,7 @@
 
 import type { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
+import type { Language } from '../src/i18n/languages';
 import { expect } from './stage';
 
 /** Every level A and AA up to WCAG 2.2; 2.2 has no tag of its own for A. */
@@ -27,5 +28,43 @@ export async function showsTheme(page: Page, theme: 'light' | 'dark'): Promise<v
   await page.evaluate(async () => {
     const fading = document.getAnimations().filter((one) => one instanceof CSSTransition);
     await Promise.allSettled(fading.map((one) => one.finished));
+  });
+}
+
+/** As when another tab of the same browser chose it: the page is not loaded again. */
+export async function showsLanguage(page: Page, language: Language): Promise<void> {
+  await page.evaluate((chosen) => {
+    const key = 'orth.preferences';
+    const kept = JSON.parse(localStorage.getItem(key) ?? '{}');
+    localStorage.setItem(key, JSON.stringify({ ...kept, language: chosen }));
+    window.dispatchEvent(new StorageEvent('storage', { key }));
+  }, language);
+  await expect(page.locator('html')).toHaveAttribute('lang', language);
+}
+
+/**
+ * Links among words that only their colour tells from them. Axe looks at those only whose words are fewer than the
+ * others, which differs from language to language; cells of tables and navigation are lists of links.
+ */
+export async function linksToldByColour(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const flows = (one: Element) => getComputedStyle(one).display === 'inline';
+    /** What is said in the same lines, without what is a link or a button itself. */
+    const saidIn = (place: Node): string =>
+      [...place.childNodes]
+        .map((one) => {
+          if (one instanceof Text) return one.data;
+          return one instanceof Element && flows(one) && !one.matches('a, button') ? saidIn(one) : '';
+        })
+        .join(' ');
+    const alone = (link: Element) => {
+      let place = link.parentElement;
+      while (place && flows(place)) place = place.parentElement;
+      return !place || !/[\p{L}\p{N}]/u.test(saidIn(place));
+    };
+    return [...document.querySelectorAll('a[href]')]
+      .filter((one) => one.checkVisibility() && flows(one) && !one.closest('td, th, nav'))
+      .filter((one) => !getComputedStyle(one).textDecorationLine.includes('underline') && !alone(one))
+      .map((one) => one.outerHTML);
   });
 }

@@ -2,42 +2,116 @@
 
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
-import { RULES, RULES_OF_COLOUR, seriousFaults, showsTheme } from './accessible';
+import { LANGUAGES } from '../src/i18n/languages';
+import { linksToldByColour, RULES, RULES_OF_COLOUR, seriousFaults, showsLanguage, showsTheme } from './accessible';
 import { call, ended, made } from './calling';
 import { EVERY_PAGE } from './every_page';
 import { proxyUnderPrefix } from './prefix_proxy';
-import { expect, signIn, test, url } from './stage';
+import { expect, jobs, signIn, test, url } from './stage';
 
 const DESK = { width: 1440, height: 900 };
 /** Or a page enlarged to 400 %: there tables scroll, tabs do not fit, and other elements are shown. */
 const TELEPHONE = { width: 320, height: 800 };
 
+/** Each language and each theme once at least, on either screen; what only another theme can change is looked at alone. */
+const SIGHTS = [
+  { language: 'en', theme: 'light', screen: DESK, rules: RULES },
+  { language: 'zh-CN', theme: 'light', screen: DESK, rules: RULES_OF_COLOUR },
+  { language: 'zh-CN', theme: 'dark', screen: DESK, rules: RULES },
+  { language: 'fr', theme: 'dark', screen: TELEPHONE, rules: RULES },
+  { language: 'fr', theme: 'light', screen: TELEPHONE, rules: RULES_OF_COLOUR },
+] as const;
+
 async function hasNoSeriousFault(page: Page, path: string): Promise<void> {
-  await page.emulateMedia({ colorScheme: 'light' });
   await page.goto(path);
-  await expect(page.locator('html')).toHaveAttribute('data-theme', 'light');
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await page.waitForLoadState('networkidle');
-  expect.soft(await seriousFaults(new AxeBuilder({ page }).withTags(RULES)), path).toEqual([]);
-  await showsTheme(page, 'dark');
-  expect.soft(await seriousFaults(new AxeBuilder({ page }).withRules(RULES_OF_COLOUR)), `${path}, dark`).toEqual([]);
-  await page.setViewportSize(TELEPHONE);
-  expect.soft(await seriousFaults(new AxeBuilder({ page }).withTags(RULES)), `${path}, narrow`).toEqual([]);
-  await showsTheme(page, 'light');
-  expect
-    .soft(await seriousFaults(new AxeBuilder({ page }).withRules(RULES_OF_COLOUR)), `${path}, narrow and light`)
-    .toEqual([]);
+  for (const { language, theme, screen, rules } of SIGHTS) {
+    await page.setViewportSize(screen);
+    await showsLanguage(page, language);
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    await showsTheme(page, theme);
+    const where = `${path}, ${language}, ${theme}, ${screen.width} wide`;
+    expect.soft(await seriousFaults(axeOf(page, rules)), where).toEqual([]);
+    await expect.soft(async () => expect(await linksToldByColour(page), where).toEqual([])).toPass({ timeout: 5_000 });
+  }
   await page.setViewportSize(DESK);
+  await showsLanguage(page, 'en');
+}
+
+function axeOf(page: Page, rules: readonly string[]): AxeBuilder {
+  const axe = new AxeBuilder({ page });
+  return rules === RULES ? axe.withTags(RULES) : axe.withRules([...rules]);
 }
 
 for (const [about, paths] of Object.entries(EVERY_PAGE)) {
-  test(`no page about ${about} has a serious fault of accessibility, in both themes, also on a telephone`, async ({
+  test(`no page about ${about} has a serious fault of accessibility, in any language, in both themes, also on a telephone`, async ({
     signedIn: page,
   }) => {
     test.setTimeout(paths.length * 120_000);
     for (const path of paths) await hasNoSeriousFault(page, path);
   });
 }
+
+test('nor has the timeline as a table with more rows than a page of it', async ({ signedIn: page }) => {
+  test.setTimeout(3 * 60_000);
+  const job = await made(page, 'Look every minute', { schedule_type: 'CRON', schedule_conf: '0 * * * * ?' });
+  await call(page, 'POST', `/jobs/${job}/start`);
+  await page.goto('/timeline?view=table');
+  await page.getByRole('button', { name: 'Next page' }).click();
+  await expect(page.getByRole('button', { name: 'Previous page' })).toBeEnabled();
+  await hasNoSeriousFault(page, '/timeline?view=table');
+  await expect(page.getByRole('button', { name: 'Next page' })).toBeVisible();
+  await call(page, 'DELETE', `/jobs/${job}`);
+});
+
+test('nor has a job of which nobody is told', async ({ signedIn: page }) => {
+  const job = await made(page, 'Tell nobody', { alarm_policy: { channels: ['There is no such channel'] } });
+  await page.goto(`/jobs/${job}`);
+  await expect(page.getByRole('link', { name: 'Set one up' })).toBeVisible();
+  await hasNoSeriousFault(page, `/jobs/${job}`);
+  await call(page, 'DELETE', `/jobs/${job}`);
+});
+
+test('nor has what finds, replaces and leads to a line of code, in the language of the page', async ({
+  signedIn: page,
+}) => {
+  test.setTimeout(3 * 60_000);
+  await page.goto(`/scripts/${jobs['Clean the archive']}`);
+  const editor = page.locator('.code-editor .cm-content');
+  await editor.click();
+  await page.keyboard.press('Control+f');
+  await page.keyboard.type('e');
+  await page.keyboard.press('Enter');
+  await editor.click();
+  const WORDS = {
+    en: ['Find', 'Go to line'],
+    'zh-CN': ['查找', '转到行'],
+    fr: ['Chercher', 'Aller à la ligne'],
+  } as const;
+  for (const language of LANGUAGES) {
+    await showsLanguage(page, language);
+    const [find, line] = WORDS[language];
+    const panel = page.locator('.cm-panels');
+    await expect(panel.getByRole('textbox', { name: find })).toHaveValue('e');
+    await editor.focus();
+    await page.keyboard.press('Control+Alt+g');
+    await expect(panel.getByRole('textbox', { name: line })).toBeVisible();
+    for (const theme of ['light', 'dark'] as const) {
+      await showsTheme(page, theme);
+      const axe = new AxeBuilder({ page }).include('.code-editor').withTags(RULES);
+      expect.soft(await seriousFaults(axe), `${language}, ${theme}`).toEqual([]);
+    }
+    const parts = await panel.locator('button, input').all();
+    for (const part of parts) {
+      const box = await part.boundingBox();
+      expect
+        .soft(Math.min(box?.width ?? 0, box?.height ?? 0), await part.evaluate((one) => one.outerHTML))
+        .toBeGreaterThanOrEqual(24);
+    }
+  }
+  await expect(page.locator('.cm-searchMatch').first()).toBeVisible();
+});
 
 test('nor has an open menu of the top bar, or what says more of a word', async ({ signedIn: page }) => {
   const job = await made(page, 'Nap briefly');

@@ -5,6 +5,7 @@ import type account from './locales/en/account.json';
 import type admin from './locales/en/admin.json';
 import type alarms from './locales/en/alarms.json';
 import type cluster from './locales/en/cluster.json';
+import type code from './locales/en/code.json';
 import type common from './locales/en/common.json';
 import type dashboard from './locales/en/dashboard.json';
 import type execution from './locales/en/execution.json';
@@ -38,6 +39,7 @@ declare module 'i18next' {
       log: typeof log;
       login: typeof login;
       cluster: typeof cluster;
+      code: typeof code;
       executors: typeof executors;
       lifecycle: typeof lifecycle;
       account: typeof account;

@@ -107,7 +107,7 @@ function Fact({ name, own, children }: { name: string; own: boolean; children: R
 function Message({ alarm: one }: { alarm: Alarm }) {
   const { t } = useTranslation(['jobs', 'alarms']);
   return (
-    <li>
+    <li className="among-words">
       <Link to={`/executions/${one.execution_id}`}>{t(`alarms:kind.${one.kind}`)}</Link> · {one.channel}
       <div className="cell-sub">
         {t(`alarms:state.${one.state}`)} · <Ago at={one.created_at} />

@@ -8,6 +8,7 @@ import { ChangesTable } from '@/parts/job/ChangesTable';
 import { DRAFT_FIELDS, type DraftField } from '@/parts/job/draft';
 import { visible, visibleLines } from '@/parts/log/ansi';
 import { useFieldNames, useKnownProblems } from '@/parts/ProblemNotice';
+import { usePages } from '@/parts/table/usePages';
 
 type Fate = TakenOne['fate'];
 
@@ -22,6 +23,7 @@ const LOOKS: Record<Fate, BadgeLook> = {
 export function ImportPreview({ would }: { would: Taken }) {
   const { t } = useTranslation('jobs');
   const { created, changed, same, refused } = would;
+  const pages = usePages();
   const columns = useMemo<TableColumnsType<TakenOne>>(
     () => [
       {
@@ -49,7 +51,7 @@ export function ImportPreview({ would }: { would: Taken }) {
         rowKey="place"
         columns={columns}
         dataSource={ordered(would.items)}
-        pagination={would.items.length > 50 ? { pageSize: 50, showSizeChanger: false } : false}
+        pagination={pages}
         scroll={{ x: 'max-content', y: 360 }}
       />
     </>

@@ -5,6 +5,8 @@ import { Link } from 'react-router';
 import type { Execution } from '@/api/types';
 import type { Row, RowsBy } from '@/pages/timeline/model';
 import { useFirstScreen } from '@/parts/table/firstScreen';
+import { useSideways } from '@/parts/table/sideways';
+import { usePages } from '@/parts/table/usePages';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { StatusTag } from '@/status/StatusTag';
@@ -23,6 +25,8 @@ export function SameAsTable({ rows, by }: { rows: Row[]; by: RowsBy }) {
   const { t } = useTranslation('timeline');
   const lines = useMemo(() => linesOf(rows), [rows]);
   const made = useFirstScreen(lines);
+  const pages = usePages();
+  const sideways = useSideways(t('title'));
   const columns: TableColumnsType<Line> = [
     { title: t(`row.${by}`), key: 'row', render: (_, line) => <span className="cell-main">{line.name}</span> },
     {
@@ -46,14 +50,8 @@ export function SameAsTable({ rows, by }: { rows: Row[]; by: RowsBy }) {
     },
   ];
   return (
-    <section className="data-table" aria-label={t('title')}>
-      <Table<Line>
-        size="small"
-        scroll={{ x: 'max-content' }}
-        columns={columns}
-        dataSource={made}
-        pagination={{ pageSize: 50, hideOnSinglePage: true, showSizeChanger: false }}
-      />
+    <section ref={sideways} className="data-table" aria-label={t('title')}>
+      <Table<Line> size="small" scroll={{ x: 'max-content' }} columns={columns} dataSource={made} pagination={pages} />
     </section>
   );
 }

@@ -4,7 +4,8 @@ import { MergeView } from '@codemirror/merge';
 import { EditorState } from '@codemirror/state';
 import { useEffect, useRef } from 'react';
 import { type CodeKind, LANGUAGES_OF_CODE } from '@/parts/code/languages';
-import { reading } from '@/parts/code/setup';
+import { reading, wording } from '@/parts/code/setup';
+import { usePhrases } from '@/parts/code/usePhrases';
 import './code.css';
 
 interface Side {
@@ -14,6 +15,7 @@ interface Side {
 
 export default function CodeDiff({ before, after, kind }: { before: Side; after: Side; kind: CodeKind }) {
   const place = useRef<HTMLDivElement>(null);
+  const phrases = usePhrases();
   const [leftName, left, rightName, right] = [before.name, before.text, after.name, after.text];
   useEffect(() => {
     let view: MergeView | undefined;
@@ -22,7 +24,7 @@ export default function CodeDiff({ before, after, kind }: { before: Side; after:
       if (gone || !place.current) return;
       const side = (name: string, text: string) => ({
         doc: text,
-        extensions: [...reading(name), language, EditorState.readOnly.of(true)],
+        extensions: [...reading(), wording(name, phrases), language, EditorState.readOnly.of(true)],
       });
       view = new MergeView({
         parent: place.current,
@@ -35,7 +37,7 @@ export default function CodeDiff({ before, after, kind }: { before: Side; after:
       gone = true;
       view?.destroy();
     };
-  }, [leftName, left, rightName, right, kind]);
+  }, [leftName, left, rightName, right, kind, phrases]);
   return (
     <>
       <div className="code-diff-names" aria-hidden="true">

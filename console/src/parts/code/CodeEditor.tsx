@@ -2,10 +2,11 @@
 
 import { Annotation, Compartment, EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
-import { useEffect, useRef } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { type CodeKind, LANGUAGES_OF_CODE } from '@/parts/code/languages';
 import { edited } from '@/parts/code/lineEnds';
-import { reading, writing } from '@/parts/code/setup';
+import { reading, wording, writing } from '@/parts/code/setup';
+import { usePhrases } from '@/parts/code/usePhrases';
 import './code.css';
 
 interface Props {
@@ -26,6 +27,9 @@ export default function CodeEditor({ value, kind, label, onChange }: Props) {
   changed.current = onChange;
   const writable = onChange !== undefined;
   const first = useRef(value);
+  const phrases = usePhrases();
+  const words = useMemo(() => wording(label, phrases), [label, phrases]);
+  const said = useRef({ place: new Compartment(), words });
 
   useEffect(() => {
     if (!place.current) return;
@@ -35,7 +39,8 @@ export default function CodeEditor({ value, kind, label, onChange }: Props) {
       state: EditorState.create({
         doc: first.current,
         extensions: [
-          ...reading(label),
+          ...reading(),
+          said.current.place.of(said.current.words),
           ...(writable ? writing() : [EditorState.readOnly.of(true)]),
           language.of([]),
           EditorView.updateListener.of((update) => {
@@ -54,7 +59,15 @@ export default function CodeEditor({ value, kind, label, onChange }: Props) {
       view.current = null;
       made.destroy();
     };
-  }, [kind, label, writable]);
+  }, [kind, writable]);
+
+  // What is open, such as the panel to find, takes its words when it is made: it is made anew from the same state.
+  useEffect(() => {
+    const [made, { place: where, words: before }] = [view.current, said.current];
+    said.current.words = words;
+    if (!made || words === before) return;
+    made.setState(made.state.update({ effects: where.reconfigure(words) }).state);
+  }, [words]);
 
   useEffect(() => {
     const made = view.current;

@@ -4,9 +4,11 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
-import type { Extension } from '@codemirror/state';
+import { EditorState, type Extension } from '@codemirror/state';
 import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+import { panels } from '@/parts/code/panels';
+import type { Phrases } from '@/parts/code/usePhrases';
 
 const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--orth-primary)' },
@@ -33,7 +35,6 @@ const look = EditorView.theme({
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, ::selection': {
     backgroundColor: 'color-mix(in srgb, var(--orth-primary) 28%, transparent)',
   },
-  '.cm-panels': { backgroundColor: 'var(--orth-raised)', color: 'var(--orth-text)' },
   '&.cm-merge-a .cm-changedLine': { backgroundColor: 'color-mix(in srgb, var(--orth-red) 12%, transparent)' },
   '&.cm-merge-b .cm-changedLine': { backgroundColor: 'color-mix(in srgb, var(--orth-green) 12%, transparent)' },
 });
@@ -42,13 +43,19 @@ function nonce(): string {
   return document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
 }
 
+/** What is said, which changes with the language. */
+export function wording(label: string, phrases: Phrases): Extension {
+  return [EditorView.contentAttributes.of({ 'aria-label': label }), EditorState.phrases.of(phrases)];
+}
+
 /** For reading: colours and numbers. */
-export function reading(label: string): Extension[] {
+export function reading(): Extension[] {
   return [
     EditorView.cspNonce.of(nonce()),
-    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }), // code that is only read is scrolled too
+    EditorView.contentAttributes.of({ tabindex: '0' }), // code that is only read is scrolled too
     lineNumbers(),
     look,
+    panels,
     syntaxHighlighting(colours),
     highlightSelectionMatches(),
     keymap.of(searchKeymap),
