@@ -76,6 +76,9 @@ for (const theme of ['light', 'dark'] as const) {
     await showExecution(page);
     await shoot(page, `execution-${theme}`);
     await page.getByRole('link', { name: 'Full screen' }).click();
+    await expect(page).toHaveURL(/\/log$/);
+    await page.mouse.move(0, 0); // the name of what was clicked goes
+    await expect(page.getByRole('tooltip')).toHaveCount(0);
     await expect(page.getByRole('log').getByText('the supplier sent no prices').last()).toBeVisible();
     await shoot(page, `log-${theme}`);
     await page.goto('/executions?status=failed');
