@@ -117,9 +117,9 @@ async def test_an_edit_of_an_automatic_group_leaves_its_list_to_the_registry(db:
 
 
 async def test_a_group_with_jobs_stays(db: Database) -> None:
-    number = await stored_group(db)
+    number = await stored_group(db, "reports")
     await db.tx(create_job, a_job(number), NOW)
-    with pytest.raises(Conflict, match="still has jobs"):
+    with pytest.raises(Conflict, match="Group reports still has jobs"):
         await db.tx(delete_group, number)
     empty = await stored_group(db, "empty")
     await db.tx(delete_group, empty)

@@ -85,14 +85,16 @@ def set_group(connection: Connection, group: Group, now: int) -> None:
 
 def delete_group(connection: Connection, group_id: int) -> None:
     """Remove a group that has no jobs and no open executions."""
-    connection.execute(locked(select(groups.c.id).where(groups.c.id == group_id), connection))
+    known = select(groups.c.id, groups.c.app_name).where(groups.c.id == group_id)
+    group = connection.execute(locked(known, connection)).one_or_none()
+    if group is None:
+        raise NotFound("group", group_id)
     if connection.execute(select(exists().where(jobs.c.job_group == group_id))).scalar():
-        raise Conflict.of("group_has_jobs", group=group_id)
+        raise Conflict.of("group_has_jobs", group=group.app_name)
     open_one = exists().where(executions.c.phase.in_(OPEN_PHASES), executions.c.job_group == group_id)
     if connection.execute(select(open_one)).scalar():
-        raise Conflict.of("group_has_open", group=group_id)
-    if connection.execute(delete(groups).where(groups.c.id == group_id)).rowcount == 0:
-        raise NotFound("group", group_id)
+        raise Conflict.of("group_has_open", group=group.app_name)
+    connection.execute(delete(groups).where(groups.c.id == group_id))
     connection.execute(delete(user_grants).where(user_grants.c.group_id == group_id))
     connection.execute(delete(job_secrets).where(job_secrets.c.job_group == group_id))
 

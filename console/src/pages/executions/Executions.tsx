@@ -17,7 +17,7 @@ import {
   KNOWN,
   SORTS,
 } from '@/pages/executions/filters';
-import { executionsQuery, histogramQuery } from '@/pages/executions/queries';
+import { executionsQuery, histogramQuery, useLatest } from '@/pages/executions/queries';
 import { SelectedActions } from '@/pages/executions/SelectedActions';
 import { EmptyState } from '@/parts/EmptyState';
 import { Histogram } from '@/parts/histogram/Histogram';
@@ -108,6 +108,7 @@ function Found({ filters, change }: FoundProps) {
         columns={columns}
         {...FLEXING}
         rowKey="id"
+        useLatest={useLatest}
         onChange={(_pages, _filters, sorter) => {
           const by = Array.isArray(sorter) ? sorter[0] : sorter;
           order({ sort: by?.order ? 'duration' : undefined });

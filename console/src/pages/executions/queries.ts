@@ -1,7 +1,9 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions, useQueries } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
-import type { ExecutionsPage, ManyDone } from '@/api/types';
+import { executionQuery } from '@/api/executions';
+import type { Execution, ExecutionDetail, ExecutionsPage, ManyDone } from '@/api/types';
 import { asQuery, bucketFor, type ExecutionFilters } from '@/pages/executions/filters';
+import { TERMINAL } from '@/status/statuses';
 
 export function executionsQuery(filters: ExecutionFilters, longestFirst = false) {
   const sorted = longestFirst ? { sort: 'duration' as const } : {};
@@ -54,4 +56,21 @@ export function doToMany(
   if (what === 'kill') return got(api.POST('/api/v1/executions/bulk/kill', { params: { query } }));
   const from = 'after' in asked && asked.after !== null ? { after: asked.after } : {};
   return got(api.POST('/api/v1/executions/bulk/retry', { params: { query: { ...query, ...from } } }));
+}
+
+/** So many at most are asked for one by one. */
+const LEFT = 50;
+
+/** Rows that no longer match and stay for a while: what was open then is shown as it is by now. */
+export function useLatest(left: Execution[]): Execution[] {
+  const open = left.filter(({ status }) => !TERMINAL[status]).slice(0, LEFT);
+  const found = useQueries({
+    queries: open.map(({ id }) => ({
+      ...executionQuery(id),
+      enabled: ({ state }: { state: { data: ExecutionDetail | undefined } }) =>
+        !state.data || !TERMINAL[state.data.status],
+    })),
+  });
+  const latest = new Map(found.flatMap(({ data }) => (data ? [[data.id, data] as const] : [])));
+  return left.map((one) => latest.get(one.id) ?? one);
 }

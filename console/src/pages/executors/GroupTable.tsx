@@ -9,6 +9,7 @@ import { useMay } from '@/api/session';
 import type { Executor, Group, Handler } from '@/api/types';
 import { GroupActions } from '@/pages/executors/GroupActions';
 import { DIALECTS } from '@/pages/executors/groupForm';
+import { Ping } from '@/pages/executors/InstanceActions';
 import { onlineIn } from '@/pages/executors/presence';
 import { allowScripts } from '@/pages/executors/queries';
 import { EmptyState } from '@/parts/EmptyState';
@@ -29,7 +30,7 @@ export function GroupTable({ groups, executors }: Props) {
       rows={groups}
       rowKey="id"
       columns={columns}
-      expandable={{ expandedRowRender: (group) => <Handlers group={group} /> }}
+      expandable={{ expandedRowRender: (group) => <More group={group} /> }}
       empty={
         <EmptyState title={t('groups.none')} snippet="orth executor jobs.py">
           {t('groups.hint')}
@@ -124,6 +125,28 @@ function Scripts({ group }: { group: Group }) {
       onChange={change}
       aria-label={t('groups.scriptsFor', { group: group.app_name })}
     />
+  );
+}
+
+/** Its addresses, if somebody wrote them down: nobody watches those, so who may calls them. And what it offers. */
+function More({ group }: { group: Group }) {
+  const { t } = useTranslation('executors');
+  const may = useMay();
+  const { app_name, address_list: addresses } = group;
+  return (
+    <>
+      {group.address_type === 1 && (
+        <ul className="handlers" aria-label={t('groups.addressesOf', { group: app_name })}>
+          {addresses.map((address) => (
+            <li key={address}>
+              <span className="mono">{address}</span>
+              {may('operate', group.id) && <Ping executor={{ app_name, address }} />}
+            </li>
+          ))}
+        </ul>
+      )}
+      <Handlers group={group} />
+    </>
   );
 }
 

@@ -71,7 +71,12 @@ function Drain({ executor, look }: { executor: Executor; look: () => Promise<voi
   );
 }
 
-function Ping({ executor, look }: { executor: Executor; look: () => Promise<void> }) {
+interface PingProps {
+  executor: Pick<Executor, 'app_name' | 'address'>;
+  look?: () => Promise<void>;
+}
+
+export function Ping({ executor, look }: PingProps) {
   const { t } = useTranslation('executors');
   const { message } = App.useApp();
   const say = useSaying();
@@ -83,7 +88,7 @@ function Ping({ executor, look }: { executor: Executor; look: () => Promise<void
       const { answered, node, took_ms, reason, code, facts } = await ping(executor);
       if (answered) message.success(t('ping.answered', { node, ms: took_ms }));
       else message.error(t('ping.silent', { node, reason: known(code, facts).is ?? reason }));
-      await look();
+      await look?.();
     } catch (error) {
       message.error(error instanceof Problem ? say(error).title : t('ping.failed'));
     } finally {

@@ -59,7 +59,7 @@ export async function adopt(appName: string): Promise<void> {
   );
 }
 
-export function ping({ app_name, address }: Executor) {
+export function ping({ app_name, address }: Pick<Executor, 'app_name' | 'address'>) {
   return got(api.POST('/api/v1/executors/ping', { body: { app_name, address } }));
 }
 

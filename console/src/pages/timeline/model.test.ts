@@ -106,6 +106,8 @@ describe('rows', () => {
     expect(names('job')).toEqual(['one', 'two']);
     expect(names('executor')).toEqual(['10.0.0.7:9999']);
     expect(names('owner')).toEqual(['a', 'nobody']);
+    const ended = [execution(1, { owner_node: null, sent_by: 'b' }), execution(2, { owner_node: 'a', sent_by: 'b' })];
+    expect(rows({ executions: ended, by: 'owner' }).map((row) => row.name)).toEqual(['a', 'b']);
     expect(names('group')).toEqual(['Stories']);
   });
 

@@ -163,7 +163,9 @@ function rowsOf(one: Execution, by: RowsBy, naming: Naming): Place[] {
   if (by === 'job') return [{ key: `job ${one.job_id}`, name: one.job_desc ?? naming.removedJob, jobId: one.job_id }];
   if (by === 'group') return [groupRow(one.job_group, naming)];
   if (by === 'tag') return tagRows(one.job_tags, naming);
-  const who = by === 'executor' ? (one.executor_address?.replace(/^https?:\/\//, '') ?? one.queue) : one.owner_node;
+  // What has ended has no owner any more; it was sent by somebody.
+  const coordinator = one.owner_node ?? one.sent_by;
+  const who = by === 'executor' ? (one.executor_address?.replace(/^https?:\/\//, '') ?? one.queue) : coordinator;
   return [{ key: `${by} ${who}`, name: who ?? naming.nobody, jobId: null }];
 }
 

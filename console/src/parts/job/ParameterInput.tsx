@@ -84,6 +84,18 @@ function Entry(props: EntryProps & { tied: Tied }) {
     case 'number':
       return <Typed {...props} marked={marked} placeholder={shown} />;
     case 'switch':
+      // A switch that nobody touched would look like a no.
+      if (typeof field.fallback !== 'boolean')
+        return (
+          <ClearableSelect
+            {...marked}
+            className="param-choice"
+            value={value === 'true' || value === 'false' ? value : null}
+            placeholder={t('param.choose')}
+            options={['true', 'false'].map((option) => ({ value: option, label: option }))}
+            onChange={(chosen) => onChange(chosen ?? undefined)}
+          />
+        );
       return (
         <Switch
           {...tied}

@@ -55,6 +55,9 @@ describe('a value that does not fit', () => {
     ['["c"]', { items: { enum: ['a', 'b'] }, type: 'array' }, 'notOffered 0'],
     ['{"k":"dog"}', { type: 'object', properties: { k: { const: 'cat' } } }, 'notOffered k'],
     ['["1"]', { type: 'array', items: { type: 'string', pattern: '^[a-z]+$' } }, 'pattern 0'],
+    ['3', { multipleOf: 2, type: 'integer' }, 'multiple'],
+    ['0', { exclusiveMinimum: 0, type: 'number' }, 'above'],
+    ['[1.5]', { items: { exclusiveMaximum: 1.5, type: 'number' }, type: 'array' }, 'below 0'],
     ['9007199254740994', { type: 'integer', maximum: exactValue('9007199254740993') }, 'max'],
   ])('%s is told with its place', (text, schema, misfit) => {
     expect(told(text, schema)).toBe(misfit);
@@ -81,7 +84,9 @@ describe('what a handler would take', () => {
     ['[1]', { $ref: '#/$defs/Missing' }],
     ['[1]', { $ref: 'https://elsewhere/schema' }],
     ['[1]', {}],
-    ['3', { multipleOf: 2, type: 'integer' }],
+    ['0.3', { multipleOf: 0.1, type: 'number' }],
+    ['"café"', { type: 'string', pattern: '^\\w+$' }],
+    ['true', { enum: ['auto', true] }],
     ['{"__proto__":1}', COUNTS],
   ])('%s is never refused', (text, schema) => {
     expect(told(text, schema)).toBeNull();

@@ -13,13 +13,16 @@ export interface Misfit {
   place: Place;
   what: MisfitKind;
   /** What the text about it names. */
-  facts: { min?: string; max?: string; least?: number; most?: number; key?: string };
+  facts: { min?: string; max?: string; step?: string; least?: number; most?: number; key?: string };
 }
 
 export type MisfitKind =
   | 'integer'
   | 'min'
   | 'max'
+  | 'above'
+  | 'below'
+  | 'multiple'
   | 'pattern'
   | 'notNumber'
   | 'notText'
@@ -152,8 +155,13 @@ function asText(value: unknown, schema: Schema, where: Where): Misfit | null {
   return read.some((text) => fitsPattern(pattern, text)) ? null : misfit(where, 'pattern');
 }
 
+/** Letters and digits of every script: browsers know those of English only. */
+const CLASSES = /\\[wWdDsSbB]/;
+
 /** A pattern in a dialect that browsers do not know refuses nothing. */
 export function fitsPattern(pattern: string, text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what is not ASCII
+  if (CLASSES.test(pattern) && /[^\x00-\x7f]/.test(text)) return true;
   try {
     return new RegExp(pattern, 'u').test(text);
   } catch {
@@ -175,7 +183,19 @@ function asNumber(value: unknown, whole: boolean, schema: Schema, where: Where):
   const max = limitIn(schema.maximum) ?? beside(schema.exclusiveMaximum, whole, -1n);
   if (min !== undefined && isLess(text, min)) return misfit(where, 'min', { min });
   if (max !== undefined && isLess(max, text)) return misfit(where, 'max', { max });
-  return null;
+  return beyond(text, whole, schema, where);
+}
+
+/** Limits that are not allowed themselves, and steps. */
+function beyond(text: string, whole: boolean, schema: Schema, where: Where): Misfit | null {
+  const [above, below] = [limitIn(schema.exclusiveMinimum), limitIn(schema.exclusiveMaximum)];
+  if (above !== undefined && !isLess(above, text)) return misfit(where, 'above', { min: above });
+  if (below !== undefined && !isLess(text, below)) return misfit(where, 'below', { max: below });
+  const step = limitIn(schema.multipleOf);
+  const exact = whole && step !== undefined && INTEGER.test(step) && INTEGER.test(text); // of others the rest is not
+  return exact && BigInt(step) !== 0n && BigInt(text) % BigInt(step) !== 0n
+    ? misfit(where, 'multiple', { step })
+    : null;
 }
 
 function isYesOrNo(value: unknown): boolean {

@@ -73,7 +73,8 @@ export function fieldsOf(form: ParamForm & { kind: 'fields' }, values: Values): 
 }
 
 function fieldOf(name: string, schema: Schema, required: boolean): ParamField {
-  const options = Array.isArray(schema.enum) ? schema.enum.filter(isPlain).map(exactText) : [];
+  const offered = Object.hasOwn(schema, 'const') ? [schema.const] : schema.enum;
+  const options = Array.isArray(offered) ? offered.filter(isPlain).map(exactText) : [];
   const kind = kindOf(schema, options.length > 0);
   return {
     name,
@@ -173,6 +174,11 @@ export function troubleWith(field: ParamField, value: string | undefined): Troub
   if (value === undefined) return field.required ? 'missing' : null;
   if (!field.taken) return 'notTaken';
   if (value === 'null') return field.nullable ? null : 'notNull';
+  return troubleByKind(field, value) ?? misfitOf(field, value)?.what ?? null;
+}
+
+/** What the field itself can tell; what its schema says beyond that is looked at after it. */
+function troubleByKind(field: ParamField, value: string): Trouble | null {
   switch (field.kind) {
     case 'integer':
     case 'number':
@@ -188,13 +194,13 @@ export function troubleWith(field: ParamField, value: string | undefined): Troub
     case 'text':
       return troubleWithText(field, textIn(value));
     case 'json':
-      return misfitOf(field, value)?.what ?? null;
+      return null;
   }
 }
 
-/** What does not fit within a value that is written as JSON. */
-function misfitOf({ kind, taken, schema }: ParamField, value: string | undefined): Misfit | null {
-  if (kind !== 'json' || !taken || !schema || value === undefined || value === 'null') return null;
+/** What does not fit the schema, and where within the value. */
+function misfitOf({ taken, schema }: ParamField, value: string | undefined): Misfit | null {
+  if (!taken || !schema || value === undefined || value === 'null') return null;
   return misfitIn(exactValue(value), schema.own, schema.root);
 }
 
@@ -253,7 +259,7 @@ export function wrongWith(form: ParamForm, text: string, typed: Values = new Map
     const trouble = troubleWith(field, value);
     if (!trouble) return name === twice ? [{ name, trouble: 'twice', field, place }] : [];
     const misfit = misfitOf(field, value);
-    return [{ name, trouble, field, ...(misfit && { place: misfit.place, facts: misfit.facts }) }];
+    return [{ name, trouble, field, ...(misfit?.what === trouble && { place: misfit.place, facts: misfit.facts }) }];
   });
 }
 
@@ -293,7 +299,7 @@ function objectOf(value: unknown): Schema | undefined {
 }
 
 function isPlain(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'number' || value instanceof Numeral;
+  return ['string', 'number', 'boolean'].includes(typeof value) || value instanceof Numeral;
 }
 
 function textOf(value: unknown): string {

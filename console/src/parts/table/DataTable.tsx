@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { useFirstScreen } from '@/parts/table/firstScreen';
-import { useHeldRows } from '@/parts/table/heldRows';
+import { type UseLatest, useHeldRows } from '@/parts/table/heldRows';
 import { useSideways } from '@/parts/table/sideways';
 import '@/parts/parts.css';
 import './table.css';
@@ -24,14 +24,16 @@ interface Props<Row> extends Omit<TableProps<Row>, 'dataSource' | 'pagination' |
   empty: ReactNode;
   /** What the table holds, for those who cannot see it. */
   label: string;
+  /** How rows that are held though they have left the list are by now; as they were, where that is not said. */
+  useLatest?: UseLatest<Row>;
 }
 
-export function DataTable<Row extends object>({ list, empty, label, rowKey, ...table }: Props<Row>) {
+export function DataTable<Row extends object>({ list, empty, label, rowKey, useLatest, ...table }: Props<Row>) {
   const { t } = useTranslation('common');
   const [density] = usePreference('density');
   const keyOf = (row: Row) => (typeof rowKey === 'function' ? rowKey(row) : (row[rowKey] as Key));
   const selected = !!table.rowSelection?.selectedRowKeys?.length;
-  const held = useHeldRows(list.data?.pages.flatMap((page) => page.items) ?? [], keyOf, selected);
+  const held = useHeldRows(list.data?.pages.flatMap((page) => page.items) ?? [], keyOf, selected, useLatest);
   const made = useFirstScreen(held.rows);
   const sideways = useSideways(label);
   if (list.isError && !list.data) return <ProblemNotice error={list.error} retry={() => list.refetch()} />;

@@ -72,6 +72,23 @@ function List({ now }: { now: Row[] }) {
   );
 }
 
+const useEnded = (left: Row[]) => left.map((row) => ({ ...row, says: 'ended' }));
+
+function Latest({ now }: { now: Row[] }) {
+  const held = useHeldRows(now, keyOf, true, useEnded);
+  return (
+    <p ref={held.place} data-testid="place">
+      {held.rows.map(({ id, says = '' }) => `${id}${says}`).join(' ')}
+    </p>
+  );
+}
+
+it('shows what has left the list as it is by now', () => {
+  const shown = render(<Latest now={rows(3, 2, 1)} />, { wrapper: MemoryRouter });
+  shown.rerender(<Latest now={rows(4, 3, 1)} />);
+  expect(shown.getByTestId('place').textContent).toBe('3 2ended 1');
+});
+
 function site(first: Row[]) {
   const tree = (now: Row[]) => (
     <MemoryRouter>

@@ -13,7 +13,7 @@ export interface Steady<Row> {
 }
 
 /**
- * The rows that are held, as they are now. One that has left the list stays as it was; those that follow the last are
+ * The rows that are held, as they are now. One that has left the list stays as it is given; those that follow the last are
  * added, for they move nothing.
  */
 export function steady<Row>(held: readonly Row[], now: readonly Row[], keyOf: (row: Row) => Key): Steady<Row> {
@@ -42,11 +42,28 @@ interface HeldRows<Row> extends Steady<Row> {
   release: () => void;
 }
 
+/** Rows that are held though they have left the list, as they are by now: a hook, for it has to ask. */
+export type UseLatest<Row> = (left: Row[]) => Row[];
+export const asTheyWere = <Row>(left: Row[]): Row[] => left;
+
 /** `selected`: whether some of them are. */
-export function useHeldRows<Row>(now: Row[], keyOf: (row: Row) => Key, selected = false): HeldRows<Row> {
+export function useHeldRows<Row>(
+  now: Row[],
+  keyOf: (row: Row) => Key,
+  selected = false,
+  useLatest: UseLatest<Row> = asTheyWere,
+): HeldRows<Row> {
   const asked = useLocation().search;
   const [hold, setHold] = useState<Hold<Row> | null>(null);
-  const shown = steady(hold?.asked === asked ? hold.rows : [], now, keyOf);
+  const kept = hold?.asked === asked ? hold.rows : [];
+  const current = new Set(kept.length > 0 ? now.map(keyOf) : []);
+  const left = useLatest(kept.filter((row) => !current.has(keyOf(row))));
+  const latestOf = new Map(left.map((row) => [keyOf(row), row]));
+  const shown = steady(
+    kept.map((row) => latestOf.get(keyOf(row)) ?? row),
+    now,
+    keyOf,
+  );
   const latest = useRef<Hold<Row>>({ rows: [], asked });
   useEffect(() => {
     latest.current = { rows: shown.rows, asked };

@@ -9,6 +9,7 @@ from orth.coordinator.http.texts import Line
 from orth.coordinator.http.tools import ToolsHere
 from orth.domain.access import Permission
 from orth.domain.audit import Deed
+from orth.domain.jobs import AddressType
 from orth.errors import Hidden, NotFound, OrthError, Unavailable
 from orth.store.audit import record
 from orth.store.database import Connection
@@ -42,7 +43,7 @@ class Pinged(BaseModel):
 @router.post("/ping", dependencies=[needs(Permission.OPERATE)])
 async def ping(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> Pinged:
     """Call an executor from the coordinator that answers, now."""
-    await tools.db.read(_check, caller, Permission.OPERATE, named)
+    await tools.db.read(_check_callable, caller, named)
     began = tools.clock.monotonic()
     failed: OrthError | None = None
     try:
@@ -82,6 +83,15 @@ async def remove(named: ExecutorNamed, tools: ToolsHere, caller: CallerHere) -> 
     """Take an executor off the list, as if it had said good-bye. One that lives is back with its next beat."""
     await tools.db.tx(_remove, caller, named, tools.clock.now())
     tools.registrations.taken_off(named.app_name, named.address)
+
+
+def _check_callable(connection: Connection, caller: Caller, named: ExecutorNamed) -> None:
+    """Who is registered may be called, and who was written down for a group by hand."""
+    group = find_group(connection, named.app_name)
+    if group is not None and group.address_type is AddressType.MANUAL and named.address in group.addresses:
+        caller.check(Permission.OPERATE, group.id, "executor", named.address)
+    else:
+        _check(connection, caller, Permission.OPERATE, named)
 
 
 def _check(connection: Connection, caller: Caller, permission: Permission, named: ExecutorNamed) -> int | None:
