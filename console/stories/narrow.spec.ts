@@ -42,7 +42,7 @@ async function wideOnes(page: Page): Promise<{ paths: string[]; remove: () => Pr
   const broadcast = await made(page, 'Spread it in a narrow place', spread, true);
   const id = await ended(page, broadcast);
   const often = jobs['Greet the customers'] ?? 0; // each run is a bar beside the others
-  for (let run = 0; run < 20; run++) await call(page, 'POST', `/jobs/${often}/trigger`, {});
+  for (let run = 0; run < 40; run++) await call(page, 'POST', `/jobs/${often}/trigger`, {});
   await ended(page, often);
   return {
     paths: [`/jobs/${job}/edit`, `/executions/${id}`],

@@ -31,6 +31,8 @@ export function RunBars({ runs, height = 22, width = 6 }: Props) {
       aria-label={t('runs.label', { count: runs.length, summary: summary.join(', ') })}
       width={inOrder.length * step}
       height={height}
+      viewBox={`0 0 ${inOrder.length * step} ${height}`}
+      preserveAspectRatio="xMaxYMid slice" // where there is no room for all, the newest are seen
     >
       {inOrder.map((run, index) => {
         const time = took(run);
