@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from orth.clock import iso
 from orth.domain import reasons
-from orth.domain.executions import Execution, Phase, Status, Turn
+from orth.domain.executions import COVERED_WORDS, Execution, Phase, Status, Turn
 from orth.domain.fires import FireDecision
 from orth.domain.handoffs import PastHandoff, Reason
 from orth.domain.jobs import Job, TriggerCause, longest_silence
@@ -363,7 +363,7 @@ def _after_the_end(record: Record) -> Following:
 def _advice(one: Execution) -> tuple[NextCode, str]:
     if one.reason_code == reasons.RESULT_LOST:
         return _MEND_LOST
-    if reasons.COVERED_WORDS in (one.handle_msg or ""):
+    if COVERED_WORDS in (one.handle_msg or ""):
         return _WANTED_SO[reasons.KILLED]
     return _WANTED_SO.get(one.reason_code or "") or _MENDING.get(one.status, _MEND_JOB)
 

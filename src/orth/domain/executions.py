@@ -24,6 +24,9 @@ TEST_KEY = "test:"
 EXECUTOR_MESSAGE_LIMIT = 50_000
 STORED_MESSAGE_LIMIT = 15_000
 
+COVERED_WORDS = "covers it, as the block strategy COVER_EARLY says"
+"""How an executor ends what a later execution covers: these words are all that comes of it, and no code."""
+
 
 class Status(StrEnum):
     """What a pair of codes means."""

@@ -61,9 +61,6 @@ RESULT_TOO_LONG = "result_too_long"
 EXPECTED = frozenset({DISCARDED, DELETED, JOB_STOPPED, JOB_CHANGED, KILLED})
 """Somebody wanted it so, or the job said itself that this may happen: nobody is told, and no job fails by it."""
 
-COVERED_WORDS = "covers it, as the block strategy COVER_EARLY says"
-"""How an executor ends what a later execution covers: these words are all that comes of it, and no code."""
-
 REASONS: Mapping[str, str] = {
     NO_EXECUTOR: "No executor is registered for the group, and it has no addresses of its own.",
     NO_MATCHING_EXECUTOR: "Executors are there, but none has the labels the job asks for.",

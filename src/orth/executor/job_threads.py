@@ -12,9 +12,8 @@ import threading
 from collections.abc import Callable, Collection
 
 from orth.clock import SystemClock
-from orth.domain.executions import FAILURE
+from orth.domain.executions import COVERED_WORDS, FAILURE
 from orth.domain.jobs import BlockStrategy
-from orth.domain.reasons import COVERED_WORDS
 from orth.errors import Unavailable
 from orth.events import Events
 from orth.executor.context import JobContext, Outcome
