@@ -60,6 +60,15 @@ const uses = globSync('**/*.{ts,tsx}', { cwd: SOURCE })
   .filter((file) => !file.includes('.test.'))
   .flatMap(usesIn);
 
+/** Names, which are the same in every language. */
+const NAMES = new Set([
+  ...['Orth', 'xxl-job 3.5', 'API', 'URL', 'TLS', 'STARTTLS', 'Cron', '{{cpu}} CPU · {{memory}} MB'],
+  ...['Webhook', 'Apprise', 'Slack', 'Microsoft Teams'],
+  ...['Groovy', 'Shell', 'Python', 'Python 2', 'Python {{version}}', 'Node.js', 'PowerShell', 'PHP'],
+]);
+/** What French and English call alike. */
+const ALIKE = new Set(['version {{n}}', 'option {{name}}', '{{words}}, {{zone}}']);
+
 describe('texts', () => {
   it('that the code names exist', () => {
     const missing = uses.filter(({ key, begins }) =>
@@ -93,4 +102,19 @@ describe('texts', () => {
       }
     });
   }
+
+  it('are not English where they should be Chinese', () => {
+    const foreign = Object.entries(texts('zh-CN')).filter(
+      ([, text]) => /[a-z]{2}/i.test(text.replace(/{{.*?}}/g, '')) && !/\p{Script=Han}/u.test(text) && !NAMES.has(text),
+    );
+    expect(foreign).toEqual([]);
+  });
+
+  it('are not English where they should be French', () => {
+    // Of single words many are the same.
+    const copied = Object.entries(texts('fr')).filter(
+      ([key, text]) => / /.test(text) && text === english[key] && !NAMES.has(text) && !ALIKE.has(text),
+    );
+    expect(copied).toEqual([]);
+  });
 });

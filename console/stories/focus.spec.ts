@@ -1,7 +1,7 @@
 // Where the focus of the keyboard is, and that one sees it there.
 
 import type { Page } from '@playwright/test';
-import { ended } from './calling';
+import { call, ended, made } from './calling';
 import { expect, jobs, test } from './stage';
 
 /** Press Tab until something has the focus that fits. */
@@ -71,4 +71,29 @@ test('who goes from one execution to another by keyboard arrives at its heading'
   await page.getByRole('dialog').getByRole('button', { name: /Run/ }).press('Enter');
   await expect.poll(() => page.url()).not.toBe(before);
   await expect(heading).toBeFocused();
+});
+
+test('a dialog to run something gives the focus back to what opened it', async ({ signedIn: page }) => {
+  const job = await made(page, 'Give it back');
+  const id = await ended(page, job);
+  const openers = [
+    [`/jobs/${job}`, 'Run once'],
+    ['/jobs?text=Give it back', 'Run Give it back once'],
+    [`/executions/${id}`, 'Run again…'],
+  ] as const;
+  for (const [path, name] of openers) {
+    await page.goto(path);
+    const opener = page.getByRole('main').getByRole('button', { name });
+    for (const close of ['Escape', 'Cancel']) {
+      await opener.focus();
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog');
+      await expect(dialog.getByRole('button', { name: 'Run', exact: true })).toBeFocused();
+      if (close === 'Escape') await page.keyboard.press('Escape');
+      else await dialog.getByRole('button', { name: 'Cancel' }).press('Enter');
+      await expect(dialog).toBeHidden();
+      await expect(opener, `${path}, ${close}`).toBeFocused();
+    }
+  }
+  await call(page, 'DELETE', `/jobs/${job}`);
 });

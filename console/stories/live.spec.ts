@@ -139,3 +139,16 @@ test('a role that is taken away is not offered any more within a second, on a pa
   await expect(run).toBeVisible({ timeout: 2_000 });
   await context.close();
 });
+
+test('where no line can be had, what changes is seen all the same, and how old it is', async ({ signedIn: page }) => {
+  await page.routeWebSocket(/\/api\/v1\/changes/, (line) => void line.close({ code: 1012 }));
+  const job = await made(page, 'Linger without a line', { executor_handler: 'linger' });
+  const { execution_ids } = await call(page, 'POST', `/jobs/${job}/trigger`, {});
+  await page.goto(`/executions?job_id=${job}`);
+  await expect(page.getByRole('button', { name: /^Pending 200/ })).toBeVisible();
+  await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+  await call(page, 'POST', `/executions/${execution_ids[0]}/kill`);
+  await expect(page.getByRole('button', { name: /^Failed 200/ })).toBeVisible();
+  await expect(page.getByText(/What you see is from (now|\ds ago)/)).toBeVisible();
+  await call(page, 'DELETE', `/jobs/${job}`);
+});

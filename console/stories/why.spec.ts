@@ -55,3 +55,23 @@ test('what waits its turn tells its place and what is before it, until its turn 
   await call(page, 'POST', `/executions/${second}/kill`);
   await call(page, 'DELETE', `/jobs/${job}`);
 });
+
+test('the log of what was killed before its turn says so, in the language of the page', async ({ signedIn: page }) => {
+  const job = await made(page, 'Never its turn', { executor_handler: 'linger' });
+  const ids: number[] = [];
+  for (const _ of [1, 2]) ids.push((await call(page, 'POST', `/jobs/${job}/trigger`)).execution_ids[0]);
+  const [first, second] = ids;
+  await expect.poll(async () => (await call(page, 'GET', `/executions/${second}`)).phase).toBe('queued');
+  await call(page, 'POST', `/executions/${second}/kill`);
+  await expect.poll(async () => (await call(page, 'GET', `/executions/${second}`)).status).toBe('failed');
+  await page.goto(`/executions/${second}/log`);
+  const log = page.locator('.log-viewer');
+  await expect(log).toContainText('It is not known to have begun, and nothing was written');
+  await expect(log).not.toContainText(/archive|There is no log/i);
+  await speaking(page, 'fr');
+  await page.reload();
+  await expect(log).toContainText('Rien n’indique qu’elle ait commencé, et rien n’a été écrit');
+  await expect(log).not.toContainText('There is no log');
+  await call(page, 'POST', `/executions/${first}/kill`);
+  await call(page, 'DELETE', `/jobs/${job}`);
+});

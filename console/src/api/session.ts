@@ -1,6 +1,6 @@
 // Who is signed in and what they may do. Only what is allowed is offered; the server decides all the same.
 
-import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { type Query, type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { type Answered, api, got, rememberCsrfToken, sessionEnded } from '@/api/client';
 import { problemOf } from '@/api/problem';
@@ -138,28 +138,34 @@ function begin(queries: QueryClient, me: BrowserSession): void {
   const same = before?.name === session.name;
   if (!same) forgetAnswers(queries);
   queries.setQueryData(sessionQuery.queryKey, session);
-  if (same) void queries.invalidateQueries({ predicate: (one) => one.queryKey[0] !== sessionQuery.queryKey[0] });
+  if (same) void queries.invalidateQueries({ predicate: isShown });
 }
 
-let looking: Promise<void> | null = null;
+/** What pages show; who one is, is looked at apart. */
+export function isShown({ queryKey }: Pick<Query, 'queryKey'>): boolean {
+  return queryKey[0] !== sessionQuery.queryKey[0];
+}
+
+let looking: Promise<boolean> | null = null;
 
 /** Ask what they may, which others can change at any time. As long as it is the same nothing is touched; otherwise what
- * is offered follows, and what is shown is looked at anew. */
-export function lookAtRights(queries: QueryClient): Promise<void> {
+ * is offered follows, and what is shown is looked at anew. Whether the server said so. */
+export function lookAtRights(queries: QueryClient): Promise<boolean> {
   looking ??= asked(queries).finally(() => {
     looking = null;
   });
   return looking;
 }
 
-async function asked(queries: QueryClient): Promise<void> {
+async function asked(queries: QueryClient): Promise<boolean> {
   const before = queries.getQueryData(sessionQuery.queryKey);
-  if (!before || before.ended) return;
+  if (!before || before.ended) return false;
   const answer = await api.GET('/api/v1/auth/session').catch(() => null); // who is away has changed nothing
   if (answer?.response.status === 401) sessionEnded();
-  if (!answer?.data) return;
+  if (!answer?.data) return false;
   const { username, rights } = answer.data;
   if (username !== before.name || !sameRights(rightsOf(rights), before.rights)) begin(queries, answer.data);
+  return true;
 }
 
 function sameRights(one: Rights, other: Rights): boolean {

@@ -5,10 +5,11 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useState
 import { socketAddress } from '@/api/base';
 import { sessionEnded } from '@/api/client';
 import { answeredAt, serverNow } from '@/api/serverClock';
-import { lookAtRights, sessionQuery, useSession } from '@/api/session';
+import { isShown, lookAtRights, sessionQuery, useSession } from '@/api/session';
 import { isToldBy } from '@/app/queries';
-import { LiveConnection, type LiveState } from '@/live/connection';
+import { isCut, LiveConnection, type LiveState } from '@/live/connection';
 import { Refreshing } from '@/live/refreshing';
+import { useLooks } from '@/live/useLooks';
 import { useNow } from '@/parts/time/useNow';
 
 interface Live {
@@ -49,7 +50,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       now: serverNow,
       chance: () => Math.random(),
       changed: (subjects) => {
-        if (subjects === null) void queries.invalidateQueries({ predicate: (one) => one.queryKey[0] !== 'session' });
+        if (subjects === null) void queries.invalidateQueries({ predicate: isShown });
         if (subjects === null || subjects.includes('session')) void lookAtRights(queries);
         for (const subject of subjects ?? []) if (subject !== 'session') refreshing.changed(subject);
       },
@@ -68,6 +69,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   }, [connection]);
   useEffect(() => connection.pause(paused), [connection, paused]);
   const state = useSyncExternalStore(connection.subscribe, () => connection.state);
+  useLooks(connection, isCut(state));
   const live = useMemo(
     () => ({
       state,

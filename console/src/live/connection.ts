@@ -54,7 +54,7 @@ export class LiveConnection {
   private listeners = new Set<() => void>();
   private wanted = { running: false, paused: false, hidden: false };
   state: LiveState = { kind: 'connecting' };
-  /** When the server was last heard. */
+  /** When the server was last heard, or all was asked of it. */
   heardAt: number;
   /** Up to when everything was told, when it was paused. */
   pausedAt: number;
@@ -82,6 +82,13 @@ export class LiveConnection {
 
   hide(hidden: boolean): void {
     this.want({ hidden });
+  }
+
+  /** Without a line everything was asked for, and answered: what one sees is from then. */
+  looked(at: number): void {
+    if (!isCut(this.state)) return;
+    this.heardAt = Math.max(this.heardAt, at);
+    this.announce();
   }
 
   retryNow(): void {

@@ -290,7 +290,7 @@ function Version({ executor: one }: { executor: Executor }) {
     <>
       <div className="cell-sub">{[one.version ?? t('instances.foreign'), python].filter(Boolean).join(' · ')}</div>
       {labels.length > 0 && (
-        <div>
+        <div className="tags">
           {labels.map((label) => (
             <Tag key={label}>{label}</Tag>
           ))}

@@ -179,7 +179,7 @@ function About({ script, source, writable }: { script: ScriptShown; source: stri
   const interpreter = interpreterOf(kind, source);
   return (
     <>
-      <Tag>{t(`kind.${kind}`)}</Tag>
+      <Tag>{t(`kind.${kind}`)}</Tag>{' '}
       {interpreter !== undefined && (
         <>
           {t('runBy')} {interpreter === null ? t('inExecutor') : <code>{interpreter}</code>}

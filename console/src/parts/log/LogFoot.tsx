@@ -5,7 +5,7 @@ import { api, got } from '@/api/client';
 import { usePreference } from '@/app/preferences';
 import { useLive } from '@/live/LiveProvider';
 import { EmptyState } from '@/parts/EmptyState';
-import { type Ending, endingOf, type Fate, footOf } from '@/parts/log/ending';
+import { type Ending, endingOf, type Fate, footOf, saidBesides } from '@/parts/log/ending';
 import type { Log } from '@/parts/log/Log';
 import type { StreamState } from '@/parts/log/LogStream';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -73,15 +73,15 @@ export function NoLines({ log, fate, error }: { log: Log; fate: Fate; error: unk
   if (fate === 'unhad') return <EmptyState title={said({ kind: 'nobody' })} />;
   if (!over) return <EmptyState title={t('waiting')}>{t('waitingHint')}</EmptyState>;
   if (!place) return error ? <ProblemNotice error={error} retry={() => void log.open()} /> : null;
-  const ending = endingOf(place, fate, 0, now);
   const note = state.kind === 'over' ? state.note : '';
+  const ending = endingOf(place, fate, 0, now, note);
   return (
     <div>
       <EmptyState
         title={said(ending)}
         {...(!place.archiving && ending.kind === 'notArchived' && { snippet: '[logs]\narchive = "store"' })}
       >
-        {note || (ending.kind === 'notArchived' && !place.archiving ? t('archiveHint') : null)}
+        {saidBesides(note) || (ending.kind === 'notArchived' && !place.archiving ? t('archiveHint') : null)}
       </EmptyState>
       {!!error && <ProblemNotice error={error} retry={() => void log.open()} />}
     </div>
@@ -95,6 +95,7 @@ function useEndingText(): (ending: Ending) => string {
   return (ending) => {
     switch (ending.kind) {
       case 'lost':
+      case 'missing':
       case 'archived':
       case 'archivedPart':
         return t(`ending.${ending.kind}`, { address: ending.address });

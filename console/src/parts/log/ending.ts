@@ -6,27 +6,35 @@ import { TERMINAL } from '@/status/statuses';
 
 export type LogPlace = components['schemas']['LogPlace'];
 
-/** What became of the execution whose log it is: `unhad` by any executor, `lost` with the one that had it. */
-export type Fate = 'open' | 'ended' | 'unhad' | 'lost';
+/** What became of the execution whose log it is: `unhad` by any executor, `lost` with the one that had it, `unbegun` as far
+ * as anybody said. */
+export type Fate = 'open' | 'ended' | 'unhad' | 'unbegun' | 'lost';
 
 export type Ending =
   | { kind: 'finished' | 'silent' }
   | { kind: 'lost'; address: string }
   | { kind: 'archived' | 'archivedPart'; address: string }
-  | { kind: 'nobody' }
+  | { kind: 'nobody' | 'unbegun' }
+  | { kind: 'missing'; address: string }
   | { kind: 'expired'; at: string }
   | { kind: 'notArchived'; address: string; seen: string | null }
   | { kind: 'empty' };
 
-export function fateOf({ status, reason_code }: Pick<Execution, 'status' | 'reason_code'>): Fate {
+type Told = Pick<Execution, 'status' | 'reason_code' | 'start_time'>;
+
+export function fateOf({ status, reason_code, start_time }: Told): Fate {
   if (!TERMINAL[status]) return 'open';
   if (reason_code === 'result_lost') return 'lost';
   // Surely no executor had it: one may have been chosen, which refused it or was never reached.
-  return status === 'trigger_failed' && reason_code !== 'never_resolved' ? 'unhad' : 'ended';
+  if (status === 'trigger_failed') return reason_code === 'never_resolved' ? 'ended' : 'unhad';
+  return start_time === null ? 'unbegun' : 'ended';
 }
 
-/** Without lines the question is why; with lines, whether these are all and where they are from. */
-export function endingOf(place: LogPlace, fate: Fate, lines: number, now: number): Ending {
+/** How an executor of ours says that it has no log of an execution. */
+const NO_LOG = /^There is no log of execution \d+ here: /;
+
+/** Without lines the question is why; with lines, whether these are all and where they are from. `note`: the executor's word. */
+export function endingOf(place: LogPlace, fate: Fate, lines: number, now: number, note = ''): Ending {
   const address = place.executor_address;
   if (lines > 0) {
     if (fate === 'lost' && address !== null) return { kind: 'lost', address };
@@ -35,9 +43,11 @@ export function endingOf(place: LogPlace, fate: Fate, lines: number, now: number
     return { kind: place.archived === 'whole' ? 'archived' : 'archivedPart', address };
   }
   if (address === null) return { kind: 'nobody' };
+  if (fate === 'unbegun' && place.executor_seen !== null) return { kind: 'unbegun' };
   if (place.kept_until !== null && Date.parse(place.kept_until) <= now)
     return { kind: 'expired', at: place.kept_until };
   if (place.archived !== 'no') return { kind: 'empty' };
+  if (NO_LOG.test(note)) return { kind: 'missing', address };
   return { kind: 'notArchived', address, seen: place.executor_seen };
 }
 
@@ -45,4 +55,9 @@ export function endingOf(place: LogPlace, fate: Fate, lines: number, now: number
 export function footOf(place: LogPlace | undefined, fate: Fate, lines: number, now: number): Ending | null {
   if (fate === 'open') return { kind: 'silent' };
   return place && lines > 0 ? endingOf(place, fate, lines, now) : null;
+}
+
+/** What the executor said of a log without lines, where the ending does not say it already. */
+export function saidBesides(note: string): string {
+  return NO_LOG.test(note) ? '' : note;
 }
