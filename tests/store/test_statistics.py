@@ -44,6 +44,7 @@ def ended(codes: tuple[int, int] = (SUCCESS, SUCCESS), *, job: int = 1, group: i
         phase=Phase.ENDED,
         schedule_time=None,
         trigger_time=NOW - took,
+        executor_address="http://10.0.0.7:9999",
     )
 
 
@@ -56,10 +57,13 @@ async def test_the_ends_of_a_batch_are_one_row_per_job_and_outcome(db: Database)
     await db.tx(count_ends, batch, NOW)
     assert await db.read(rows, statistics_deltas) == 3
     assert await db.read(counts_by_status, replace(EVER, job_id=1)) == {
-        Status.SUCCESS: Count(2, 40, 30),
-        Status.FAILED: Count(1, 0, 0),
+        Status.SUCCESS: Count(2, 2, 40, 30),
+        Status.FAILED: Count(1, 1, 0, 0),
     }
-    assert await db.read(counts_by_status, EVER) == {Status.SUCCESS: Count(3, 45, 30), Status.FAILED: Count(1, 0, 0)}
+    assert await db.read(counts_by_status, EVER) == {
+        Status.SUCCESS: Count(3, 3, 45, 30),
+        Status.FAILED: Count(1, 1, 0, 0),
+    }
 
 
 async def test_no_end_is_no_row(db: Database) -> None:
@@ -90,9 +94,9 @@ async def test_a_job_that_changed_its_group_between_two_ends_is_counted_whole(db
     await db.tx(count_ends, [ended(group=1)], NOW)
     await db.tx(count_ends, [ended(group=2)], NOW)
     assert await db.tx(fold, 10) == 2
-    assert await db.read(counts_by_status, replace(EVER, job_id=1)) == {Status.SUCCESS: Count(2, 0, 0)}
+    assert await db.read(counts_by_status, replace(EVER, job_id=1)) == {Status.SUCCESS: Count(2, 2, 0, 0)}
     for group in (1, 2):
-        assert await db.read(counts_by_status, replace(EVER, job_group=group)) == {Status.SUCCESS: Count(1, 0, 0)}
+        assert await db.read(counts_by_status, replace(EVER, job_group=group)) == {Status.SUCCESS: Count(1, 1, 0, 0)}
 
 
 async def test_a_fold_that_fails_counts_nothing_twice(db: Database) -> None:
@@ -107,7 +111,7 @@ async def test_a_fold_that_fails_counts_nothing_twice(db: Database) -> None:
             await db.tx(interrupted)
     assert await db.read(rows, statistics) == 0
     await db.tx(fold, 10)
-    assert await db.read(counts_by_status, EVER) == {Status.SUCCESS: Count(1, 3, 3)}
+    assert await db.read(counts_by_status, EVER) == {Status.SUCCESS: Count(1, 1, 3, 3)}
 
 
 async def test_spans_and_buckets_have_sharp_edges(db: Database) -> None:
@@ -128,7 +132,36 @@ def test_how_long_it_took_is_never_absurd() -> None:
     assert duration(replace(one, start_time=NOW - 400), NOW) == 400
     assert duration(replace(one, start_time=0), NOW) == 1000  # an executor whose clock is wrong
     assert duration(replace(one, start_time=NOW + 5000), NOW) == 0
-    assert duration(replace(one, trigger_code=FAILURE, handle_code=0), NOW) == 0
+
+
+def test_what_never_began_took_no_time() -> None:
+    one = replace(ended((SUCCESS, FAILURE), took=1000), incarnation="of-node-1")
+    assert duration(one, NOW) is None  # its executor says when something begins: this was killed or taken back before
+    assert duration(replace(one, start_time=NOW - 400), NOW) == 400
+    foreign = replace(one, incarnation=None, dispatch_time=NOW - 700)
+    assert duration(foreign, NOW) == 700
+    assert duration(replace(foreign, executor_address=None), NOW) is None
+    assert duration(replace(foreign, trigger_code=FAILURE, handle_code=0), NOW) is None
+
+
+async def test_means_are_of_what_ran(db: Database) -> None:
+    never = replace(ended((SUCCESS, FAILURE), took=9000), incarnation="of-node-1")
+    await db.tx(count_ends, [ended(took=10), ended((SUCCESS, FAILURE), took=30), never], NOW)
+    for _folded in range(2):
+        assert await db.read(counts_by_status, EVER) == {
+            Status.SUCCESS: Count(1, 1, 10, 10),
+            Status.FAILED: Count(2, 1, 30, 30),
+        }
+        await db.tx(fold, 10)
+
+
+async def test_counts_of_an_earlier_version_are_of_what_executors_had(db: Database) -> None:
+    await db.tx(count_ends, [ended(took=10), ended((FAILURE, 0))], NOW)
+    await db.tx(lambda c: c.execute(statistics_deltas.update().values(ran=None)))
+    expected = {Status.SUCCESS: Count(1, 1, 10, 10), Status.TRIGGER_FAILED: Count(1)}
+    for _folded in range(2):
+        assert await db.read(counts_by_status, EVER) == expected
+        await db.tx(fold, 10)
 
 
 async def test_nothing_that_ended_since_began_before_the_longest_of_them(db: Database) -> None:
@@ -171,5 +204,6 @@ async def test_any_interleaving_counts_each_end_once(db: Database, steps: list[l
         await db.tx(count_ends, step, NOW)
         for one in step:
             took = duration(one, NOW)
-            expected[one.status] = expected.get(one.status, Count()) + Count(1, took, took)
+            new = Count(1) if took is None else Count(1, 1, took, took)
+            expected[one.status] = expected.get(one.status, Count()) + new
     assert await db.read(counts_by_status, EVER) == expected

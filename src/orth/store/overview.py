@@ -19,6 +19,7 @@ from orth.store.fires import planned_after
 from orth.store.group_scopes import of_jobs_in_groups
 from orth.store.jobs import stored_tags
 from orth.store.record_tables import statistics, statistics_deltas
+from orth.store.statistics import ran_in
 from orth.store.tables import UNEXPECTED, executions, groups, has_outcome, jobs, registry
 
 Groups = Collection[int] | None
@@ -67,7 +68,7 @@ class Slow:
     job_id: int
     job_group: int
     job_desc: str
-    executions: int
+    ran: int
     total_ms: int
     longest_ms: int
 
@@ -131,7 +132,7 @@ def list_slowest(connection: Connection, since: int, limit: int, seen: Groups) -
     """Jobs by their longest execution since then, the longest first."""
     counted = _counted(since, seen, tuple(OUTCOMES[status] for status in Status if status.terminal))
     longest = func.max(counted.c.longest_ms)
-    sums = select(counted.c.job_id, func.sum(counted.c.executions), func.sum(counted.c.total_ms), longest)
+    sums = select(counted.c.job_id, func.sum(counted.c.ran), func.sum(counted.c.total_ms), longest)
     sums = sums.group_by(counted.c.job_id).having(longest > 0).order_by(longest.desc()).limit(limit)
     rows = connection.execute(sums).all()
     names = names_of(connection, [row[0] for row in rows], seen)
@@ -244,10 +245,10 @@ def _tried_again(connection: Connection, job_id: int, after: int) -> set[int]:
 
 def _counted(since: int, seen: Groups, outcomes: Collection[int]) -> Any:
     """Counts of single jobs since then, those not folded yet too."""
-    names = ("job_id", "hour", "executions", "total_ms", "longest_ms")
+    names = ("job_id", "hour", "total_ms", "longest_ms")
     parts = []
     for table in (statistics, statistics_deltas):
-        part = select(*(table.c[name] for name in names)).where(
+        part = select(*(table.c[name] for name in names), ran_in(table).label("ran")).where(
             table.c.hour >= since, table.c.job_id > 0, table.c.outcome.in_(outcomes)
         )
         part = part.where(*of_jobs_in_groups(table.c.job_id, seen))

@@ -12,7 +12,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, CompoundSelect, Connection, delete, func, literal, select, union_all
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Select,
+    Table,
+    case,
+    delete,
+    func,
+    literal,
+    select,
+    union_all,
+)
 
 from orth.domain.access import narrowed
 from orth.domain.executions import OPEN_PHASES, OUTCOMES, Execution, Phase, Status
@@ -35,15 +47,17 @@ Cell = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """So many executions, how long all of them took together, and the longest."""
+    """So many executions; so many of them ran as far as is known, how long these took together, and the longest."""
 
     executions: int = 0
+    ran: int = 0
     total_ms: int = 0
     longest_ms: int = 0
 
     def __add__(self, other: "Count") -> "Count":
         return Count(
             self.executions + other.executions,
+            self.ran + other.ran,
             self.total_ms + other.total_ms,
             max(self.longest_ms, other.longest_ms),
         )
@@ -55,18 +69,23 @@ def count_ends(connection: Connection, ended: Sequence[Execution], now: int) -> 
     for one in ended:
         key = (one.job_id, one.job_group, now - now % HOUR, OUTCOMES[one.status])
         took = duration(one, now)
-        counts[key] = counts.get(key, Count()) + Count(1, took, took)
+        counts[key] = counts.get(key, Count()) + (Count(1) if took is None else Count(1, 1, took, took))
     insert_new(connection, statistics_deltas, [_row(key, count) for key, count in counts.items()])
 
 
-def duration(one: Execution, ended_at: int) -> int:
-    """How long it ran, in ms. The executor's clock may be wrong: nothing starts before it was opened, or after its end.
-    What no executor took did not run.
+def duration(one: Execution, ended_at: int) -> int | None:
+    """How long it ran, in ms; None where nobody knows that it did: it was taken back or killed before its turn, or was
+    lost. The executor's clock may be wrong: nothing starts before it was opened, or after its end.
     """
     if one.status is Status.TRIGGER_FAILED:
-        return 0
-    start = one.trigger_time if one.start_time is None else max(one.start_time, one.trigger_time)
-    return max(0, ended_at - start)
+        return None
+    start = one.start_time
+    if start is None:
+        # Executors of other makes never say when they begin: there what they have is taken to run.
+        if one.executor_address is None or one.incarnation is not None:
+            return None
+        start = one.dispatch_time or one.trigger_time
+    return max(0, ended_at - max(start, one.trigger_time))
 
 
 def _row(key: Key, count: Count) -> dict[str, int]:
@@ -77,6 +96,7 @@ def _row(key: Key, count: Count) -> dict[str, int]:
         "hour": hour,
         "outcome": outcome,
         "executions": count.executions,
+        "ran": count.ran,
         "total_ms": count.total_ms,
         "longest_ms": count.longest_ms,
     }
@@ -91,14 +111,14 @@ def fold(connection: Connection, limit: int) -> int:
     """Add up to ``limit`` counts to the statistics and remove them; how many. Only the leader may: it reads and then
     writes.
     """
-    rows = connection.execute(select(statistics_deltas).order_by(statistics_deltas.c.id).limit(limit)).all()
+    rows = connection.execute(_rows(statistics_deltas, "id", "job_id", "job_group").order_by("id").limit(limit)).all()
     sums: dict[Cell, Count] = {}
     groups: dict[int, int] = {ALL_JOBS: 0}
     for row in rows:
         groups |= {row.job_id: row.job_group, -row.job_group: row.job_group}
         for job_id in (row.job_id, ALL_JOBS, -row.job_group):
             cell = (job_id, row.hour, row.outcome)
-            sums[cell] = sums.get(cell, Count()) + Count(row.executions, row.total_ms, row.longest_ms)
+            sums[cell] = sums.get(cell, Count()) + Count(row.executions, row.ran, row.total_ms, row.longest_ms)
     before = _stored(connection, sums)
     added = [
         _row((job_id, groups[job_id], hour, outcome), count + before.get((job_id, hour, outcome), Count()))
@@ -118,9 +138,9 @@ def _stored(connection: Connection, cells: Iterable[Cell]) -> dict[Cell, Count]:
     found: dict[Cell, Count] = {}
     for hour, job_ids in hours.items():
         for some in _chunks(sorted(job_ids)):
-            stored = select(statistics).where(statistics.c.hour == hour, among(connection, statistics.c.job_id, some))
-            for row in connection.execute(stored):
-                found[row.job_id, row.hour, row.outcome] = Count(row.executions, row.total_ms, row.longest_ms)
+            those = (statistics.c.hour == hour, among(connection, statistics.c.job_id, some))
+            for row in connection.execute(_rows(statistics, "job_id").where(*those)):
+                found[row.job_id, row.hour, row.outcome] = Count(row.executions, row.ran, row.total_ms, row.longest_ms)
     return found
 
 
@@ -206,9 +226,8 @@ def _counted(span: Span) -> CompoundSelect[Any]:
     """The rows of a span: those of the statistics, and those not folded into them yet. One statement, so that a fold
     meanwhile moves nothing from one to the other unseen.
     """
-    names = ("hour", "outcome", "executions", "total_ms", "longest_ms")
-    folded = select(*(statistics.c[name] for name in names)).where(statistics.c.job_id.in_(span.keys))
-    fresh = select(*(statistics_deltas.c[name] for name in names))
+    folded = _rows(statistics).where(statistics.c.job_id.in_(span.keys))
+    fresh = _rows(statistics_deltas)
     if span.job_id is not None:
         fresh = fresh.where(statistics_deltas.c.job_id == span.job_id)
         folded = folded.where(*in_groups(statistics.c.job_group, span.named_groups))
@@ -219,9 +238,22 @@ def _counted(span: Span) -> CompoundSelect[Any]:
     )
 
 
+def _rows(table: Table, *more: str) -> Select[Any]:
+    """What was counted in each hour, and ``more`` of its columns."""
+    names = (*more, "hour", "outcome", "executions", "total_ms", "longest_ms")
+    return select(*(table.c[name] for name in names), ran_in(table).label("ran"))
+
+
+def ran_in(table: Table) -> ColumnElement[int]:
+    """How many ran. What an earlier version counted does not say: there all did that an executor had."""
+    had = case((table.c.outcome == OUTCOMES[Status.TRIGGER_FAILED], 0), else_=table.c.executions)
+    return func.coalesce(table.c.ran, had)
+
+
 def _sums(columns: Any) -> list[ColumnElement[Any]]:
     return [
         func.sum(columns.executions).label("executions"),
+        func.sum(columns.ran).label("ran"),
         func.sum(columns.total_ms).label("total_ms"),
         func.max(columns.longest_ms).label("longest_ms"),
     ]

@@ -215,7 +215,7 @@ def _slow(one: Slow) -> SlowShown:
         job_id=one.job_id,
         job_group=one.job_group,
         job_desc=one.job_desc,
-        executions=one.executions,
-        mean_ms=one.total_ms // max(1, one.executions),
+        executions=one.ran,
+        mean_ms=one.total_ms // max(1, one.ran),
         longest_ms=one.longest_ms,
     )

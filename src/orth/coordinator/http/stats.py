@@ -184,10 +184,10 @@ def _buckets(found: Mapping[int, Mapping[Status, Count]], span: Span, size: int)
 
 def _times(counts: Mapping[Status, Count]) -> dict[str, int | None]:
     """How long those took that ran."""
-    ran = sum((count for status, count in counts.items() if status is not Status.TRIGGER_FAILED), Count())
+    all_ = sum(counts.values(), Count())
     return {
-        "mean_ms": ran.total_ms // ran.executions if ran.executions else None,
-        "longest_ms": ran.longest_ms if ran.executions else None,
+        "mean_ms": all_.total_ms // all_.ran if all_.ran else None,
+        "longest_ms": all_.longest_ms if all_.ran else None,
     }
 
 
