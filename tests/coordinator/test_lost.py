@@ -287,6 +287,36 @@ async def test_a_successor_that_never_had_it_says_so(tmp_path: Path, held: threa
         held.set()
 
 
+async def test_a_restart_is_asked_about_when_it_is_known_and_not_when_the_next_look_is_due(
+    tmp_path: Path, held: threading.Event
+) -> None:
+    async with registered(tmp_path, held) as (cluster, job):
+        execution_id = await taken(cluster, job)
+        executor, coordinator = cluster.executors[0], cluster.coordinators[0]
+        lost = coordinator.care.lost
+        doubt(cluster)
+        cluster.kill_executor(executor)
+        await lost.guarded_turn()
+        assert lost.paused_until - cluster.clock.monotonic() > 30, "nobody is there: that must stay so for a while"
+        cluster.clock.move(2)
+        successor = cluster.add_executor(at=executor)
+        elsewhere = cluster.add_coordinator()  # which hears of it: this one reads it in the database
+        announced = Announcement(incarnation=successor.incarnation)
+        said = RegistryRequest(registry_key="tests", registry_value=successor.address, orth=announced)
+        await elsewhere.presence.registrations.beat(said)
+        registered_at = cluster.clock.monotonic()
+        for _second in range(20):
+            await coordinator.presence.probing.guarded_turn()
+            await coordinator.presence.probing.all_answered()
+            if lost.paused_until <= cluster.clock.monotonic():
+                await lost.guarded_turn()
+            if (await cluster.execution(execution_id)).status.terminal:
+                break
+            cluster.clock.move(1)
+        assert cluster.clock.monotonic() - registered_at <= 12
+        held.set()
+
+
 async def test_what_a_beat_does_not_name_is_asked_about_and_lost_if_it_is_forgotten(
     tmp_path: Path, held: threading.Event
 ) -> None:

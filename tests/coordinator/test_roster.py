@@ -88,6 +88,19 @@ def test_it_follows_what_others_stored(roster: Roster, clock: ManualClock) -> No
     assert roster.removed() == [], "it left before it could be called silent"
 
 
+def test_a_process_that_another_one_replaced_is_told_once(roster: Roster, clock: ManualClock) -> None:
+    told: list[str | None] = []
+    roster.restarts.append(lambda process: told.append(process.incarnation))
+    roster.stored(entry(clock), announced=1)
+    roster.stored(entry(clock), announced=1)
+    assert told == []
+    roster.stored(entry(clock, incarnation="two"), announced=1)
+    assert told == ["one"]
+    look(roster, entry(clock, incarnation="three"))
+    look(roster, entry(clock, incarnation="three"))
+    assert told == ["one", "two"]
+
+
 def test_a_clock_far_ahead_somewhere_makes_nobody_older(roster: Roster, clock: ManualClock) -> None:
     look(roster, replace(entry(clock), last_beat=clock.now() + 600_000))
     assert present(roster) == [(A, 0)]

@@ -157,6 +157,12 @@ class LostExecutions(LeaderLoop):
         if missing and self.clock.monotonic() - self._looked_at >= _LOOK_SOON:
             self.wake()
 
+    def restarted(self, process: ExecutorEntry) -> None:
+        """Another process is where this one was: what it had is asked about, and not when the next look is due."""
+        has_some = (process.app_name, process.incarnation) in self._held
+        if has_some or self.clock.monotonic() - self._looked_at >= _LOOK_SOON:
+            self.wake()
+
     async def lead(self, term: Term) -> float:
         doubted = frozenset(self._reach.suspects())
         findings: Findings = await self._db.read(_look, self._lost_after, self.clock.now(), doubted)

@@ -286,6 +286,7 @@ class Care:
         self.lost = LostExecutions(
             *asking, token=token, every=own.lost_scan, lost_after=own.lost_after, wakes=work.wakes
         )
+        presence.roster.restarts.append(self.lost.restarted)
         self.gone = GoneExecutors(
             db,
             work.election,

@@ -5,7 +5,7 @@ also one that could not be stored, and every look at the database. Ages are meas
 long *it* has not heard anything, whatever the clocks of others say.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from orth.clock import Clock
@@ -58,6 +58,8 @@ class Roster:
         """Addresses that came, went or were restarted since somebody last looked."""
         self.wakes: list[Loop] = []
         """Loops to wake when there is news."""
+        self.restarts: list[Callable[[ExecutorEntry], None]] = []
+        """Whom to tell of a process whose place another one has taken."""
 
     def heard(self, app_name: str, address: str) -> None:
         """A beat arrived, whether or not it can be stored. Who is not known yet becomes so when it is."""
@@ -80,8 +82,7 @@ class Roster:
         self._places[key] = _Place(entry, self._clock.monotonic(), announced, row, replaced)
         self._keys_at.setdefault(normal_address(entry.address), set()).add(key)
         self._removed.pop(key, None)
-        if before is None or before.entry.incarnation != entry.incarnation:
-            self._tell(entry.address)
+        self._compare(None if before is None else before.entry, entry)
 
     def left(self, app_name: str, address: str) -> None:
         """It said good-bye."""
@@ -133,8 +134,7 @@ class Roster:
                 found[key] = before
             else:
                 found[key] = _followed(before, entry, here)
-            if before is None or before.entry.incarnation != entry.incarnation:
-                self._tell(entry.address)
+            self._compare(None if before is None else before.entry, entry)
         self._note_gone(found, here)
         self._places = found
         self._keys_at = {}
@@ -192,6 +192,14 @@ class Roster:
         """Addresses not heard of for more than ``after`` seconds."""
         since = self._clock.monotonic() - after
         return {normal_address(place.entry.address) for place in self._places.values() if place.heard < since}
+
+    def _compare(self, before: ExecutorEntry | None, now: ExecutorEntry) -> None:
+        if before is not None and before.incarnation == now.incarnation:
+            return
+        self._tell(now.address)
+        if before is not None:
+            for tell in self.restarts:
+                tell(before)
 
     def _tell(self, address: str) -> None:
         self.news.add(normal_address(address))
