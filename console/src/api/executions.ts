@@ -12,11 +12,16 @@ export function executionQuery(id: number) {
 }
 
 /** Do it again as it was; the id of the new one. Under the same key it is the same request. */
-export async function retryOne(id: number, key?: string): Promise<number> {
-  const header = key === undefined ? {} : { 'idempotency-key': key };
-  const params = { path: { execution_id: id }, header };
+export async function retryOne(id: number): Promise<number> {
+  const params = { path: { execution_id: id } };
   const done = await got(api.POST('/api/v1/executions/{execution_id}/retry', { params }));
   return done.execution_ids[0] ?? id;
+}
+
+/** One of several: not where it failed and was tried again since, or each attempt at the same would be done again. */
+export async function retryOnce(id: number, key: string): Promise<void> {
+  const params = { path: { execution_id: id }, query: { once: true }, header: { 'idempotency-key': key } };
+  await got(api.POST('/api/v1/executions/{execution_id}/retry', { params }));
 }
 
 export async function killOne(id: number): Promise<void> {

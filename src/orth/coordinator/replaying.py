@@ -19,7 +19,7 @@ from orth.coordinator.killing import Closed, Killing, close, may_start_yet, tell
 from orth.coordinator.triggering import again_key, open_again
 from orth.domain.access import Permission
 from orth.domain.audit import Actor
-from orth.domain.executions import Execution, tag
+from orth.domain.executions import Execution, Status, tag
 from orth.domain.jobs import Job, TriggerCause
 from orth.domain.scripts import reads_code
 from orth.errors import Conflict, Forbidden, NotFound
@@ -73,6 +73,12 @@ def was_done_again(connection: Connection, execution_id: int, key: str) -> bool:
     """Whether the same was asked for before. The execution is held, so nobody can ask at the same time."""
     held = hold_ended(connection, [execution_id])
     return bool(held) and bool(ids_of_trigger(connection, held[0].job_id, again_key(execution_id, key)))
+
+
+def was_tried_since(connection: Connection, execution_id: int) -> bool:
+    """Whether it failed, and was tried or done again since, by its policy or by somebody."""
+    failed = [one for one in hold_ended(connection, [execution_id]) if one.status is not Status.SUCCESS]
+    return any(not one.is_test for one in failed) and not hold_failed(connection, [execution_id])
 
 
 def do_again(

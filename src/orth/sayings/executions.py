@@ -35,6 +35,10 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "Job {job} does not exist or cannot be read, so nothing of it can be done again.",
         "",
     ),
+    "again_already": (
+        "Execution {execution} was tried or done again already.",
+        "Do the last attempt again, or this one by itself.",
+    ),
     "again_is_code": (
         "Execution {execution} told {handler} something else than job {job} says now. That is code, and doing it "
         "again needs the permission '{permission}'.",

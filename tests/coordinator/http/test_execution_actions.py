@@ -88,6 +88,25 @@ def test_what_is_open_or_not_there_is_not_done_again(
     assert site.state() == before
 
 
+def test_of_several_attempts_only_the_last_is_done_again_once(site: Site, admin: Caller, executor: Caller) -> None:
+    first = failed(site, executor, site.job(executor_fail_retry_count=1))
+    (second,) = (one["id"] for one in admin.get(f"{EXECUTIONS}?cause=retry").json["items"])
+    refused = admin.post(f"{EXECUTIONS}/{first}/retry?once=true").problem(409)
+    assert (refused["code"], refused["facts"]) == ("again_already", {"execution": first})
+    assert "has not ended" in admin.post(f"{EXECUTIONS}/{second}/retry?once=true").problem(409)["detail"]
+    admin.post(f"{EXECUTIONS}/{second}/kill")
+    answers = [admin.post(f"{EXECUTIONS}/{second}/retry?once=true", Idempotency_Key="k").json for _ in range(2)]
+    assert answers[0] == answers[1], "the same request is no other one"
+    assert admin.post(f"{EXECUTIONS}/{second}/retry?once=true").problem(409)["code"] == "again_already"
+    assert admin.post(f"{EXECUTIONS}/{first}/retry").status == 202, "by itself it may be done again all the same"
+
+
+def test_what_succeeded_is_done_again_as_often_as_it_is_asked_for(site: Site, admin: Caller, executor: Caller) -> None:
+    done = failed(site, executor, site.job(), 200)
+    for _ in range(2):
+        assert admin.post(f"{EXECUTIONS}/{done}/retry?once=true").status == 202
+
+
 def test_many_are_done_again_once_each(site: Site, admin: Caller, executor: Caller) -> None:
     job_id = site.job()
     ids = [failed(site, executor, job_id) for _ in range(5)]

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Button } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { killOne, retryOne } from '@/api/executions';
+import { killOne, retryOnce } from '@/api/executions';
 import { useMay } from '@/api/session';
 import type { Execution } from '@/api/types';
 import { ConfirmAction } from '@/parts/ConfirmAction';
@@ -44,7 +44,7 @@ export function SelectedActions({ selected, keep }: Props) {
           title={t('retry.label')}
           confirm={t('retry.label')}
           button={{ size: 'small' }}
-          act={() => each(ended, retryOne)}
+          act={() => each(ended, retryOnce)}
         >
           <p>{t('selected.retry', { count: ended.length })}</p>
         </ConfirmAction>

@@ -28,12 +28,13 @@ from orth.coordinator.replaying import (
     look_for_failed,
     tell_executors,
     was_done_again,
+    was_tried_since,
 )
 from orth.domain.access import Permission
 from orth.domain.audit import Deed
 from orth.domain.executions import Status
 from orth.domain.jobs import TriggerCause
-from orth.errors import Invalid
+from orth.errors import Conflict, Invalid
 from orth.store.audit import record
 from orth.store.bulk import Failed, find_open
 from orth.store.database import Connection
@@ -47,6 +48,7 @@ AT_ONCE = 1_000
 Max = Annotated[int, Query(alias="max", ge=1, le=AT_ONCE, description="How many at most; the oldest first.")]
 After = Annotated[int, Query(ge=0, le=2**63 - 1, description="Only executions after this one are looked at.")]
 DryRun = Annotated[bool, Query(description="Only tell which; change nothing.")]
+Once = Annotated[bool, Query(description="Not if it failed and was tried or done again since: 409.")]
 
 
 class DoneAgain(BaseModel):
@@ -136,22 +138,28 @@ async def retry(
     execution_id: ExecutionId,
     tools: ToolsHere,
     caller: CallerHere,
+    once: Once = False,
     idempotency_key: IdempotencyKey = None,
     orth_client: Client = None,
 ) -> DoneAgain:
     """Do an execution again that has ended, however it did: as a new one with its parameter, logical time, shard and
-    log level. The same ``Idempotency-Key`` is the same request. One that is open stays as it is: 409. Where the
-    parameter is code and not the job's own any more, it needs the permission ``script``: 403.
+    log level. The same ``Idempotency-Key`` is the same request. One that is open stays as it is: 409, and so does, with
+    ``once``, one of several attempts at the same that is not the last. Where the parameter is code and not the job's
+    own any more, it needs the permission ``script``: 403.
     """
     cause, key = cause_of(orth_client), idempotency_key or secrets.token_hex(16)
-    new = await tools.db.tx(_retry, caller, execution_id, cause, key, tools.clock.now())
+    new = await tools.db.tx(_retry, caller, execution_id, cause, key, tools.clock.now(), once)
     opened(tools, Done([new]), cause)
     return DoneAgain(execution_ids=[new])
 
 
-def _retry(connection: Connection, caller: Caller, execution_id: int, cause: TriggerCause, key: str, now: int) -> int:
+def _retry(
+    connection: Connection, caller: Caller, execution_id: int, cause: TriggerCause, key: str, now: int, once: bool
+) -> int:
     check_execution(connection, caller, Permission.OPERATE, execution_id)
     known = was_done_again(connection, execution_id, key)
+    if once and not known and was_tried_since(connection, execution_id):
+        raise Conflict.of("again_already", execution=execution_id)
     opened = do_again(connection, execution_id, cause, key, now, allowed_to(caller))
     if not known:
         group = group_of_execution(connection, execution_id)
