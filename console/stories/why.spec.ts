@@ -61,7 +61,7 @@ test('the log of what was killed before its turn says so, in the language of the
   const ids: number[] = [];
   for (const _ of [1, 2]) ids.push((await call(page, 'POST', `/jobs/${job}/trigger`)).execution_ids[0]);
   const [first, second] = ids;
-  await expect.poll(async () => (await call(page, 'GET', `/executions/${second}`)).phase).toBe('queued');
+  await expect.poll(async () => (await call(page, 'GET', `/executions/${second}`)).queue_position).toBe(1);
   await call(page, 'POST', `/executions/${second}/kill`);
   await expect.poll(async () => (await call(page, 'GET', `/executions/${second}`)).status).toBe('failed');
   await page.goto(`/executions/${second}/log`);

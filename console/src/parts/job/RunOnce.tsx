@@ -2,7 +2,7 @@ import { CaretRightOutlined } from '@ant-design/icons';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Alert, Button, type ButtonProps, Checkbox, Form } from 'antd';
 import type { AlertRef } from 'antd/es/alert/Alert';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import { groupsQuery } from '@/api/groups';
@@ -55,7 +55,16 @@ interface DialogProps {
   again?: { param: string; title: string; text: string; stay: '' | '/log' };
 }
 
-export function RunDialog({ job, close, again }: DialogProps) {
+/** Its texts may have to be fetched: the page stays as it is meanwhile, and the focus where it is. */
+export function RunDialog(props: DialogProps) {
+  return (
+    <Suspense fallback={null}>
+      <Run {...props} />
+    </Suspense>
+  );
+}
+
+function Run({ job, close, again }: DialogProps) {
   const { t } = useTranslation('jobs');
   const navigate = useNavigate();
   const queries = useQueryClient();
