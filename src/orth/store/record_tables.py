@@ -13,9 +13,9 @@ statistics_deltas = table(
     Column("hour", Instant, nullable=False),  # its first instant, by the end of the executions
     Column("outcome", SmallInteger, nullable=False),
     Column("executions", Integer, nullable=False),
-    Column("ran", Integer),  # of them; earlier versions do not say
     Column("total_ms", BigInteger, nullable=False),
     Column("longest_ms", BigInteger, nullable=False),
+    Column("ran", Integer),  # of the executions; earlier versions do not say
 )
 
 statistics = table(
@@ -25,9 +25,9 @@ statistics = table(
     Column("outcome", SmallInteger, primary_key=True, autoincrement=False),
     Column("job_group", BigInteger, nullable=False),
     Column("executions", BigInteger, nullable=False),
-    Column("ran", BigInteger),  # of them; earlier versions do not say
     Column("total_ms", BigInteger, nullable=False),
     Column("longest_ms", BigInteger, nullable=False),
+    Column("ran", BigInteger),  # of the executions; earlier versions do not say
     Index("ix_statistic_hour", "hour"),
 )
 
