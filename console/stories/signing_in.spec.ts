@@ -91,6 +91,30 @@ test('who signs in after somebody else sees nothing of theirs', async ({ page })
   await expect(page.getByText('Greet the customers')).toHaveCount(0);
 });
 
+test('somebody else who signs in in another tab takes nothing, and is shown nothing', async ({ page, context }) => {
+  await signIn(page);
+  const gwen = { username: 'gwen', password: 'for-the-other-tab' };
+  await call(page, 'POST', '/users', { ...gwen, role: 'viewer' });
+  await page.goto('/jobs/new');
+  await page.getByLabel('Name', { exact: true }).fill('Ten minutes of work');
+  const other = await context.newPage();
+  await other.goto('/login');
+  await other.getByLabel('User name').fill(gwen.username);
+  await other.getByLabel('Password').fill(gwen.password);
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await expect(other.getByRole('button', { name: 'Signed in as gwen' })).toBeVisible();
+  const covered = page.getByRole('dialog', { name: 'gwen has signed in in another tab' });
+  await expect(covered).toBeVisible({ timeout: 3_000 });
+  await covered.getByLabel('Password').fill(password);
+  await covered.getByRole('button', { name: 'Sign in' }).click();
+  await expect(covered).toHaveCount(0);
+  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Ten minutes of work');
+  const back = other.getByRole('dialog', { name: `${user} has signed in in another tab` });
+  await back.getByRole('button', { name: `Discard it and go on as ${user}` }).click();
+  await expect(other.getByRole('button', { name: `Signed in as ${user}` })).toBeVisible();
+  await call(page, 'DELETE', '/users/gwen');
+});
+
 test('the page accepts nothing from elsewhere and cannot be framed', async ({ request }) => {
   const page = await request.get('/jobs/17', { headers: { Accept: 'text/html' } });
   const policy = page.headers()['content-security-policy'] ?? '';

@@ -4,6 +4,7 @@ import { type Query, type QueryClient, queryOptions, useQuery } from '@tanstack/
 import { useCallback } from 'react';
 import { type Answered, api, got, rememberCsrfToken, sessionEnded } from '@/api/client';
 import { problemOf } from '@/api/problem';
+import { tellTabs } from '@/api/tabs';
 import type { BrowserSession, Role } from '@/api/types';
 import { adopt, type Chosen, release } from '@/app/preferences';
 
@@ -40,11 +41,14 @@ export interface Session {
   mark?: string | null;
   /** It is over on the server. Who it was is still known, so that they can go on where they were. */
   ended?: true;
+  /** Who has signed in instead, in another tab of this browser: what is sent from here on is sent in their name. */
+  other?: string;
 }
 
 function sessionOf({ username, csrf_token, rights, preferences, changes_mark }: BrowserSession): Session {
   rememberCsrfToken(csrf_token);
   adopt(username, preferences ?? {}, keepChosen);
+  tellTabs(username);
   return {
     name: username,
     rights: rightsOf(rights),
@@ -107,10 +111,16 @@ export async function signInByLink(queries: QueryClient, token: string): Promise
   begin(queries, await signedInBy(api.POST('/api/v1/auth/link', { body: { token } })));
 }
 
-/** Go on if somebody is signed in all the same: in another tab, or before the last answer came. */
+/** Go on if they are signed in all the same: in another tab, or before the last answer came. Nothing is taken from them
+ * for somebody else who is. */
 export async function signedInElsewhere(queries: QueryClient): Promise<void> {
   const { data } = await api.GET('/api/v1/auth/session');
-  if (data) begin(queries, data);
+  if (data && !markOther(queries, data)) begin(queries, data);
+}
+
+/** Go on as whoever is signed in, with a page of their own. */
+export async function goOnAsOther(queries: QueryClient): Promise<void> {
+  begin(queries, await got(api.GET('/api/v1/auth/session')));
 }
 
 export async function signOut(queries: QueryClient): Promise<void> {
@@ -129,6 +139,15 @@ export function leave(queries: QueryClient): void {
 /** The server has ended the session. What is on the page stays, for the same person may sign in again. */
 export function markEnded(queries: QueryClient): void {
   queries.setQueryData(sessionQuery.queryKey, (before) => before && { ...before, ended: true as const });
+}
+
+/** Cover what one person has for another one, who signed in in this browser: whether somebody did. */
+function markOther(queries: QueryClient, { username }: BrowserSession): boolean {
+  const before = queries.getQueryData(sessionQuery.queryKey);
+  if (!before || before.name === username) return false;
+  const covered: Session = { ...before, ended: true, other: username };
+  queries.setQueryData(sessionQuery.queryKey, covered);
+  return true;
 }
 
 /** Who signs in again goes on with what they had, looked at anew; nobody gets what another person was shown. */
@@ -163,8 +182,8 @@ async function asked(queries: QueryClient): Promise<boolean> {
   const answer = await api.GET('/api/v1/auth/session').catch(() => null); // who is away has changed nothing
   if (answer?.response.status === 401) sessionEnded();
   if (!answer?.data) return false;
-  const { username, rights } = answer.data;
-  if (username !== before.name || !sameRights(rightsOf(rights), before.rights)) begin(queries, answer.data);
+  if (markOther(queries, answer.data)) return false;
+  if (!sameRights(rightsOf(answer.data.rights), before.rights)) begin(queries, answer.data);
   return true;
 }
 

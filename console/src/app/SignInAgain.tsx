@@ -2,7 +2,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Button } from 'antd';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import { leave, signedInElsewhere } from '@/api/session';
+import { goOnAsOther, leave, type Session, signedInElsewhere } from '@/api/session';
+import { whenSignedInElsewhere } from '@/api/tabs';
 import { SignInForm } from '@/app/SignInForm';
 import './login.css';
 
@@ -10,7 +11,7 @@ import './login.css';
  * Covers everything until somebody signs in. A dialog of the browser's own: it lies above every other one, and nothing
  * behind it can be seen, reached or read aloud.
  */
-export function SignInAgain({ name }: { name: string }) {
+export function SignInAgain({ session: { name, other } }: { session: Session }) {
   const { t } = useTranslation('login');
   const queries = useQueryClient();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -25,7 +26,11 @@ export function SignInAgain({ name }: { name: string }) {
     const look = () => void signedInElsewhere(queries).catch(() => {});
     look();
     window.addEventListener('focus', look);
-    return () => window.removeEventListener('focus', look);
+    const stop = whenSignedInElsewhere(look);
+    return () => {
+      window.removeEventListener('focus', look);
+      stop();
+    };
   }, [queries]);
   return (
     <dialog
@@ -35,12 +40,18 @@ export function SignInAgain({ name }: { name: string }) {
       onCancel={(event) => event.preventDefault()}
       onClose={() => dialog.current?.showModal()}
     >
-      <h1 id="sign-in-again">{t('again.title')}</h1>
+      <h1 id="sign-in-again">{t(other ? 'again.otherTitle' : 'again.title', { other })}</h1>
       <p className="muted">{t('again.text', { name })}</p>
       <SignInForm name={name} from="/" inAnotherTab />
-      <Button type="link" block onClick={() => leave(queries)}>
-        {t('again.leave')}
-      </Button>
+      {other ? (
+        <Button type="link" block onClick={() => void goOnAsOther(queries).catch(() => leave(queries))}>
+          {t('again.asOther', { other })}
+        </Button>
+      ) : (
+        <Button type="link" block onClick={() => leave(queries)}>
+          {t('again.leave')}
+        </Button>
+      )}
     </dialog>
   );
 }

@@ -2,8 +2,8 @@ import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-quer
 import { act, cleanup, render, screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { MemoryRouter, Route, Routes, useLocation } from 'react-router';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { api, sessionEnded } from '@/api/client';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { api, got, sessionEnded } from '@/api/client';
 import { leave, type Session, sessionQuery } from '@/api/session';
 import { SignedIn } from '@/app/SignedIn';
 
@@ -120,5 +120,49 @@ describe('a session that ends', () => {
     await userEvent.click(await screen.findByRole('button', { name: 'again.leave' }));
     expect(await screen.findByText('to undefined')).toBeTruthy();
     expect(queries.getQueryData(ANSWER)).toBeUndefined();
+  });
+});
+
+describe('somebody else who signs in in another tab', () => {
+  const gina = { username: 'gina', csrf_token: 'x', rights: { everywhere: 'viewer', in_groups: {} }, ways: [] };
+  const elsewhere = new BroadcastChannel('orth.session /');
+  afterAll(() => elsewhere.close());
+
+  function somebodyIsSignedIn(data: object): void {
+    vi.spyOn(api, 'GET').mockResolvedValue({ data, response: Response.json(data) } as never);
+  }
+
+  it('covers the page at once, and its work stays for who began it', async () => {
+    somebodyIsSignedIn(gina);
+    opened(ANN);
+    await userEvent.type(screen.getByLabelText('work'), 'ten minutes of it');
+    elsewhere.postMessage('gina');
+    expect(await screen.findByText('again.otherTitle')).toBeTruthy();
+    somebodyIsSignedIn({ ...gina, username: 'ann' });
+    elsewhere.postMessage('ann');
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+    expect(screen.getByLabelText<HTMLTextAreaElement>('work').value).toBe('ten minutes of it');
+  });
+
+  it('goes on there only if that is wanted, without anything of theirs', async () => {
+    somebodyIsSignedIn(gina);
+    const queries = opened(ANN);
+    await userEvent.type(screen.getByLabelText('work'), 'not for gina');
+    elsewhere.postMessage('gina');
+    await userEvent.click(await screen.findByRole('button', { name: 'again.asOther' }));
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+    expect(screen.getByLabelText<HTMLTextAreaElement>('work').value).toBe('');
+    expect(queries.getQueryData(EDITED)).toBeUndefined();
+    expect(queries.getQueryData(sessionQuery.queryKey)?.name).toBe('gina');
+  });
+
+  it('is seen also by who is refused something', async () => {
+    somebodyIsSignedIn(gina);
+    opened(ANN);
+    await userEvent.type(screen.getByLabelText('work'), 'ten minutes of it');
+    const refused = { error: {}, response: new Response('{}', { status: 403 }) };
+    await act(() => got(Promise.resolve(refused)).catch(() => {}));
+    expect(await screen.findByText('again.otherTitle')).toBeTruthy();
+    expect(screen.getByLabelText<HTMLTextAreaElement>('work').value).toBe('ten minutes of it');
   });
 });

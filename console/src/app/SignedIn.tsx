@@ -1,6 +1,7 @@
 // Lets only signed-in people in; others go to the sign-in page and come back to where they were going. A one-time link
 // (/?t=…) is taken there as well. When a session ends while somebody works, the page stays as it is, covered, until
-// they sign in again: nothing they typed is lost. Another person gets a page of their own.
+// they sign in again: nothing they typed is lost. Another person gets a page of their own, and covers this one if they
+// sign in in another tab.
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
@@ -8,6 +9,7 @@ import { useTranslation } from 'react-i18next';
 import { Navigate, useLocation } from 'react-router';
 import { whenForbidden, whenSessionEnds } from '@/api/client';
 import { lookAtRights, markEnded, sessionQuery } from '@/api/session';
+import { whenSignedInElsewhere } from '@/api/tabs';
 import { Waiting } from '@/app/Waiting';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
@@ -22,6 +24,8 @@ export function SignedIn({ children }: { children: ReactNode }) {
   const session = useQuery(sessionQuery);
   useEffect(() => whenSessionEnds(() => markEnded(queries)), [queries]);
   useEffect(() => whenForbidden(() => void lookAtRights(queries)), [queries]);
+  const own = session.data?.name;
+  useEffect(() => whenSignedInElsewhere((name) => name !== own && void lookAtRights(queries)), [queries, own]);
   useReadyToAsk(!!session.data);
   const wasSignedIn = useRef(false);
   useEffect(() => {
@@ -49,7 +53,7 @@ export function SignedIn({ children }: { children: ReactNode }) {
       <Fragment key={name}>{children}</Fragment>
       {ended && (
         <Suspense>
-          <SignInAgain name={name} />
+          <SignInAgain session={session.data} />
         </Suspense>
       )}
     </>
