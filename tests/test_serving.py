@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from orth.errors import CannotStart
-from orth.serving import LastResort, asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
+from orth.serving import LastResort, Server, asked_to_stop, bound, loop_factory, reload_on_hangup, tls_of
 from orth.settings import Address, Settings
 from tests.forks import INTERRUPTED, ended_by, forked
 from tests.servers.processes import wait_until
@@ -142,6 +142,15 @@ def test_one_that_stops_in_time_is_left_alone() -> None:
     for timer in timers:
         timer.join(10)
     assert not any(timer.is_alive() for timer in timers)
+
+
+async def test_the_date_of_answers_is_written_down_at_every_tick() -> None:
+    server = Server(None, keep_alive=5)
+    server.config.load()
+    for counter in (3, 4):
+        server.server_state.default_headers = []
+        await server.on_tick(counter)
+        assert "date" in {name.decode().lower() for name, _value in server.server_state.default_headers}
 
 
 def test_files_for_tls_that_cannot_be_used_are_told_before_the_start(tmp_path: Path) -> None:

@@ -199,6 +199,10 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
+    async def on_tick(self, counter: int) -> bool:  # noqa: ARG002  # ten times a second
+        """The date in heads of answers is as new each time, and not once a second: pages tell the time by it."""
+        return await super().on_tick(0)
+
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         keep_in_child = let_go_in_child(self._hang_up)
         try:

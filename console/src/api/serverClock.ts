@@ -2,12 +2,15 @@
 // countdown or a duration is about instants that the server wrote.
 
 export interface Heard {
-  /** What the server says in the head of an answer, in whole seconds. */
+  /** What the server says in the head of an answer: whole seconds, and written down a moment before. */
   date: number;
   /** When it was asked, and when the answer began, by the clock of the browser. */
   sent: number;
   received: number;
 }
+
+/** How old that is at most, in ms: what is cut off a second, and a server that is busy. */
+const OLDEST = 1_500;
 
 /** So many of the last answers are weighed: a clock that is set right must not be mistrusted for ever. */
 const WEIGHED = 16;
@@ -25,7 +28,7 @@ export function aheadBy(answers: readonly Heard[]): number {
   let known: Bounds = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
   for (const { date, sent, received } of answers.toReversed()) {
     const low = Math.max(known.low, date - received);
-    const high = Math.min(known.high, date + 1_000 - sent);
+    const high = Math.min(known.high, date + OLDEST - sent);
     if (low > high) break; // one of the clocks was set between this answer and the later ones
     known = { low, high };
   }
