@@ -1,6 +1,6 @@
 // What stands in the place of a page that is not there, or that one may not see.
 
-import { call } from './calling';
+import { call, made } from './calling';
 import { browserOptions, expect, test as story } from './stage';
 
 const test = story.extend({ refusals: [404] });
@@ -12,11 +12,21 @@ test('a page that is not there has a name of its own and a heading', async ({ si
     ['/no/such/page', 'There is no such page'],
     ['/jobs/999999', 'There is no such job'],
     ['/executions/999999', 'There is no such execution'],
+    ['/scripts/999999', 'There is no such script'],
   ] as const) {
     await page.goto(path);
     await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible();
     await expect(page).toHaveTitle(`${title} · Orth`);
   }
+});
+
+test('a job that somebody else deletes is gone from the page that shows it', async ({ signedIn: page }) => {
+  const job = await made(page, 'Not for long');
+  await page.goto(`/jobs/${job}`);
+  await expect(page.getByRole('button', { name: 'Run once' })).toBeVisible();
+  await call(page, 'DELETE', `/jobs/${job}`);
+  await expect(page.getByRole('heading', { level: 1, name: 'There is no such job' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Run once' })).toHaveCount(0);
 });
 
 test('who has no role is told whom to ask, and nothing is asked for in vain', async ({ signedIn, browser }) => {

@@ -94,7 +94,7 @@ test('who signs in after somebody else sees nothing of theirs', async ({ page })
 test('somebody else who signs in in another tab takes nothing, and is shown nothing', async ({ page, context }) => {
   await signIn(page);
   const gwen = { username: 'gwen', password: 'for-the-other-tab' };
-  await call(page, 'POST', '/users', { ...gwen, role: 'viewer' });
+  const { id } = await call(page, 'POST', '/users', { ...gwen, role: 'viewer' });
   await page.goto('/jobs/new');
   await page.getByLabel('Name', { exact: true }).fill('Ten minutes of work');
   const other = await context.newPage();
@@ -112,7 +112,7 @@ test('somebody else who signs in in another tab takes nothing, and is shown noth
   const back = other.getByRole('dialog', { name: `${user} has signed in in another tab` });
   await back.getByRole('button', { name: `Discard it and go on as ${user}` }).click();
   await expect(other.getByRole('button', { name: `Signed in as ${user}` })).toBeVisible();
-  await call(page, 'DELETE', '/users/gwen');
+  await call(page, 'DELETE', `/users/${id}`);
 });
 
 test('the page accepts nothing from elsewhere and cannot be framed', async ({ request }) => {

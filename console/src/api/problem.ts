@@ -25,6 +25,11 @@ export class Problem extends Error {
   }
 }
 
+/** Whether what was asked for is not there, or not to be seen. That is so from now on, whatever was read before. */
+export function isGone(error: unknown): boolean {
+  return error instanceof Problem && error.status === 404;
+}
+
 /** The problem an answer is; also when a proxy answered in the server's place, with something else. */
 export function problemOf(status: number, statusText: string, body: unknown): Problem {
   if (isProblem(body)) return new Problem(body);

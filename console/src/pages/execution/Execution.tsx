@@ -1,7 +1,7 @@
 import { Skeleton, Tabs } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams, useSearchParams } from 'react-router';
-import { Problem } from '@/api/problem';
+import { isGone } from '@/api/problem';
 import type { ExecutionDetail, RelativesShown } from '@/api/types';
 import { Actions, Neighbours } from '@/pages/execution/Actions';
 import { useFocusedHeading } from '@/pages/execution/arriving';
@@ -33,10 +33,8 @@ function Known({ id }: { id: number }) {
   const { t } = useTranslation('execution');
   useFocusedHeading(one.data !== undefined);
   if (one.isPending) return <Skeleton active />;
-  if (!one.data) {
-    const gone = one.error instanceof Problem && one.error.status === 404;
-    return gone ? <Missing /> : <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
-  }
+  if (isGone(one.error)) return <Missing />;
+  if (!one.data) return <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
   const shown = one.data;
   return (
     <Page

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useParams } from 'react-router';
 import { useGroups } from '@/api/groups';
 import { jobQuery } from '@/api/jobs';
-import { Problem } from '@/api/problem';
+import { isGone } from '@/api/problem';
 import type { Job as JobShown } from '@/api/types';
 import { Definition } from '@/pages/job/Definition';
 import { History } from '@/pages/job/History';
@@ -29,10 +29,8 @@ export function Job() {
 function Known({ id }: { id: number }) {
   const job = useQuery(jobQuery(id));
   if (job.isPending) return <Skeleton active />;
-  if (!job.data) {
-    const gone = job.error instanceof Problem && job.error.status === 404;
-    return gone ? <MissingJob /> : <ProblemNotice error={job.error} retry={() => void job.refetch()} />;
-  }
+  if (isGone(job.error)) return <MissingJob />;
+  if (!job.data) return <ProblemNotice error={job.error} retry={() => void job.refetch()} />;
   return <Shown job={job.data} />;
 }
 

@@ -5,7 +5,7 @@ import { Link, useParams, useSearchParams } from 'react-router';
 import { api, got } from '@/api/client';
 import { groupsQuery } from '@/api/groups';
 import { readJob } from '@/api/jobs';
-import { Problem } from '@/api/problem';
+import { isGone } from '@/api/problem';
 import { useMay } from '@/api/session';
 import type { JobChange } from '@/api/types';
 import { EditorForm } from '@/pages/jobEditor/EditorForm';
@@ -92,10 +92,8 @@ function Stored({ id, copy = false, begin }: StoredProps) {
   const read = useOnce(id);
   const groups = useQuery(groupsQuery);
   if (read.isPending || groups.isPending) return <Skeleton active />;
-  if (!read.data) {
-    const gone = read.error instanceof Problem && read.error.status === 404;
-    return gone ? <MissingJob /> : <ProblemNotice error={read.error} retry={() => void read.refetch()} />;
-  }
+  if (isGone(read.error)) return <MissingJob />;
+  if (!read.data) return <ProblemNotice error={read.error} retry={() => void read.refetch()} />;
   const { job, tag } = read.data;
   if (!may('edit', job.job_group)) return <NotAllowed />;
   const draft = draftOf(job);

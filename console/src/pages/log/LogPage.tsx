@@ -1,7 +1,7 @@
 import { Skeleton } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
-import { Problem } from '@/api/problem';
+import { isGone } from '@/api/problem';
 import { Actions, Neighbours } from '@/pages/execution/Actions';
 import { useFocusedHeading } from '@/pages/execution/arriving';
 import { Missing } from '@/pages/execution/Missing';
@@ -26,10 +26,8 @@ function Known({ id }: { id: number }) {
   const { previous, next, go } = useNeighbours(id, '/log');
   useFocusedHeading(one.data !== undefined);
   if (one.isPending) return <Skeleton active />;
-  if (!one.data) {
-    const gone = one.error instanceof Problem && one.error.status === 404;
-    return gone ? <Missing /> : <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
-  }
+  if (isGone(one.error)) return <Missing />;
+  if (!one.data) return <ProblemNotice error={one.error} retry={() => void one.refetch()} />;
   const shown = one.data;
   const job = shown.job_desc ?? t('removedJob');
   return (

@@ -4,7 +4,7 @@ import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
 import { useGroups } from '@/api/groups';
-import { Problem } from '@/api/problem';
+import { isGone } from '@/api/problem';
 import { type Script as ScriptShown, scriptQuery } from '@/api/scripts';
 import { useMay } from '@/api/session';
 import type { Tagged } from '@/api/tagged';
@@ -28,13 +28,13 @@ import './scripts.css';
 /** The code of one job: read, write, compare, try. */
 export function Script() {
   const { job = '' } = useParams();
-  return /^[1-9]\d{0,9}$/.test(job) ? <Known key={job} id={Number(job)} /> : <Missing />;
+  return /^[1-9]\d{0,9}$/.test(job) ? <Known key={job} id={Number(job)} /> : <Missing page />;
 }
 
-function Missing() {
+function Missing({ page = false }: { page?: boolean }) {
   const { t } = useTranslation('scripts');
   return (
-    <EmptyState title={t('missing.title')} action={<Link to="/scripts">{t('title')}</Link>}>
+    <EmptyState page={page} title={t('missing.title')} action={<Link to="/scripts">{t('title')}</Link>}>
       {t('missing.hint')}
     </EmptyState>
   );
@@ -43,11 +43,17 @@ function Missing() {
 function Known({ id }: { id: number }) {
   const script = useQuery(scriptQuery(id));
   if (script.isPending) return <Skeleton active />;
+  const gone = isGone(script.error);
   if (!script.data) {
-    const gone = script.error instanceof Problem && script.error.status === 404;
-    return gone ? <Missing /> : <ProblemNotice error={script.error} retry={() => void script.refetch()} />;
+    return gone ? <Missing page /> : <ProblemNotice error={script.error} retry={() => void script.refetch()} />;
   }
-  return <Open read={script.data} />;
+  // What somebody has typed stays, to be copied.
+  return (
+    <>
+      {gone && <Missing />}
+      <Open read={script.data} />
+    </>
+  );
 }
 
 interface Draft {
