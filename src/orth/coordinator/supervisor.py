@@ -38,6 +38,7 @@ class Kept:
     state: str
     detail: str
     leader: bool
+    beat: float | None
     again_in: float | None
     waits_for: Sequence[str]
     address: str

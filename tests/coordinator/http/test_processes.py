@@ -74,6 +74,7 @@ def test_what_it_keeps_is_shown_and_asked_for(supervised: Site, folder: Path) ->
         shown = admin.get(PROCESSES).json
         assert shown["supervised"]
         assert [one["name"] for one in shown["items"]] == [row.name for row in SHOWN.rows]
+        assert [one["beat"] for one in shown["items"]] == [row.beat for row in SHOWN.rows]
         for do in ("start", "stop", "restart"):
             answer = admin.post(f"{PROCESSES}/agent-1/{do}")
             assert (answer.status, answer.json) == (202, {"name": "agent-1", "asked_to": do})

@@ -23,12 +23,7 @@ class SilentLine extends EventTarget {
   send() {}
 }
 
-it('asks for processes every second, and not while updates are paused', async () => {
-  const data = { supervised: true, items: [] };
-  const asked = vi
-    .spyOn(api, 'GET')
-    .mockImplementation((async () => ({ data, response: Response.json(data) })) as never);
-  const times = () => asked.mock.calls.filter((call: unknown[]) => call[0] === '/api/v1/processes').length;
+function show(): void {
   render(
     <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
       <LiveProvider>
@@ -37,6 +32,31 @@ it('asks for processes every second, and not while updates are paused', async ()
       </LiveProvider>
     </QueryClientProvider>,
   );
+}
+
+it('tells of one that runs, and has not been heard of for long', async () => {
+  const quiet = { kind: 'coordinator', state: 'Running', detail: '', leader: false, again_in: null, waits_for: [] };
+  const items = [
+    { ...quiet, name: 'silent', beat: 48, address: '', restarts: 0, here: false },
+    { ...quiet, name: 'well', beat: 2, address: '', restarts: 0, here: false },
+  ];
+  const data = { supervised: true, items };
+  vi.spyOn(api, 'GET').mockImplementation((async () => ({ data, response: Response.json(data) })) as never);
+  show();
+  await act(() => vi.advanceTimersByTimeAsync(500));
+  const badges = screen.getAllByText('processes.states.Running').map((one) => one.parentElement?.className);
+  expect(badges[0]).toContain('status-orange');
+  expect(badges[1]).toContain('status-green');
+  expect(screen.getByText(/beat.missed30/)).toBeTruthy();
+}, 20_000);
+
+it('asks for processes every second, and not while updates are paused', async () => {
+  const data = { supervised: true, items: [] };
+  const asked = vi
+    .spyOn(api, 'GET')
+    .mockImplementation((async () => ({ data, response: Response.json(data) })) as never);
+  const times = () => asked.mock.calls.filter((call: unknown[]) => call[0] === '/api/v1/processes').length;
+  show();
   await act(() => vi.advanceTimersByTimeAsync(500));
   const first = times();
   await act(() => vi.advanceTimersByTimeAsync(4_000));

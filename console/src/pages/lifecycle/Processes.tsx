@@ -5,12 +5,15 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMay } from '@/api/session';
 import type { KeptProcess } from '@/api/types';
+import { useShownNow } from '@/live/LiveProvider';
 import { lookOf, type ProcessDeed, stateOf, wishesFor } from '@/pages/lifecycle/processes';
 import { askProcess, processesQuery, useProcesses } from '@/pages/lifecycle/queries';
 import { Badge } from '@/parts/Badge';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { Panel } from '@/parts/Page';
 import { SmallTable } from '@/parts/SmallTable';
+import { BeatAge } from '@/parts/time/BeatAge';
+import { beatOn, degraded, gradeOf } from '@/parts/time/staleness';
 
 /** What `orth up` keeps, with what can be asked of it; nothing where something else keeps the processes. */
 export function Processes() {
@@ -82,10 +85,17 @@ function State({ process: one }: { process: KeptProcess }) {
   const { t } = useTranslation('lifecycle');
   const state = stateOf(one.state);
   const beside = useBeside(one);
+  const now = useShownNow();
+  const grade = one.beat === null ? 'fresh' : gradeOf(one.beat * 1_000);
   return (
     <>
-      <Badge look={lookOf(state)}>{state ? t(`processes.states.${state}`) : one.state}</Badge>
+      <Badge look={degraded(lookOf(state), grade)}>{state ? t(`processes.states.${state}`) : one.state}</Badge>
       {beside && <div className="cell-sub">{beside}</div>}
+      {grade !== 'fresh' && (
+        <div>
+          <BeatAge at={beatOn(now, one.beat ?? 0)} />
+        </div>
+      )}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import type { TableColumnsType } from 'antd';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useShownNow } from '@/live/LiveProvider';
 import { BEATS, type Kind, type Service } from '@/pages/lifecycle/registry';
 import { SERVICE_LOOKS } from '@/pages/lifecycle/statuses';
 import { Badge } from '@/parts/Badge';
@@ -9,6 +10,7 @@ import { EmptyState } from '@/parts/EmptyState';
 import { SmallTable } from '@/parts/SmallTable';
 import { BeatAge } from '@/parts/time/BeatAge';
 import { Instant } from '@/parts/time/Instant';
+import { degraded, gradeOf } from '@/parts/time/staleness';
 
 interface Props {
   kind: Kind;
@@ -86,11 +88,15 @@ function Name({ service: one }: { service: Service }) {
   );
 }
 
+/** What it said when it last beat, and in other colours than then the longer that is ago. */
 function Status({ service: one }: { service: Service }) {
   const { t } = useTranslation('lifecycle');
+  const grade = gradeOf(useShownNow() - one.beatAt, BEATS);
+  const over = one.status === 'Stopped' || one.status === 'Failed';
+  const look = SERVICE_LOOKS[one.status];
   return (
     <>
-      <Badge look={SERVICE_LOOKS[one.status]}>{t(`status.${one.status}`)}</Badge>
+      <Badge look={over ? look : degraded(look, grade)}>{t(`status.${one.status}`)}</Badge>
       {one.failing && <div className="cell-sub">{t(`failing.${one.failing}`)}</div>}
     </>
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ageText, beatOn, gradeOf } from '@/parts/time/staleness';
+import { ageText, beatOn, degraded, gradeOf } from '@/parts/time/staleness';
 
 describe('staleness', () => {
   it.each([
@@ -26,6 +26,13 @@ describe('staleness', () => {
       'missed60',
       'missed90',
     ]);
+  });
+
+  it('takes away from a state that was good', () => {
+    const running = { colour: 'green', icon: '●', pulsing: true } as const;
+    expect(degraded(running, 'fresh')).toBe(running);
+    expect(degraded(running, 'missed30')).toEqual({ colour: 'orange', icon: '●', pulsing: false });
+    expect(degraded(running, 'missed90').colour).toBe('red');
   });
 
   it('is told in whole seconds', () => {

@@ -30,6 +30,12 @@ export function gradeOf(ageMs: number, { every, dead, seenAfter = 0 }: BeatRules
   return ageMs > 1.1 * every + seenAfter ? 'missed30' : 'fresh';
 }
 
+/** What a state looks like that was good when its process was last heard of: less so the longer that is ago. */
+export function degraded<Look extends { colour: keyof StatusColours }>(look: Look, grade: Grade): Look {
+  const colour = GRADE_COLOURS[grade];
+  return colour ? { ...look, colour, pulsing: false } : look;
+}
+
 /** The instant of a beat on this browser's clock, from its age when the answer came: no two machines' clocks are
  * compared. */
 export function beatOn(answeredAt: number, ageSeconds: number): number {

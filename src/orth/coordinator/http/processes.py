@@ -27,6 +27,7 @@ class ProcessShown(BaseModel):
     state: str = Field(description="Waiting, Starting, Running (an agent: Idle or Busy), Draining, Stopping, Stopped.")
     detail: str = Field(description="What `orth ps` says beside the state: the next three in words.")
     leader: bool
+    beat: float | None = Field(description="Seconds since it was last heard of; null for what does not beat.")
     again_in: float | None = Field(description="Seconds until it is started again; null for one that has not crashed.")
     waits_for: list[str] = Field(description="The processes that have to run before it is started.")
     address: str
@@ -86,6 +87,7 @@ def _shown(tools: Tools, one: Kept) -> ProcessShown:
         state=one.state,
         detail=one.detail,
         leader=one.leader,
+        beat=one.beat,
         again_in=one.again_in,
         waits_for=list(one.waits_for),
         address=one.address,
