@@ -30,6 +30,16 @@ def test_a_time_the_clock_jumps_over_is_moved_and_the_next_one_is_not() -> None:
     assert marks(nightly, "2026-03-27T12:00:00Z", 3) == [None, ClockChange.MOVED, None]
 
 
+def test_a_single_fire_is_moved_like_any_other() -> None:
+    def once(conf: str) -> Schedule:
+        return parse_schedule(ScheduleType.AT, conf, timezone=BERLIN)
+
+    assert marks(once("2026-03-29T02:30:00"), "2026-03-27T12:00:00Z", 1) == [ClockChange.MOVED]
+    assert marks(once("2026-03-29T03:00:00"), "2026-03-27T12:00:00Z", 1) == [None]
+    assert marks(once("2026-03-29T02:30:00Z"), "2026-03-27T12:00:00Z", 1) == [None]
+    assert marks(once("2026-10-25T02:30:00"), "2026-03-27T12:00:00Z", 1) == [ClockChange.FIRST]
+
+
 def test_a_time_that_really_falls_on_the_end_of_the_gap_is_not_moved() -> None:
     assert marks(cron("0 0 3 * * ?"), "2026-03-28T12:00:00Z", 2) == [None, None]
     assert marks(cron("0 0 3 * * ?"), "2026-03-27T12:00:00Z", 2) == [None, ClockChange.CHANGED]

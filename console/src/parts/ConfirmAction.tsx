@@ -12,6 +12,8 @@ interface Props {
   children: ReactNode;
   confirm: string;
   danger?: boolean;
+  /** Why it cannot be done at all. */
+  impossible?: string;
   button?: ButtonProps;
   /** Told each time the dialog opens. */
   opened?: () => void;
@@ -25,7 +27,7 @@ interface Props {
 
 /** A button whose action is named and confirmed first. A refusal stays in the dialog, with its reason. */
 export function ConfirmAction({ ready = true, ...given }: Props) {
-  const { label, title, children, confirm, danger, button, opened, closed, act } = given;
+  const { label, title, children, confirm, danger, impossible, button, opened, closed, act } = given;
   const { t } = useTranslation('common');
   const { message } = App.useApp();
   const [open, setOpen] = useState(false);
@@ -59,6 +61,7 @@ export function ConfirmAction({ ready = true, ...given }: Props) {
       <Button
         {...button}
         danger={danger}
+        {...(impossible && { disabled: true, title: impossible })}
         onClick={() => {
           setError(null);
           opened?.();

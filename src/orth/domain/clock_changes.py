@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from orth.domain.cron.search import Cron
 from orth.domain.cron.zones import zone_named
-from orth.domain.schedules import Schedule
+from orth.domain.schedules import Fires, Once, Schedule
 
 
 class ClockChange(StrEnum):
@@ -22,7 +22,7 @@ def clock_change(schedule: Schedule, fire: int, before: int | None = None) -> Cl
     second = fire // 1000
     stretch = zone.stretch_at(second)
     local = second + stretch.offset
-    if isinstance(schedule.fires, Cron) and not schedule.fires.shows(fire):
+    if _moved(schedule.fires, fire):
         return ClockChange.MOVED
     if local < stretch.floor:
         return ClockChange.SECOND
@@ -31,3 +31,7 @@ def clock_change(schedule: Schedule, fire: int, before: int | None = None) -> Cl
     if before is not None and zone.stretch_at(before // 1000).offset != stretch.offset:
         return ClockChange.CHANGED
     return None
+
+
+def _moved(fires: Fires, fire: int) -> bool:
+    return fires.moved if isinstance(fires, Once) else isinstance(fires, Cron) and not fires.shows(fire)

@@ -91,6 +91,8 @@ class Once:
     """Fires once, or never if ``fire`` is None."""
 
     fire: int | None
+    moved: bool = False
+    """Whether the clock jumps over the local time that was written."""
 
     def next_after(self, instant: int) -> int | None:
         return self.fire if self.fire is not None and self.fire > instant else None
@@ -197,7 +199,7 @@ def _fires(schedule_type: ScheduleType, conf: str, timezone: str, dst: DstPolicy
         case ScheduleType.FIX_DELAY:
             return FixedDelay(parse_duration(conf))
         case ScheduleType.AT:
-            return Once(parse_instant(conf, zone))
+            return Once(parse_instant(conf, zone), is_jumped_over(conf, zone))
         case ScheduleType.NONE:
             return Once(None)
 
@@ -237,15 +239,18 @@ def parse_instant(text: str, zone: Zone) -> int:
     return instant
 
 
+def is_jumped_over(text: str, zone: Zone) -> bool:
+    """Whether an instant that can be parsed is a local time that the clock of ``zone`` never shows."""
+    found = _INSTANT.fullmatch(text.strip())
+    if not found or found[8] or found[9]:
+        return False
+    local, _millis = _local_of(found)
+    stretch = zone.owner_of(local)
+    return local - stretch.offset < stretch.start
+
+
 def _instant_of(found: re.Match[str], zone: Zone) -> int:
-    year = _number(found, 1, "year", FIRST_YEAR, LAST_YEAR)
-    month = _number(found, 2, "month", 1, 12)
-    day = _number(found, 3, "day", 1, monthrange(year, month)[1])
-    hour = _number(found, 4, "hour", 0, 23)
-    minute = _number(found, 5, "minute", 0, 59)
-    second = _number(found, 6, "second", 0, 59)
-    millis = -(-int((found[7] or "0").ljust(9, "0")) // 1_000_000)
-    local = (date(year, month, day) - _EPOCH.date()).days * DAY + hour * 3600 + minute * 60 + second
+    local, millis = _local_of(found)
     if found[9]:
         offset = _number(found, 10, "offset hour", 0, 23) * 3600 + _number(found, 11, "offset minute", 0, 59) * 60
         return (local - offset if found[9] == "+" else local + offset) * 1000 + millis
@@ -253,6 +258,18 @@ def _instant_of(found: re.Match[str], zone: Zone) -> int:
         return local * 1000 + millis
     stretch = zone.owner_of(local)
     return max((local - stretch.offset) * 1000 + millis, stretch.start * 1000)
+
+
+def _local_of(found: re.Match[str]) -> tuple[int, int]:
+    """Seconds since 1970 on the clock that was written, and milliseconds."""
+    year = _number(found, 1, "year", FIRST_YEAR, LAST_YEAR)
+    month = _number(found, 2, "month", 1, 12)
+    day = _number(found, 3, "day", 1, monthrange(year, month)[1])
+    hour = _number(found, 4, "hour", 0, 23)
+    minute = _number(found, 5, "minute", 0, 59)
+    second = _number(found, 6, "second", 0, 59)
+    millis = -(-int((found[7] or "0").ljust(9, "0")) // 1_000_000)
+    return (date(year, month, day) - _EPOCH.date()).days * DAY + hour * 3600 + minute * 60 + second, millis
 
 
 def _number(found: re.Match[str], group: int, name: str, low: int, high: int) -> int:

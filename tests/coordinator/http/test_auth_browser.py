@@ -85,6 +85,8 @@ def test_a_change_needs_the_csrf_token(site: Site, method: str) -> None:
         assert CSRF_HEADER in refused.problem(403)["detail"]
     assert site.state() == added
     assert added != before  # the session itself
+    told = site.admin().get("/api/v1/audit?action=api.refused").json["items"]
+    assert {(one["actor_kind"], one["actor"]) for one in told} == {("user", "admin")}, "whose session it was"
     assert caller.call(method, path, body, headers={CSRF_HEADER: token}).status in (200, 204, 422)
 
 

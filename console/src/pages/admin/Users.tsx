@@ -6,6 +6,7 @@ import { api, got } from '@/api/client';
 import { useSession } from '@/api/session';
 import { gotTagged } from '@/api/tagged';
 import type { Role } from '@/api/types';
+import { lastAdministrator } from '@/pages/admin/people';
 import { type User, usersQuery } from '@/pages/admin/queries';
 import { UserSessions } from '@/pages/admin/UserSessions';
 import { ConfirmAction } from '@/parts/ConfirmAction';
@@ -22,6 +23,7 @@ export function Users() {
   const { t } = useTranslation('admin');
   const [once, setOnce] = useState<Once | null>(null);
   const list = useInfiniteQuery(usersQuery);
+  const last = list.hasNextPage ? null : lastAdministrator(list.data?.pages.flatMap(({ items }) => items) ?? []);
   const columns: TableColumnsType<User> = [
     { title: t('users.name'), key: 'name', render: (_, user) => <NameCell user={user} /> },
     {
@@ -35,7 +37,7 @@ export function Users() {
       key: 'actions',
       fixed: 'end',
       align: 'right',
-      render: (_, user) => <UserActions user={user} tell={setOnce} />,
+      render: (_, user) => <UserActions user={user} stays={user === last} tell={setOnce} />,
     },
   ];
   return (
@@ -124,10 +126,18 @@ function PasswordField() {
   );
 }
 
-function UserActions({ user, tell }: { user: User; tell: (once: Once) => void }) {
+interface ActionsProps {
+  user: User;
+  /** Nobody else could let people in. */
+  stays: boolean;
+  tell: (once: Once) => void;
+}
+
+function UserActions({ user, stays, tell }: ActionsProps) {
   const { t } = useTranslation('admin');
   const queries = useQueryClient();
   const name = user.username;
+  const own = useSession()?.name === name;
   const path = { user_id: user.id };
   const small = { size: 'small', type: 'text' } as const;
   return (
@@ -152,6 +162,7 @@ function UserActions({ user, tell }: { user: User; tell: (once: Once) => void })
       <UserSessions user={user} />
       <ConfirmAction
         label={t('users.remove')}
+        {...(stays && { impossible: t('users.lastAdministrator') })}
         title={t('users.removeTitle', { name })}
         confirm={t('users.remove')}
         danger
@@ -163,6 +174,7 @@ function UserActions({ user, tell }: { user: User; tell: (once: Once) => void })
         }}
       >
         <p>{t('users.removeText', { name })}</p>
+        {own && <p>{t('users.removeYourself')}</p>}
       </ConfirmAction>
     </span>
   );

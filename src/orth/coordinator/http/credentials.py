@@ -46,10 +46,11 @@ async def caller_of(tools: Tools, connection: HTTPConnection) -> Caller:
     session = found.session
     if session.kind is not SessionKind.BROWSER or not hmac.compare_digest(session.digest, digest_of(secret)):
         raise _ended()
+    caller = _caller(tools, found, connection)  # first, so that the audit can tell in whose session a page was refused
     if connection.scope["type"] == "http" and connection.scope["method"] not in _SAFE:
         _check_page(tools, connection, session_id)
     await _note_use(tools, connection, session)
-    return _caller(tools, found, connection)
+    return caller
 
 
 async def caller_with(tools: Tools, token: str, connection: HTTPConnection) -> Caller:
