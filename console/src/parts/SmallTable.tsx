@@ -3,6 +3,7 @@
 import { Table, type TableProps } from 'antd';
 import type { ReactNode } from 'react';
 import { usePreference } from '@/app/preferences';
+import { useDetails } from '@/parts/table/details';
 import { useSideways } from '@/parts/table/sideways';
 import './parts.css';
 
@@ -13,7 +14,7 @@ interface Props<Row> extends Omit<TableProps<Row>, 'dataSource' | 'pagination' |
   empty: ReactNode;
 }
 
-export function SmallTable<Row extends object>({ rows, label, empty, ...table }: Props<Row>) {
+export function SmallTable<Row extends object>({ rows, label, empty, expandable, ...table }: Props<Row>) {
   const [density] = usePreference('density');
   const sideways = useSideways(label);
   return (
@@ -22,6 +23,7 @@ export function SmallTable<Row extends object>({ rows, label, empty, ...table }:
         size={density}
         scroll={{ x: 'max-content' }}
         {...table}
+        {...useDetails(expandable)}
         dataSource={[...(rows ?? [])]}
         loading={rows === undefined}
         pagination={false}

@@ -6,6 +6,7 @@ import type { Key, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import { ProblemNotice } from '@/parts/ProblemNotice';
+import { useDetails } from '@/parts/table/details';
 import { useFirstScreen } from '@/parts/table/firstScreen';
 import { type UseLatest, useHeldRows } from '@/parts/table/heldRows';
 import { useSideways } from '@/parts/table/sideways';
@@ -36,6 +37,7 @@ export function DataTable<Row extends object>({ list, empty, label, rowKey, useL
   const held = useHeldRows(list.data?.pages.flatMap((page) => page.items) ?? [], keyOf, selected, useLatest);
   const made = useFirstScreen(held.rows);
   const sideways = useSideways(label);
+  const details = useDetails(table.expandable);
   if (list.isError && !list.data) return <ProblemNotice error={list.error} retry={() => list.refetch()} />;
   return (
     <section ref={held.place} className="data-table" aria-label={label} aria-busy={list.isPending}>
@@ -51,6 +53,7 @@ export function DataTable<Row extends object>({ list, empty, label, rowKey, useL
           size={density}
           scroll={{ x: 'max-content' }}
           {...table}
+          {...details}
           {...(table.rowSelection && {
             rowSelection: {
               ...table.rowSelection,
