@@ -79,7 +79,7 @@ export function WhatSection({ id, anyHandler, setAnyHandler, onWrong }: Props) {
         </p>
       )}
       {kind !== 'BEAN' && id === undefined && <CodeFields />}
-      <Parameter id={id} handlers={handlers} onWrong={onWrong} />
+      <Parameter id={id} offered={offered} onWrong={onWrong} />
       <Form.Item name="secrets" label={t('fields.secrets')} extra={t('help.secrets')}>
         <Select mode="tags" open={false} suffixIcon={null} tokenSeparators={[',', ' ']} />
       </Form.Item>
@@ -185,8 +185,11 @@ function CodeFields() {
   );
 }
 
+/** The handlers that executors of the group offer, or that they are being asked for. */
+type Offered = { data: { items: Handler[] } | undefined; isLoading: boolean };
+
 /** What the handler takes, or the code: as it is saved, or as it is being written. */
-function useSchema(id: number | undefined, handlers: Handler[]) {
+function useSchema(id: number | undefined, { data: offered, isLoading }: Offered) {
   const form = Form.useFormInstance<Draft>();
   const chosen = Form.useWatch('executor_handler', form);
   const kind = useKind();
@@ -194,13 +197,16 @@ function useSchema(id: number | undefined, handlers: Handler[]) {
   const coded = kind !== 'BEAN';
   const saved = useQuery({ ...scriptQuery(id ?? 0), enabled: coded && id !== undefined });
   const written = useHeader(kind, coded ? source : '');
-  if (coded) return id === undefined ? written.params_schema : saved.data?.value.params_schema;
-  return handlers.find((one) => one.name === chosen)?.params_schema;
+  if (coded) {
+    const schema = id === undefined ? written.params_schema : saved.data?.value.params_schema;
+    return { schema, reading: saved.isLoading };
+  }
+  return { schema: offered?.items.find((one) => one.name === chosen)?.params_schema, reading: isLoading };
 }
 
-function Parameter({ id, handlers, onWrong }: Pick<Props, 'id' | 'onWrong'> & { handlers: Handler[] }) {
+function Parameter({ id, offered, onWrong }: Pick<Props, 'id' | 'onWrong'> & { offered: Offered }) {
   const { t } = useTranslation(['jobEditor', 'jobs']);
-  const schema = useSchema(id, handlers);
+  const { schema, reading } = useSchema(id, offered);
   // A job may be saved with what a run will still be given, and, as JSON, with what is meant though it seems wrong: one is
   // told before it is saved. What a field itself calls wrong is refused there.
   const refused = useRef(false);
@@ -220,7 +226,7 @@ function Parameter({ id, handlers, onWrong }: Pick<Props, 'id' | 'onWrong'> & { 
       label={t('fields.executor_param')}
       rules={[{ validator: right, validateTrigger: 'onSubmit' }]}
     >
-      <ParameterField schema={schema} onWrong={heard} />
+      <ParameterField schema={schema} reading={reading} onWrong={heard} />
     </Form.Item>
   );
 }

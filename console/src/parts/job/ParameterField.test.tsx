@@ -14,10 +14,10 @@ const OBJECT = {
 
 let said = '';
 
-function Field({ schema, begun }: { schema: Schema | null; begun: string }) {
+function Field({ schema, begun, reading = false }: { schema: Schema | null; begun: string; reading?: boolean }) {
   const [value, setValue] = useState(begun);
   said = value;
-  return <ParameterField schema={schema} value={value} onChange={setValue} />;
+  return <ParameterField schema={schema} reading={reading} value={value} onChange={setValue} />;
 }
 
 const entry = (name: RegExp | string) => screen.getByLabelText<HTMLTextAreaElement>(name);
@@ -32,6 +32,13 @@ it.each([
   expect(entry(label).value).toBe('SELECT a\nFROM b');
   fireEvent.change(entry(label), { target: { value: 'SELECT a\nFROM b\nLIMIT 1' } });
   expect(said).toBe(begun.replace('FROM b', schema === TEXT ? 'FROM b\nLIMIT 1' : 'FROM b\\nLIMIT 1'));
+});
+
+it('cannot be typed into before it is known what it is', () => {
+  const { rerender } = render(<Field schema={null} begun="FROM b" reading />);
+  expect(screen.queryByRole('textbox')).toBeNull();
+  rerender(<Field schema={TEXT} begun="FROM b" />);
+  expect(entry('param.text').value).toBe('FROM b');
 });
 
 it.each([TEXT, null])('keeps the line ends of what was there', (schema) => {

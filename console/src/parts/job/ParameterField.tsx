@@ -1,4 +1,4 @@
-import { Form, Input, Segmented } from 'antd';
+import { Form, Input, Segmented, Skeleton } from 'antd';
 import { useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { laidOut } from '@/api/exactJson';
@@ -25,6 +25,8 @@ interface Props {
   id?: string;
   /** What the handler announced; nothing is known of it otherwise. */
   schema: Schema | null | undefined;
+  /** What it takes is still being asked for: nobody begins to type into a field that then becomes another. */
+  reading?: boolean;
   value?: string;
   onChange?: (text: string) => void;
   /** Is told what is wrong with the parameter as it stands. */
@@ -34,7 +36,7 @@ interface Props {
 export type ParameterMode = 'form' | 'json';
 
 /** The parameter of a job: a form made from what its handler takes, or the text itself. Both are the same value. */
-export function ParameterField({ id, schema, value = '', onChange = () => {}, onWrong }: Props) {
+export function ParameterField({ id, schema, reading = false, value = '', onChange = () => {}, onWrong }: Props) {
   const { t } = useTranslation('jobs');
   const form = useMemo(() => formOf(schema), [schema]);
   const values = readObject(value);
@@ -44,6 +46,7 @@ export function ParameterField({ id, schema, value = '', onChange = () => {}, on
   const shown: ParameterMode = asText || values === null ? 'json' : 'form';
   const wrong = useMemo(() => wrongWith(form, value, typed), [form, value, typed]);
   useEffect(() => onWrong?.(wrong, shown), [onWrong, wrong, shown]);
+  if (reading) return <Skeleton active title={false} paragraph={{ rows: 2 }} />;
   if (form.kind === 'line') {
     return (
       <GrowingText

@@ -81,6 +81,7 @@ function Run({ job, close, again }: DialogProps) {
   const code = useQuery({ ...scriptQuery(job.id), enabled: job.glue_type !== 'BEAN' });
   const handler = handlers.data?.items.find((one) => one.name === job.executor_handler);
   const schema = handler?.params_schema ?? code.data?.value.params_schema;
+  const reading = handlers.isLoading || code.isLoading;
 
   async function run() {
     if (!ownOnly && wrongs.refuse()) return;
@@ -120,7 +121,13 @@ function Run({ job, close, again }: DialogProps) {
           {ownOnly ? (
             <OwnParameter value={job.executor_param} />
           ) : (
-            <ParameterField schema={schema} value={param} onChange={setParam} onWrong={wrongs.heard} />
+            <ParameterField
+              schema={schema}
+              reading={reading}
+              value={param}
+              onChange={setParam}
+              onWrong={wrongs.heard}
+            />
           )}
         </Form.Item>
         {job.executor_queue === '' && (
