@@ -1,6 +1,7 @@
 // What is known of one log: the lines around where somebody reads, in chunks of which only the latest read are kept.
 // So a log of any length takes a bounded amount of memory. What is not here is asked for again.
 
+import { uncoloured } from '@/parts/log/ansi';
 import { type Fold, foldsIn } from '@/parts/log/folds';
 import { told } from '@/parts/log/lines';
 import type { Hidden } from '@/parts/log/rows';
@@ -163,7 +164,7 @@ export class LogBook {
 
   private body(number: number): string | undefined {
     const line = this.line(number);
-    return line && told(line.text).body;
+    return line && uncoloured(told(line.text).body);
   }
 
   /** A page that grows fast is drawn once a frame. */

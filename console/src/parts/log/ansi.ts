@@ -45,9 +45,14 @@ export function spansOf(line: string): Span[] {
   return spans;
 }
 
-/** A line without its colours and the targets of its links. */
+/** A line without its colours and the targets of its links: so the server searches it (`shown.py`). */
+export function uncoloured(line: string): string {
+  return line.replace(HARMLESS, '');
+}
+
+/** The same as it is shown. */
 export function plain(line: string): string {
-  return visible(line.replace(HARMLESS, ''));
+  return visible(uncoloured(line));
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters it is about

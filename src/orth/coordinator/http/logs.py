@@ -18,9 +18,8 @@ from orth.coordinator.http.instants import shown_instant
 from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.sending import Departed, patiently, unless_left
 from orth.coordinator.http.tools import Tools, ToolsHere
-from orth.coordinator.logs.expressions import expression, literal
 from orth.coordinator.logs.reading import TAIL_LIMIT, Page, Source
-from orth.coordinator.logs.searching import PATIENCE, Part
+from orth.coordinator.logs.searching import PATIENCE, Part, Wanted
 from orth.domain.access import Permission
 from orth.domain.nodes import normal_address
 from orth.errors import OrthError
@@ -124,7 +123,7 @@ async def search(
     request: Request,
     tools: ToolsHere,
     caller: CallerHere,
-    q: Annotated[str, Query(min_length=1, max_length=500, description="What to look for.")],
+    q: Annotated[str, Query(min_length=1, max_length=500, description="What to look for, in lines as they are shown.")],
     regex: Annotated[bool, Query(description="Whether it is a regular expression.")] = False,
     ignore_case: bool = False,
     from_line: FromLine = 1,
@@ -137,7 +136,7 @@ async def search(
     at once.
     """
     source = await source_for(tools, caller, execution_id)
-    wanted = (expression if regex else literal)(q, ignore_case=ignore_case)
+    wanted = Wanted(q, regex=regex, ignore_case=ignore_case)
     searching = tools.searches.search(source, wanted, Part(from_line, limit, patience), caller.name)
     found = await unless_left(request, searching)
     hits = [LineFound(line=hit.line, text=hit.text, offset=hit.offset, cut=hit.cut) for hit in found.hits]

@@ -3,7 +3,8 @@ themselves.
 
 Run as a file, with the standard library only. The first line of standard input has the expression and is answered by
 a line with ``null``, or with what is wrong with it. Each further line is a JSON list of texts and is answered by a line
-with a JSON list of ``[index, start, end]`` for those that fit.
+with a JSON list of ``[index, start, end]`` for those that fit. An expression about the beginning of a text is tried on
+the whole of it, and then on what is behind its time.
 """
 
 import json
@@ -28,10 +29,23 @@ def main() -> int:
         _answer(str(error))
         return 1
     _answer(None)
+    anchored = "^" in asked["expression"] or r"\A" in asked["expression"]
+    stamp = re.compile(asked["stamp"]) if anchored else None
     for request in requests:
-        found = ((index, expression.search(text)) for index, text in enumerate(json.loads(request)))
-        _answer([(index, *match.span()) for index, match in found if match is not None])
+        found = ((index, _span(expression, stamp, text)) for index, text in enumerate(json.loads(request)))
+        _answer([(index, *span) for index, span in found if span is not None])
     return 0
+
+
+def _span(expression: re.Pattern[str], stamp: re.Pattern[str] | None, text: str) -> tuple[int, int] | None:
+    """Where in ``text`` the expression matches. ``stamp`` is what may stand before its beginning."""
+    match = expression.search(text)
+    if match is not None:
+        return match.span()
+    before = stamp.match(text) if stamp is not None else None
+    if before is None or (match := expression.search(text[before.end() :])) is None:
+        return None
+    return before.end() + match.start(), before.end() + match.end()
 
 
 def _answer(message: object) -> None:

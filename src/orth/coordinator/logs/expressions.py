@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from orth.coordinator.logs.shown import STAMP
 from orth.errors import Invalid, Unavailable
 
 COMPILED_WITHIN = 5.0
@@ -51,7 +52,9 @@ async def literal(wanted: str, *, ignore_case: bool) -> AsyncIterator[Matching]:
 
 @asynccontextmanager
 async def expression(wanted: str, *, ignore_case: bool) -> AsyncIterator[Matching]:
-    """Texts in which the regular expression ``wanted`` finds something."""
+    """Texts in which the regular expression ``wanted`` finds something. What is about their beginning is also found
+    behind their time.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-I",
@@ -83,7 +86,9 @@ class _Talk:
     async def begin(self, wanted: str, ignore_case: bool) -> None:
         """Have the expression compiled."""
         complaint = await self._ask(
-            {"expression": wanted, "ignore_case": ignore_case}, COMPILED_WITHIN, "expression_slow_to_compile"
+            {"expression": wanted, "ignore_case": ignore_case, "stamp": STAMP.pattern},
+            COMPILED_WITHIN,
+            "expression_slow_to_compile",
         )
         if complaint is not None:
             raise Invalid.of("not_a_regular_expression", said=str(complaint), field="q")

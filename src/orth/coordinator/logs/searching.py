@@ -2,18 +2,21 @@
 
 A search that stopped early says how far it came; asked again from the next line it goes on. So a log of any size is
 searched in answers of bounded size and time.
+
+Lines are searched as they are shown (``shown``), and answered as they are.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 
 from orth.clock import Clock
-from orth.coordinator.logs.expressions import Fit, Matching
+from orth.coordinator.logs.expressions import Fit, Matching, expression, literal
 from orth.coordinator.logs.pages import Lines
 from orth.coordinator.logs.reading import LogReading, Page, Source
+from orth.coordinator.logs.shown import place_in, shown_texts
 from orth.errors import TooBusy
 
 SEARCHES_AT_ONCE = 4
@@ -26,6 +29,24 @@ _SHOWN = 4_000
 _SHOWN_TOGETHER = 1024 * 1024
 _LINES_AT_ONCE = 50_000
 """Lines asked of an executor that gives more than a viewer needs: each question costs as much as many lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for."""
+
+    text: str
+    regex: bool = False
+    ignore_case: bool = False
+
+    @property
+    def spelled(self) -> bool:
+        """Whether it may be something that is shown spelled out."""
+        return not self.regex and ("\\x" in self.text or "\\u" in self.text)
+
+    def matching(self) -> AbstractAsyncContextManager[Matching]:
+        """What finds it; to be begun, which costs something."""
+        return (expression if self.regex else literal)(self.text, ignore_case=self.ignore_case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +93,24 @@ class Searches:
     async def search(
         self,
         source: Source,
-        wanted: AbstractAsyncContextManager[Matching],
+        wanted: Wanted,
         part: Part,
         caller: str,
     ) -> Found:
-        """The first lines of a ``part`` that fit what is ``wanted``, which begins here: what it costs is bounded with
-        the rest.
-        """
+        """The first lines of a ``part`` that fit what is ``wanted``."""
         if self._inside.total() >= SEARCHES_AT_ONCE:
             raise TooBusy.of("searches_full", limit=SEARCHES_AT_ONCE)
         if self._inside[caller] >= OF_ONE_CALLER:
             raise TooBusy.of("own_searches_full", limit=OF_ONE_CALLER)
         self._inside[caller] += 1
         try:
-            async with wanted as matching:
-                return await self._search(source, matching, part)
+            async with wanted.matching() as matching:
+                return await self._search(source, _Fitting(wanted, matching), part)
         finally:
             self._inside[caller] -= 1
             self._inside += Counter()  # those with none are forgotten
 
-    async def _search(self, source: Source, matching: Matching, part: Part) -> Found:
+    async def _search(self, source: Source, fitting: "_Fitting", part: Part) -> Found:
         found = Found(part.from_line - 1)
         deadline = self._clock.monotonic() + min(part.patience, PATIENCE)
         async with aclosing(_ahead(self._reading.pages(source, part.from_line, lines=_LINES_AT_ONCE))) as pages:
@@ -100,13 +119,37 @@ class Searches:
                 if not page.lines.texts:
                     found.end = page.end
                     break
-                full = _add(found, page.lines, await matching(page.lines.texts), part.limit)
+                fits = await fitting.fits(page.lines)
+                full = _add(found, (fitting.hit(page.lines, fit) for fit in fits), part.limit, page.lines.last)
                 if full or page.end:
                     found.end = page.end and not full
                     break
                 if self._clock.monotonic() >= deadline:
                     break
         return found
+
+
+class _Fitting:
+    """What fits, and where in a line."""
+
+    def __init__(self, wanted: Wanted, matching: Matching) -> None:
+        self._spelled = wanted.spelled
+        self._matching = matching
+
+    async def fits(self, lines: Lines) -> list[Fit]:
+        """Which of the lines fit, and where in what is shown of them."""
+        shown = await asyncio.to_thread(shown_texts, lines.texts, spelled=self._spelled)
+        return await self._matching(shown)
+
+    def hit(self, lines: Lines, fit: Fit) -> Hit:
+        """What is shown of a line that fits: of a long one the part around the place."""
+        index, *span = fit
+        line, text = lines.first + index, lines.texts[index]
+        if len(text) <= _SHOWN:
+            return Hit(line, text, 0, cut=False)
+        start, end = (place_in(text, place, spelled=self._spelled) for place in span)
+        begin = max(0, min(start - (_SHOWN - min(end - start, _SHOWN)) // 2, len(text) - _SHOWN))
+        return Hit(line, text[begin : begin + _SHOWN], begin, cut=True)
 
 
 async def _ahead(pages: AsyncGenerator[Page, None]) -> AsyncGenerator[Page, None]:
@@ -122,21 +165,15 @@ async def _ahead(pages: AsyncGenerator[Page, None]) -> AsyncGenerator[Page, None
             await asyncio.wait((coming,))
 
 
-def _add(found: Found, lines: Lines, fits: list[Fit], limit: int) -> bool:
-    """Add what fits; whether there is no room for more, which leaves ``to_line`` at the last one added."""
-    for index, start, end in fits:
-        hit = _hit(lines.first + index, lines.texts[index], start, end)
+def _add(found: Found, hits: Iterable[Hit], limit: int, last: int) -> bool:
+    """Add what was found in the lines up to ``last``; whether there is no room for more, which leaves ``to_line`` at
+    the last one added.
+    """
+    for hit in hits:
         found.hits.append(hit)
         found.size += len(hit.text)
         if len(found.hits) >= limit or found.size >= _SHOWN_TOGETHER:
             found.to_line = hit.line
             return True
-    found.to_line = lines.last
+    found.to_line = last
     return False
-
-
-def _hit(line: int, text: str, start: int, end: int) -> Hit:
-    if len(text) <= _SHOWN:
-        return Hit(line, text, 0, cut=False)
-    begin = max(0, min(start - (_SHOWN - min(end - start, _SHOWN)) // 2, len(text) - _SHOWN))
-    return Hit(line, text[begin : begin + _SHOWN], begin, cut=True)
