@@ -124,8 +124,37 @@ test('a link leads to its line, and levels show their own', async ({ signedIn: p
   await expect(page).toHaveURL(/#L3$/);
   await expect(page.locator('.log-marked .log-number')).toHaveText('3');
   await page.getByRole('button', { name: 'Error', exact: true }).click();
-  await expect(log(page).locator('.log-row')).toHaveCount(1);
-  await expect(log(page)).toContainText('that was all');
+  const rows = log(page).locator('.log-row');
+  await expect(rows.first()).toContainText('Traceback (most recent call last):');
+  await expect(rows.filter({ hasText: '_deeper(5)' })).toHaveClass(/log-error/);
+  await expect(rows.filter({ hasText: 'ValueError: too deep' })).toHaveClass(/log-error/);
+  await expect(rows.last(), 'whatever its colours').toContainText('ERROR stories.mischief: that was all');
+  await expect(rows.filter({ hasText: 'green and bold' })).toHaveCount(0);
+  await page.getByRole('button', { name: 'To the first error' }).click();
+  await expect(page.locator('.log-marked')).toContainText('Traceback (most recent call last):');
+});
+
+test('what one sees of a line can be searched, whatever colours it has', async ({ signedIn: page }) => {
+  const id = await run(page, 'Try the viewer');
+  await ended(page.request, id);
+  await page.goto(`/executions/${id}/log`);
+  const box = page.getByRole('textbox', { name: 'Search the whole log' });
+  const outcome = page.locator('.log-outcome');
+  for (const text of ['mischief: that was all', 'green and bold, on red', '\\x1b[H and \\u202egnp']) {
+    await box.fill(text);
+    await box.press('Enter');
+    await expect(outcome, text).toHaveText('1 of 1', { timeout: 15_000 });
+    await expect(page.locator('.log-marked mark').first()).toBeVisible();
+  }
+  await box.fill('[0m');
+  await box.press('Enter');
+  await expect(outcome).toHaveText('Nothing found', { timeout: 15_000 });
+  await box.fill('');
+  await page.getByRole('button', { name: 'Regular expression' }).click();
+  await box.fill('^ERROR');
+  await box.press('Enter');
+  await expect(outcome).toHaveText('1 of 1', { timeout: 15_000 });
+  await expect(page.locator('.log-marked mark')).toHaveText('ERROR');
 });
 
 test('a search and a level stay chosen together', async ({ signedIn: page }) => {

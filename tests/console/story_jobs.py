@@ -88,7 +88,7 @@ def mischief(ctx: JobContext) -> str:
         _deeper(5)
     except ValueError as error:
         ctx.log(error)
-    ctx.log("{}", "ERROR stories.mischief: that was all")
+    ctx.log("{}", "\x1b[31mERROR\x1b[0m \x1b[2mstories.mischief\x1b[0m: that was \x1b[1mall\x1b[0m")
     return "all written"
 
 

@@ -1,4 +1,4 @@
-"""What a search finds in a log: what one sees of it."""
+"""What a search finds in a log: what one sees of it, and lines of some levels."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -7,6 +7,10 @@ from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.scrolls import EXECUTIONS, Scroll, written
 
 STAMP = "2026-01-30T10:00:00.123Z "
+
+
+def numbered(count: int) -> list[str]:
+    return [f"line {number}" for number in range(1, count + 1)]
 
 
 def search(admin: Caller, one: int, wanted: str, **more: object) -> dict[str, Any]:
@@ -50,3 +54,30 @@ def test_the_place_in_a_long_line_is_right_whatever_colours_it_has(site: Site, a
             assert hit["cut"]
             assert 0 < hit["offset"] < len(STAMP) + 6 * 9_000
             assert ("Nee\x1b[0mdle" in hit["text"]) is (wanted == "Needle")
+
+
+def test_lines_of_levels_are_found_by_what_they_show_and_with_their_tracebacks(site: Site, admin: Caller) -> None:
+    trace = ["Traceback (most recent call last):", '  File "a.py", line 1', "    INFO()", "ValueError: no row 7"]
+    texts = ["INFO row 7", "\x1b[31mERROR\x1b[0m it failed", *trace, "hello"]
+    with written(site, Scroll(*[STAMP + text for text in texts])) as one:
+        where = f"{EXECUTIONS}/{one}/log/search"
+        shown = admin.get(f"{where}?level=error").json
+        assert [hit["line"] for hit in shown["matches"]] == [2, 3, 4, 5, 6]
+        assert shown["matches"][1]["text"] == f"{STAMP}{trace[0]}"
+        assert [hit["line"] for hit in admin.get(f"{where}?level=other&level=info").json["matches"]] == [1, 7]
+        assert found_in(admin, one, "row 7", level="error") == [6]
+        assert found_in(admin, one, "^Value", regex="true", level="error") == [6]
+        for wrong in ("level=bogus", "level=", "level=error&q="):
+            admin.get(f"{where}?{wrong}").problem(422)
+
+
+def test_levels_are_the_same_wherever_a_search_begins(site: Site, admin: Caller) -> None:
+    trace = ["Traceback (most recent call last):", *["  and on"] * 1_500, "ValueError: no"]
+    with written(site, Scroll(*numbered(1_000), *trace, "end")) as one:
+        assert found_in(admin, one, "ValueError", level="error", **{"from": 2_400}) == [2_502]
+        assert found_in(admin, one, "line", level="error", **{"from": 1}) == []
+        first = search(admin, one, "on", level="error", limit=1, **{"from": 1_300})
+        assert ([hit["line"] for hit in first["matches"]], first["to_line"]) == ([1_300], 1_300)
+        late = search(admin, one, "end", level="other", **{"from": 2_503})
+        assert ([hit["line"] for hit in late["matches"]], late["to_line"]) == ([2_503], 2_503)
+        assert search(admin, one, "end", level="other", **{"from": 9_000})["to_line"] == 8_999

@@ -263,6 +263,8 @@ def test_a_search_ends_as_early_as_it_is_asked_to(site: Site, admin: Caller) -> 
         assert (first["matches"][0]["line"], first["end"]) == (99, False)
         assert first["to_line"] == 1000, "it had no time for a second page"
         assert search(admin, one, "line 99")["to_line"] == 2500
+        first = search(admin, one, "line 999", patience=0.5, level="other", **{"from": 2_100})
+        assert first["to_line"] >= 2_100, "what it sees before the first line is no answer"
         for wrong in ("0", "11", "soon"):
             admin.get(f"{EXECUTIONS}/{one}/log/search?q=x&patience={wrong}").problem(422)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from orth.coordinator.logs.levels import level_of
 from orth.coordinator.logs.shown import body_of, place_in, shown_texts
 
 LINES = json.loads(
@@ -14,10 +15,11 @@ STAMP = "2026-01-30T10:00:00.123Z "
 
 
 @pytest.mark.parametrize("one", LINES, ids=lambda one: one["shown"])
-def test_a_line_is_searched_as_the_console_shows_it(one: dict[str, str]) -> None:
+def test_a_line_is_searched_and_has_its_level_as_the_console_shows_it(one: dict[str, str]) -> None:
     assert shown_texts([one["line"]], spelled=True) == [one["shown"]]
     (searched,) = shown_texts([one["line"]])
     assert shown_texts([searched], spelled=True) == [one["shown"]]
+    assert level_of(searched) == one["level"]
 
 
 def test_lines_stay_lines_whatever_is_in_them() -> None:

@@ -8,12 +8,14 @@ import { EmptyState } from '@/parts/EmptyState';
 import type { LinesHandle, LinesShown } from '@/parts/log/LogLines';
 import { LogRow } from '@/parts/log/LogRow';
 import type { SearchState } from '@/parts/log/LogSearch';
+import { type Level, levelOf } from '@/parts/log/lines';
 import { LINE_HEIGHT } from '@/parts/log/rows';
 import { Scroller } from '@/parts/log/Scroller';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 interface Props extends LinesShown {
   ref: Ref<LinesHandle>;
+  levels: readonly Level[];
   /** The lines of the levels; of these, those that have what is looked for. */
   found: SearchState;
   more: () => void;
@@ -22,7 +24,7 @@ interface Props extends LinesShown {
 
 const COMPONENTS = { Scroller };
 
-export function LevelLines({ ref, found, more, marked, ...shown }: Props) {
+export function LevelLines({ ref, levels, found, more, marked, ...shown }: Props) {
   const { label, wrap, stamp, search, hrefOf, onNumber, onWhole } = shown;
   const { t } = useTranslation('log');
   const list = useRef<VirtuosoHandle>(null);
@@ -60,6 +62,7 @@ export function LevelLines({ ref, found, more, marked, ...shown }: Props) {
           number={match.line}
           href={hrefOf(match.line)}
           line={{ text: match.text, length: match.text.length }}
+          level={levelAmong(levels, match.text)}
           stamp={stamp}
           search={search}
           marked={match.line === marked}
@@ -69,4 +72,10 @@ export function LevelLines({ ref, found, more, marked, ...shown }: Props) {
       )}
     />
   );
+}
+
+/** A line whose words name none of the levels is here as part of a traceback, which is an error. */
+function levelAmong(levels: readonly Level[], text: string): Level {
+  const named = levelOf(text);
+  return levels.includes(named) ? named : 'error';
 }

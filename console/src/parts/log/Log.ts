@@ -7,7 +7,6 @@ import { LogBook, type LogPage } from '@/parts/log/LogBook';
 import { LogReader } from '@/parts/log/LogReader';
 import type { Match, Query, SearchPart } from '@/parts/log/LogSearch';
 import { LogStream } from '@/parts/log/LogStream';
-import { ERROR_EXPRESSION, tellsOfError } from '@/parts/log/lines';
 import { inTurn } from '@/parts/log/turns';
 
 export type Page = LogPage & { end: boolean };
@@ -72,9 +71,10 @@ export class Log {
     const params = {
       path: { execution_id: this.id },
       query: {
-        q: query.text,
+        ...(query.text && { q: query.text }),
         regex: query.regex,
         ignore_case: query.ignoreCase,
+        ...(query.levels && { level: [...query.levels] }),
         from,
         limit,
         ...(patience !== undefined && { patience }),
@@ -86,10 +86,10 @@ export class Log {
   /** The first line that tells of an error; null when none does. */
   async firstError(): Promise<Match | null> {
     const { signal } = new AbortController();
-    const query = { text: ERROR_EXPRESSION, regex: true, ignoreCase: false };
-    for (let from = 1, limit = 1; ; limit = Math.min(2 * limit, 1_000)) {
-      const { matches, to_line, end } = await this.search(query, from, limit, signal);
-      const found = matches.find((match) => tellsOfError(match.text));
+    const query: Query = { text: '', regex: false, ignoreCase: false, levels: ['error'] };
+    for (let from = 1; ; ) {
+      const { matches, to_line, end } = await this.search(query, from, 1, signal);
+      const [found] = matches;
       if (found || end || to_line < from) return found ?? null;
       from = to_line + 1;
     }

@@ -4,13 +4,15 @@ import { useTranslation } from 'react-i18next';
 import type { Style } from '@/parts/log/ansi';
 import type { Fold } from '@/parts/log/folds';
 import type { LogLine } from '@/parts/log/LogBook';
-import { levelOf, told } from '@/parts/log/lines';
+import { type Level, levelOf, told } from '@/parts/log/lines';
 import { type Segment, segmentsOf } from '@/parts/log/segments';
 
 export interface RowProps {
   number: number;
   href: string;
   line: LogLine | undefined;
+  /** What is known of it beyond its words. */
+  level?: Level;
   /** The time as it is to be shown; undefined: not at all. */
   stamp: ((at: number) => string) | undefined;
   search: RegExp | null;
@@ -27,7 +29,7 @@ export const LogRow = memo(function LogRow(props: RowProps) {
   const { t } = useTranslation('log');
   const { number, line, fold, folded, onFold } = props;
   const { at, body } = told(line?.text ?? '');
-  const kind = line ? ` log-${levelOf(line.text)}` : '';
+  const kind = line ? ` log-${props.level ?? levelOf(line.text)}` : '';
   return (
     <div className={`log-row${kind}${props.marked ? ' log-marked' : ''}`}>
       <a

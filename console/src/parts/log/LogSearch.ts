@@ -1,6 +1,8 @@
 // A search over the whole log, on the server, which answers in parts: they are asked for one after the other until the
 // end, or until there are more than anybody goes through.
 
+import type { Level } from '@/parts/log/lines';
+
 export interface Match {
   line: number;
   text: string;
@@ -15,9 +17,12 @@ export interface SearchPart {
 }
 
 export interface Query {
+  /** Empty where every line of the levels is wanted. */
   text: string;
   regex: boolean;
   ignoreCase: boolean;
+  /** Only lines of these. */
+  levels?: readonly Level[];
 }
 
 /** `patience`: seconds after which a part ends, whatever was found. */
@@ -68,7 +73,6 @@ export class LogSearch {
   constructor(
     private readonly ask: AskPart,
     private readonly limit: number,
-    private readonly keep: (match: Match) => boolean = () => true,
   ) {}
 
   subscribe = (listener: () => void): (() => void) => {
@@ -103,7 +107,7 @@ export class LogSearch {
         const seconds = Math.min(patience, PATIENCE_AT_MOST);
         const part = await this.ask(query, before + 1, PART, stopping.signal, seconds);
         if (stopping.signal.aborted) return;
-        const matches = [...this.state.matches, ...part.matches.filter(this.keep)];
+        const matches = [...this.state.matches, ...part.matches];
         const lacking = this.state.lacking || part.lacking;
         const caughtUp = this.state.caughtUp || part.end || part.to_line <= before;
         this.become({ ...this.state, matches, toLine: part.to_line, end: part.end, lacking, caughtUp });

@@ -95,7 +95,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false }: 
             )}
           </div>
         ) : levels.length > 0 ? (
-          <LevelLines {...shown} ref={lines} found={found.state} more={found.more} marked={marked} />
+          <LevelLines {...shown} ref={lines} levels={levels} found={found.state} more={found.more} marked={marked} />
         ) : (
           <LogLines
             key={wrap ? 'wrapped' : 'straight'}

@@ -1,5 +1,7 @@
 // What a line of a log says about itself: when it was written and how bad it is.
 
+import { uncoloured } from '@/parts/log/ansi';
+
 export const LEVELS = ['error', 'warning', 'info', 'debug', 'other'] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -10,45 +12,17 @@ const WORDS: Record<Exclude<Level, 'other'>, string> = {
   debug: 'DEBUG|TRACE|FINE',
 };
 
-/** A level is a word of its own. */
-function among(words: string): string {
-  return `(?<![\\w-])(?:${words})(?![\\w-])`;
-}
-
-/** The same, but what stands before it is looked at after it: so the server skips to where the word could be, which is
- * three to ten times as fast. */
-function fastAmong(words: string): string {
-  const each = words.split('|').map((word) => `${word}(?<![\\w-]${word})`);
-  return `(?:${each.join('|')})(?![\\w-])`;
-}
-
-const ALL = among(Object.values(WORDS).join('|'));
-/** Near the beginning: what comes later is about something else. */
-const ANY = new RegExp(`^.{0,80}?(${ALL})`);
+/** A word of its own, near the beginning: what comes later is about something else. */
+const NAMED = new RegExp(`^.{0,80}?(?<![\\w-])(${Object.values(WORDS).join('|')})(?![\\w-])`);
 const BY_WORD = new Map(
   Object.entries(WORDS).flatMap(([level, words]) => words.split('|').map((word) => [word, level as Level] as const)),
 );
 
+/** The level of a line by its words. The server, which finds the lines of a level, knows besides which are part of a
+ * traceback (`levels.py`). */
 export function levelOf(text: string): Level {
-  const word = ANY.exec(text)?.[1];
+  const word = NAMED.exec(uncoloured(text))?.[1];
   return (word && BY_WORD.get(word)) || 'other';
-}
-
-/** What finds the lines of these levels on the server, fast; what it finds too much, `levelOf` tells. */
-export function levelExpression(levels: readonly Level[]): string {
-  const words = levels.flatMap((level) => (level === 'other' ? [] : [WORDS[level]])).join('|');
-  if (!levels.includes('other')) return fastAmong(words);
-  const none = `^(?!.{0,80}?${ALL})`;
-  return words ? `${fastAmong(words)}|${none}` : none;
-}
-
-const TRACEBACK = 'Traceback (most recent call last)';
-
-/** The same for lines that tell of an error. */
-export const ERROR_EXPRESSION = `${fastAmong(WORDS.error)}|Traceback \\(most recent call last\\)`;
-
-export function tellsOfError(text: string): boolean {
-  return levelOf(text) === 'error' || text.includes(TRACEBACK);
 }
 
 export interface Told {

@@ -5,7 +5,7 @@ import { plain } from '@/parts/log/ansi';
 import type { Log, Page } from '@/parts/log/Log';
 import { textsOf } from '@/parts/log/LogBook';
 import type { Match, Query, SearchPart } from '@/parts/log/LogSearch';
-import { type Level, levelOf, told } from '@/parts/log/lines';
+import { type Level, told } from '@/parts/log/lines';
 import { within } from '@/parts/log/within';
 import { saveText } from '@/parts/saveText';
 
@@ -77,6 +77,5 @@ export async function saveMatches(log: Log, levels: readonly Level[], query: Que
 
 async function matchesShown(log: Log, levels: readonly Level[], query: Query | null): Promise<Match[]> {
   const wanted = within(query, levels);
-  const matches = wanted ? await allMatches((...asked) => log.search(...asked), wanted) : [];
-  return levels.length > 0 ? matches.filter((match) => levels.includes(levelOf(match.text))) : matches;
+  return wanted ? allMatches((...asked) => log.search(...asked), wanted) : [];
 }

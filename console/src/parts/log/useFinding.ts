@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import type { Log } from '@/parts/log/Log';
 import { type Match, matchFrom, type Query, type SearchState } from '@/parts/log/LogSearch';
-import { type Level, levelOf } from '@/parts/log/lines';
+import type { Level } from '@/parts/log/lines';
 import { searchFor } from '@/parts/log/segments';
 import { useLogSearch } from '@/parts/log/useLog';
 import { within } from '@/parts/log/within';
@@ -43,11 +43,7 @@ export function useFinding(
 
 /** The lines that have what is looked for, and one of the levels where some are chosen; kept up with what is written. */
 function useMatches(log: Log, query: Query | null, levels: readonly Level[]) {
-  const keep = useMemo(
-    () => (levels.length > 0 ? (match: Match) => levels.includes(levelOf(match.text)) : undefined),
-    [levels],
-  );
-  const search = useLogSearch(log, MATCHES_AT_ONCE, keep);
+  const search = useLogSearch(log, MATCHES_AT_ONCE);
   const wanted = useMemo(() => within(query, levels), [query, levels]);
   useEffect(() => search.start(wanted), [search, wanted]);
   const begun = search.state.query === wanted;

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useSyncExternalStore } from 'react';
 import { useLive } from '@/live/LiveProvider';
 import { Log } from '@/parts/log/Log';
-import { LogSearch, type Match } from '@/parts/log/LogSearch';
+import { LogSearch } from '@/parts/log/LogSearch';
 
 /** The log of an execution, open while the page is seen: a hidden tab, or one held still, follows nothing. */
 export function useLog(executionId: number): Log {
@@ -50,8 +50,8 @@ function follow(logs: readonly Log[], paused: boolean): () => void {
 }
 
 /** A search in a log that ends with the page. */
-export function useLogSearch(log: Log, limit: number, keep?: (match: Match) => boolean): LogSearch {
-  const search = useMemo(() => new LogSearch((...asked) => log.search(...asked), limit, keep), [log, limit, keep]);
+export function useLogSearch(log: Log, limit: number): LogSearch {
+  const search = useMemo(() => new LogSearch((...asked) => log.search(...asked), limit), [log, limit]);
   useEffect(() => () => search.stop(), [search]);
   useSyncExternalStore(search.subscribe, () => search.state);
   return search;

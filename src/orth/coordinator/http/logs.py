@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 from starlette.types import Receive, Scope, Send
@@ -18,6 +19,7 @@ from orth.coordinator.http.instants import shown_instant
 from orth.coordinator.http.origins import check_origin
 from orth.coordinator.http.sending import Departed, patiently, unless_left
 from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.coordinator.logs.levels import LEVELS, Level
 from orth.coordinator.logs.reading import TAIL_LIMIT, Page, Source
 from orth.coordinator.logs.searching import PATIENCE, Part, Wanted
 from orth.domain.access import Permission
@@ -123,20 +125,28 @@ async def search(
     request: Request,
     tools: ToolsHere,
     caller: CallerHere,
-    q: Annotated[str, Query(min_length=1, max_length=500, description="What to look for, in lines as they are shown.")],
+    q: Annotated[
+        str | None, Query(min_length=1, max_length=500, description="What to look for, in lines as they are shown.")
+    ] = None,
     regex: Annotated[bool, Query(description="Whether it is a regular expression.")] = False,
     ignore_case: bool = False,
+    level: Annotated[
+        list[Level] | None,
+        Query(max_length=len(LEVELS), description="Only lines of this level; given again: of any of them."),
+    ] = None,
     from_line: FromLine = 1,
     limit: Annotated[int, Query(ge=1, le=1000, description="Lines that fit, at most.")] = 100,
     patience: Annotated[
         float, Query(ge=0.1, le=PATIENCE, description="Seconds after which it looks no further, at most.")
     ] = PATIENCE,
 ) -> SearchShown:
-    """The lines that say something. A search that takes long stops early and says where; one whose caller leaves stops
-    at once.
+    """The lines that say something, are of a level, or both. A traceback is an error, with all of its lines. A search
+    that takes long stops early and says where; one whose caller leaves stops at once.
     """
+    if q is None and not level:
+        raise RequestValidationError([{"type": "missing", "loc": ("query", "q"), "msg": "Field required"}])
     source = await source_for(tools, caller, execution_id)
-    wanted = Wanted(q, regex=regex, ignore_case=ignore_case)
+    wanted = Wanted(q or "", regex=regex, ignore_case=ignore_case, levels=frozenset(level or ()))
     searching = tools.searches.search(source, wanted, Part(from_line, limit, patience), caller.name)
     found = await unless_left(request, searching)
     hits = [LineFound(line=hit.line, text=hit.text, offset=hit.offset, cut=hit.cut) for hit in found.hits]

@@ -9,11 +9,12 @@ Lines are searched as they are shown (``shown``), and answered as they are.
 import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
 
 from orth.clock import Clock
 from orth.coordinator.logs.expressions import Fit, Matching, expression, literal
+from orth.coordinator.logs.levels import TRACEBACK_LINES, Level, LevelFilter
 from orth.coordinator.logs.pages import Lines
 from orth.coordinator.logs.reading import LogReading, Page, Source
 from orth.coordinator.logs.shown import place_in, shown_texts
@@ -33,19 +34,24 @@ _LINES_AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for."""
+    """What is looked for: lines with a text, of some levels, or both. No text is in every line, and no levels are all
+    of them.
+    """
 
-    text: str
+    text: str = ""
     regex: bool = False
     ignore_case: bool = False
+    levels: frozenset[Level] = frozenset()
 
     @property
     def spelled(self) -> bool:
         """Whether it may be something that is shown spelled out."""
         return not self.regex and ("\\x" in self.text or "\\u" in self.text)
 
-    def matching(self) -> AbstractAsyncContextManager[Matching]:
-        """What finds it; to be begun, which costs something."""
+    def matching(self) -> AbstractAsyncContextManager[Matching | None]:
+        """What finds the text; to be begun, which costs something."""
+        if not self.text:
+            return nullcontext()
         return (expression if self.regex else literal)(self.text, ignore_case=self.ignore_case)
 
 
@@ -113,33 +119,43 @@ class Searches:
     async def _search(self, source: Source, fitting: "_Fitting", part: Part) -> Found:
         found = Found(part.from_line - 1)
         deadline = self._clock.monotonic() + min(part.patience, PATIENCE)
-        async with aclosing(_ahead(self._reading.pages(source, part.from_line, lines=_LINES_AT_ONCE))) as pages:
+        begin = max(1, part.from_line - fitting.before)
+        async with aclosing(_ahead(self._reading.pages(source, begin, lines=_LINES_AT_ONCE))) as pages:
             async for page in pages:
                 found.lacking |= page.archived and source.archived is not None and not source.archived.complete
                 if not page.lines.texts:
                     found.end = page.end
                     break
                 fits = await fitting.fits(page.lines)
-                full = _add(found, (fitting.hit(page.lines, fit) for fit in fits), part.limit, page.lines.last)
+                full = _add(found, (fitting.hit(page.lines, fit) for fit in fits), part, page.lines.last)
                 if full or page.end:
                     found.end = page.end and not full
                     break
-                if self._clock.monotonic() >= deadline:
+                if self._clock.monotonic() >= deadline and page.lines.last >= part.from_line:
                     break
         return found
 
 
 class _Fitting:
-    """What fits, and where in a line."""
+    """What fits, in pages that come in order."""
 
-    def __init__(self, wanted: Wanted, matching: Matching) -> None:
+    def __init__(self, wanted: Wanted, matching: Matching | None) -> None:
         self._spelled = wanted.spelled
         self._matching = matching
+        self._levels = LevelFilter(wanted.levels) if wanted.levels else None
+
+    @property
+    def before(self) -> int:
+        """How many lines before the first it has to see: what level a line has may follow from those before it."""
+        return TRACEBACK_LINES if self._levels else 0
 
     async def fits(self, lines: Lines) -> list[Fit]:
         """Which of the lines fit, and where in what is shown of them."""
         shown = await asyncio.to_thread(shown_texts, lines.texts, spelled=self._spelled)
-        return await self._matching(shown)
+        fits = await self._matching(shown) if self._matching else None
+        if self._levels:
+            return await asyncio.to_thread(self._levels.kept, lines.first, shown, fits)
+        return fits or []
 
     def hit(self, lines: Lines, fit: Fit) -> Hit:
         """What is shown of a line that fits: of a long one the part around the place."""
@@ -165,15 +181,17 @@ async def _ahead(pages: AsyncGenerator[Page, None]) -> AsyncGenerator[Page, None
             await asyncio.wait((coming,))
 
 
-def _add(found: Found, hits: Iterable[Hit], limit: int, last: int) -> bool:
+def _add(found: Found, hits: Iterable[Hit], part: Part, last: int) -> bool:
     """Add what was found in the lines up to ``last``; whether there is no room for more, which leaves ``to_line`` at
     the last one added.
     """
     for hit in hits:
+        if hit.line < part.from_line:
+            continue
         found.hits.append(hit)
         found.size += len(hit.text)
-        if len(found.hits) >= limit or found.size >= _SHOWN_TOGETHER:
+        if len(found.hits) >= part.limit or found.size >= _SHOWN_TOGETHER:
             found.to_line = hit.line
             return True
-    found.to_line = last
+    found.to_line = max(found.to_line, last)
     return False
