@@ -191,6 +191,45 @@ test('a search and a level stay chosen together', async ({ signedIn: page }) => 
   await expect(page.getByRole('button', { name: 'Info', exact: true })).toHaveAttribute('aria-pressed', 'true');
 });
 
+test('what is searched for and the levels are in the address, and a line that is not there is told', async ({
+  signedIn: page,
+}) => {
+  const id = await run(page, 'Try the viewer');
+  await ended(page.request, id);
+  await page.goto(`/executions/${id}`);
+  const box = page.getByRole('textbox', { name: /^Search the / });
+  const error = page.getByRole('button', { name: 'Error', exact: true });
+  const outcome = page.locator('.log-outcome');
+  await box.fill('too DEEP');
+  await box.press('Enter');
+  await expect(outcome).toContainText(/^1 of \d/);
+  await error.click();
+  await expect(page).toHaveURL(/\?q=too\+DEEP&level=error$/);
+  for (const arrive of [() => page.reload(), () => page.getByRole('link', { name: 'Full screen' }).click()]) {
+    await arrive();
+    await expect(box).toHaveValue('too DEEP');
+    await expect(error).toHaveAttribute('aria-pressed', 'true');
+    await expect(log(page).locator('.log-row').last()).toContainText('ValueError: too deep');
+    await expect(log(page).locator('mark').last()).toHaveText('too deep');
+  }
+  await expect(page).toHaveURL(/\/log\?q=too\+DEEP&level=error$/);
+  await page.goBack();
+  await page.goBack();
+  await expect(error).toHaveAttribute('aria-pressed', 'false');
+  await expect(box).toHaveValue('too DEEP');
+  await page.goBack();
+  await expect(box).toHaveValue('');
+
+  await page.goto(`/executions/${id}/log?q=green#L3`);
+  await expect(page.locator('.log-marked .log-number')).toHaveText('3');
+  await expect(outcome).toHaveText('1 found');
+  await expect(page.locator('.log-marked .log-number')).toHaveText('3');
+  await page.goto(`/executions/${id}/log#L99999999`);
+  await expect(page.getByText(/^There is no line 99,999,999: the last one is \d+$/)).toBeVisible();
+  await page.goto(`/executions/${id}/log?level=bogus`);
+  await expect(page.getByRole('alert')).toContainText('level=bogus');
+});
+
 test('colours, markup and a line of ten megabytes harm nobody', async ({ signedIn: page }) => {
   const id = await run(page, 'Try the viewer');
   await ended(page.request, id);

@@ -18,6 +18,7 @@ import { fateOf } from '@/parts/log/ending';
 import { LogViewer } from '@/parts/log/LogViewer';
 import { Page, Panel } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
+import { changed } from '@/parts/useUrlFilters';
 import { WhyBox } from '@/parts/why/WhyBox';
 import './execution.css';
 
@@ -113,7 +114,9 @@ function Right({ execution: one, shards }: { execution: ExecutionDetail; shards:
     <section className="panel execution-right" aria-label={t('tabs.label')}>
       <Tabs
         activeKey={tab}
-        onChange={(chosen) => setParams(chosen === 'log' ? {} : { tab: chosen }, { replace: true })}
+        onChange={(chosen) =>
+          setParams((before) => changed(before, { tab: chosen === 'log' ? undefined : chosen }), { replace: true })
+        }
         items={tabs.map((key) => ({ key, label: t(`tabs.${key}`), children: contents[key] }))}
         destroyOnHidden
       />

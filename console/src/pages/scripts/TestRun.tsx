@@ -100,6 +100,7 @@ function Outcome({ id }: { id: number }) {
           executionId={id}
           startTime={execution?.start_time ?? null}
           fate={execution ? fateOf(execution) : 'open'}
+          apart
         />
       </div>
     </>

@@ -25,12 +25,14 @@ function usePlace(log: Log, wanted: boolean) {
 interface FootProps {
   log: Log;
   fate: Fate;
+  /** A line that the address leads to and that is not there. */
+  beyond: number | null;
   unseen: number;
   onEnd: () => void;
 }
 
 /** Whether more comes, and if not, how it ended. */
-export function LogFoot({ log, fate, unseen, onEnd }: FootProps) {
+export function LogFoot({ log, fate, beyond, unseen, onEnd }: FootProps) {
   const { t } = useTranslation('log');
   const { paused } = useLive();
   const now = useNow();
@@ -46,6 +48,11 @@ export function LogFoot({ log, fate, unseen, onEnd }: FootProps) {
         {ending ? said(ending) : t(`state.${state}`)}
       </span>
       {log.state.trouble && <span className="log-trouble">{log.state.trouble}</span>}
+      {beyond !== null && (
+        <span className="log-trouble" role="status">
+          {t('noLine', { line: beyond, last: log.book.last })}
+        </span>
+      )}
       {unseen > 0 && (
         <Button size="small" type="link" onClick={onEnd}>
           {t('unseen', { count: unseen })}

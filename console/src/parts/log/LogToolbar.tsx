@@ -32,6 +32,8 @@ interface Props {
   /** Saves only what is shown; null while everything is. */
   onSaveShown: (() => Promise<void>) | null;
   fullScreen: boolean;
+  /** What is searched for and shown, as in an address. */
+  filters: string;
   search: ReactNode;
 }
 
@@ -64,7 +66,11 @@ export function LogToolbar(props: Props) {
         <Download executionId={props.executionId} saveShown={props.onSaveShown} />
         {!props.fullScreen && (
           <Tooltip title={t('fullScreen')}>
-            <Link to={`/executions/${props.executionId}/log`} className="log-tool" aria-label={t('fullScreen')}>
+            <Link
+              to={{ pathname: `/executions/${props.executionId}/log`, search: props.filters }}
+              className="log-tool"
+              aria-label={t('fullScreen')}
+            >
               <FullscreenOutlined />
             </Link>
           </Tooltip>

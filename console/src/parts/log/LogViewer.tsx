@@ -1,7 +1,7 @@
 // The log of an execution: live, searched on the server, and of any length.
 
 import { type InputRef, Skeleton } from 'antd';
-import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import type { Fate } from '@/parts/log/ending';
@@ -9,12 +9,14 @@ import { LevelLines } from '@/parts/log/LevelLines';
 import { LogFoot, NoLines } from '@/parts/log/LogFoot';
 import { type LinesHandle, LogLines } from '@/parts/log/LogLines';
 import { LogToolbar } from '@/parts/log/LogToolbar';
+import { useLogFilters } from '@/parts/log/logFilters';
 import { SearchBox } from '@/parts/log/SearchBox';
 import { copyLines, saveMatches } from '@/parts/log/saving';
 import { useFinding } from '@/parts/log/useFinding';
 import { useLog } from '@/parts/log/useLog';
 import { useReading, useStamp } from '@/parts/log/useReading';
 import { WholeLine } from '@/parts/log/WholeLine';
+import { NotUnderstood } from '@/parts/NotUnderstood';
 import './log.css';
 
 interface Props {
@@ -23,16 +25,20 @@ interface Props {
   startTime: string | null;
   fate: Fate;
   fullScreen?: boolean;
+  /** It is not what the page is about: what is searched for is not in the address. */
+  apart?: boolean;
 }
 
-export function LogViewer({ executionId, startTime, fate, fullScreen = false }: Props) {
+export function LogViewer({ executionId, startTime, fate, fullScreen = false, apart = false }: Props) {
   const { t } = useTranslation('log');
   const log = useLog(executionId);
   const lines = useRef<LinesHandle>(null);
   const input = useRef<InputRef>(null);
-  const reading = useReading(log, lines);
-  const { marked, levels, place, goTo, setFollowing } = reading;
-  const found = useFinding(log, levels, place, marked, reading.stepTo);
+  const { query, levels, strange, search, show, address } = useLogFilters(apart);
+  const showAll = useCallback(() => levels.length > 0 && show([]), [levels, show]);
+  const reading = useReading(log, lines, showAll);
+  const { marked, place, goTo, setFollowing } = reading;
+  const found = useFinding(log, query, levels, place, marked, reading.stepTo);
   const [whole, setWhole] = useState<number | null>(null);
   const [wrap] = usePreference('logWrap');
   const stamp = useStamp(startTime);
@@ -65,7 +71,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false }: 
       <LogToolbar
         executionId={executionId}
         levels={levels}
-        onLevels={reading.setLevels}
+        onLevels={show}
         following={over || !log.state.opened ? null : reading.following}
         onFollow={() => setFollowing(!reading.following)}
         onStart={() => goTo(1)}
@@ -74,19 +80,22 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false }: 
         onCopy={() => copyLines(log, levels, found.state.query, place.current)}
         onSaveShown={levels.length > 0 || found.state.query ? () => saveMatches(log, levels, found.state.query) : null}
         fullScreen={fullScreen}
+        filters={address}
         search={
           <SearchBox
             ref={input}
             within={levels.length > 0}
             state={found.state}
             current={found.current}
-            onSearch={found.start}
+            onSearch={search}
             onStep={found.step}
           />
         }
       />
       <div className="log-body">
-        {log.book.last === 0 ? (
+        {strange.names.length > 0 ? (
+          <NotUnderstood {...strange} />
+        ) : log.book.last === 0 ? (
           <div className="log-lines log-none">
             {log.state.opened || log.state.error ? (
               <NoLines log={log} fate={fate} error={log.state.error} />
@@ -108,7 +117,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false }: 
           />
         )}
       </div>
-      <LogFoot log={log} fate={fate} unseen={reading.unseen} onEnd={() => setFollowing(true)} />
+      <LogFoot log={log} fate={fate} beyond={reading.beyond} unseen={reading.unseen} onEnd={() => setFollowing(true)} />
       {whole !== null && <WholeLine log={log} line={whole} onClose={() => setWhole(null)} />}
     </div>
   );

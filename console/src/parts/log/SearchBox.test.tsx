@@ -57,3 +57,32 @@ it('says it as final when all was looked at, and does not begin anew with every 
   expect(said({ caughtUp: true })).toBe('1 of 4+');
   expect(said({ caughtUp: true, matches: [] })).toBe('Nothing found');
 });
+
+it('shows what the address asks for, also where somebody goes back to it', () => {
+  const i18n = createInstance();
+  i18n.init({ lng: 'en', resources: TEXTS, initAsync: false });
+  const box = (query: SearchState['query']) => (
+    <I18nextProvider i18n={i18n}>
+      <SearchBox
+        ref={createRef()}
+        within={false}
+        state={{ ...FOUND, query }}
+        current={0}
+        onSearch={() => {}}
+        onStep={() => {}}
+      />
+    </I18nextProvider>
+  );
+  const shown = () => [
+    (screen.getByRole('textbox') as HTMLInputElement).value,
+    ...['Match case', 'Regular expression'].map((name) =>
+      screen.getByRole('button', { name }).getAttribute('aria-pressed'),
+    ),
+  ];
+  const { rerender } = render(box({ text: '^a', regex: true, ignoreCase: false }));
+  expect(shown()).toEqual(['^a', 'true', 'true']);
+  rerender(box({ text: 'b', regex: false, ignoreCase: true }));
+  expect(shown()).toEqual(['b', 'false', 'false']);
+  rerender(box(null));
+  expect(shown()).toEqual(['', 'false', 'false']);
+});

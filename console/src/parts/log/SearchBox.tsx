@@ -1,6 +1,6 @@
 import { ArrowDownOutlined, ArrowUpOutlined, SearchOutlined } from '@ant-design/icons';
 import { Button, Input, type InputRef, Tooltip } from 'antd';
-import { type Ref, useState } from 'react';
+import { type Ref, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CLEARABLE } from '@/parts/clearable';
 import type { Query, SearchState } from '@/parts/log/LogSearch';
@@ -20,16 +20,31 @@ interface Props {
 /** Looks through the whole log, or what is shown of it. Enter searches, then goes on to the next; with Shift to the previous. */
 export function SearchBox({ ref, within, state, current, onSearch, onStep }: Props) {
   const { t } = useTranslation('log');
-  const [text, setText] = useState('');
-  const [regex, setRegex] = useState(false);
-  const [exact, setExact] = useState(false);
+  const { query } = state;
+  const [text, setText] = useState(query?.text ?? '');
+  const [regex, setRegex] = useState(query?.regex ?? false);
+  const [exact, setExact] = useState(query ? !query.ignoreCase : false);
+  const asked = useRef(query);
+  useEffect(() => {
+    if (same(query, asked.current)) return;
+    asked.current = query; // by the address: somebody went back
+    setText(query?.text ?? '');
+    setRegex(query?.regex ?? false);
+    setExact(query ? !query.ignoreCase : false);
+  }, [query]);
+
+  function search(wanted: Query | null) {
+    if (same(wanted, query)) return;
+    asked.current = wanted;
+    onSearch(wanted);
+  }
   const name = t(within ? 'search.within' : 'search.label');
 
   function go(direction: 1 | -1, changed: Partial<Query> = {}) {
-    const query = { text, regex, ignoreCase: !exact, ...changed };
-    if (!query.text) onSearch(null);
-    else if (same(query, state.query)) onStep(direction);
-    else onSearch(query);
+    const wanted = { text, regex, ignoreCase: !exact, ...changed };
+    if (!wanted.text) search(null);
+    else if (same(wanted, query)) onStep(direction);
+    else search(wanted);
   }
 
   return (
@@ -46,14 +61,14 @@ export function SearchBox({ ref, within, state, current, onSearch, onStep }: Pro
         aria-label={name}
         onChange={(event) => {
           setText(event.target.value);
-          if (!event.target.value) onSearch(null);
+          if (!event.target.value) search(null);
         }}
         onKeyDown={(event) => {
           if (event.key === 'Enter') go(event.shiftKey ? -1 : 1);
           if (event.key === 'Escape' && text) {
             event.stopPropagation();
             setText('');
-            onSearch(null);
+            search(null);
           }
         }}
       />
@@ -63,7 +78,7 @@ export function SearchBox({ ref, within, state, current, onSearch, onStep }: Pro
         on={exact}
         onClick={() => {
           setExact(!exact);
-          if (state.query) go(1, { ignoreCase: exact });
+          if (query) go(1, { ignoreCase: exact });
         }}
       />
       <Mode
@@ -72,7 +87,7 @@ export function SearchBox({ ref, within, state, current, onSearch, onStep }: Pro
         on={regex}
         onClick={() => {
           setRegex(!regex);
-          if (state.query) go(1, { regex: !regex });
+          if (query) go(1, { regex: !regex });
         }}
       />
       <Outcome state={state} current={current} />
@@ -137,6 +152,7 @@ function Outcome({ state, current }: { state: SearchState; current: number }) {
   );
 }
 
-function same(one: Query, other: Query | null): boolean {
-  return !!other && one.text === other.text && one.regex === other.regex && one.ignoreCase === other.ignoreCase;
+function same(one: Query | null, other: Query | null): boolean {
+  if (!one || !other) return one === other;
+  return one.text === other.text && one.regex === other.regex && one.ignoreCase === other.ignoreCase;
 }

@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
+import { type RefObject, useEffect, useMemo, useRef } from 'react';
 import type { Log } from '@/parts/log/Log';
 import { type Match, matchFrom, type Query, type SearchState } from '@/parts/log/LogSearch';
 import type { Level } from '@/parts/log/lines';
@@ -12,15 +12,15 @@ const LOOK_EVERY = 1_000;
 /** A search over the whole log, or its lines of some levels, and one's way through what it finds. */
 export function useFinding(
   log: Log,
+  query: Query | null,
   levels: readonly Level[],
   place: RefObject<number | null>,
   marked: number | null,
   goTo: (line: number) => void,
 ) {
-  const [query, start] = useState<Query | null>(null);
   const { state, more } = useMatches(log, query, levels);
   const { matches } = state;
-  const arrived = useRef<Query | null>(null);
+  const arrived = useRef(marked === null ? null : query); // a link to a line leads there, whatever else it asks for
   const expression = useMemo(() => query && searchFor(query.text, query.regex, query.ignoreCase), [query]);
   const chosen = levels.length > 0; // then what is found is all that is shown, from the first on
   useEffect(() => {
@@ -38,7 +38,7 @@ export function useFinding(
   }
 
   const current = useMemo(() => matches.findIndex((match) => match.line === marked), [matches, marked]);
-  return { state, expression, current, start, step, more };
+  return { state, expression, current, step, more };
 }
 
 /** The lines that have what is looked for, and one of the levels where some are chosen; kept up with what is written. */

@@ -3,15 +3,14 @@ import { useHref, useLocation, useNavigate } from 'react-router';
 import { usePreference } from '@/app/preferences';
 import type { Log } from '@/parts/log/Log';
 import type { LinesHandle } from '@/parts/log/LogLines';
-import type { Level } from '@/parts/log/lines';
 import { stampFormat } from '@/parts/log/stamps';
 import { useDisplayZone } from '@/parts/time/Instant';
+import { changed } from '@/parts/useUrlFilters';
 
-/** Where somebody is in a log: the line they were led to, whether they follow its end, and what they left out. */
-export function useReading(log: Log, lines: RefObject<LinesHandle | null>) {
+/** Where somebody is in a log: the line they were led to, and whether they follow its end. `showAll`: no line is left out. */
+export function useReading(log: Log, lines: RefObject<LinesHandle | null>, showAll: () => void) {
   const { target, mark, hrefOf } = useLineLinks();
   const [marked, setMarked] = useState(target);
-  const [levels, setLevels] = useState<Level[]>([]);
   const { following, setFollowing, unseen } = useFollowing(log, target === null);
   const place = useRef(target);
   /** To a line that is among those that are shown. */
@@ -27,10 +26,10 @@ export function useReading(log: Log, lines: RefObject<LinesHandle | null>) {
   /** To any line: all are shown then. */
   const goTo = useCallback(
     (line: number) => {
-      setLevels([]);
+      showAll();
       stepTo(line);
     },
-    [stepTo],
+    [showAll, stepTo],
   );
   const seen = useRef(target);
   useEffect(() => {
@@ -42,24 +41,26 @@ export function useReading(log: Log, lines: RefObject<LinesHandle | null>) {
       seen.current = line;
       place.current = line;
       setMarked(line);
-      setLevels([]);
+      showAll();
       mark(line);
     },
-    [mark],
+    [showAll, mark],
   );
-  return { marked, levels, setLevels, following, setFollowing, unseen, place, goTo, stepTo, point, hrefOf };
+  const beyond = target !== null && log.book.last > 0 && target > log.book.last ? target : null;
+  return { marked, beyond, following, setFollowing, unseen, place, goTo, stepTo, point, hrefOf };
 }
 
-/** A link to a line is the address of the page and `#L120`. */
+/** A link to a line is the address of the page and `#L120`; without levels, among which it might not be. */
 function useLineLinks() {
   const location = useLocation();
   const navigate = useNavigate();
-  const here = useHref({ pathname: location.pathname, search: location.search });
+  const search = changed(new URLSearchParams(location.search), { level: undefined }).toString();
+  const here = useHref({ pathname: location.pathname, search });
   const found = /^#L([1-9]\d{0,9})$/.exec(location.hash)?.[1];
   const hrefOf = useCallback((line: number) => `${here}#L${line}`, [here]);
   const mark = useCallback(
-    (line: number) => void navigate({ search: location.search, hash: `#L${line}` }, { replace: true }),
-    [navigate, location.search],
+    (line: number) => void navigate({ search, hash: `#L${line}` }, { replace: true }),
+    [navigate, search],
   );
   return { target: found ? Number(found) : null, mark, hrefOf };
 }
