@@ -23,6 +23,12 @@ class Orth(SignedIn):
     def error(self, *arguments: str, **environ: str) -> BaseException | None:
         return self._run("exec", *arguments, **{**self.environ, **environ}).exception
 
+    def refused(self, *arguments: str) -> str:
+        """What it says of arguments that it does not understand."""
+        result = self._run("exec", *arguments, **self.environ)
+        assert result.exit_code == 2
+        return result.output
+
 
 @pytest.fixture
 def orth(run: Run, served: Site) -> Orth:
@@ -69,8 +75,14 @@ def test_a_list_in_every_form(orth: Orth) -> None:
     assert orth("list", "-o", "name").split() == [str(ended), str(waiting)]
     assert orth("list", "--job", str(job_id), "-o", "name").split() == [str(waiting)]
     assert orth("list", "--status", "trigger_failed", "-o", "name").split() == [str(ended)]
+    assert orth("list", "--status", "failed,trigger_failed", "-o", "name").split() == [str(ended)]
+    assert orth("list", "--status", "init,trigger_failed", "-o", "name").split() == [str(ended), str(waiting)]
     assert [one["id"] for one in json.loads(orth("list", "--limit", "1", "-o", "json"))] == [ended]
     assert f"id: {waiting}" in orth("list", "-o", "yaml")
+
+
+def test_a_status_that_there_is_not_is_told(orth: Orth) -> None:
+    assert "'lost' is not one of 'init', 'pending'" in orth.refused("list", "--status", "init,lost")
 
 
 def test_an_execution_is_described_with_why_and_next(orth: Orth) -> None:

@@ -253,7 +253,7 @@ async def test_every_pair_of_codes_ends_an_execution(
     [won] = await db.tx(end_executions, [ending], NOW)
     assert won == await db.read(execution, number)
     assert (won.status, won.phase) == (status, Phase.ENDED)
-    found = await db.read(list_executions, Filter(status=status), limit=10)
+    found = await db.read(list_executions, Filter(statuses=frozenset({status})), limit=10)
     assert [one.id for one in found] == [number]
 
 

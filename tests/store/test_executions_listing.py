@@ -18,6 +18,8 @@ from orth.store.tables import executions
 from tests.store.builders import NOW, an_opening, assign, execution, open_some
 
 JOBS = (1, 2)
+WENT_WRONG = frozenset({Status.FAILED, Status.TIMEOUT, Status.TRIGGER_FAILED})
+OPEN = frozenset({Status.INIT, Status.PENDING})
 INSTANTS = (NOW - 2000, NOW - 1000, NOW)
 
 
@@ -44,14 +46,17 @@ def some_of_every_status(connection: Connection) -> list[Execution]:
 async def test_each_filter_finds_what_it_says(db: Database) -> None:
     everything = await db.tx(some_of_every_status)
     assert {one.status for one in everything} == set(Status)
-    for status, job, since in itertools.product((None, *Status), (None, 2, 3), (None, NOW, NOW + 1)):
-        found = await db.read(list_executions, Filter(job_id=job, status=status, since=since), limit=100)
+    single = [frozenset({status}) for status in Status]
+    for statuses, job, since in itertools.product(
+        (None, *single, WENT_WRONG, OPEN), (None, 2, 3), (None, NOW, NOW + 1)
+    ):
+        found = await db.read(list_executions, Filter(job_id=job, statuses=statuses, since=since), limit=100)
         assert found == [
             one
             for one in everything
             if (job is None or one.job_id == job)
             and (since is None or one.trigger_time >= since)
-            and (status is None or one.status is status)
+            and (statuses is None or one.status in statuses)
         ]
 
 
@@ -71,7 +76,7 @@ async def test_pages_join_to_the_whole_even_while_new_ones_come(db: Database, si
 async def test_pages_of_one_job_and_status_join_too(db: Database) -> None:
     everything = await db.tx(some_of_every_status)
     wanted = [one.id for one in everything if one.job_id == 2 and one.status is Status.PENDING]
-    pending = Filter(job_id=2, status=Status.PENDING)
+    pending = Filter(job_id=2, statuses=frozenset({Status.PENDING}))
     first = await db.read(list_executions, pending, limit=2)
     rest = await db.read(list_executions, pending, before=first[-1].id, limit=9)
     assert [one.id for one in first + rest] == wanted
@@ -110,7 +115,7 @@ def is_meant(one: Execution, wanted: Filter) -> bool:
     return (
         wanted.job_id in (None, one.job_id)
         and wanted.job_group in (None, one.job_group)
-        and wanted.status in (None, one.status)
+        and (wanted.statuses is None or one.status in wanted.statuses)
         and wanted.executor in (None, one.executor_address)
         and wanted.cause in (None, one.cause)
         and wanted.batch_id in (None, one.batch_id)
@@ -124,7 +129,7 @@ def is_meant(one: Execution, wanted: Filter) -> bool:
 FILTERS: dict[str, tuple[Any, ...]] = {
     "job_id": (1, 9),
     "job_group": (2,),
-    "status": (Status.INIT, Status.SUCCESS, Status.FAILED),
+    "statuses": (WENT_WRONG, OPEN, *(frozenset({one}) for one in (Status.INIT, Status.SUCCESS)), frozenset(Status)),
     "executor": (ADDRESSES[1], "http://nowhere:1"),
     "cause": (TriggerCause.RETRY,),
     "batch_id": (7,),
@@ -178,7 +183,10 @@ async def test_a_look_goes_on_where_it_stopped(db: Database, size: int, window: 
         Filter(cause=TriggerCause.RETRY),
         Filter(text="param 5"),
         Filter(job_id=2, executor=ADDRESSES[0]),
-        Filter(status=Status.TIMEOUT, job_group=1, until=NOW + 45_000),
+        Filter(statuses=frozenset({Status.TIMEOUT}), job_group=1, until=NOW + 45_000),
+        Filter(statuses=WENT_WRONG),
+        Filter(statuses=WENT_WRONG | OPEN, job_id=2),
+        Filter(statuses=OPEN | {Status.SUCCESS}, job_group=1),
         Filter(until=NOW + 3000),
     ):
         expected = [one for one in everything if is_meant(one, wanted)]
@@ -288,7 +296,11 @@ async def test_pages_of_the_longest_stay_in_the_stretch_they_began_in(db: Databa
 
 async def test_the_longest_of_what_is_asked_for(db: Database) -> None:
     everything = await db.tx(some_of_every_status)
-    for wanted in (Filter(job_id=2), Filter(status=Status.FAILED), Filter(job_id=1, cause=TriggerCause.CRON)):
+    for wanted in (
+        Filter(job_id=2),
+        Filter(statuses=frozenset({Status.FAILED})),
+        Filter(job_id=1, cause=TriggerCause.CRON),
+    ):
         found, _ = await _longest(db, wanted, 3)
         meant = await db.read(list_executions, wanted, limit=100)
         assert sorted(found) == sorted(one.id for one in meant)

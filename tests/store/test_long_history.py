@@ -55,7 +55,7 @@ async def test_a_new_execution_is_put_into_no_page_of_the_history(db: Database) 
 async def test_what_is_outside_the_window_is_not_looked_at(db: Database) -> None:
     await db.tx(a_past)
     learn_sizes(db)
-    _window, rows, _last = await db.tx(steps_of, Filter(executor=SELDOM, status=Status.TIMEOUT))
+    _window, rows, _last = await db.tx(steps_of, Filter(executor=SELDOM, statuses=frozenset({Status.TIMEOUT})))
     window = f"{executions.name}_1"
     asked = [step["Index Cond"] for step in rows if "Index Cond" in step and step.get("Alias") != window]
     assert asked

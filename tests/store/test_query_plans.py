@@ -51,6 +51,8 @@ from tests.store.builders import NOW, a_due_job, a_group, execution, open_some, 
 
 HISTORY = 20_000
 OPEN = 20
+WENT_WRONG = frozenset({Status.FAILED, Status.TIMEOUT, Status.TRIGGER_FAILED})
+LONGEST = ("a job", "a status", "several statuses", "a group")
 LARGE = {executions.name, jobs.name}
 
 BY = {
@@ -63,6 +65,9 @@ BY = {
     "look for a job": "ix_log_job",
     "look for a status": "ix_log_outcome",
     "look for a job's failures": "ix_log_job_outcome",
+    "look for several statuses": "ix_log_outcome",
+    "look for several statuses of a job": "ix_log_job_outcome",
+    "look for all that is open": "ix_log_outcome",
     "look for a group": "ix_log_group",
     "look for several groups": "ix_log_group",
     "look for a text in several groups": "ix_log_group",
@@ -73,6 +78,7 @@ BY = {
     "look for a text in a group": "ix_log_group",
     "longest of a job": "ix_log_job",
     "longest of a status": "ix_log_outcome",
+    "longest of several statuses": "ix_log_outcome",
     "longest of a group": "ix_log_group",
     "broken_broadcasts": "ix_log_job_outcome",
     "failing_now": "ix_log_job_outcome",
@@ -132,15 +138,18 @@ def filters(job: int) -> dict[str, Filter]:
     """What an index answers, alone or in part."""
     return {
         "a job": Filter(job_id=job),
-        "a status": Filter(status=Status.TIMEOUT),
-        "a job's failures": Filter(job_id=job + 3, status=Status.FAILED),
-        "a job's open ones": Filter(job_id=job, status=Status.PENDING),
+        "a status": Filter(statuses=frozenset({Status.TIMEOUT})),
+        "a job's failures": Filter(job_id=job + 3, statuses=frozenset({Status.FAILED})),
+        "several statuses": Filter(statuses=WENT_WRONG),
+        "several statuses of a job": Filter(job_id=job + 3, statuses=WENT_WRONG),
+        "all that is open": Filter(statuses=frozenset({Status.INIT, Status.PENDING})),
+        "a job's open ones": Filter(job_id=job, statuses=frozenset({Status.PENDING})),
         "a group": Filter(job_group=3),
         "several groups": Filter(groups=frozenset({2, 3, 5})),
         "a text in several groups": Filter(groups=frozenset({2, 3, 5}), text="disk"),
         "an executor": Filter(executor="http://c:1"),
         "a batch": Filter(batch_id=7),
-        "a group's failures": Filter(job_group=3, status=Status.FAILED),
+        "a group's failures": Filter(job_group=3, statuses=frozenset({Status.FAILED})),
         "a time": Filter(job_id=job, since=NOW - 60_000, until=NOW),
         "a text in a group": Filter(job_group=3, text="x"),
     }
@@ -182,10 +191,12 @@ def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], obje
         "list_executions of a job, next page": lambda c: list_executions(
             c, Filter(job_id=job), before=ids[9], limit=50
         ),
-        "list_executions that wait": lambda c: list_executions(c, Filter(status=Status.INIT), limit=50),
-        "list_executions that run": lambda c: list_executions(c, Filter(status=Status.PENDING), limit=50),
+        "list_executions that wait": lambda c: list_executions(c, Filter(statuses=frozenset({Status.INIT})), limit=50),
+        "list_executions that run": lambda c: list_executions(
+            c, Filter(statuses=frozenset({Status.PENDING})), limit=50
+        ),
         **{f"look for {what}": looking(wanted) for what, wanted in filters(job).items()},
-        **{f"longest of {what}": longest(filters(job)[what]) for what in ("a job", "a status", "a group")},
+        **{f"longest of {what}": longest(filters(job)[what]) for what in LONGEST},
         "broken_broadcasts": lambda c: broken_broadcasts(c, None, [jobs.c.id.in_([job, job + 1])]),
         "failing_now": lambda c: failing_now(c, job + 1, Known(1 + (job + 1) % 10, "")),
         "open_counts": lambda c: open_counts(c),

@@ -15,12 +15,22 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 STATUSES = ("init", "pending", "success", "failed", "timeout", "trigger_failed")
 
 
+class Statuses(click.Choice[str]):
+    """One status, or several with commas between them; as the API takes them."""
+
+    def __init__(self) -> None:
+        super().__init__(STATUSES)
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return ",".join(super(Statuses, self).convert(one.strip(), param, ctx) for one in value.split(","))
+
+
 CAUSES = ("cron", "fixed_rate", "fixed_delay", "at", "manual", "api", "parent", "retry", "misfire", "batch")
 
 _FILTERS = (
     click.option("--job", "job_id", type=int, metavar="ID", help="Only those of this job."),
     click.option("--group", "job_group", type=int, metavar="ID", help="Only those of this group's jobs."),
-    click.option("--status", type=click.Choice(STATUSES), help="Only those with this status."),
+    click.option("--status", type=Statuses(), help="Only those with this status, or one of several: failed,timeout."),
     click.option("--executor", metavar="URL", help="Only those sent to this address."),
     click.option("--cause", type=click.Choice(CAUSES), help="Only those opened by this."),
     click.option("--batch", "batch_id", type=int, metavar="ID", help="Only those of this batch."),

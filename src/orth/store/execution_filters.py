@@ -4,9 +4,10 @@
 whoever works through what a filter finds.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, and_, literal_column, or_
+from sqlalchemy import ColumnElement, and_, false, literal_column, or_
 
 from orth.domain.access import narrowed
 from orth.domain.executions import OPEN_PHASES, OUTCOMES, SUCCESS, UNSENT_PHASES, Status
@@ -18,13 +19,13 @@ from orth.store.tables import executions, has_outcome
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """What an execution must be like. None asks for nothing; ``since`` is included and ``until`` excluded, and both are
-    about the instant it was opened. ``text`` is looked for in its messages and its parameter, in whatever case as far
-    as the database's ``lower`` knows its letters.
+    about the instant it was opened. It has one of the ``statuses``. ``text`` is looked for in its messages and its
+    parameter, in whatever case as far as the database's ``lower`` knows its letters.
     """
 
     job_id: int | None = None
     job_group: int | None = None
-    status: Status | None = None
+    statuses: frozenset[Status] | None = None
     executor: str | None = None
     cause: TriggerCause | None = None
     batch_id: int | None = None
@@ -52,8 +53,8 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
         asked.append(columns.job_id == wanted.job_id)
     if wanted.job_group is not None:
         asked.append(columns.job_group == wanted.job_group)
-    if wanted.status is not None:
-        asked.append(_status_is(wanted.status))
+    if wanted.statuses is not None:
+        asked.append(_has_status(wanted.statuses))
     if wanted.executor is not None:
         asked.append(columns.executor_address == wanted.executor)
     if wanted.cause is not None:
@@ -71,16 +72,18 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
     return asked + in_groups(columns.job_group, wanted.groups)
 
 
-def _status_is(status: Status) -> ColumnElement[bool]:
+def _has_status(statuses: Collection[Status]) -> ColumnElement[bool]:
     """By the stored outcome, which has indexes unless it is success. Of the open ones, 0, the phase and the code tell
     which it is.
     """
-    same = has_outcome(OUTCOMES[status])
-    if status is Status.INIT:
-        return and_(same, executions.c.phase.in_(UNSENT_PHASES))
-    if status is Status.PENDING:
-        return and_(same, executions.c.phase.in_(OPEN_PHASES), executions.c.trigger_code == SUCCESS)
-    return same
+    ended = sorted(OUTCOMES[status] for status in statuses if status.terminal)
+    any_of = [has_outcome(*ended)] if ended else []
+    if Status.INIT in statuses:
+        any_of.append(and_(has_outcome(0), executions.c.phase.in_(UNSENT_PHASES)))
+    if Status.PENDING in statuses:
+        taken = executions.c.trigger_code == SUCCESS
+        any_of.append(and_(has_outcome(0), executions.c.phase.in_(OPEN_PHASES), taken))
+    return or_(false(), *any_of)
 
 
 def _has_text(text: str) -> ColumnElement[bool]:

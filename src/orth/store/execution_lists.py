@@ -3,7 +3,7 @@
 One question can be answered by an index alone (``_driving``); whatever else is asked is checked row by row. So that a
 rare thing in a long history does not take minutes, ``look`` goes through a bounded number of rows and tells how far it
 got; the caller goes on from there, now or with the next page. Who may see several groups is given the newest of each,
-put together: every group is a walk through the index by itself.
+put together, and so is who asks for several statuses: each is a walk through the index by itself.
 
 Times are turned into ids first, for ids grow with time and every index ends with them. Coordinators' clocks may differ,
 so the ids are taken from a little further out, and the times are compared too.
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, func, or_, select, union_all
 
-from orth.domain.executions import Execution, Phase, Status
+from orth.domain.executions import OUTCOMES, Execution, Phase, Status
 from orth.store.execution_filters import Filter, conditions
 from orth.store.executions import UnreadableExecution, listed_execution, with_owner
 from orth.store.tables import executions
@@ -167,8 +167,7 @@ def _next(wanted: Filter, span: Sequence[ColumnElement[bool]], count: int) -> Su
     """
     newest = executions.c.id.desc()
     each = [
-        select(executions.c.id).where(*conditions(one), *span).order_by(newest).limit(count)
-        for one in _group_by_group(wanted)
+        select(executions.c.id).where(*conditions(one), *span).order_by(newest).limit(count) for one in _walks(wanted)
     ]
     if len(each) == 1:
         return each[0].subquery("inside")
@@ -176,10 +175,19 @@ def _next(wanted: Filter, span: Sequence[ColumnElement[bool]], count: int) -> Su
     return select(together.c.id).order_by(together.c.id.desc()).limit(count).subquery("inside")
 
 
-def _group_by_group(wanted: Filter) -> Sequence[Filter]:
-    if not wanted.groups or len(wanted.groups) > _GROUPS_EACH:
-        return [wanted]
-    return [replace(wanted, job_group=group, groups=None) for group in sorted(wanted.groups)]
+def _walks(wanted: Filter) -> Sequence[Filter]:
+    """``wanted`` in parts that have nothing in common, each of which an index finds in order."""
+    if wanted.groups and len(wanted.groups) <= _GROUPS_EACH:
+        return [replace(wanted, job_group=group, groups=None) for group in sorted(wanted.groups)]
+    if wanted.statuses and wanted.batch_id is None:
+        return [replace(wanted, statuses=one) for one in _by_outcome(wanted.statuses)]
+    return [wanted]
+
+
+def _by_outcome(statuses: frozenset[Status]) -> list[frozenset[Status]]:
+    """Those that share an outcome together: the open ones."""
+    outcomes = sorted({OUTCOMES[status] for status in statuses})
+    return [frozenset(one for one in statuses if OUTCOMES[one] == outcome) for outcome in outcomes]
 
 
 def _cut(rows: list[Listed], limit: int) -> Found:
@@ -190,11 +198,12 @@ def _driving(wanted: Filter) -> Filter:
     """The part of ``wanted`` that one index answers, and finds in order; the narrowest there is."""
     if wanted.batch_id is not None:
         return replace(wanted, since=None)  # a batch has few enough to look at them all
-    rare = None if wanted.status is Status.SUCCESS else wanted.status  # few are open, and few fail
+    # Few are open, and few fail.
+    rare = None if wanted.statuses is None or Status.SUCCESS in wanted.statuses else wanted.statuses
     if wanted.job_id is not None:
-        return Filter(job_id=wanted.job_id, status=rare)
+        return Filter(job_id=wanted.job_id, statuses=rare)
     if rare is not None:
-        return Filter(status=rare)
+        return Filter(statuses=rare)
     if wanted.executor is not None:
         return Filter(executor=wanted.executor)
     if wanted.job_group is not None:

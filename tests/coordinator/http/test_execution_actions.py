@@ -129,6 +129,18 @@ def test_many_are_done_again_once_each(site: Site, admin: Caller, executor: Call
     assert admin.post(f"{EXECUTIONS}/bulk/retry?status=failed&dry_run=true").json["execution_ids"] == [other]
 
 
+def test_many_of_several_statuses_are_done_again_or_ended(site: Site, admin: Caller, executor: Caller) -> None:
+    job_id = site.job()
+    failing, late, _well = (failed(site, executor, job_id, code) for code in (500, 502, 200))
+    begun, waiting = site.execution(job_id), site.execution(job_id)
+    site.dispatched(begun, ADDRESS)
+    again = admin.post(f"{EXECUTIONS}/bulk/retry?status=timeout,failed&dry_run=true").json
+    assert again["execution_ids"] == [failing, late]
+    assert admin.post(f"{EXECUTIONS}/bulk/retry?status=timeout,trigger_failed&dry_run=true").json["done"] == 1
+    ended = admin.post(f"{EXECUTIONS}/bulk/kill?status=init,pending&dry_run=true").json
+    assert ended["execution_ids"] == [begun, waiting]
+
+
 def test_what_the_coordinator_tried_again_is_left_out(site: Site, admin: Caller, executor: Caller) -> None:
     failed(site, executor, site.job(executor_fail_retry_count=1))
     assert admin.post(f"{EXECUTIONS}/bulk/retry?status=failed").json["done"] == 0
@@ -177,6 +189,9 @@ def test_many_are_killed_and_their_executors_told(site: Site, admin: Caller, exe
         "job_id=1&dry_run=perhaps",
         "status=odd",
         "status=success",
+        "status=failed,pending",
+        "status=failed,timeout,success",
+        "status=failed,odd",
         "since=tomorrow",
     ],
 )

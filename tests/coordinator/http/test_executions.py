@@ -149,6 +149,10 @@ def test_executions_are_found_by_job_status_and_time(site: Site, admin: Caller, 
     assert found("status=failed") == [early]
     assert found("status=pending") == [late]
     assert found("status=init") == [other]
+    assert found("status=failed,init") == found("status=failed&status=init") == [other, early]
+    assert found("status=init,pending") == found("status=init,pending&status=init") == [other, late]
+    assert found(f"job_id={first}&status=failed,init,success") == [early]
+    assert found("status=success,timeout") == []
     assert found("status=success") == found("status=timeout") == found("status=trigger_failed") == []
     assert found("since=5m") == [other, late]
     assert found("since=2026-01-30T10:05:00Z") == [other, late]
@@ -226,6 +230,9 @@ def test_a_page_of_a_long_search_may_be_empty_and_says_how_far_it_looked(
     [
         ("status=lost", "status"),
         ("status=", "status"),
+        ("status=failed,lost", "status"),
+        ("status=failed,", "status"),
+        ("status=failed&status=lost", "status"),
         ("job_id=0", "job_id"),
         ("job_id=x", "job_id"),
         ("job_id=2147483648", "job_id"),

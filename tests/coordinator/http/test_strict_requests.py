@@ -11,7 +11,7 @@ NOT_UNDERSTOOD = [
     ("POST", "/api/v1/executions/bulk/retry?status=failed&job-id=1", None, "job-id", "Did you mean job_id?"),
     ("POST", "/api/v1/dead-letters/replay?jobid=1", None, "jobid", "Did you mean job_id?"),
     ("POST", "/api/v1/jobs/bulk/delete?tags=x", None, "tags", "Did you mean tag?"),
-    ("GET", "/api/v1/executions?status=failed&status=timeout", None, "status", "Give it once."),
+    ("GET", "/api/v1/executions?cause=api&cause=cron", None, "cause", "Give it once."),
     ("GET", "/api/v1/executions?nonsense=1", None, "nonsense", "Known here: "),
     ("GET", "/api/v1/users/me?x=1", None, "x", "It takes none."),
     ("POST", "/api/v1/executions/bulk/kill?status=pending", {"job_id": 1}, None, "after the question mark"),

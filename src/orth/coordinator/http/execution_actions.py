@@ -44,6 +44,8 @@ from orth.store.group_scopes import group_of_execution
 router = APIRouter(prefix="/api/v1/executions", tags=["executions"])
 
 AT_ONCE = 1_000
+_OPEN = frozenset(status for status in Status if not status.terminal)
+_FAILED = frozenset(Status) - _OPEN - {Status.SUCCESS}
 
 Max = Annotated[int, Query(alias="max", ge=1, le=AT_ONCE, description="How many at most; the oldest first.")]
 After = Annotated[int, Query(ge=0, le=2**63 - 1, description="Only executions after this one are looked at.")]
@@ -97,7 +99,7 @@ async def retry_many(
     """Do again what failed, each once: what was tried again already, by the coordinator or by somebody, is left out.
     Skipped is what has code for a parameter that is not the job's own any more, without the permission ``script``.
     """
-    if wanted.status in (Status.INIT, Status.PENDING, Status.SUCCESS):
+    if wanted.statuses is not None and not wanted.statuses <= _FAILED:
         raise Invalid.of("only_failed_again", field="status")
     found = await look_for_failed(tools.db, wanted, maximum, after)
     if dry_run:
@@ -119,7 +121,7 @@ async def kill_filtered(
     """End what is open. The rows are closed first; executors are told after the answer, and may go on until then. One
     of another make can end a job only as a whole: what else is open of it there is ended too.
     """
-    if wanted.status not in (None, Status.INIT, Status.PENDING):
+    if wanted.statuses is not None and not wanted.statuses <= _OPEN:
         raise Invalid.of("only_open_killed", field="status")
     if dry_run:
         return would_do(*await tools.db.read(find_open, wanted, maximum))

@@ -3,7 +3,8 @@
 from typing import Annotated
 
 from fastapi import Depends, Query
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
+from pydantic_core import PydanticKnownError
 
 from orth.coordinator.http.instants import instant
 from orth.coordinator.http.texts import Prose
@@ -26,11 +27,27 @@ def _encodable(text: str) -> str:
 _Text = Annotated[Prose, AfterValidator(_encodable)]
 
 
+def _listed(given: list[str]) -> list[str]:
+    """The statuses of a parameter that lists them, or is given again for each; what is none is refused as one is."""
+    statuses = [one for values in given for one in values.split(",")]
+    if not all(one in _KNOWN for one in statuses):
+        raise PydanticKnownError("enum", {"expected": ", ".join(f"'{one}'" for one in Status)})
+    return statuses
+
+
+_KNOWN = frozenset(status.value for status in Status)
+_Statuses = Annotated[
+    list[Status] | None,
+    BeforeValidator(_listed),
+    Query(description="One of these; several, with commas between them or given again for each: any of them."),
+]
+
+
 def filter_asked(
     tools: ToolsHere,
     job_id: _Id = None,
     job_group: _Id = None,
-    status: Status | None = None,
+    status: _Statuses = None,
     executor: Annotated[
         _Text | None, Query(min_length=1, max_length=255, description="The executor's address.")
     ] = None,
@@ -53,7 +70,7 @@ def filter_asked(
     wanted = Filter(
         job_id=job_id,
         job_group=job_group,
-        status=status,
+        statuses=None if status is None else frozenset(status),
         executor=executor,
         cause=cause,
         batch_id=batch_id,
