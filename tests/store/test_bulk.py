@@ -45,6 +45,9 @@ async def test_what_failed_and_was_not_tried_again_is_found(db: Database) -> Non
     assert await db.read(find_failed, Filter(), 2, second) == Failed([other], 0, None)
     assert await db.read(find_failed, Filter(job_id=1), 10) == Failed([first, second], 0, None)
     assert await db.read(find_failed, Filter(statuses=frozenset({Status.TIMEOUT})), 10) == Failed([], 0, None)
+    went_wrong = frozenset({Status.TIMEOUT, Status.FAILED})
+    assert await db.read(find_failed, Filter(statuses=went_wrong), 2) == Failed([first, second], 1, second)
+    assert await db.read(find_failed, Filter(statuses=frozenset({Status.SUCCESS})), 10) == Failed([], 0, None)
     held = await db.tx(hold_failed, [waiting, other, by_hand, retried, second, 404])
     assert [one.id for one in held] == [second, other]
     assert [one.id for one in await db.tx(hold_ended, [waiting, retried, done])] == [retried, done]

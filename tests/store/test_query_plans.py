@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Table
 
 from orth.domain.executions import Execution, Phase, Status
 from orth.store.batches import done_instants, open_instants, progress_of
+from orth.store.bulk import find_failed
 from orth.store.daily_reports import write_reports
 from orth.store.database import Database
 from orth.store.dispatching import (
@@ -80,6 +81,8 @@ BY = {
     "longest of a status": "ix_log_outcome",
     "longest of several statuses": "ix_log_outcome",
     "longest of a group": "ix_log_group",
+    "find_failed": "ix_log_outcome",
+    "find_failed of a job": "ix_log_job_outcome",
     "broken_broadcasts": "ix_log_job_outcome",
     "failing_now": "ix_log_job_outcome",
     "open_counts": "ix_log_phase",
@@ -197,6 +200,8 @@ def questions(job: int, ids: list[int]) -> dict[str, Callable[[Connection], obje
         ),
         **{f"look for {what}": looking(wanted) for what, wanted in filters(job).items()},
         **{f"longest of {what}": longest(filters(job)[what]) for what in LONGEST},
+        "find_failed": lambda c: find_failed(c, Filter(text="nowhere"), 50),
+        "find_failed of a job": lambda c: find_failed(c, Filter(job_id=job + 3, statuses=WENT_WRONG), 50),
         "broken_broadcasts": lambda c: broken_broadcasts(c, None, [jobs.c.id.in_([job, job + 1])]),
         "failing_now": lambda c: failing_now(c, job + 1, Known(1 + (job + 1) % 10, "")),
         "open_counts": lambda c: open_counts(c),

@@ -1,23 +1,23 @@
 """Finding the executions that something is done to by filter: as many as may be done at once, and how many are left."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, exists, select
+from sqlalchemy import ColumnElement, Connection, Select, exists, select, union_all
 
 from orth.domain import reasons
-from orth.domain.executions import OPEN_PHASES, OUTCOMES, TEST_KEY, Execution, Status
+from orth.domain.executions import OPEN_PHASES, TEST_KEY, Execution, Status
 from orth.store.dead_letters import COUNTED
 from orth.store.engines import among, locked
 from orth.store.execution_filters import Filter, conditions
 from orth.store.executions import READABLE, execution_of, opened_keys
 from orth.store.notes import Note, add_notes, last_noted
 from orth.store.record_tables import dead_letters
-from orth.store.tables import executions, has_outcome
+from orth.store.tables import executions
 
 _IDS_PER_STATEMENT = 500
 _LOOKED_AT = 50_000
-_FAILED = tuple(number for status, number in OUTCOMES.items() if number and status is not Status.SUCCESS)
+_FAILED = frozenset(status for status in Status if status.terminal and status is not Status.SUCCESS)
 
 
 def find_open(connection: Connection, wanted: Filter, limit: int) -> tuple[list[int], int]:
@@ -38,14 +38,13 @@ def find_failed(connection: Connection, wanted: Filter, limit: int, after: int =
     """The oldest executions after one that are as ``wanted``, failed, and were neither tried nor done again since; at
     most ``limit``. Of a long history one part is looked at, ``_LOOKED_AT``.
     """
-    asked = [*conditions(wanted), has_outcome(*_FAILED), ~_BY_HAND, ~_TEST]
-    page = (
-        select(executions.c.id, executions.c.job_id).where(*asked).order_by(executions.c.id).limit(_IDS_PER_STATEMENT)
-    )
+    statuses = _FAILED if wanted.statuses is None else _FAILED & wanted.statuses
+    if not statuses:
+        return Failed([], 0, None)
     found: list[int] = []
     seen_all = False
     for _ in range(0, _LOOKED_AT, _IDS_PER_STATEMENT):
-        rows = connection.execute(page.where(executions.c.id > after)).all()
+        rows = connection.execute(_failed_after(wanted, statuses, after)).all()
         done = _done_again(connection, [(row.job_id, row.id) for row in rows])
         found += [row.id for row in rows if row.id not in done]
         seen_all = len(rows) < _IDS_PER_STATEMENT
@@ -58,10 +57,27 @@ def find_failed(connection: Connection, wanted: Filter, limit: int, after: int =
     return Failed(found, 0, None if seen_all else after)
 
 
+def _failed_after(wanted: Filter, statuses: frozenset[Status], after: int) -> Select[tuple[int, int]]:
+    """The next part of what failed, the oldest first. The first of each status put together: so each is a walk through
+    an index that has them in this order.
+    """
+    columns = (executions.c.id, executions.c.job_id)
+    each = [
+        select(*columns)
+        .where(*conditions(replace(wanted, statuses=frozenset({status}))), ~_BY_HAND, ~_TEST, executions.c.id > after)
+        .order_by(executions.c.id)
+        .limit(_IDS_PER_STATEMENT)
+        .subquery()
+        for status in sorted(statuses)
+    ]
+    together = union_all(*(select(one.c.id, one.c.job_id) for one in each)).subquery()
+    return select(together.c.id, together.c.job_id).order_by(together.c.id).limit(_IDS_PER_STATEMENT)
+
+
 def hold_failed(connection: Connection, ids: Iterable[int]) -> list[Execution]:
     """Which of these failed and were neither tried nor done again; kept as they are until the transaction ends."""
     # Of two who do the same again at once, the second waits here for the first, and then sees what it opened.
-    held = [one for one in hold_ended(connection, ids) if OUTCOMES[one.status] in _FAILED and not one.is_test]
+    held = [one for one in hold_ended(connection, ids) if one.status in _FAILED and not one.is_test]
     left: list[Execution] = []
     for start in range(0, len(held), _IDS_PER_STATEMENT):
         some = held[start : start + _IDS_PER_STATEMENT]
