@@ -88,6 +88,38 @@ test('filters are in the address and survive a reload and Back', async ({ signed
   await expect(page.getByRole('button', { name: 'Success 200/200' }).first()).toBeVisible();
 });
 
+test('all that went wrong is one list, and one link to it', async ({ signedIn: page }) => {
+  await page.goto('/executions?status=failed,timeout&since=24h');
+  await expect(page.getByRole('button', { name: 'Failed 200/500' }).first()).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Timeout 200/502' }).first()).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Success 200/200' })).toHaveCount(0);
+  const chart = page.getByRole('figure', { name: /^Executions by hour/ });
+  await expect(chart.locator('.histogram-key')).toHaveText(['Timeout', 'Failed']);
+  await expect(page.getByRole('button', { name: 'Retry all that match' })).toBeVisible();
+  await page.getByRole('combobox', { name: 'Any status' }).click();
+  await page.getByTitle('Trigger Failed', { exact: true }).click();
+  await expect(page).toHaveURL(/status=failed%2Ctimeout%2Ctrigger_failed/);
+  await expect(page.getByRole('button', { name: 'Trigger Failed 500/0' }).first()).toBeVisible();
+  await page.getByTitle('Pending', { exact: true }).click();
+  await expect(page.getByRole('button', { name: 'Pending 200/0' }).first()).toBeVisible();
+  await expect(page.getByRole('button', { name: /that match/ })).toHaveCount(0); // it would be done to a part of what is shown
+  await expect(page.getByText('What is open has not ended, so it is in no bar.')).toBeVisible();
+});
+
+test('an executor is chosen from those that are known, or typed', async ({ signedIn: page }) => {
+  await page.goto('/executions');
+  const choice = page.getByRole('combobox', { name: 'Any executor' });
+  await choice.click();
+  await page.locator('.ant-select-item-option[title^="http"]').first().click();
+  await expect(page).toHaveURL(/executor=http/);
+  await expect(page.getByRole('button', { name: 'Success 200/200' }).first()).toBeVisible();
+  await choice.click();
+  await choice.fill('http://gone:9999');
+  await page.locator('.ant-select-item-option[title="http://gone:9999"]').click();
+  await expect(page).toHaveURL(/executor=http%3A%2F%2Fgone%3A9999/);
+  await expect(page.getByText('Nothing matches these filters')).toBeVisible();
+});
+
 test('on a slow machine no choice undoes the one before, nor Back', async ({ signedIn: page }) => {
   test.slow();
   await page.goto('/executions');
@@ -246,7 +278,7 @@ test('a filter that means nothing is told, and nothing is done by it', async ({ 
   await notice.getByRole('button', { name: 'Remove it' }).click();
   await expect(page).toHaveURL(/\/executions\?job_group=1$/);
   await expect(page.getByRole('button', { name: 'Retry all that match' })).toBeVisible();
-  for (const strange of ['job=999999', 'min_duration=30s', 'since=abc', 'status=failed,timeout']) {
+  for (const strange of ['job=999999', 'min_duration=30s', 'since=abc', 'status=failed,lost']) {
     await page.goto(`/executions?job_group=1&${strange}`);
     await expect(notice).toContainText(strange);
     await expect(page.getByRole('button', { name: 'Retry all that match' })).toHaveCount(0);

@@ -41,7 +41,7 @@ function begin(): void {
   queries.setQueryData(sessionQuery.queryKey, ADMIN);
   render(
     <QueryClientProvider client={queries}>
-      <BulkActions filters={{ status: 'failed' }} />
+      <BulkActions filters={{ status: 'failed,timeout' }} />
     </QueryClientProvider>,
   );
   fireEvent.click(screen.getByText('bulk.retry'));

@@ -6,7 +6,7 @@ import { serverNow } from '@/api/serverClock';
 import { allowsSomewhere, useSession } from '@/api/session';
 import type { ManyDone } from '@/api/types';
 import { doToAll, endOf, percent, type Sum } from '@/pages/executions/everything';
-import { asQuery, type ExecutionFilters } from '@/pages/executions/filters';
+import { asQuery, bulkFor, type ExecutionFilters } from '@/pages/executions/filters';
 import { type Bulk, doToMany } from '@/pages/executions/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -19,12 +19,10 @@ const COUNTED = 10_000;
 export function BulkActions({ filters }: { filters: ExecutionFilters }) {
   const session = useSession();
   const asked = asQuery(filters);
-  const { status } = asked;
   if (notUnderstood(filters, asked).length > 0) return null; // it would be done to more than the address asks for
   if (Object.keys(filters).length === 0 || !session || !allowsSomewhere(session.rights, 'operate')) return null;
-  const open = status === 'init' || status === 'pending';
-  if (status === 'success') return null;
-  return <BulkAction key={open ? 'kill' : 'retry'} what={open ? 'kill' : 'retry'} filters={filters} />;
+  const what = bulkFor(asked.status);
+  return what && <BulkAction key={what} what={what} filters={filters} />;
 }
 
 /** Done by the server part by part; who closes the dialog stops it after the part that is under way. */

@@ -31,6 +31,7 @@ import { fullInstant } from '@/parts/time/format';
 import { useDisplayZone } from '@/parts/time/Instant';
 import { notUnderstood, useUnknown, useUrlFilters } from '@/parts/useUrlFilters';
 import { SavedViews } from '@/parts/views/SavedViews';
+import { TERMINAL } from '@/status/statuses';
 import './executions.css';
 
 /** What ran, by any filter; the filters are in the address. */
@@ -95,7 +96,9 @@ function Found({ filters, change }: FoundProps) {
           ) : (
             <div className="chart-place" />
           )}
-          {endings.length === 0 && <p className="chart-note muted">{t('chart.open')}</p>}
+          {asQuery(filters).status?.some((one) => !TERMINAL[one]) && (
+            <p className="chart-note muted">{t('chart.open')}</p>
+          )}
           {endings.length > 0 && beyondBars(filters) && <p className="chart-note muted">{t('chart.others')}</p>}
         </div>
       </section>

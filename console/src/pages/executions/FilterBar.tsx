@@ -3,12 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Button, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { groupsQuery } from '@/api/groups';
-import type { Cause } from '@/api/types';
+import type { Cause, Status } from '@/api/types';
+import { ExecutorChoice } from '@/pages/executions/ExecutorChoice';
 import { asQuery, CAUSES, type ExecutionFilters, FILTERS, type FilterName } from '@/pages/executions/filters';
 import { ClearableSelect } from '@/parts/clearable';
 import { JobChoice } from '@/parts/job/JobChoice';
 import { SearchField } from '@/parts/SearchField';
-import { STATUSES } from '@/status/statuses';
+import { LOOKS, STATUSES } from '@/status/statuses';
 
 interface Props {
   filters: ExecutionFilters;
@@ -24,12 +25,7 @@ export function FilterBar({ filters, change }: Props) {
   const any = FILTERS.some((name) => filters[name]);
   return (
     <search className="filter-bar" aria-label={t('filters.label')}>
-      <Choice
-        label={t('filters.status')}
-        value={filters.status}
-        onChange={(status) => change({ status })}
-        options={STATUSES.map((one) => ({ value: one, label: t(`status:name.${one}`) }))}
-      />
+      <StatusChoice value={asQuery(filters).status} onChange={(status) => change({ status: status.join(',') })} />
       <Choice
         label={t('filters.group')}
         value={filters.job_group}
@@ -47,6 +43,7 @@ export function FilterBar({ filters, change }: Props) {
         onChange={(cause) => change({ cause })}
         options={(Object.keys(CAUSES) as Cause[]).map((one) => ({ value: one, label: t(`cause.${one}`) }))}
       />
+      <ExecutorChoice value={filters.executor} onChange={(executor) => change({ executor })} />
       <Span filters={filters} change={change} />
       <SearchField
         className="filter-text"
@@ -65,6 +62,31 @@ export function FilterBar({ filters, change }: Props) {
         </Button>
       )}
     </search>
+  );
+}
+
+/** Any of several: everything that went wrong is three of them. */
+function StatusChoice({ value, onChange }: { value: Status[] | undefined; onChange: (chosen: Status[]) => void }) {
+  const { t } = useTranslation(['executions', 'status']);
+  return (
+    <ClearableSelect<Status[], { value: Status; label: string }>
+      mode="multiple"
+      maxTagCount="responsive"
+      showSearch={{ optionFilterProp: 'label' }}
+      className="filter-statuses"
+      popupMatchSelectWidth={220}
+      placeholder={t('filters.status')}
+      aria-label={t('filters.status')}
+      value={value ?? []}
+      onChange={onChange}
+      options={STATUSES.map((one) => ({ value: one, label: t(`status:name.${one}`) }))}
+      optionRender={({ value: one, label }) => (
+        <span className={`status-choice status-${LOOKS[one as Status].colour}`}>
+          {LOOKS[one as Status].icon}
+          <span>{label}</span>
+        </span>
+      )}
+    />
   );
 }
 
@@ -113,7 +135,6 @@ function Span({ filters, change }: Props) {
 function Chips({ filters, change }: Props) {
   const { t } = useTranslation('executions');
   const chips: [FilterName, string][] = [];
-  if (filters.executor) chips.push(['executor', t('filters.executor', { address: filters.executor })]);
   if (filters.batch_id) chips.push(['batch_id', t('filters.batch', { id: filters.batch_id })]);
   return chips.map(([name, text]) => (
     <Tag

@@ -1,10 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import { asQuery, bucketFor } from '@/pages/executions/filters';
+import { asQuery, bucketFor, bulkFor } from '@/pages/executions/filters';
 
 describe('the filters of executions', () => {
   it('leave out what nobody can mean', () => {
     const query = asQuery({ status: 'broken', job_id: '7', job_group: '-1', cause: 'toString', text: 'x' });
     expect(query).toMatchObject({ status: undefined, job_id: 7, job_group: undefined, cause: undefined, text: 'x' });
+  });
+
+  it('have several statuses at once, each once, and none that there is not', () => {
+    expect(asQuery({ status: 'failed' }).status).toEqual(['failed']);
+    expect(asQuery({ status: 'timeout,failed' }).status?.sort()).toEqual(['failed', 'timeout']);
+    expect(asQuery({ status: 'failed, failed' }).status).toEqual(['failed']);
+    for (const status of ['failed,lost', 'failed,', ',', 'FAILED', 'failed;timeout'])
+      expect(asQuery({ status }).status).toBeUndefined();
+  });
+
+  it('say what can be done to all that is shown, and nothing where it would be done to a part', () => {
+    expect(bulkFor(undefined)).toBe('retry');
+    expect(bulkFor(['failed', 'timeout', 'trigger_failed'])).toBe('retry');
+    expect(bulkFor(['init', 'pending'])).toBe('kill');
+    for (const mixed of [['success'], ['failed', 'success'], ['failed', 'pending'], ['pending', 'success']] as const)
+      expect(bulkFor(mixed)).toBeNull();
   });
 
   it('know times from what is none', () => {

@@ -2,7 +2,7 @@
 
 import type { Cause, Status } from '@/api/types';
 import type { Filters } from '@/parts/useUrlFilters';
-import { STATUSES } from '@/status/statuses';
+import { STATUSES, TERMINAL } from '@/status/statuses';
 
 export const FILTERS = [
   'status',
@@ -50,7 +50,7 @@ export function asQuery(filters: ExecutionFilters) {
     text && /^[1-9]\d{0,9}$/.test(text) && Number(text) <= LARGEST ? Number(text) : undefined;
   const { status, cause, executor, since, until, text } = filters;
   return {
-    status: STATUSES.find((one): one is Status => one === status),
+    status: status === undefined ? undefined : statusesIn(status),
     cause: cause && Object.hasOwn(CAUSES, cause) ? (cause as Cause) : undefined,
     job_group: number(filters.job_group),
     job_id: number(filters.job_id),
@@ -60,6 +60,22 @@ export function asQuery(filters: ExecutionFilters) {
     until: until && isInstant(until) ? until : undefined,
     text,
   };
+}
+
+/** Statuses with commas between them, each once; undefined where one of them is none. */
+function statusesIn(text: string): Status[] | undefined {
+  const named = text.split(',').map((one) => one.trim());
+  const found = STATUSES.filter((one) => named.includes(one));
+  return named.every((one) => found.includes(one as Status)) ? found : undefined;
+}
+
+/**
+ * What can be done to all that have these statuses. Nothing, where some of them would have to be left out: that would be
+ * less than what is shown.
+ */
+export function bulkFor(statuses: readonly Status[] | undefined): 'retry' | 'kill' | null {
+  if (statuses === undefined || statuses.every((one) => TERMINAL[one] && one !== 'success')) return 'retry';
+  return statuses.some((one) => TERMINAL[one]) ? null : 'kill';
 }
 
 const LARGEST = 2 ** 31 - 1;

@@ -31,6 +31,16 @@ export function histogramQuery(filters: ExecutionFilters, now: number) {
   });
 }
 
+/** Where executors are, as far as they are registered; a filter needs no more of them than a page. */
+export const addressesQuery = queryOptions({
+  queryKey: ['executors', 'addresses'],
+  queryFn: async () => {
+    const { items } = await got(api.GET('/api/v1/executors', { params: { query: { limit: 200 } } }));
+    return [...new Set(items.map(({ address }) => address))].sort();
+  },
+  staleTime: 10_000,
+});
+
 /** Under a key of its own: what happens to executions says nothing of how far one is. */
 export function progressQuery(id: number) {
   const params = { path: { execution_id: id } };

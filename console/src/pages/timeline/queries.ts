@@ -39,7 +39,7 @@ export function newestQuery(asked: Asked) {
 
 /** What is open may have begun long before the span. */
 export function openQuery(job_group: number | undefined) {
-  const query = { job_group, status: 'pending' as const, limit: PAGE };
+  const query = { job_group, status: ['pending' as const], limit: PAGE };
   return queryOptions({
     queryKey: ['executions', 'timeline', 'open', query],
     queryFn: () => got(api.GET('/api/v1/executions', { params: { query } })),

@@ -15,10 +15,11 @@ describe('the bars of a histogram', () => {
 
   it('count what is asked for and nothing else', () => {
     const part = { ...NONE, start: '2026-01-01T00:00:00Z', success: 60, failed: 4 };
-    const { bars, top } = layBars([part], endingsOf('failed'));
+    const { bars, top } = layBars([part], endingsOf(['failed']));
     expect([top, bars[0]?.total, bars[0]?.segments.map(({ ending }) => ending)]).toEqual([5, 4, ['failed']]);
     expect(endingsOf(undefined)).toBe(ENDINGS);
-    expect(endingsOf('pending')).toEqual([]);
+    expect(endingsOf(['pending'])).toEqual([]);
+    expect(endingsOf(['failed', 'pending', 'timeout'])).toEqual(['timeout', 'failed']);
   });
 
   it('show one failure among thousands', () => {

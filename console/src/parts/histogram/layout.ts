@@ -7,9 +7,9 @@ export type Ending = 'success' | 'failed' | 'timeout' | 'trigger_failed';
 /** Bottom to top; what went wrong lies on what went well. */
 export const ENDINGS: readonly Ending[] = ['success', 'timeout', 'failed', 'trigger_failed'];
 
-/** The endings that a status stands for: none for what is open. */
-export function endingsOf(status: Status | undefined): readonly Ending[] {
-  return status === undefined ? ENDINGS : ENDINGS.filter((one) => one === status);
+/** The endings that statuses stand for: none for what is open. */
+export function endingsOf(statuses: readonly Status[] | undefined): readonly Ending[] {
+  return statuses === undefined ? ENDINGS : ENDINGS.filter((one) => statuses.includes(one));
 }
 
 export interface Segment {
