@@ -1,3 +1,4 @@
+import type { Locator } from '@playwright/test';
 import { call } from './calling';
 import { expect, jobs, test } from './stage';
 
@@ -33,6 +34,47 @@ test('dragging zooms, the address keeps it, and one comes back to now', async ({
   await expect(page).not.toHaveURL(/from=/);
   await page.getByRole('button', { name: 'Zoom in' }).click();
   await expect(page).toHaveURL(/from=.*to=/);
+});
+
+/** Press until it cannot be pressed any more. */
+const toTheEnd = (button: Locator) =>
+  expect(async () => {
+    if (await button.isEnabled()) await button.click({ timeout: 1_000 });
+    await expect(button).toBeDisabled({ timeout: 50 });
+  }).toPass({ timeout: 60_000, intervals: [20] });
+
+test('zooming out and in has an end, which says why', async ({ signedIn: page }) => {
+  const unexpected: Error[] = [];
+  page.on('pageerror', (error) => unexpected.push(error));
+  await page.goto('/timeline?hours=24');
+  const out = page.getByRole('button', { name: 'Zoom out' });
+  await toTheEnd(out);
+  await expect(page.getByRole('button', { name: 'Zoom out: at most 31 days are shown' })).toBeDisabled();
+  await page.reload();
+  await expect(page.locator('.timeline-plot [data-execution]').first()).toBeAttached();
+  await out.hover({ force: true });
+  await expect(page.getByRole('tooltip')).toContainText('at most 31 days');
+  const narrower = page.getByRole('button', { name: 'Zoom in' });
+  await toTheEnd(narrower);
+  await expect(narrower).toHaveAccessibleName('Zoom in: at least one second is shown');
+  await expect(page.getByRole('alert')).toHaveCount(0);
+  expect(unexpected).toEqual([]);
+});
+
+test('a span that cannot be looked at is told, and is not asked for', async ({ signedIn: page }) => {
+  const asked: string[] = [];
+  page.on('request', (request) => request.url().includes('/api/v1/executions') && asked.push(request.url()));
+  for (const span of [
+    'from=-000964-05-11T10:00:00.000Z&to=2026-01-30T10:00:00.000Z',
+    'from=2026-01-01T00:00:00Z&to=2026-03-01T00:00:00Z',
+    'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',
+  ]) {
+    await page.goto(`/timeline?${span}`);
+    await expect(page.getByRole('alert')).toContainText(span.replace('&', ' '));
+  }
+  expect(asked).toEqual([]);
+  await page.getByRole('button', { name: 'Remove it' }).click();
+  await expect(page.getByRole('figure', { name: /Executions over time/ })).toBeVisible();
 });
 
 test('a new execution is drawn without a reload', async ({ signedIn: page }) => {

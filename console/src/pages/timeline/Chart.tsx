@@ -6,7 +6,7 @@ import { Link, useNavigate } from 'react-router';
 import { usePreference } from '@/app/preferences';
 import { Details, type Pointed } from '@/pages/timeline/Details';
 import { Legend } from '@/pages/timeline/Legend';
-import { LANE, offsetOf, type Row, type Span, ticks } from '@/pages/timeline/model';
+import { LANE, offsetOf, type Row, type Span, ticks, within } from '@/pages/timeline/model';
 import { RowMarks } from '@/pages/timeline/RowMarks';
 import { useDisplayZone } from '@/parts/time/Instant';
 
@@ -54,7 +54,7 @@ export function Chart({ rows, span, now, onZoom }: Props) {
     if (drag && Math.abs(drag.to - drag.from) >= DRAGGED) {
       setPointed(null);
       const [first, last] = [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)].map(instantAt);
-      if (first !== undefined && last !== undefined) onZoom({ from: first, to: last });
+      if (first !== undefined && last !== undefined) onZoom(within({ from: first, to: last }));
     } else if (drag?.execution) {
       void navigate(`/executions/${drag.execution}`);
     }

@@ -6,7 +6,17 @@ import { groupsQuery } from '@/api/groups';
 import { usePreference } from '@/app/preferences';
 import { useLive, usePolling } from '@/live/LiveProvider';
 import { Chart } from '@/pages/timeline/Chart';
-import { HOURS, type Hours, layRows, ROWS_BY, type RowsBy, shownSpan, together } from '@/pages/timeline/model';
+import {
+  HOURS,
+  type Hours,
+  layRows,
+  ROWS_BY,
+  type RowsBy,
+  recentSpan,
+  type Span,
+  together,
+  zoomIn,
+} from '@/pages/timeline/model';
 import {
   allQuery,
   askedFor,
@@ -39,21 +49,11 @@ export function Timeline() {
   const by: RowsBy = ROWS_BY.find((one) => one === filters.rows) ?? lastBy;
   const now = useSteadyNow();
   const { from, to } = filters;
-  const span = useMemo(
-    () => shownSpan(hours, { ...(from && { from }), ...(to && { to }) }, now),
-    [hours, from, to, now],
-  );
-  const zoomed = from !== undefined && to !== undefined;
-  const job_group = /^[1-9]\d{0,9}$/.test(filters.job_group ?? '') ? Number(filters.job_group) : undefined;
+  const zoomed = useMemo(() => zoomIn({ ...(from && { from }), ...(to && { to }) }), [from, to]);
+  const span = useMemo(() => zoomed ?? recentSpan(hours, now), [zoomed, hours, now]);
   const [unknown, remove] = useUnknown(FILTERS);
-  const strange = [...strangeIn(filters), ...Object.keys(unknown)];
-  const data = useShown(hours, zoomed ? span : null, job_group);
-  const naming = useNaming();
-  const rows = useMemo(
-    () => layRows({ executions: data.executions, upcoming: data.upcoming, by, span, now, naming }),
-    [data.executions, data.upcoming, by, span, now, naming],
-  );
-  const zoom = (wanted: typeof span | null) =>
+  const strange = [...strangeIn(filters, zoomed), ...Object.keys(unknown)];
+  const zoom = (wanted: Span | null) =>
     change({
       from: wanted ? new Date(wanted.from).toISOString() : undefined,
       to: wanted ? new Date(wanted.to).toISOString() : undefined,
@@ -65,7 +65,7 @@ export function Timeline() {
         by={by}
         view={filters.view === 'table' ? 'table' : 'chart'}
         group={filters.job_group}
-        zoom={zoomed ? span : null}
+        zoom={zoomed ?? null}
         span={span}
         onHours={(chosen) => {
           keepHours(chosen);
@@ -79,34 +79,72 @@ export function Timeline() {
         onGroup={(group) => change({ job_group: group })}
         onZoom={zoom}
       />
-      {data.error !== null && <ProblemNotice error={data.error} retry={data.retry} />}
-      {data.more && <p className="muted timeline-note">{t('capped', { count: MOST })}</p>}
       {strange.length > 0 ? (
         <NotUnderstood filters={{ ...filters, ...unknown }} names={strange} change={remove} />
-      ) : data.loading ? (
-        <Skeleton active />
-      ) : rows.length === 0 ? (
-        <section className="panel">
-          <EmptyState title={t('empty.title')}>{t('empty.hint')}</EmptyState>
-        </section>
-      ) : filters.view === 'table' ? (
-        <SameAsTable rows={rows} by={by} />
       ) : (
-        <Chart rows={rows} span={span} now={now} onZoom={zoom} />
+        <Shown
+          hours={hours}
+          by={by}
+          group={filters.job_group === undefined ? undefined : Number(filters.job_group)}
+          zoom={zoomed ?? null}
+          span={span}
+          now={now}
+          asTable={filters.view === 'table'}
+          onZoom={zoom}
+        />
       )}
     </Page>
   );
 }
 
+interface ShownProps {
+  hours: Hours;
+  by: RowsBy;
+  group: number | undefined;
+  zoom: Span | null;
+  span: Span;
+  now: number;
+  asTable: boolean;
+  onZoom: (span: Span) => void;
+}
+
+/** What lies in the span, which is asked for only where the address means something. */
+function Shown({ hours, by, group, zoom, span, now, asTable, onZoom }: ShownProps) {
+  const { t } = useTranslation('timeline');
+  const { executions, upcoming, ...data } = useShown(hours, zoom, group);
+  const naming = useNaming();
+  const rows = useMemo(
+    () => layRows({ executions, upcoming, by, span, now, naming }),
+    [executions, upcoming, by, span, now, naming],
+  );
+  return (
+    <>
+      {data.error !== null && <ProblemNotice error={data.error} retry={data.retry} />}
+      {data.more && <p className="muted timeline-note">{t('capped', { count: MOST })}</p>}
+      {data.loading ? (
+        <Skeleton active />
+      ) : rows.length === 0 ? (
+        <section className="panel">
+          <EmptyState title={t('empty.title')}>{t('empty.hint')}</EmptyState>
+        </section>
+      ) : asTable ? (
+        <SameAsTable rows={rows} by={by} />
+      ) : (
+        <Chart rows={rows} span={span} now={now} onZoom={onZoom} />
+      )}
+    </>
+  );
+}
+
 /** The filters that nobody can mean as they are. */
-function strangeIn({ hours, rows, view, from, to, job_group }: Filters<(typeof FILTERS)[number]>): string[] {
-  const isTime = (text: string | undefined) => text === undefined || !Number.isNaN(Date.parse(text));
+function strangeIn(filters: Filters<(typeof FILTERS)[number]>, zoom: Span | null | undefined): string[] {
+  const { hours, rows, view, from, to, job_group } = filters;
   const understood: Record<(typeof FILTERS)[number], boolean> = {
     hours: hours === undefined || HOURS.some((one) => one === hours),
     rows: rows === undefined || ROWS_BY.some((one) => one === rows),
     view: view === undefined || view === 'table' || view === 'chart',
-    from: isTime(from),
-    to: isTime(to),
+    from: from === undefined || zoom !== undefined,
+    to: to === undefined || zoom !== undefined,
     job_group: job_group === undefined || /^[1-9]\d{0,9}$/.test(job_group),
   };
   return FILTERS.filter((name) => !understood[name]);
@@ -124,7 +162,7 @@ function useSteadyNow(): number {
 }
 
 /** Everything that may lie in the span. */
-function useShown(hours: Hours, zoom: { from: number; to: number } | null, job_group: number | undefined) {
+function useShown(hours: Hours, zoom: Span | null, job_group: number | undefined) {
   const asked = askedFor(hours, zoom, job_group);
   const newest = useQuery(newestQuery(asked));
   const open = useQuery(openQuery(job_group));

@@ -1,9 +1,10 @@
 import { LeftOutlined, RightOutlined, ZoomInOutlined, ZoomOutOutlined } from '@ant-design/icons';
 import { useQuery } from '@tanstack/react-query';
 import { Button, Segmented, Select, Space, Tooltip } from 'antd';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { groupsQuery } from '@/api/groups';
-import { HOURS, type Hours, moved, ROWS_BY, type RowsBy, type Span } from '@/pages/timeline/model';
+import { HOURS, type Hours, type Move, moved, ROWS_BY, type RowsBy, type Span } from '@/pages/timeline/model';
 import { ClearableSelect } from '@/parts/clearable';
 
 interface Props {
@@ -18,6 +19,24 @@ interface Props {
   onView: (view: 'chart' | 'table') => void;
   onGroup: (group: string | undefined) => void;
   onZoom: (span: Span | null) => void;
+}
+
+interface MoveProps {
+  how: Move;
+  icon: ReactNode;
+  /** Null: nowhere. */
+  to: Span | null;
+  onMove: (span: Span | null) => void;
+}
+
+function MoveButton({ how, icon, to, onMove }: MoveProps) {
+  const { t } = useTranslation('timeline');
+  const name = to ? t(`zoom.${how}`) : t(`zoom.end.${how}`);
+  return (
+    <Tooltip title={name}>
+      <Button aria-label={name} icon={icon} disabled={!to} onClick={() => onMove(to)} />
+    </Tooltip>
+  );
 }
 
 const MOVES = [
@@ -56,9 +75,7 @@ export function Toolbar({ hours, by, view, group, zoom, span, ...on }: Props) {
       />
       <Space.Compact>
         {MOVES.map(([how, icon]) => (
-          <Tooltip key={how} title={t(`zoom.${how}`)}>
-            <Button aria-label={t(`zoom.${how}`)} icon={icon} onClick={() => on.onZoom(moved(span, how))} />
-          </Tooltip>
+          <MoveButton key={how} how={how} icon={icon} to={moved(span, how)} onMove={on.onZoom} />
         ))}
       </Space.Compact>
       {zoom && <Button onClick={() => on.onZoom(null)}>{t('zoom.reset')}</Button>}

@@ -8,11 +8,15 @@ import {
   inLanes,
   layRows,
   MINUTE,
+  type Move,
   moved,
   offsetOf,
-  shownSpan,
+  recentSpan,
+  type Span,
   ticks,
   together,
+  within,
+  zoomIn,
 } from '@/pages/timeline/model';
 
 const NOW = Date.parse('2026-01-30T10:00:00Z');
@@ -60,18 +64,60 @@ const rows = (given: Partial<Parameters<typeof layRows>[0]>) =>
   });
 
 describe('the span that is shown', () => {
+  const DAY = 24 * HOUR;
+  const zoomed = (from: number, to: number) =>
+    zoomIn({ from: new Date(from).toISOString(), to: new Date(to).toISOString() });
+
   it('is the last hours and the next one, unless somebody zoomed', () => {
-    expect(shownSpan('6', {}, NOW)).toEqual({ from: NOW - 6 * HOUR, to: NOW + HOUR });
-    expect(shownSpan('6', { from: at(-5), to: at(-3) }, NOW)).toEqual({ from: NOW - 5 * MINUTE, to: NOW - 3 * MINUTE });
-    expect(shownSpan('1', { from: 'nonsense', to: at(-3) }, NOW)).toEqual({ from: NOW - HOUR, to: NOW + HOUR });
+    expect(recentSpan('6', NOW)).toEqual({ from: NOW - 6 * HOUR, to: NOW + HOUR });
+    expect(zoomIn({})).toBeNull();
+    expect(zoomIn({ from: at(-5), to: at(-3) })).toEqual({ from: NOW - 5 * MINUTE, to: NOW - 3 * MINUTE });
+  });
+
+  it('is not understood where nothing can be looked at', () => {
+    expect(zoomIn({ from: 'nonsense', to: at(-3) })).toBeUndefined();
+    expect(zoomIn({ from: at(-3) })).toBeUndefined();
+    expect(zoomIn({ to: at(-3) })).toBeUndefined();
+    expect(zoomIn({ from: at(-3), to: at(-5) })).toBeUndefined();
+    expect(zoomIn({ from: '-000964-05-11T10:00:00.000Z', to: at(0) })).toBeUndefined();
+    expect(zoomIn({ from: '+010000-01-01T00:00:00.000Z', to: '+010000-01-02T00:00:00.000Z' })).toBeUndefined();
+    expect(zoomed(NOW, NOW + 31 * DAY)).toEqual({ from: NOW, to: NOW + 31 * DAY });
+    expect(zoomed(NOW, NOW + 31 * DAY + 1)).toBeUndefined();
+    expect(zoomed(NOW, NOW + 1_000)).toEqual({ from: NOW, to: NOW + 1_000 });
+    expect(zoomed(NOW, NOW + 999)).toBeUndefined();
+    expect(zoomed(-1, HOUR)).toBeUndefined();
   });
 
   it('narrows and widens around its middle, and moves by half of itself', () => {
-    const span = { from: 0, to: 80 };
-    expect(moved(span, 'in')).toEqual({ from: 20, to: 60 });
-    expect(moved(moved(span, 'in'), 'out')).toEqual(span);
-    expect(moved(span, 'earlier')).toEqual({ from: -40, to: 40 });
-    expect(moved(span, 'later')).toEqual({ from: 40, to: 120 });
+    const span = { from: NOW, to: NOW + 80 * MINUTE };
+    const by = (from: number, to: number) => ({ from: NOW + from * MINUTE, to: NOW + to * MINUTE });
+    expect(moved(span, 'in')).toEqual(by(20, 60));
+    expect(moved(span, 'out')).toEqual(by(-40, 120));
+    expect(moved(span, 'earlier')).toEqual(by(-40, 40));
+    expect(moved(span, 'later')).toEqual(by(40, 120));
+  });
+
+  it.each<[Move, Span]>([
+    ['out', { from: NOW - 31 * DAY, to: NOW }],
+    ['in', { from: NOW + 200, to: NOW + 1_200 }],
+    ['earlier', { from: 0, to: HOUR }],
+    ['later', { from: Date.parse('9999-12-31T22:59:59Z'), to: Date.parse('9999-12-31T23:59:59Z') }],
+  ])('has an end when it goes %s, and the address of each step is understood', (how, end) => {
+    let span: Span = how === 'earlier' || how === 'later' ? { ...end } : { from: NOW - HOUR, to: NOW };
+    for (let steps = 0; steps < 20; steps += 1) {
+      span = moved(span, how) ?? span;
+      expect(zoomed(span.from, span.to)).toEqual(span);
+    }
+    expect(moved(span, how)).toBeNull();
+    expect(span.to - span.from).toBe(end.to - end.from);
+    expect(moved(end, how)).toBeNull();
+  });
+
+  it('stays inside what can be looked at, whatever is dragged over or moved to', () => {
+    expect(within({ from: NOW, to: NOW + 2 })).toEqual({ from: NOW - 499, to: NOW + 501 });
+    expect(within({ from: -HOUR, to: HOUR })).toEqual({ from: 0, to: 2 * HOUR });
+    expect(moved({ from: MINUTE, to: HOUR }, 'earlier')).toEqual({ from: 0, to: 59 * MINUTE });
+    expect(within({ from: NOW + 0.25, to: NOW + HOUR + 0.25 })).toEqual({ from: NOW, to: NOW + HOUR });
   });
 });
 

@@ -55,21 +55,48 @@ export const LANE = 14;
 export const HOURS = ['1', '6', '24'] as const;
 export type Hours = (typeof HOURS)[number];
 
-/** The span that is shown: what was zoomed to, or the last hours and the next one. */
-export function shownSpan(hours: Hours, zoom: { from?: string; to?: string }, now: number): Span {
-  const [from, to] = [Date.parse(zoom.from ?? ''), Date.parse(zoom.to ?? '')];
-  if (from < to) return { from, to: Math.max(to, from + 1_000) };
+/** Less than a second has nothing to tell apart, and of more than a month only the newest moments would be drawn. */
+const [SHORTEST, LONGEST] = [1_000, 31 * 24 * HOUR];
+/** Nothing ran before the clocks of computers began, and no instant after the year 9999 can be asked for. */
+const [FIRST, LAST_INSTANT] = [0, Date.parse('9999-12-31T23:59:59Z')];
+
+/** What was zoomed to, as it stands in the address; null: nothing, undefined: what cannot be looked at. */
+export function zoomIn({ from, to }: { from?: string; to?: string }): Span | null | undefined {
+  if (from === undefined && to === undefined) return null;
+  const span = { from: Date.parse(from ?? ''), to: Date.parse(to ?? '') };
+  const width = span.to - span.from; // no number, unless both are
+  return width >= SHORTEST && width <= LONGEST && span.from >= FIRST && span.to <= LAST_INSTANT ? span : undefined;
+}
+
+/** The last hours and the next one. */
+export function recentSpan(hours: Hours, now: number): Span {
   return { from: now - Number(hours) * HOUR, to: now + HOUR };
 }
 
-/** A narrower or wider span around its middle, or one beside it. */
-export function moved(span: Span, how: 'in' | 'out' | 'earlier' | 'later'): Span {
+/** The span that can be looked at and is most like this one. */
+export function within({ from, to }: Span): Span {
+  const width = Math.round(Math.min(LONGEST, Math.max(SHORTEST, to - from)));
+  const start = Math.round((from + to - width) / 2);
+  const kept = Math.min(LAST_INSTANT - width, Math.max(FIRST, start));
+  return { from: kept, to: kept + width };
+}
+
+export type Move = 'in' | 'out' | 'earlier' | 'later';
+
+/** A narrower or wider span around its middle, or one beside it; null where there is no further. */
+export function moved(span: Span, how: Move): Span | null {
   const width = span.to - span.from;
-  const middle = (span.from + span.to) / 2;
-  if (how === 'in') return { from: middle - width / 4, to: middle + width / 4 };
-  if (how === 'out') return { from: middle - width, to: middle + width };
+  const ends = {
+    in: width <= SHORTEST,
+    out: width >= LONGEST,
+    earlier: span.from <= FIRST,
+    later: span.to >= LAST_INSTANT,
+  };
+  if (ends[how]) return null;
+  if (how === 'in') return within({ from: span.from + width / 4, to: span.to - width / 4 });
+  if (how === 'out') return within({ from: span.from - width / 2, to: span.to + width / 2 });
   const step = (how === 'earlier' ? -1 : 1) * (width / 2);
-  return { from: span.from + step, to: span.to + step };
+  return within({ from: span.from + step, to: span.to + step });
 }
 
 /** Where an execution lies in time. One that is open lasts until now; one that never started has no length. */
