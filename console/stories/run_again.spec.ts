@@ -60,3 +60,20 @@ test('a run that is repeated has the form of its handler, and does not start wit
   await expect(page.getByRole('tabpanel')).toContainText('"pages": 7');
   await call(page, 'DELETE', `/jobs/${job}`);
 });
+
+test('what ran of a removed job is not offered to be run again, nor is that advised', async ({ signedIn: page }) => {
+  const job = await made(page, 'A job that goes', { executor_handler: 'collect' }, true);
+  const id = await ended(page, job);
+  await page.goto(`/executions?job_id=${job}`);
+  await expect(page.getByRole('button', { name: 'Retry', exact: true })).toBeVisible();
+  await call(page, 'DELETE', `/jobs/${job}`);
+  await page.reload();
+  const row = page.getByRole('row', { name: /Removed job/ });
+  await expect(row).toHaveCount(1);
+  await row.getByRole('checkbox').check();
+  await expect(page.getByRole('toolbar')).toContainText('1');
+  await expect(page.getByRole('button', { name: 'Retry', exact: true })).toHaveCount(0);
+  await page.goto(`/executions/${id}`);
+  await expect(page.getByText('It cannot be done again: its job or its code is gone.')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Retry', exact: true })).toHaveCount(0);
+});

@@ -112,6 +112,21 @@ def test_nobody_is_told_to_mend_what_did_nothing_wrong(reason: str | None, words
     assert explain(Record(left, JOB, None, (), None, 0, LEFT), PATIENCE, NOW).following.code is NextCode.STILL_WORKS
 
 
+@pytest.mark.parametrize("reason", [None, reasons.RESULT_LOST, reasons.KILLED, reasons.DISCARDED, reasons.DELETED])
+@pytest.mark.parametrize(("trigger_code", "handle_code"), [(200, 500), (200, 502), (500, 0)])
+def test_nobody_is_told_to_do_again_what_has_no_job_any_more(
+    reason: str | None, trigger_code: int, handle_code: int
+) -> None:
+    codes = {"trigger_code": trigger_code, "handle_code": handle_code}
+    ended = replace(SENT, phase=Phase.ENDED, start_time=NOW, reason_code=reason, **codes)
+    story = explain(Record(ended, None, None, ()), PATIENCE, NOW)
+    assert (story.following.code, "retry" in story.next) == (NextCode.GONE, False)
+    works_on = explain(Record(ended, None, None, (), still_working=LEFT), PATIENCE, NOW)
+    assert (works_on.following.code, "retry" in works_on.next) == (NextCode.STILL_WORKS_GONE, False)
+    tried = explain(Record(ended, None, None, (), 12, still_working=LEFT), PATIENCE, NOW)
+    assert tried.following.code is NextCode.STILL_WORKS_BESIDE
+
+
 def test_what_was_reported_too_late_is_told_after_the_end() -> None:
     ended = replace(
         SENT,
@@ -229,6 +244,7 @@ def test_every_sentence_about_what_follows_is_made_of_its_facts() -> None:
             )
         ),
         *(explain(Record(ended, JOB, None, (), again, 0, LEFT), PATIENCE, NOW) for again in (None, 12)),
+        explain(Record(ended, None, None, (), still_working=LEFT), PATIENCE, NOW),
     ]
     assert {one.following.code for one in every} == set(NextCode)
     for one in every:

@@ -53,6 +53,7 @@ class NextCode(StrEnum):
     GONE = "gone"
     STILL_WORKS = "still_works"
     STILL_WORKS_BESIDE = "still_works_beside"
+    STILL_WORKS_GONE = "still_works_gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,27 +338,44 @@ _MEND_JOB = (NextCode.MEND_JOB, "See in its log what went wrong, mend it, and do
 def _after_the_end(record: Record) -> Following:
     one, again, left = record.execution, record.next_attempt, record.still_working
     if left is not None:
-        facts: dict[str, Fact] = {"address": left.address, "at": iso(left.since), "execution": again or one.id}
-        if again is not None:
-            told = f"{_still_works(left)}; execution {again} tries again beside it."
-            return Following(NextCode.STILL_WORKS_BESIDE, told, facts)
-        told = (
-            f"{_still_works(left)}. Wait until it has returned, or restart that executor; "
-            f"then do it again (orth exec retry {one.id})."
-        )
-        return Following(NextCode.STILL_WORKS, told, facts)
+        return _while_it_works(record, left)
     if again is not None:
         return Following(NextCode.TRIED_AGAIN, f"Execution {again} tries again.", {"execution": again})
     if one.status is Status.SUCCESS or (one.reason_code in _NEVER_BEGUN and one.start_time is None):
         return Following(NextCode.NOTHING, "Nothing: it has ended.")
-    if one.reason_code == reasons.DELETED:
-        return Following(NextCode.GONE, "Nothing: it cannot be done again, for its job or its code was deleted.")
     if one.reason_code == reasons.JOB_MOVED:
         told = "Nothing by itself: it is not retried. If it is still wanted, run the job in the group where it is now."
         return Following(NextCode.RUN_WHERE_IT_IS, told)
+    if _is_gone(record):
+        return Following(NextCode.GONE, "Nothing: it cannot be done again, for its job or its code is gone.")
     code, advice = _advice(one)
     told = f"Nothing by itself: it is not retried. {advice} (orth exec retry {one.id})."
     return Following(code, told, {"execution": one.id})
+
+
+def _is_gone(record: Record) -> bool:
+    """Whether there is nothing left that could be done again."""
+    return record.job is None or record.execution.reason_code == reasons.DELETED
+
+
+def _while_it_works(record: Record, left: StillWorking) -> Following:
+    """What to do about one that has ended, and whose handler does not."""
+    one, again = record.execution, record.next_attempt
+    where: dict[str, Fact] = {"address": left.address, "at": iso(left.since)}
+    if again is not None:
+        told = f"{_still_works(left)}; execution {again} tries again beside it."
+        return Following(NextCode.STILL_WORKS_BESIDE, told, {**where, "execution": again})
+    if _is_gone(record):
+        told = (
+            f"{_still_works(left)}. Restart that executor if it must end; it cannot be done again, for its job or its "
+            "code is gone."
+        )
+        return Following(NextCode.STILL_WORKS_GONE, told, where)
+    told = (
+        f"{_still_works(left)}. Wait until it has returned, or restart that executor; "
+        f"then do it again (orth exec retry {one.id})."
+    )
+    return Following(NextCode.STILL_WORKS, told, {**where, "execution": one.id})
 
 
 def _advice(one: Execution) -> tuple[NextCode, str]:

@@ -11,6 +11,7 @@ import { ConfirmAction } from '@/parts/ConfirmAction';
 import { RunDialog } from '@/parts/job/RunOnce';
 import { PermissionGate } from '@/parts/PermissionGate';
 import { useSaying } from '@/parts/ProblemNotice';
+import { canRetry } from '@/status/again';
 import { TERMINAL } from '@/status/statuses';
 
 /** What can be done here; what opens a new execution leads to it. `stay`: where on its page one is. */
@@ -43,7 +44,7 @@ export function Actions({ execution: one, stay = '' }: { execution: ExecutionDet
           <p>{t('kill.text', { job })}</p>
         </ConfirmAction>
       )}
-      {TERMINAL[one.status] && (
+      {canRetry(one) && (
         <ConfirmAction
           label={t('retry.label')}
           title={t('retry.title', { id: one.id })}

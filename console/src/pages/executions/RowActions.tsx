@@ -4,9 +4,10 @@ import { killOne, retryOne } from '@/api/executions';
 import type { Execution } from '@/api/types';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { PermissionGate } from '@/parts/PermissionGate';
+import { canRetry } from '@/status/again';
 import { TERMINAL } from '@/status/statuses';
 
-/** What can be done to one execution: what has ended is done again, what has not is ended. */
+/** What can be done to one execution: what has ended is done again if its job is still there, what has not is ended. */
 export function RowActions({ execution: one }: { execution: Execution }) {
   const { t } = useTranslation('executions');
   const queries = useQueryClient();
@@ -14,7 +15,7 @@ export function RowActions({ execution: one }: { execution: Execution }) {
   const look = () => queries.invalidateQueries({ queryKey: ['executions'] });
   return (
     <PermissionGate needs="operate" group={one.job_group}>
-      {TERMINAL[one.status] ? (
+      {canRetry(one) && (
         <ConfirmAction
           key="retry" // or a dialog that asks for the one would turn into one that asks for the other
           label={t('retry.label')}
@@ -29,7 +30,8 @@ export function RowActions({ execution: one }: { execution: Execution }) {
         >
           <p>{t('retry.text', { job })}</p>
         </ConfirmAction>
-      ) : (
+      )}
+      {!TERMINAL[one.status] && (
         <ConfirmAction
           key="kill"
           label={t('kill.label')}

@@ -7,6 +7,7 @@ import type { Execution } from '@/api/types';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import type { Act } from '@/parts/many';
 import { useMany } from '@/parts/useMany';
+import { canRetry } from '@/status/again';
 import { TERMINAL } from '@/status/statuses';
 
 interface Props {
@@ -15,7 +16,7 @@ interface Props {
   keep: (ids: number[]) => void;
 }
 
-/** What can be done to the executions that were selected: those that have ended are run again, the open ones ended. */
+/** What can be done to what was selected: what has ended is run again if its job is still there, what is open is ended. */
 export function SelectedActions({ selected, keep }: Props) {
   const { t } = useTranslation('executions');
   const may = useMay();
@@ -23,7 +24,7 @@ export function SelectedActions({ selected, keep }: Props) {
   const many = useMany(keep);
   if (selected.length === 0) return null;
   const own = selected.filter((one) => may('operate', one.job_group));
-  const ended = own.filter((one) => TERMINAL[one.status]);
+  const ended = own.filter(canRetry);
   const open = own.filter((one) => !TERMINAL[one.status]);
 
   async function each(executions: Execution[], act: Act): Promise<string> {
