@@ -328,8 +328,15 @@ test('the shards of a broadcast are read as one log, each line with its shard', 
   await expect(phases.getByRole('listitem').filter({ hasText: 'Dispatched' }).locator('time')).toBeVisible();
   await page.getByRole('tab', { name: 'Log of all shards' }).click();
   const lines = page.getByRole('log', { name: 'Log of all shards' });
-  for (const shard of ['Shard 1', 'Shard 2']) {
+  for (const shard of ['Shard 0', 'Shard 1']) {
     await expect(lines.locator('.log-row').filter({ hasText: shard }).filter({ hasText: 'hello' })).toBeVisible();
+  }
+  for (const [index, id] of execution_ids.entries()) {
+    await page.goto(`/executions/${id}`); // by the numbers that handlers have, from 0 on
+    await expect(page.locator('.facts')).toContainText(`Shard${index} of 2`);
+    await expect(page.locator('.relatives [aria-current]')).toContainText(`Shard ${index}#${id}`);
+    await page.goto(`/executions?job_id=${job.id}`);
+    await expect(page.getByRole('row', { name: `#${id}` })).toContainText(`shard ${index} of 2`);
   }
 });
 

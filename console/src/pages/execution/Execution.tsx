@@ -85,7 +85,7 @@ function Known({ id }: { id: number }) {
               title={t('relatives.shards')}
               items={relatives.shards}
               current={id}
-              nameOf={(shard) => t('relatives.shard', { number: shard.shard_index + 1 })}
+              nameOf={(shard) => t('relatives.shard', { number: shard.shard_index })}
             />
           )}
         </div>

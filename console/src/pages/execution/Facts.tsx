@@ -57,9 +57,7 @@ export function Facts({ execution: one }: { execution: ExecutionDetail }) {
         )}
       </Fact>
       {one.shard_total > 1 && (
-        <Fact name={t('facts.shard')}>
-          {one.shard_index + 1}/{one.shard_total}
-        </Fact>
+        <Fact name={t('facts.shard')}>{t('facts.shardOf', { index: one.shard_index, total: one.shard_total })}</Fact>
       )}
       {one.log_level && (
         <Fact name={t('facts.logLevel')}>

@@ -63,7 +63,7 @@ export function ShardsLog({ shards, startTime }: { shards: readonly Shard[]; sta
                   to={`/executions/${executionId}#L${line}`}
                   tabIndex={-1}
                 >
-                  {t('relatives.shard', { number: shard + 1 })}
+                  {t('relatives.shard', { number: shard })}
                 </Link>
                 {stamp && <span className="log-stamp">{at === null ? '' : stamp(at)}</span>}
                 <span className="log-text">

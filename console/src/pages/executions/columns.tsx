@@ -138,7 +138,7 @@ function Attempt({ execution: one }: { execution: Execution }) {
     <>
       <span className={one.attempt > 1 ? undefined : 'muted'}>{one.attempt}</span>
       {one.shard_total > 1 && (
-        <div className="cell-sub">{t('shard', { index: one.shard_index + 1, total: one.shard_total })}</div>
+        <div className="cell-sub">{t('shard', { index: one.shard_index, total: one.shard_total })}</div>
       )}
     </>
   );
