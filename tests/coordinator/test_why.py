@@ -112,6 +112,12 @@ def test_nobody_is_told_to_mend_what_did_nothing_wrong(reason: str | None, words
     assert explain(Record(left, JOB, None, (), None, 0, LEFT), PATIENCE, NOW).following.code is NextCode.STILL_WORKS
 
 
+def test_a_test_of_code_is_tested_anew() -> None:
+    failed = replace(SENT, phase=Phase.ENDED, trigger_code=200, handle_code=500, start_time=NOW, trigger_key="test:1")
+    story = told(failed)
+    assert (story.following.code, "retry" in story.next) == (NextCode.TEST_AGAIN, False)
+
+
 @pytest.mark.parametrize("reason", [None, reasons.RESULT_LOST, reasons.KILLED, reasons.DISCARDED, reasons.DELETED])
 @pytest.mark.parametrize(("trigger_code", "handle_code"), [(200, 500), (200, 502), (500, 0)])
 def test_nobody_is_told_to_do_again_what_has_no_job_any_more(
@@ -245,6 +251,7 @@ def test_every_sentence_about_what_follows_is_made_of_its_facts() -> None:
         ),
         *(explain(Record(ended, JOB, None, (), again, 0, LEFT), PATIENCE, NOW) for again in (None, 12)),
         explain(Record(ended, None, None, (), still_working=LEFT), PATIENCE, NOW),
+        told(replace(ended, trigger_key="test:1")),
     ]
     assert {one.following.code for one in every} == set(NextCode)
     for one in every:

@@ -51,6 +51,7 @@ class NextCode(StrEnum):
     RETRY_WHEN_FREE = "retry_when_free"
     RUN_WHERE_IT_IS = "run_where_it_is"
     GONE = "gone"
+    TEST_AGAIN = "test_again"
     STILL_WORKS = "still_works"
     STILL_WORKS_BESIDE = "still_works_beside"
     STILL_WORKS_GONE = "still_works_gone"
@@ -343,6 +344,9 @@ def _after_the_end(record: Record) -> Following:
         return Following(NextCode.TRIED_AGAIN, f"Execution {again} tries again.", {"execution": again})
     if one.status is Status.SUCCESS or (one.reason_code in _NEVER_BEGUN and one.start_time is None):
         return Following(NextCode.NOTHING, "Nothing: it has ended.")
+    if one.is_test:
+        told = "Nothing: a test run is not done again. See in its log what went wrong, and test the code anew."
+        return Following(NextCode.TEST_AGAIN, told)
     if one.reason_code == reasons.JOB_MOVED:
         told = "Nothing by itself: it is not retried. If it is still wanted, run the job in the group where it is now."
         return Following(NextCode.RUN_WHERE_IT_IS, told)

@@ -48,6 +48,11 @@ it.each(PLACES)('is offered %s while the job is there, and not when it is gone',
   }
 });
 
+it.each(PLACES)('is not offered %s for a test of code', (_, place) => {
+  shown(place({ ...execution('nightly report'), test: true }));
+  expect(screen.queryAllByText('retry.label')).toHaveLength(0);
+});
+
 it.each(PLACES)('does not hide %s that what is open of a job that is gone can be ended', (_, place) => {
   shown(place(execution(null, 'pending')));
   expect(screen.queryAllByText('kill.label')).toHaveLength(1);
