@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { usePolling } from '@/live/LiveProvider';
-import { agesEvery } from '@/pages/cluster/balance';
+import { agesEvery, unsettled } from '@/pages/cluster/balance';
 import { HandoffTable } from '@/pages/cluster/HandoffTable';
 import { LeaderPanel, PastTerms } from '@/pages/cluster/LeaderPanel';
 import { NodeTable } from '@/pages/cluster/NodeTable';
@@ -15,14 +15,20 @@ import './cluster.css';
 /** Who leads, who is there, who looks after what, and how that changed. */
 export function Cluster() {
   const { t } = useTranslation('cluster');
-  const ages = usePolling(1_000); // of beats and of the lease: nothing else is asked for without an event
+  const ages = usePolling(1_000); // of beats and of the lease, and what no event tells of
   const cluster = useQuery({
     ...clusterQuery,
     refetchInterval: ({ state }) => ages && agesEvery(state.data?.rules.lease_renew),
   });
   const terms = useQuery(termsQuery);
   const handoffs = useInfiniteQuery(handoffsQuery);
-  const waiting = useQuery(waitingQuery);
+  const waiting = useQuery({
+    ...waitingQuery,
+    refetchInterval: ({ state }) => {
+      const { nodes = [], orphans = 0 } = cluster.data ?? {};
+      return unsettled(nodes, orphans, state.data?.items.length ?? 0) && ages;
+    },
+  });
   const failed = [cluster, terms, waiting].find((one) => one.isError && !one.data);
   if (failed) {
     return (

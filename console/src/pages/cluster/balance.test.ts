@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterNode } from '@/api/types';
-import { agesEvery, balanceOf, leaseUsed, nodeBeats, successors } from '@/pages/cluster/balance';
+import { agesEvery, balanceOf, leaseUsed, nodeBeats, successors, unsettled } from '@/pages/cluster/balance';
 import { gradeOf } from '@/parts/time/staleness';
 
 function node(id: string, owned: number, more: Partial<ClusterNode> = {}): ClusterNode {
@@ -12,6 +12,16 @@ const TWICE = { rebalance_factor: 2, rebalance_difference: 10 };
 describe('ages', () => {
   it('are asked for as often as the lease is renewed, and neither all the time nor hardly ever', () => {
     expect([0.3, 3, 60, undefined].map(agesEvery)).toEqual([1_000, 3_000, 5_000, 5_000]);
+  });
+});
+
+describe('what waits for an owner', () => {
+  it('is asked for while something may be orphaned that nobody tells of', () => {
+    expect(unsettled([node('a', 1)], 0, 0)).toBe(false);
+    expect(unsettled([node('a', 1)], 1, 0)).toBe(true);
+    expect(unsettled([node('a', 1)], 0, 1)).toBe(true);
+    expect(unsettled([node('a', 1), node('b', 0, { state: 'dead' })], 0, 0)).toBe(true);
+    expect(unsettled([node('a', 1), node('b', 0, { state: 'offline' })], 0, 0)).toBe(false);
   });
 });
 

@@ -62,6 +62,12 @@ export function agesEvery(renew: number | undefined): number {
   return Math.min(5, Math.max(1, renew ?? 5)) * 1_000;
 }
 
+/** Whether something may be orphaned, or cease to be, of which no event tells: what a coordinator that is gone had is
+ * nobody's before that is written down, and may end so. */
+export function unsettled(nodes: readonly ClusterNode[], orphans: number, waiting: number): boolean {
+  return waiting > 0 || orphans > 0 || nodes.some((node) => node.state === 'dead');
+}
+
 /** By what beats of coordinators are judged. Each looks at the others' once in a beat, and may see one so much later. */
 export function nodeBeats({ heartbeat, dead_after }: { heartbeat: number; dead_after: number }): BeatRules {
   return { every: heartbeat * 1_000, dead: dead_after * 1_000, seenAfter: heartbeat * 1_000 };
