@@ -33,8 +33,14 @@ export function ExecutorChoice({ value, onChange }: Props) {
   );
 }
 
-/** The addresses that are known and those that were typed or chosen, each once. */
+/** The addresses that are known and those that were typed or chosen, each once; typed as the list shows them, too. */
 export function offered(known: readonly string[], others: readonly (string | undefined)[]): string[] {
   const added = others.map((one) => one?.trim()).filter((one): one is string => !!one);
-  return [...new Set([...known, ...added])];
+  return [...new Set([...known, ...added.map((one) => meant(known, one))])];
+}
+
+/** Who types `10.0.0.7:9999` means an address that begins with its protocol, which lists leave out. */
+function meant(known: readonly string[], typed: string): string {
+  if (typed.includes('://')) return typed;
+  return known.find((one) => one.endsWith(`://${typed}`)) ?? (/:\d+$/.test(typed) ? `http://${typed}` : typed);
 }
