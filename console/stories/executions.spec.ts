@@ -247,7 +247,8 @@ test.describe('of several that are selected', () => {
       (await call('POST', '/jobs', { job_group, job_desc, executor_handler })).id;
     const [works, fails] = [await made('Count the parcels', 'greet'), await made('Count the pallets', 'stumble')];
     const ran: number[] = [];
-    for (const job of [works, fails, works]) ran.push((await call('POST', `/jobs/${job}/trigger`, {})).execution_ids[0]);
+    for (const job of [works, fails, works])
+      ran.push((await call('POST', `/jobs/${job}/trigger`, {})).execution_ids[0]);
     const ended = async (id: number) => (await call('GET', `/executions/${id}`)).status;
     for (const id of ran) await expect.poll(() => ended(id)).toMatch(/success|failed/);
     await call('POST', `/executions/${ran[1]}/retry`); // so that it was tried since
