@@ -33,7 +33,9 @@ def test_what_is_searched_is_the_line_as_it_is_shown(site: Site, admin: Caller) 
         for hidden in ("[0m", "\x1b[31m", "https://x"):
             assert found_in(admin, one, hidden) == []
         (hit,) = search(admin, one, "ERROR my.mod")["matches"]
-        assert hit == {"line": 1, "text": coloured, "offset": 0, "cut": False}, "it is answered as it was written"
+        where = {"start": len(STAMP), "end": len(STAMP) + 12}
+        written_so = {"line": 1, "text": coloured, "offset": 0, "cut": False, **where}
+        assert hit == written_so, "it is answered as it was written"
 
 
 def test_an_expression_about_the_beginning_is_about_the_line_or_what_is_behind_its_time(

@@ -67,7 +67,7 @@ export function ShardsLog({ shards, startTime }: { shards: readonly Shard[]; sta
                 </Link>
                 {stamp && <span className="log-stamp">{at === null ? '' : stamp(at)}</span>}
                 <span className="log-text">
-                  <Pieces text={body} search={null} />
+                  <Pieces text={body} />
                 </span>
               </div>
             );

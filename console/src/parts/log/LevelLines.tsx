@@ -25,7 +25,7 @@ interface Props extends LinesShown {
 const COMPONENTS = { Scroller };
 
 export function LevelLines({ ref, levels, found, more, marked, ...shown }: Props) {
-  const { label, wrap, stamp, search, hrefOf, onNumber, onWhole } = shown;
+  const { label, wrap, stamp, search, places, hrefOf, onNumber, onWhole } = shown;
   const { t } = useTranslation('log');
   const list = useRef<VirtuosoHandle>(null);
   const { query, matches, busy, end, error } = found;
@@ -65,6 +65,7 @@ export function LevelLines({ ref, levels, found, more, marked, ...shown }: Props
           level={levelAmong(levels, match.text)}
           stamp={stamp}
           search={search}
+          place={match.offset === 0 ? places.get(match.line) : undefined}
           marked={match.line === marked}
           onNumber={onNumber}
           onWhole={onWhole}

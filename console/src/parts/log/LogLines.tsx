@@ -15,6 +15,7 @@ import { useTranslation } from 'react-i18next';
 import { type ListRange, Virtuoso, type VirtuosoHandle } from 'react-virtuoso';
 import type { Log } from '@/parts/log/Log';
 import { LogRow } from '@/parts/log/LogRow';
+import type { Place } from '@/parts/log/LogSearch';
 import { LINE_HEIGHT, Rows, WINDOW_LINES, type Window, WRAPPED_WINDOW_LINES } from '@/parts/log/rows';
 import { Scroller } from '@/parts/log/Scroller';
 import { useJumps, useScrollWatch, useSteadyRows, useWindow } from '@/parts/log/useLines';
@@ -30,6 +31,8 @@ export interface LinesShown {
   wrap: boolean;
   stamp: ((at: number) => string) | undefined;
   search: RegExp | null;
+  /** Where the server found what is looked for, by line. */
+  places: ReadonlyMap<number, Place>;
   hrefOf: (line: number) => string;
   onNumber: (line: number) => void;
   onWhole: (line: number) => void;
@@ -99,6 +102,7 @@ export function LogLines(props: Props) {
         line={book.line(number)}
         stamp={props.stamp}
         search={props.search}
+        place={props.places.get(number)}
         marked={number === marked}
         {...(shut && { fold, folded: !opened.has(number), onFold })}
         onNumber={props.onNumber}

@@ -4,8 +4,9 @@ import { useTranslation } from 'react-i18next';
 import type { Style } from '@/parts/log/ansi';
 import type { Fold } from '@/parts/log/folds';
 import type { LogLine } from '@/parts/log/LogBook';
+import type { Place } from '@/parts/log/LogSearch';
 import { type Level, levelOf, told } from '@/parts/log/lines';
-import { type Segment, segmentsOf } from '@/parts/log/segments';
+import { type Range, rangeIn, type Segment, segmentsOf } from '@/parts/log/segments';
 
 export interface RowProps {
   number: number;
@@ -16,6 +17,8 @@ export interface RowProps {
   /** The time as it is to be shown; undefined: not at all. */
   stamp: ((at: number) => string) | undefined;
   search: RegExp | null;
+  /** Where the server found what is looked for. */
+  place?: Place | undefined;
   marked: boolean;
   fold?: Fold;
   folded?: boolean;
@@ -59,7 +62,11 @@ export const LogRow = memo(function LogRow(props: RowProps) {
             {folded && t('folded', { count: fold.last - fold.first + 1 })}
           </button>
         )}
-        {line ? <Pieces text={body} search={props.search} /> : <span className="log-unread">…</span>}
+        {line ? (
+          <Pieces text={body} found={props.place ? rangeIn(line.text, body, props.place) : props.search} />
+        ) : (
+          <span className="log-unread">…</span>
+        )}
         {line && line.length > line.text.length && (
           <button type="button" className="log-more" onClick={() => props.onWhole(number)}>
             {t('more', { count: line.length - line.text.length })}
@@ -70,8 +77,8 @@ export const LogRow = memo(function LogRow(props: RowProps) {
   );
 });
 
-export function Pieces({ text, search }: { text: string; search: RegExp | null }) {
-  return segmentsOf(text, search).map((segment, index) => (
+export function Pieces({ text, found = null }: { text: string; found?: RegExp | Range | null }) {
+  return segmentsOf(text, found).map((segment, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a line have no other name, and change together
     <Piece key={index} segment={segment} />
   ));

@@ -16,7 +16,7 @@ function parts(...answers: (SearchPart | Error)[]) {
   return { asked, patience, ask };
 }
 
-const found = (...lines: number[]) => lines.map((line) => ({ line, text: `x ${line}` }));
+const found = (...lines: number[]) => lines.map((line) => ({ line, text: `x ${line}`, offset: 0, start: 0, end: 1 }));
 
 async function settled(search: LogSearch) {
   for (let turn = 0; turn < 50 && search.state.busy; turn++) await Promise.resolve();

@@ -3,9 +3,17 @@
 
 import type { Level } from '@/parts/log/lines';
 
-export interface Match {
+/** From where to where something is, in characters of what is shown of a line. */
+export interface Place {
+  start: number;
+  end: number;
+}
+
+export interface Match extends Place {
   line: number;
   text: string;
+  /** Where in the line `text` begins. */
+  offset: number;
 }
 
 export interface SearchPart {

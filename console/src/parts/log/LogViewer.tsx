@@ -37,7 +37,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false, ap
   const { query, levels, strange, search, show, address } = useLogFilters(apart);
   const showAll = useCallback(() => levels.length > 0 && show([]), [levels, show]);
   const reading = useReading(log, lines, showAll);
-  const { marked, place, goTo, setFollowing } = reading;
+  const { marked, place, moves, goTo, setFollowing } = reading;
   const found = useFinding(log, query, levels, place, marked, reading.stepTo);
   const [whole, setWhole] = useState<number | null>(null);
   const [wrap] = usePreference('logWrap');
@@ -45,8 +45,9 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false, ap
   const over = log.stream.state.kind === 'over';
 
   async function toFirstError(): Promise<boolean> {
+    const before = moves.current;
     const error = await log.firstError();
-    if (error) goTo(error.line);
+    if (error && moves.current === before) goTo(error.line);
     return error !== null;
   }
 
@@ -64,7 +65,8 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false, ap
   useSearchKey(input);
 
   const { hrefOf, point: onNumber } = reading;
-  const shown = { log, label: t('label'), wrap, stamp, search: found.expression, hrefOf, onNumber, onWhole: setWhole };
+  const { search: sought, places } = found;
+  const shown = { log, label: t('label'), wrap, stamp, search: sought, places, hrefOf, onNumber, onWhole: setWhole };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only listens for keys from what is inside
     <div className={fullScreen ? 'log-viewer log-full' : 'log-viewer'} onKeyDown={onKeyDown}>

@@ -14,7 +14,7 @@ afterEach(cleanup);
 const TEXTS = { en: { log: en }, fr: { log: fr }, 'zh-CN': { log: zh } };
 const FOUND: SearchState = {
   query: { text: 'x', regex: false, ignoreCase: false },
-  matches: [1, 2, 3, 4].map((line) => ({ line, text: 'x' })),
+  matches: [1, 2, 3, 4].map((line) => ({ line, text: 'x', offset: 0, start: 0, end: 1 })),
   toLine: 900,
   busy: true,
   caughtUp: false,

@@ -22,7 +22,7 @@ export function WholeLine({ log, line, onClose }: { log: Log; line: number; onCl
           // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
           tabIndex={0}
         >
-          <Pieces text={page.data.content} search={null} />
+          <Pieces text={page.data.content} />
         </pre>
       )}
     </Dialog>

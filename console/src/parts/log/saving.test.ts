@@ -22,7 +22,7 @@ describe('taking a log along', () => {
     const query = { text: 'x', regex: false, ignoreCase: false };
     const search = async (_query: unknown, from: number) => ({
       to_line: from + 9,
-      matches: [{ line: from, text: 'x' }],
+      matches: [{ line: from, text: 'x', offset: 0, start: 0, end: 1 }],
       end: from > 20,
       lacking: false,
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { searchFor, segmentsOf } from '@/parts/log/segments';
+import { rangeIn, searchFor, segmentsOf } from '@/parts/log/segments';
 
 describe('the segments of a line', () => {
   it('are links where there are some, and only to the web', () => {
@@ -45,25 +45,38 @@ describe('the segments of a line', () => {
 
   it('show what was found across colours and inside links', () => {
     const line = '\u001b[31mred\u001b[0mdish http://x/red';
-    const found = segmentsOf(line, searchFor('redd', false, false)).filter((one) => one.found);
+    const found = segmentsOf(line, searchFor('redd', false)).filter((one) => one.found);
     expect(found.map((one) => one.text)).toEqual(['red', 'd']);
-    const inLink = segmentsOf('http://x/red', searchFor('RED', false, true)).at(-1);
+    const inLink = segmentsOf('http://x/red', searchFor('RED', true)).at(-1);
     expect(inLink).toEqual({ text: 'red', style: {}, href: 'http://x/red', found: true });
   });
 
   it('together are the line', () => {
     const line = 'a b http://x.y/z. c';
-    const text = segmentsOf(line, searchFor('[a-z]', true, false)).map((one) => one.text);
+    const text = segmentsOf(line, searchFor('x', false)).map((one) => one.text);
     expect(text.join('')).toBe(line);
     expect(segmentsOf('', null)).toEqual([]);
   });
 });
 
 describe('what is looked for', () => {
-  it('is taken literally, unless it is an expression that is one here too', () => {
-    expect(segmentsOf('a.c abc', searchFor('a.c', false, false)).filter((one) => one.found)).toHaveLength(1);
-    expect(segmentsOf('a.c abc', searchFor('a.c', true, false)).filter((one) => one.found)).toHaveLength(2);
-    expect(searchFor('(?P<x>a', true, false)).toBeNull();
-    expect(segmentsOf('abc', searchFor('x*', true, false)).some((one) => one.found)).toBe(false);
+  it('is taken letter by letter', () => {
+    expect(segmentsOf('a.c abc', searchFor('a.c', false)).filter((one) => one.found)).toHaveLength(1);
+  });
+
+  it('is where the server found it, whatever colours and spelled out characters are before it', () => {
+    const time = '2026-01-30T10:00:00.123Z ';
+    const shownIn = (body: string, start: number, end: number) => {
+      const range = rangeIn(time + body, body, { start: time.length + start, end: time.length + end });
+      return segmentsOf(body, range)
+        .filter((one) => one.found)
+        .map((one) => one.text)
+        .join('');
+    };
+    expect(shownIn('one two three', 4, 7)).toBe('two');
+    expect(shownIn('\u001b[31mone\u001b[0m t\u001b[1mw\u001b[0mo three', 4, 7)).toBe('two');
+    expect(shownIn('\u0007\u{1f600} two three', 3, 6)).toBe('two');
+    expect(shownIn('one two', -20, 3), 'what begins in the time').toBe('one');
+    expect(shownIn('one two', -20, -10), 'what is in the time').toBe('');
   });
 });

@@ -1,6 +1,7 @@
 // A line as the pieces it is shown in: styles of terminals, links, and what a search found.
 
-import { type Span, type Style, spansOf, visible } from '@/parts/log/ansi';
+import { type Span, type Style, spansOf, uncoloured, visible } from '@/parts/log/ansi';
+import type { Place } from '@/parts/log/LogSearch';
 
 export interface Segment {
   text: string;
@@ -14,19 +15,20 @@ const WEB = /^https?:\/\/[^\s<>"'`]+$/;
 const TRAILING = /[.,;:!?]+$/;
 const CLOSING: Record<string, string> = { ')': '(', ']': '[', '}': '{' };
 
-interface Range {
+export interface Range {
   from: number;
   to: number;
 }
 
-export function segmentsOf(line: string, search: RegExp | null): Segment[] {
+/** `found`: what is looked for, or where it is. */
+export function segmentsOf(line: string, found: RegExp | Range | null): Segment[] {
   const spans = spansOf(line);
   const text = spans.map((span) => span.text).join('');
   const links = [...text.matchAll(LINK)].map(({ index, 0: raw }) => {
     const href = addressIn(raw);
     return { from: index, to: index + href.length, href };
   });
-  const founds = search ? rangesOf(text, search) : [];
+  const founds = found instanceof RegExp ? rangesOf(text, found) : found ? [found] : [];
   return divided(spans, text.length, [...links, ...targetsOf(spans)], founds);
 }
 
@@ -112,13 +114,18 @@ function divided(spans: Span[], length: number, links: (Range & { href: string }
   return segments;
 }
 
-/** What is looked for, as an expression for the page; null when it is none here, for Python's are not quite ours. */
-export function searchFor(text: string, regex: boolean, ignoreCase: boolean): RegExp | null {
-  if (!text) return null;
-  const source = regex ? text : text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  try {
-    return new RegExp(source, ignoreCase ? 'gi' : 'g');
-  } catch {
-    return null;
-  }
+/** Where something is that the server found in a line: in what is shown of it behind its time. */
+export function rangeIn(line: string, body: string, { start, end }: Place): Range {
+  const characters = [...uncoloured(line)];
+  const time = line.length - body.length;
+  const shown = (from: number, to: number) => visible(characters.slice(from, to).join('')).length;
+  const first = Math.max(time, start);
+  const from = shown(time, first);
+  return { from, to: from + shown(first, Math.max(first, end)) };
+}
+
+/** What is looked for, letter by letter. Where an expression is found only the server says: there it cannot take for
+ * ever, as some do. */
+export function searchFor(text: string, ignoreCase: boolean): RegExp {
+  return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), ignoreCase ? 'gi' : 'g');
 }

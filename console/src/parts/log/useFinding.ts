@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useMemo, useRef } from 'react';
 import type { Log } from '@/parts/log/Log';
-import { type Match, matchFrom, type Query, type SearchState } from '@/parts/log/LogSearch';
+import { type Match, matchFrom, type Place, type Query, type SearchState } from '@/parts/log/LogSearch';
 import type { Level } from '@/parts/log/lines';
 import { searchFor } from '@/parts/log/segments';
 import { useLogSearch } from '@/parts/log/useLog';
@@ -21,7 +21,11 @@ export function useFinding(
   const { state, more } = useMatches(log, query, levels);
   const { matches } = state;
   const arrived = useRef(marked === null ? null : query); // a link to a line leads there, whatever else it asks for
-  const expression = useMemo(() => query && searchFor(query.text, query.regex, query.ignoreCase), [query]);
+  const search = useMemo(() => query && !query.regex && searchFor(query.text, query.ignoreCase), [query]);
+  const places = useMemo(
+    () => new Map(query?.regex ? matches.map((match): [number, Place] => [match.line, match]) : []),
+    [query, matches],
+  );
   const chosen = levels.length > 0; // then what is found is all that is shown, from the first on
   useEffect(() => {
     if (arrived.current === query || matches.length === 0) return;
@@ -38,7 +42,7 @@ export function useFinding(
   }
 
   const current = useMemo(() => matches.findIndex((match) => match.line === marked), [matches, marked]);
-  return { state, expression, current, step, more };
+  return { state, search: search || null, places, current, step, more };
 }
 
 /** The lines that have what is looked for, and one of the levels where some are chosen; kept up with what is written. */

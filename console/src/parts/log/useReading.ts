@@ -11,8 +11,17 @@ import { changed } from '@/parts/useUrlFilters';
 export function useReading(log: Log, lines: RefObject<LinesHandle | null>, showAll: () => void) {
   const { target, mark, hrefOf } = useLineLinks();
   const [marked, setMarked] = useState(target);
-  const { following, setFollowing, unseen } = useFollowing(log, target === null);
+  const { following, setFollowing: follow, unseen } = useFollowing(log, target === null);
   const place = useRef(target);
+  /** How often one went somewhere: who has gone on meanwhile is not led to what was looked for before. */
+  const moves = useRef(0);
+  const setFollowing = useCallback(
+    (on: boolean) => {
+      moves.current += 1;
+      follow(on);
+    },
+    [follow],
+  );
   /** To a line that is among those that are shown. */
   const stepTo = useCallback(
     (line: number) => {
@@ -47,7 +56,7 @@ export function useReading(log: Log, lines: RefObject<LinesHandle | null>, showA
     [showAll, mark],
   );
   const beyond = target !== null && log.book.last > 0 && target > log.book.last ? target : null;
-  return { marked, beyond, following, setFollowing, unseen, place, goTo, stepTo, point, hrefOf };
+  return { marked, beyond, following, setFollowing, unseen, place, moves, goTo, stepTo, point, hrefOf };
 }
 
 /** A link to a line is the address of the page and `#L120`; without levels, among which it might not be. */

@@ -5,6 +5,7 @@ to guess about, and always as data.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -50,6 +51,8 @@ class LineFound(BaseModel):
     text: str
     offset: int
     cut: bool
+    start: int = Field(description="Where in the line, as it is shown, it first fits; 0 without something to look for.")
+    end: int = Field(description="Where that ends.")
 
 
 class SearchShown(BaseModel):
@@ -149,7 +152,7 @@ async def search(
     wanted = Wanted(q or "", regex=regex, ignore_case=ignore_case, levels=frozenset(level or ()))
     searching = tools.searches.search(source, wanted, Part(from_line, limit, patience), caller.name)
     found = await unless_left(request, searching)
-    hits = [LineFound(line=hit.line, text=hit.text, offset=hit.offset, cut=hit.cut) for hit in found.hits]
+    hits = [LineFound(**asdict(hit)) for hit in found.hits]
     return SearchShown(from_line=from_line, to_line=found.to_line, matches=hits, end=found.end, lacking=found.lacking)
 
 

@@ -66,12 +66,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A line that fits; ``text`` begins at character ``offset`` of it, and ``cut`` says that there is more."""
+    """A line that fits; ``text`` begins at character ``offset`` of it, and ``cut`` says that there is more. It fits
+    from ``start`` to ``end`` of what is shown of the line.
+    """
 
     line: int
     text: str
     offset: int
     cut: bool
+    start: int
+    end: int
 
 
 @dataclass(slots=True)
@@ -162,10 +166,10 @@ class _Fitting:
         index, *span = fit
         line, text = lines.first + index, lines.texts[index]
         if len(text) <= _SHOWN:
-            return Hit(line, text, 0, cut=False)
+            return Hit(line, text, 0, False, *span)
         start, end = (place_in(text, place, spelled=self._spelled) for place in span)
         begin = max(0, min(start - (_SHOWN - min(end - start, _SHOWN)) // 2, len(text) - _SHOWN))
-        return Hit(line, text[begin : begin + _SHOWN], begin, cut=True)
+        return Hit(line, text[begin : begin + _SHOWN], begin, True, *span)
 
 
 async def _ahead(pages: AsyncGenerator[Page, None]) -> AsyncGenerator[Page, None]:
