@@ -26,3 +26,18 @@ test('who searches a long log again and again is never told to wait for their ow
   await expect(page.locator('.log-row').filter({ hasText: 'no row in its middle' })).toBeVisible({ timeout: 30_000 });
   await expect(page.getByRole('alert')).toHaveCount(0);
 });
+
+test.describe('an expression that takes for ever', () => {
+  test.use({ refusals: [422] });
+
+  test('is refused by the server, and the page goes on', async ({ signedIn: page }) => {
+    const id = await ended(page, jobs['Try the viewer'] ?? 0);
+    await page.goto(`/executions/${id}/log?q=${encodeURIComponent('(x+x+)+y')}&regex=1`);
+    await expect(page.locator('.log-outcome-error')).toBeVisible();
+    const box = page.getByRole('textbox', { name: 'Search the whole log' });
+    await box.fill('t\\w+ red$');
+    await box.press('Enter');
+    await expect(page.locator('.log-outcome')).toHaveText('1 of 1');
+    await expect(page.locator('.log-marked mark'), 'as the server found it, across colours').toHaveText('true red');
+  });
+});
