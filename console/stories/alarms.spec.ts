@@ -96,8 +96,11 @@ test('the page of a job says whether it fails, who is told of it and what was', 
   const messages = page.getByRole('region', { name: 'History' }).getByRole('table');
   await expect(messages).toContainText('Collect prices of all suppliers');
   await expect(messages).not.toContainText('Send the invoices');
-  await page.goto('/alarms/history?job_id=none');
-  await expect(page.getByRole('alert')).toContainText('job_id=none');
+  for (const strange of ['job_id=none', 'state=bogus']) {
+    await page.goto(`/alarms/history?${strange}`);
+    await expect(page.getByRole('alert')).toContainText(strange);
+    await expect(messages).toHaveCount(0);
+  }
   await page.goto(`/jobs/${jobs['Nightly report']}`);
   await expect(alarms).toContainText('Not failing');
 });

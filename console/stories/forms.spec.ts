@@ -98,7 +98,7 @@ test('an emptied schedule is called empty, and a named one is read', async ({ si
   await expect(page.getByText('There is no schedule yet.')).toBeVisible();
   await expect(page.getByText('It does not fire by itself.')).toHaveCount(0);
   await conf.fill('@daily');
-  await expect(page.getByText('At 00:00', { exact: true })).toBeVisible();
+  await expect(page.getByText('At 00:00, UTC', { exact: true })).toBeVisible();
   await expect(page.getByLabel('Time of day')).toHaveValue('00:00');
   await page.getByLabel('Time of day').fill('25:00');
   await expect(page.getByLabel('Time of day')).toHaveAttribute('aria-invalid', 'true');

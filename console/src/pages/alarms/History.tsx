@@ -13,7 +13,7 @@ import { NotUnderstood } from '@/parts/NotUnderstood';
 import { DataTable } from '@/parts/table/DataTable';
 import { Ago } from '@/parts/time/Ago';
 import { Instant } from '@/parts/time/Instant';
-import { useUrlFilters } from '@/parts/useUrlFilters';
+import { notUnderstood, useUrlFilters } from '@/parts/useUrlFilters';
 import { SavedViews } from '@/parts/views/SavedViews';
 import type { StatusColours } from '@/theme/tokens';
 
@@ -33,9 +33,9 @@ export function History() {
   const { t } = useTranslation('alarms');
   const [filters, change] = useUrlFilters(FILTERS);
   const state = MESSAGE_STATES.find((one) => one === filters.state);
-  const strange = filters.job_id !== undefined && !/^[1-9]\d{0,9}$/.test(filters.job_id);
-  const jobId = strange || filters.job_id === undefined ? undefined : Number(filters.job_id);
-  const list = useInfiniteQuery({ ...historyQuery(state, jobId), enabled: !strange });
+  const jobId = /^[1-9]\d{0,9}$/.test(filters.job_id ?? '') ? Number(filters.job_id) : undefined;
+  const strange = notUnderstood(filters, { state, job_id: jobId });
+  const list = useInfiniteQuery({ ...historyQuery(state, jobId), enabled: strange.length === 0 });
   const columns: TableColumnsType<Alarm> = [
     {
       title: t('history.state'),
@@ -71,8 +71,8 @@ export function History() {
         </span>
         <SavedViews />
       </div>
-      {strange ? (
-        <NotUnderstood filters={filters} names={['job_id']} change={change} />
+      {strange.length > 0 ? (
+        <NotUnderstood filters={filters} names={strange} change={change} />
       ) : (
         <DataTable<Alarm>
           label={t('tabs.history')}
