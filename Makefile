@@ -96,6 +96,7 @@ $(VENV)/.python: tools/python_environment.sh pins/pip.txt
 # pip knows no hash of this directory, so Orth itself comes second, built with what was installed before it.
 $(VENV)/.installed: $(VENV)/.python pyproject.toml constraints.txt pins/install.txt
 	@echo "Installing Orth in $(VENV)"
+	@rm -rf $(VENV)/lib/python3*/site-packages/orth-[0-9]*.dist-info # metadata of another distribution, see orth.distribution
 ifeq ($(PINS),hashes)
 	@$(PIP_PINNED) pins/install.txt
 	@$(PIP) --no-deps --no-build-isolation --editable .

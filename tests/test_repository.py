@@ -108,7 +108,7 @@ def requirements(project: dict[str, Any]) -> list[Requirement]:
         *project["project"]["optional-dependencies"].values(),
         *project["dependency-groups"].values(),
     ]
-    return [Requirement(text) for texts in lists for text in texts if not text.startswith("orth[")]
+    return [Requirement(text) for texts in lists for text in texts if not text.startswith("orth-scheduler[")]
 
 
 def test_every_dependency_is_pinned_to_a_version_it_allows() -> None:

@@ -49,7 +49,7 @@ licences are beside these files, in `third-party-notices.txt`.
 """
 
 
-def brought_along(root: str = "orth", extras: tuple[str, ...] = EXTRAS) -> dict[str, Distribution]:
+def brought_along(root: str = "orth-scheduler", extras: tuple[str, ...] = EXTRAS) -> dict[str, Distribution]:
     """Every package that ``root`` needs with ``extras``, directly or not, by its normal name."""
     found: dict[str, Distribution] = {}
     waiting = [(root, frozenset(extras))]

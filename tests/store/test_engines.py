@@ -69,7 +69,7 @@ def test_a_missing_driver_is_named_with_what_to_install(
     text: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)  # importing it now fails as if it were not there
-    with pytest.raises(CannotStart, match=f"not installed.*{module}.*pip install 'orth\\[{extra}\\]'"):
+    with pytest.raises(CannotStart, match=f'not installed.*{module}.*-m pip install "orth-scheduler\\[{extra}\\]"'):
         open_engine(read_url(text), size=1, patience=1.0)
 
 

@@ -6,6 +6,7 @@ from orth.channels.limits import Limits
 from orth.channels.local_first import LocalFirst
 from orth.channels.memory import MemoryChannels
 from orth.clock import Clock
+from orth.distribution import install_command
 from orth.errors import CannotStart
 from orth.events import Events
 from orth.store.database import Database
@@ -36,7 +37,7 @@ def _open_redis(url: str, clock: Clock, prefix: str, limits: Limits) -> Channels
         from orth.channels.redis import RedisChannels
     except ModuleNotFoundError as missing:
         raise CannotStart(
-            f"The client for Redis is not installed ({missing.name}).", hint="pip install 'orth[redis]'"
+            f"The client for Redis is not installed ({missing.name}).", hint=f"Run: {install_command('redis')}"
         ) from None
     try:
         return RedisChannels(url, clock, prefix=prefix, limits=limits)

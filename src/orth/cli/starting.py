@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from orth import failpoints
 from orth.cli.log_setup import set_up_log
+from orth.distribution import install_command
 from orth.errors import BadSettings, CannotStart
 
 if TYPE_CHECKING:
@@ -64,5 +65,5 @@ def needing_extra(extra: str) -> Iterator[None]:
         if (missing.name or "orth").partition(".")[0] == "orth":
             raise
         raise CannotStart(
-            f"This command needs {missing.name}, which is not installed.", hint=f"Run: pip install 'orth[{extra}]'"
+            f"This command needs {missing.name}, which is not installed.", hint=f"Run: {install_command(extra)}"
         ) from None

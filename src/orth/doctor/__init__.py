@@ -14,6 +14,7 @@ too. Secrets known here are taken out of every verdict before anybody sees it.
 * ``names``, ``ports``, ``listeners`` — names that resolve; ports that are free, or who has them
 * ``certificates``, ``validity`` — TLS, as far as it is configured
 * ``databases``, ``redis_server`` — the servers behind
+* ``package`` — other distributions that have our name
 * ``machine`` — open files, disk, time zones
 * ``examining`` — all checks by name, and running them
 """

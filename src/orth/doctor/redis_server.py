@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+from orth.distribution import install_command
 from orth.doctor.case import Case
 from orth.doctor.verdicts import Verdict, bad, ok, warn
 from orth.settings import Address
@@ -21,7 +22,7 @@ def look_at_redis(case: Case, _subject: str) -> list[Verdict]:
         import redis
     except ModuleNotFoundError:
         return [
-            bad("channels.url names Redis, and its client is not installed here.", "Run: pip install 'orth[redis]'")
+            bad("channels.url names Redis, and its client is not installed here.", f"Run: {install_command('redis')}")
         ]
     try:
         with redis.Redis.from_url(url, socket_timeout=_PATIENCE, socket_connect_timeout=_PATIENCE) as client:

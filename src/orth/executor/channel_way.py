@@ -7,6 +7,7 @@ from orth.channels.interface import ExecutorChannels
 from orth.channels.names import Names
 from orth.channels.remote import RemoteChannels
 from orth.clock import Clock
+from orth.distribution import install_command
 from orth.errors import CannotStart
 from orth.events import Events
 from orth.executor.queue_reports import Worker
@@ -45,7 +46,7 @@ def _redis(own: ExecutorSettings, clock: Clock) -> ExecutorChannels:
     except ImportError:
         raise CannotStart(
             "channels.url names Redis, and its client is not installed here.",
-            hint="Install orth[redis], or leave channels.url out: then work comes through the coordinators.",
+            hint=f"Run: {install_command('redis')}. Without channels.url, work comes through the coordinators.",
         ) from None
     try:
         return RedisChannels(own.channels_url, clock, prefix=own.channels_prefix, limits=own.channels_limits)

@@ -121,7 +121,7 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
     ),
     "apprise_missing": (
         "This coordinator cannot use apprise: it is not installed.",
-        "pip install 'orth[notify]' on every coordinator.",
+        "Install {requirement} on every coordinator.",
     ),
     "apprise_off": (
         "Channels of kind apprise are switched off.",

@@ -33,6 +33,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool
 
+from orth.distribution import install_command
 from orth.errors import CannotStart
 from orth.store.locked_file import LockedFile, write_ahead
 from orth.store.unstorable import refuse_unstorable
@@ -92,7 +93,7 @@ def open_engine(url: URL, *, size: int, patience: float, writer: bool = True) ->
         extra = _EXTRAS.get(url.get_backend_name(), "server")
         raise CannotStart(
             f"The driver for {url.get_backend_name()} is not installed ({missing.name}).",
-            hint=f"pip install 'orth[{extra}]'",
+            hint=f"Run: {install_command(extra)}",
         ) from None
     refuse_unstorable(engine)
     return engine

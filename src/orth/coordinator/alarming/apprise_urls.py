@@ -8,6 +8,7 @@ from typing import Any
 
 from orth.coordinator.alarming.outbound import NotDelivered
 from orth.coordinator.alarming.texts import Alarm
+from orth.distribution import requirement
 from orth.errors import Invalid, quotable
 
 _NEVER = ("dbus", "exec", "file", "gnome", "kde", "macosx", "qt", "syslog", "windows")
@@ -19,7 +20,7 @@ def apprise_library() -> Any:  # Any: it is not installed everywhere, and has no
     try:
         return import_module("apprise")
     except ModuleNotFoundError:
-        raise Invalid.of("apprise_missing", field="kind") from None
+        raise Invalid.of("apprise_missing", field="kind", requirement=requirement("notify")) from None
 
 
 def check_urls(urls: list[str], *, allowed: bool) -> None:

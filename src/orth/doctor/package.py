@@ -1,0 +1,32 @@
+"""This environment: a distribution that has the name of our import package, and replaces our files."""
+
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from orth.distribution import DISTRIBUTION, FOREIGN_DISTRIBUTION
+from orth.doctor.case import Case
+from orth.doctor.verdicts import Verdict, ok, warn
+
+
+def look_at_package(_case: Case, _subject: str) -> list[Verdict]:
+    return [judge_package(_installed(DISTRIBUTION), _installed(FOREIGN_DISTRIBUTION))]
+
+
+def judge_package(own: str | None, foreign: str | None) -> Verdict:
+    """``own`` and ``foreign`` are the installed versions of both distributions."""
+    if foreign is not None:
+        return warn(
+            f"The distribution {FOREIGN_DISTRIBUTION} {foreign} is installed here. It is another project, "
+            "and its files can replace those of Orth.",
+            f"Run: {sys.executable} -m pip uninstall {FOREIGN_DISTRIBUTION}, and install {DISTRIBUTION} again.",
+        )
+    if own is None:
+        return ok(f"Orth runs from its source: {DISTRIBUTION} is not installed.")
+    return ok(f"{DISTRIBUTION} {own} is installed.")
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
