@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.coordinator.queue_site import APP, NAMES, Worker
+from tests.coordinator.queue_site import APP, NAMES, TOKEN, Worker
 from tests.servers.postgres import PostgresServer
 from tests.servers.processes import free_port
 from tests.servers.redis import RedisServer
@@ -55,7 +55,7 @@ def burnt(pids: list[int]) -> float:
 
 @contextmanager
 def coordinators(folder: Path, store: str, channels: str, count: int) -> Iterator[list[int]]:
-    usual = {"ORTH_CLUSTER__LEASE": "30s", "ORTH_CLUSTER__LEASE_RENEW": "10s"}
+    usual = {"ORTH_SECURITY__ACCESS_TOKEN": TOKEN, "ORTH_CLUSTER__LEASE": "30s", "ORTH_CLUSTER__LEASE_RENEW": "10s"}
     with Site(folder, store, ORTH_CHANNELS__URL=channels, **usual) as site:
         running = [
             site.coordinator(f"node-{one}", port=free_port(), ORTH_COORDINATOR__DATA_DIR=str(folder / f"node-{one}"))
