@@ -10,6 +10,8 @@ from sqlalchemy import event, insert, select
 
 from orth.domain.services import Failing, Service, ServiceKind, ServiceStatus
 from orth.store.database import Database
+from orth.store.registry import Beat as ExecutorBeat
+from orth.store.registry import record_beats
 from orth.store.service_events import ServiceEvent, events_after, last_seq, surplus_events, trim_events
 from orth.store.service_tables import services
 from orth.store.services import (
@@ -17,6 +19,7 @@ from orth.store.services import (
     Departure,
     Outcome,
     Registration,
+    Rejection,
     Report,
     Said,
     Watched,
@@ -46,6 +49,10 @@ async def register(db: Database, number: int = 1, url: str = URL, *, now: int = 
     [outcome] = await say(db, Registration(A, url, new_id(number), **said), now=now)
     assert outcome.id is not None
     return outcome.id
+
+
+def executor_beat(app_name: str, address: str) -> ExecutorBeat:
+    return ExecutorBeat(app_name, address)
 
 
 async def only(db: Database) -> Service:
@@ -122,6 +129,39 @@ async def test_there_is_room_for_so_many_and_for_those_who_are_known(db: Databas
     asked = [Registration(A, f"http://a:{port}", new_id(port)) for port in (1, 2, 3, 1)]
     assert [one.id for one in await say(db, *asked, limit=2)] == [new_id(1), new_id(2), None, new_id(1)]
     assert len((await db.read(list_services))[0]) == 2
+
+
+async def test_each_token_has_a_limit_of_its_own(db: Database) -> None:
+    await db.tx(record_beats, [executor_beat("b", "http://b:1/path")], NOW)
+    ours = [Registration(A, f"http://a:{port}", new_id(port)) for port in (1, 2, 3)]
+    of_b = Registration(A, "http://b:1", new_id(4), name="b", apps=frozenset({"b"}))
+    coordinators = [Registration(O, f"http://c:{port}", new_id(4 + port), bounded=False) for port in (1, 2, 3)]
+    outcomes = await say(db, *ours, of_b, *coordinators, limit=2)
+    assert [one.rejection for one in outcomes] == [None, None, Rejection.FULL, None, None, None, None]
+    of_an_administrator = Registration(O, "http://c:9", new_id(9))
+    assert (await say(db, of_an_administrator, limit=3))[0].rejection is Rejection.FULL
+
+
+@pytest.mark.parametrize(
+    ("registered", "url", "entered"),
+    [
+        ("http://10.0.0.1:9999/orth", "http://10.0.0.1:9999", True),
+        ("https://10.0.0.1:9999", "http://10.0.0.1:9999/other", True),
+        ("http://a_b.example", "http://a_b.example:80/x", True),
+        ("http://a_b.example/x", "http://axb.example", False),
+        ("http://10.0.0.1:9999", "http://10.0.0.1:99", False),
+        ("http://10.0.0.1:9999", "http://10.0.0.1", False),
+    ],
+)
+async def test_the_token_of_an_app_enters_agents_of_its_executors_only(
+    db: Database, registered: str, url: str, entered: bool
+) -> None:
+    await db.tx(record_beats, [executor_beat("demo", registered), executor_beat("other", "http://10.0.0.2:1")], NOW)
+    asked = Registration(A, url, new_id(1), name="demo", apps=frozenset({"demo"}))
+    [outcome] = await say(db, asked)
+    assert (outcome.id, outcome.rejection) == ((new_id(1), None) if entered else (None, Rejection.NO_EXECUTOR))
+    elsewhere = Registration(A, "http://10.0.0.2:1", new_id(2), name="demo", apps=frozenset({"demo"}))
+    assert (await say(db, elsewhere))[0].rejection is Rejection.NO_EXECUTOR
 
 
 async def test_beats_together_and_the_unknown_among_them(db: Database) -> None:

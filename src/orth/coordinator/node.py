@@ -33,6 +33,7 @@ from orth.coordinator.first_start import (
     signing_secret,
 )
 from orth.coordinator.http.app import build_app
+from orth.coordinator.http.executor_rates import ExecutorRates
 from orth.coordinator.http.rates import Buckets
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.logs.searching import Searches
@@ -194,7 +195,14 @@ class Coordinator:
                     coordinators=coordinator_key(given.signing_secret),
                 ),
                 refusals=self.refusals,
-                callers=Buckets(security.rate, security.rate_burst, given.clock),
+                callers=(callers := Buckets(security.rate, security.rate_burst, given.clock)),
+                executor_rates=ExecutorRates(
+                    callers,
+                    self.presence.roster,
+                    given.clock,
+                    rate=security.rate,
+                    heartbeat=given.settings.registry.heartbeat.total_seconds(),
+                ),
                 strangers=Buckets(security.stranger_rate, security.stranger_burst, given.clock),
             )
         )

@@ -124,6 +124,17 @@ def normal_address(address: str) -> str:
     return f"{scheme.lower()}://{host.lower()}{slash}{path}"
 
 
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
+
+
+def host_and_port(address: str) -> str:
+    """The ``host:port`` that an address connects to. Addresses that differ only in their path have the same."""
+    scheme, _separator, rest = normal_address(address).partition("://")
+    authority = rest.partition("/")[0]
+    _host, colon, port = authority.rpartition(":")
+    return authority if colon and port.isdigit() else f"{authority}:{_DEFAULT_PORTS.get(scheme, '')}"
+
+
 def known_addresses(listed: Iterable[str], entries: Iterable[ExecutorEntry]) -> frozenset[str]:
     """What belongs to a group, in the one spelling: the addresses ``listed`` in it, and those of who has registered."""
     return frozenset(map(normal_address, listed)) | {normal_address(entry.address) for entry in entries}

@@ -31,6 +31,14 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "The orth up that keeps this process does not answer.",
         "",
     ),
+    "services_full": (
+        "There are {limit} services of this kind with this token already.",
+        "Unregister the services that are gone, or raise registry.services_limit.",
+    ),
+    "agent_without_executor": (
+        "The group {app} has no registered executor at the host and port of {url}.",
+        "Register the executor first (POST /api/registry), then its agent.",
+    ),
     "process_refused": (
         "{said}",
         "",

@@ -204,7 +204,10 @@ class RegistrySection(Section):
     executors_per_app: Count = _setting(
         10_000, "Executors of one app that may be registered, at most; those that are stay so. Another one is refused."
     )
-    services_limit: Count = _setting(10_000, "Services (orchestrators and agents) that may be registered, at most.")
+    services_limit: Count = _setting(
+        10_000,
+        "Agents, or orchestrators, that one token may register, at most. Coordinators of its own database always may.",
+    )
     events_kept: Count = _setting(
         10_000, "Events about services that are kept, for those who were away; who missed more gets a snapshot."
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
-from orth.domain.nodes import ExecutorEntry, StillWorking, Vitals
+from orth.domain.nodes import ExecutorEntry, StillWorking, Vitals, host_and_port
 from orth.store.engines import among
 from orth.store.tables import executor_drains, registry
 
@@ -46,6 +46,28 @@ def executors_at(connection: Connection, address: str) -> list[ExecutorEntry]:
     """Who is registered at an address, the one heard last first."""
     found = _entries(connection, registry.c.registry_value == address)
     return sorted(found, key=lambda entry: entry.last_beat, reverse=True)
+
+
+def executor_at_port(connection: Connection, app_name: str, url: str, incarnation: str | None = None) -> bool:
+    """Whether an app has an executor at the host and port of ``url``, whatever the path. An executor that takes from
+    queues has no address that is called: its ``incarnation`` is compared.
+    """
+    place = host_and_port(url)
+    origins = [f"{scheme}://{place}" for scheme in ("http", "https")]
+    origins += [f"{scheme}://{host}" for scheme, host in _without_default_port(place)]
+    column = registry.c.registry_value
+    here = or_(column.in_(origins), *(column.startswith(f"{origin}/", autoescape=True) for origin in origins))
+    of_queue = and_(registry.c.registry_group == QUEUE, registry.c.incarnation == incarnation)
+    known = select(registry.c.id).where(
+        registry.c.registry_key == app_name, or_(and_(registry.c.registry_group == EXECUTOR, here), of_queue)
+    )
+    return connection.execute(known.limit(1)).first() is not None
+
+
+def _without_default_port(place: str) -> Iterator[tuple[str, str]]:
+    host, _colon, port = place.rpartition(":")
+    if port in ("80", "443"):
+        yield ("http" if port == "80" else "https"), host
 
 
 def incarnations_at(connection: Connection, addresses: Iterable[str]) -> dict[str, set[str | None]]:

@@ -28,6 +28,7 @@ from orth.domain.services import (
     after_silence,
 )
 from orth.store.engines import among, insert_new, locked, update_many
+from orth.store.executor_entries import executor_at_port
 from orth.store.service_events import Told, last_seq, tell
 from orth.store.service_tables import services
 
@@ -51,6 +52,8 @@ class Registration:
     name: str | None = None
     apps: frozenset[str] | None = None
     """The names whoever says so speaks for, None: all. Rows of others stay as they are."""
+    bounded: bool = True
+    """Whether the limit holds for it. Coordinators of this database are not bounded: one that left can come back."""
 
     @property
     def owner(self) -> str:
@@ -85,16 +88,24 @@ class Departure:
 Said = Registration | Beat | Report | Departure
 
 
+class Rejection(StrEnum):
+    """Why a service was not entered."""
+
+    FULL = "full"  # its token has as many services as it may have
+    NO_EXECUTOR = "no_executor"  # the app has no executor at this host and port
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of something a service said."""
 
     id: str | None
-    """Of the service; None when it is not known, or when there is no room for another one."""
+    """Of the service; None when it is not known, or was rejected."""
     news: Service | None = None
     """The service, if others were told of this."""
     before: Service | None = None
     """As it was, if it was known."""
+    rejection: Rejection | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +120,8 @@ class Watched:
 
 
 def carry_out(connection: Connection, said: Sequence[Said], limit: int, now: int) -> list[Outcome]:
-    """Write what services say, in its order, and tell of it; what became of each. Not more than ``limit`` services are
-    known at once.
+    """Write what services say, in its order, and tell of it; what became of each. Each token registers at most
+    ``limit`` services of one kind.
     """
     outcomes: list[Outcome] = []
     told: list[Told] = []
@@ -134,13 +145,13 @@ def _register(
     for one in asked:
         known = _at(connection, one)
         if known is None:
-            known = _enter(connection, one, limit, now)
-            again = known is not None and known.id != one.proposed_id  # somebody else has just entered it
+            if (rejection := _rejection(connection, one, limit)) is not None:
+                outcomes.append(Outcome(None, rejection=rejection))
+                continue
+            known = _enter(connection, one, now)
+            again = known.id != one.proposed_id  # somebody else has just entered it
         else:
             again = True
-        if known is None:
-            outcomes.append(Outcome(None))
-            continue
         service, news = _entered_again(one, known, now) if again else (known, True)
         if again:
             _write(connection, [service])
@@ -166,9 +177,20 @@ def _meant(asked: Registration, found: Sequence[Service]) -> Service | None:
     return next(iter((*own, *same, *only)), None)
 
 
-def _enter(connection: Connection, asked: Registration, limit: int, now: int) -> Service | None:
-    if connection.execute(select(func.count()).select_from(services)).scalar_one() >= limit:
-        return None
+def _rejection(connection: Connection, asked: Registration, limit: int) -> Rejection | None:
+    """Why a service may not be entered. The limit is one for each kind and owner, so that no owner uses up what another
+    one needs; and the token of an app enters agents only where that app has an executor, so that it cannot make
+    coordinators call other addresses.
+    """
+    if asked.owner and not executor_at_port(connection, asked.owner, asked.url, asked.incarnation):
+        return Rejection.NO_EXECUTOR
+    theirs = (_columns.kind == str(asked.kind), _columns.owner == asked.owner)
+    if asked.bounded and connection.execute(select(func.count()).where(*theirs)).scalar_one() >= limit:
+        return Rejection.FULL
+    return None
+
+
+def _enter(connection: Connection, asked: Registration, now: int) -> Service:
     new = Service(
         id=asked.proposed_id,
         kind=asked.kind,
@@ -183,7 +205,7 @@ def _enter(connection: Connection, asked: Registration, limit: int, now: int) ->
         owner=asked.owner,
     )
     insert_new(connection, services, [_row(new)])
-    return _at(connection, asked)
+    return _at(connection, asked) or new
 
 
 def _entered_again(asked: Registration, known: Service, now: int) -> tuple[Service, bool]:

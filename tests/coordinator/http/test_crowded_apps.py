@@ -53,3 +53,47 @@ def test_who_is_there_beats_on_and_other_apps_have_room(crowded: Site) -> None:
     beat(executor, 4, "others").envelope()
     beat(executor, 1, path="/api/registryRemove").envelope()
     beat(executor, 4).envelope()
+
+
+def token_of(site: Site, *app_names: str) -> Caller:
+    body = {"kind": "executor", "name": f"of {app_names[0]}", "app_names": app_names}
+    return Caller(site.url, {"ORTH-ACCESS-TOKEN": site.admin().post("/api/v1/tokens", body).json["token"]})
+
+
+@pytest.fixture
+def narrow(prepared: Path, tmp_path: Path) -> Iterator[Site]:
+    (tmp_path / "orth.db").write_bytes(prepared.read_bytes())
+    settings = Settings(
+        registry=RegistrySection(services_limit=3),
+        security=SecuritySection(rate=10, rate_burst=40, stranger_burst=1_000),
+    )
+    with Site(tmp_path / "orth.db", settings) as site:
+        yield site
+
+
+def test_one_group_fills_the_registry_of_services_for_nobody_else(narrow: Site) -> None:
+    """M1 of the second security review, in small."""
+    thief, others = token_of(narrow, "alpha"), token_of(narrow, "beta")
+    beat(thief, 1, "alpha").envelope()
+    beat(others, 2, "beta").envelope()
+    invented = {"url": "http://127.0.0.1:26682/1", "name": "alpha"}
+    assert thief.post("/api/agents/register", invented).problem(409)["code"] == "agent_without_executor"
+    paths = [f"http://10.0.0.1:9999/{number}" for number in range(5)]
+    answers = [thief.post("/api/agents/register", {"url": url, "name": "alpha"}) for url in paths]
+    assert [one.status for one in answers] == [200] * 3 + [429] * 2
+    assert answers[3].problem(429)["code"] == "services_full"
+    assert others.post("/api/agents/register", {"url": "http://10.0.0.2:9999", "name": "beta"}).status == 200
+    admin = narrow.admin()
+    assert admin.post("/api/orchestrators/register", {"url": "http://10.9.0.1:5080"}).status == 200
+
+
+def test_the_token_of_a_group_registers_at_a_limited_rate(narrow: Site) -> None:
+    thief, others = token_of(narrow, "alpha"), token_of(narrow, "beta")
+    answers = [beat(thief, 1, "alpha") for _number in range(45)]
+    assert [one.status for one in answers] == [200] * 40 + [429] * 5
+    assert int(answers[-1].headers["retry-after"]) > 0
+    thief.post("/api/agents/register", {"url": "http://10.0.0.1:9999", "name": "alpha"}).problem(429)
+    assert thief.post("/api/callback", []).status != 429, "results are not limited"
+    beat(others, 2, "beta").envelope()
+    narrow.clock.move(6)
+    beat(thief, 1, "alpha").envelope()

@@ -285,7 +285,9 @@ def narrow_site(prepared: Path, tmp_path: Path) -> Iterator[Site]:
 def test_there_is_room_for_so_many(narrow_site: Site) -> None:
     service = Service(narrow_site)
     first = register(service, url="http://10.0.0.1:1")
-    register(service, ORCHESTRATORS, url="http://10.0.0.1:1")
+    register(service, url="http://10.0.0.3:1")
+    for number in range(3):
+        register(service, ORCHESTRATORS, url=f"http://10.0.0.{number}:1")
     refused = service.post(f"{AGENTS}/register", {"url": "http://10.0.0.2:1"})
     assert "registry.services_limit" in refused.problem(429)["hint"]
     assert int(refused.headers["retry-after"]) > 0

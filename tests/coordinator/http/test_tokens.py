@@ -308,6 +308,7 @@ def test_a_group_token_opens_nothing_else(site: Site) -> None:
 
 def test_a_group_token_speaks_for_its_own_agents_only(site: Site) -> None:
     executor = machine(site, of_group(site, "demo")["token"])
+    executor.post("/api/registry", beat("demo")).envelope()
     mine = executor.post("/api/agents/register", {"url": "http://10.0.0.1:9999", "name": "demo"})
     assert mine.status == 200
     assert executor.post(f"/api/agents/{mine.json['id']}/heartbeat").status == 200
@@ -321,6 +322,9 @@ def test_a_group_token_takes_no_agent_of_another_app(site: Site) -> None:
     """What another app, or nobody with a name, has registered at a url stays as it is."""
     victim, thief = (machine(site, of_group(site, name)["token"]) for name in ("victim", "mine"))
     url, unnamed = "http://10.0.0.1:9999", "http://10.0.0.2:9999"
+    victim.post("/api/registry", beat("victim", url)).envelope()
+    for one in (url, unnamed):
+        thief.post("/api/registry", beat("mine", one)).envelope()
     theirs = victim.post("/api/agents/register", {"url": url, "name": "victim", "incarnation": "v"}).json["id"]
     nobodys = site.executor().post("/api/agents/register", {"url": unnamed}).json["id"]
     for one in (url, unnamed):
@@ -342,6 +346,8 @@ def test_a_group_token_takes_no_agent_of_another_app(site: Site) -> None:
 def test_who_comes_first_does_not_keep_others_from_their_url(site: Site) -> None:
     victim, thief = (machine(site, of_group(site, name)["token"]) for name in ("victim", "mine"))
     said = {"url": "http://10.0.0.1:9999", "incarnation": "one"}
+    for caller, name in ((thief, "mine"), (victim, "victim")):
+        caller.post("/api/registry", beat(name)).envelope()
     evil = thief.post("/api/agents/register", {**said, "name": "mine"}).json["id"]
     first = victim.post("/api/agents/register", {**said, "name": "victim"})
     assert first.status == 200

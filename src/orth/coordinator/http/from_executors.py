@@ -56,6 +56,7 @@ Answering = Callable[[Tools, Call], Awaitable[object]]
 
 
 async def _registry(tools: Tools, call: Call) -> object:
+    tools.executor_rates.check(call.key)
     request = _read_beat(tools, call)
     if tools.settings.security.require_signatures and not _reads_signatures(request):
         raise Forbidden(
@@ -73,6 +74,7 @@ async def _registry(tools: Tools, call: Call) -> object:
 
 
 async def _registry_remove(tools: Tools, call: Call) -> object:
+    tools.executor_rates.check(call.key)
     await tools.registrations.leave(_read_beat(tools, call))
     return None
 

@@ -3,7 +3,7 @@
 Every caller has a bucket that fills steadily; a request takes one drop, and whoever finds it empty is told when to come
 back. Callers are known by their credential. Those without a good one share the bucket of their address, and only
 pay for what turned out to be unauthenticated: whoever is let in is not kept out by a stranger next door. Executors that
-proved their token pay nothing.
+proved the token of a group pay for registrations (``executor_rates``).
 """
 
 import math
@@ -55,20 +55,20 @@ class Buckets:
         self._clock = clock
         self._levels: dict[str, tuple[float, float]] = {}
 
-    def take(self, key: str) -> None:
-        """Take a drop, or ``TooOften``."""
-        if (error := self.refusal(key)) is not None:
+    def take(self, key: str, cost: float = 1) -> None:
+        """Take ``cost`` drops, or ``TooOften``."""
+        if (error := self.refusal(key, cost)) is not None:
             raise error
         level, now = self._level(key)
         self._levels.pop(key, None)
-        self._levels[key] = (level - 1, now)
+        self._levels[key] = (level - cost, now)
         if len(self._levels) > _LIMIT:
             del self._levels[next(iter(self._levels))]
 
-    def refusal(self, key: str) -> TooOften | None:
-        """What to say when there is no drop to take."""
+    def refusal(self, key: str, cost: float = 1) -> TooOften | None:
+        """What to say when there are not as many drops to take."""
         level, _now = self._level(key)
-        return TooOften((1 - level) / self._rate) if level < 1 else None
+        return TooOften((cost - level) / self._rate) if level < cost else None
 
     def _level(self, key: str) -> tuple[float, float]:
         now = self._clock.monotonic()

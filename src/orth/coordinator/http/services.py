@@ -92,6 +92,7 @@ async def _machine(tools: Tools, request: Request) -> Actor | None:
         return Actor(ActorKind.NODE, COORDINATORS, address) if _route(request).endswith("/register") else None
     key = await tools.access.admit(asked, for_executor=speaks and _route(request).startswith(_AGENTS))
     tools.refusals.proved(address, key.key.id)
+    tools.executor_rates.check(key)
     actor = request.state.actor = Actor(ActorKind.EXECUTOR, key.name, address)
     request.state.app_names = key.app_names
     if key.app_names is not None and not await _is_own(tools, key, request):
@@ -296,7 +297,14 @@ async def _register(
     incarnation, name = said.incarnation or None, said.name or None
     return Registered(
         id=await tools.registrar.register(
-            kind, url, incarnation=incarnation, name=name, orchestrator_id=orchestrator_id or None, apps=apps, by=by
+            kind,
+            url,
+            incarnation=incarnation,
+            name=name,
+            orchestrator_id=orchestrator_id or None,
+            apps=apps,
+            by=by,
+            bounded=by is None or by.kind is not ActorKind.NODE,
         )
     )
 

@@ -15,6 +15,7 @@ from orth.coordinator.beginnings import Beginnings
 from orth.coordinator.callbacks import Callbacks
 from orth.coordinator.executor_access import ExecutorAccess
 from orth.coordinator.http.channels import ChannelDoor
+from orth.coordinator.http.executor_rates import ExecutorRates
 from orth.coordinator.http.rates import Buckets
 from orth.coordinator.logs.following import LiveLogs
 from orth.coordinator.logs.reading import LogReading
@@ -137,6 +138,8 @@ class Tools:
     refusals: Refusals
     callers: Buckets
     """How often each caller may ask."""
+    executor_rates: ExecutorRates
+    """How often the token of a group may register."""
     strangers: Buckets
     """How often they may who are nobody we know, by address."""
     logins: Gate = field(default_factory=Gate)

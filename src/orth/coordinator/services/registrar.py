@@ -17,12 +17,12 @@ from orth.coordinator.services.facts import (
 )
 from orth.domain.audit import Actor, Deed
 from orth.domain.services import Service, ServiceKind, ServiceStatus
-from orth.errors import NotFound, StoreUnavailable, TooBusy
+from orth.errors import Conflict, NotFound, StoreUnavailable, TooBusy
 from orth.events import Events
 from orth.store.audit import record
 from orth.store.database import Connection, Database
 from orth.store.gathering import Gathering
-from orth.store.services import Beat, Departure, Outcome, Registration, Report, Said, carry_out
+from orth.store.services import Beat, Departure, Outcome, Registration, Rejection, Report, Said, carry_out
 
 SAID_WAITING = 20_000
 _ACTIONS: dict[type[Said], str] = {
@@ -62,18 +62,19 @@ class Registrar:
         orchestrator_id: str | None = None,
         apps: frozenset[str] | None = None,
         by: Actor | None = None,
+        bounded: bool = True,
     ) -> str:
         """Enter a service; its id, which is the one it had if its url is known. ``apps`` are the names that whoever
-        says so speaks for, None: all; what others have registered at that url stays as it is.
+        says so speaks for, None: all; what others have registered at that url stays as it is. The limit does not hold
+        for a service that is not ``bounded``.
         """
         agents_own = orchestrator_id if kind is ServiceKind.AGENT else None
-        said = Registration(kind, url, secrets.token_hex(16), incarnation, agents_own, name, apps)
+        said = Registration(kind, url, secrets.token_hex(16), incarnation, agents_own, name, apps, bounded)
         outcome = await self._put(said, by)
+        if outcome.rejection is Rejection.NO_EXECUTOR:
+            raise Conflict.of("agent_without_executor", app=said.owner, url=url, field="url")
         if outcome.id is None:
-            raise TooBusy(
-                f"There are {self._limit:,} services already.",
-                hint="Unregister those that are gone, or raise registry.services_limit.",
-            )
+            raise TooBusy.of("services_full", limit=self._limit)
         if outcome.news is not None:
             self._tell(ServiceRegistered(kind, outcome.id, url))
         return outcome.id
