@@ -246,7 +246,12 @@ class Endings(RuleBasedStateMachine):
     def _report(self, rows: Rows, results: list[tuple[int, int]]) -> Act:
         ids = [*self.pick(rows, [pick for pick, _code in results])] or [NOBODY]
         items = [
-            CallbackItem(log_id=one, handle_code=code, handle_msg=f"result {next(self.numbers)}")
+            CallbackItem(
+                log_id=one,
+                log_date_time=rows[one].trigger_time if one in rows else 0,
+                handle_code=code,
+                handle_msg=f"result {next(self.numbers)}",
+            )
             for one, (_pick, code) in zip(ids, results, strict=False)
         ]
         sent = frozenset(one for one in ids if one in rows and rows[one].phase in SENT)

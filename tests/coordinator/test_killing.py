@@ -309,6 +309,8 @@ async def test_of_a_kill_and_a_result_one_ends_the_execution(
         await cluster.db.tx(assign_executions, nowhere, 1, cluster.clock.now())
         await cluster.db.tx(record_accepted, ids, cluster.clock.now())
 
+        triggered = cluster.clock.now()
+
         async def killed(number: int, one: int) -> list[int]:
             try:
                 won = await _killing(cluster, number % 2).kill(one, ANN)
@@ -317,7 +319,7 @@ async def test_of_a_kill_and_a_result_one_ends_the_execution(
             return [each.execution.id for each in won.closed.finished]
 
         async def reported(number: int, one: int) -> list[int]:
-            item = CallbackItem(log_id=one, handle_code=200, handle_msg="done")
+            item = CallbackItem(log_id=one, log_date_time=triggered, handle_code=200, handle_msg="done")
             (verdict,) = (await cluster.coordinators[1 - number % 2].work.callbacks.take([item])).verdicts
             return [one] if verdict.verdict is Verdict.STORED else []
 

@@ -105,7 +105,7 @@ async def test_the_key_survives_a_restart_in_another_process_at_another_address(
         assert (await cluster.execution(sent.id)).status is Status.SUCCESS
 
 
-async def test_an_executor_of_an_earlier_version_reports_as_ever(
+async def test_an_executor_without_report_keys_reports_with_the_trigger_time(
     tmp_path: Path, handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = tuple(one for one in EXTENSIONS if one != Extension.REPORT_KEY)
@@ -115,7 +115,8 @@ async def test_an_executor_of_an_earlier_version_reports_as_ever(
         (waiting,) = cluster.executors[0].outbox.waiting()
         assert waiting.report_key is None
         assert b"reportKey" not in put_record(waiting)
-        verdict, why = await _take(cluster.coordinators[0], log_id=sent.id, handle_code=200)
+        said = {"log_id": sent.id, "log_date_time": sent.trigger_time, "handle_code": 200}
+        verdict, why = await _take(cluster.coordinators[0], **said)
         assert (verdict.verdict, why) == (Verdict.STORED, None)
 
 

@@ -77,7 +77,8 @@ class ForeignExecutor:
     def report(self, log_id: int, code: int = 200, message: object = "done") -> Body:
         """Report one result as most do; the answer."""
         self.running.discard(log_id)
-        item = {"logId": log_id, "logDateTim": 0, "handleCode": code, "handleMsg": message}
+        times = [body["logDateTime"] for _name, body in self.calls if body.get("logId") == log_id]
+        item = {"logId": log_id, "logDateTim": (times or [0])[0], "handleCode": code, "handleMsg": message}
         return self.post("/api/callback", [item])
 
     def post(self, path: str, body: object, headers: Mapping[str, str] | None = None) -> Body:

@@ -34,6 +34,8 @@ from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 
 _GIVEN_UP = (reasons.RESULT_LOST, reasons.NEVER_RESOLVED)
 """Ends that nobody reported: the executor may still do so."""
+MISMATCHED = "mismatched"
+"""How results of an open execution are counted that are not proved to be its own."""
 _NOBODY = ""
 """Who writes these notes: any node may take a result."""
 
@@ -71,6 +73,7 @@ class Callbacks:
         proving: Proving,
     ) -> None:
         self._proving = proving
+        self.beat_sources = proving.beat_sources
         self._db = db
         self._clock = clock
         self._events = events
@@ -80,13 +83,15 @@ class Callbacks:
         self._turns = asyncio.Semaphore(workers)
         """A storm of results leaves connections for everything else."""
 
-    async def take(self, items: Sequence[CallbackItem | Malformed]) -> Judged:
-        """Apply results; what became of each, in order. Nothing was applied if this raises."""
+    async def take(self, items: Sequence[CallbackItem | Malformed], sender: str | None = None) -> Judged:
+        """Apply results that came from the network address ``sender`` (None: not known); what became of each, in order.
+        Nothing was applied if this raises.
+        """
         if failpoints.armed:
             failpoints.hit("callbacks.received")
         results = [item for item in items if isinstance(item, CallbackItem)]
         async with self._turns:
-            applied = await self._db.tx(self._apply, results, self._clock.now())
+            applied = await self._db.tx(self._apply, results, sender, self._clock.now())
         finished = applied.finished
         if failpoints.armed:
             failpoints.hit("callbacks.committed")
@@ -103,22 +108,21 @@ class Callbacks:
         verdicts = [CallbackVerdict(log_id=one, verdict=verdict) for one, verdict in judged if one is not None]
         return Judged(verdicts, unproved)
 
-    def _apply(self, connection: Connection, items: Sequence[CallbackItem], now: int) -> _Applied:
+    def _apply(self, connection: Connection, items: Sequence[CallbackItem], sender: str | None, now: int) -> _Applied:
         # Nobody can report on what was never sent: such a result is a stray, and the execution goes on.
         sent = sent_among(connection, (item.log_id for item in items))
+        judge = self._proving.unproved_result
         refused = {
             place: why
             for place, item in enumerate(items)
-            if item.log_id in sent and (why := self._unproved(item, sent[item.log_id])) is not None
+            if item.log_id in sent and (why := judge(item, sent[item.log_id], sender)) is not None
         }
         good = [item for place, item in enumerate(items) if place not in refused and item.log_id in sent]
         return _Applied(_end(connection, good, now, self._avoid), sent, refused)
 
-    def _unproved(self, item: CallbackItem, sent: Sent) -> Unproved | None:
-        return self._proving.unproved(item.log_id, sent, item.report_key)
-
     def _tell_strays(self, verdicts: Iterable[Verdict]) -> None:
-        strays = Counter(verdict.value for verdict in verdicts if verdict is not Verdict.STORED)
+        named = (MISMATCHED if one is Verdict.RETRY else one.value for one in verdicts if one is not Verdict.STORED)
+        strays = Counter(named)
         for verdict, count in sorted(strays.items()):
             self._events.emit(StrayResults(count, verdict))
 

@@ -23,6 +23,7 @@ from prometheus_client.registry import Collector
 from orth.cluster.election import Election
 from orth.cluster.facts import NodeDied, TermBegan, TermEndedHere
 from orth.cluster.fellows import Fellows
+from orth.coordinator.callbacks import MISMATCHED
 from orth.coordinator.cluster_metrics import (
     CLUSTER_TALLIES,
     ClusterSources,
@@ -100,7 +101,7 @@ TALLIES = {
     "orth_results_stray_total": Tally(
         "Results that were not applied, by verdict.",
         "verdict",
-        (Verdict.UNKNOWN, Verdict.DUPLICATE, Verdict.MALFORMED, Verdict.RETRY),
+        (Verdict.UNKNOWN, Verdict.DUPLICATE, Verdict.MALFORMED, MISMATCHED),
     ),
     "orth_jobs_quarantined_total": Tally("Jobs stopped because they cannot be planned."),
     "orth_misfires_total": Tally("Missed fires, by what was decided.", "decision", ("run", "coalesced", "skipped")),

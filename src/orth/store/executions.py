@@ -189,6 +189,8 @@ class Sent:
     keyed: bool
     """Whether it was sent with a report key."""
     ended: bool
+    address: str | None = None
+    """The executor it was sent to."""
 
 
 def sent_among(connection: Connection, ids: Iterable[int]) -> dict[int, Sent]:
@@ -202,6 +204,7 @@ def sent_among(connection: Connection, ids: Iterable[int]) -> dict[int, Sent]:
             columns.keyed_epoch,
             columns.epoch,
             columns.phase,
+            columns.executor_address,
         ).where(
             among(connection, columns.id, chunk),
             or_(columns.phase != Phase.OPENED, columns.offered_at.is_not(None)),
@@ -209,7 +212,8 @@ def sent_among(connection: Connection, ids: Iterable[int]) -> dict[int, Sent]:
         for row in connection.execute(sent):
             # A term that sent it again without a key has written its own number.
             keyed = row.keyed_epoch is not None and row.keyed_epoch == row.epoch
-            found[row.id] = Sent(row.trigger_time, keyed, ended=row.phase == Phase.ENDED)
+            ended = row.phase == Phase.ENDED
+            found[row.id] = Sent(row.trigger_time, keyed, ended, row.executor_address)
     return found
 
 

@@ -11,7 +11,7 @@ from orth.store.executions import Ending
 from orth.wire.report_keys import ReportKeys
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 
-ADDRESS = "http://10.0.0.1:9999"
+ADDRESS = "http://127.0.0.1:9999"
 
 
 @pytest.fixture
@@ -62,19 +62,24 @@ def shown(site: Site, execution_id: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "wrapped",
     [
-        lambda item: [{**item, "handleCode": 200, "handleMsg": "done"}],
-        lambda item: [{**item, "logDateTim": 1, "handleCode": 200, "handleMsg": "done"}],
-        lambda item: [{**item, "logDateTim": 1, "executeResult": {"code": 200, "msg": "done", "content": None}}],
-        lambda item: {"callbackList": [{**item, "logDateTime": 1, "handleCode": 200, "handleMsg": "done"}]},
-        lambda item: {**item, "handleCode": 200, "handleMsg": "done"},
-        lambda item: [{"logId": str(item["logId"]), "handleCode": "200", "handleMsg": "done"}],
-        lambda item: [{"logId": float(item["logId"]), "logDateTim": 1.0, "handleCode": 200.0, "handleMsg": "done"}],
-        lambda item: [{**item, "handleCode": 200, "handleMsg": "done", "incarnation": "one", "newer": {}}],
+        lambda item, time: [{**item, "handleCode": 200, "handleMsg": "done"}],
+        lambda item, time: [{**item, "logDateTim": time, "handleCode": 200, "handleMsg": "done"}],
+        lambda item, time: [{**item, "logDateTim": time, "executeResult": {"code": 200, "msg": "done"}}],
+        lambda item, time: {"callbackList": [{**item, "logDateTime": time, "handleCode": 200, "handleMsg": "done"}]},
+        lambda item, time: {**item, "handleCode": 200, "handleMsg": "done"},
+        lambda item, time: [
+            {"logId": str(item["logId"]), "logDateTim": str(time), "handleCode": "200", "handleMsg": "done"}
+        ],
+        lambda item, time: [
+            {"logId": float(item["logId"]), "logDateTim": float(time), "handleCode": 200.0, "handleMsg": "done"}
+        ],
+        lambda item, time: [{**item, "handleCode": 200, "handleMsg": "done", "incarnation": "one", "newer": {}}],
     ],
     ids=["bare", "without its last letter", "first form", "wrapped", "single", "digits in strings", "floats", "newer"],
 )
 def test_every_dialect_reports_the_same_result(site: Site, executor: Caller, execution_id: int, wrapped: Any) -> None:
-    assert report(executor, wrapped({"logId": execution_id})) == [(execution_id, "stored")]
+    result = wrapped({"logId": execution_id}, site.trigger_time(execution_id))
+    assert report(executor, result) == [(execution_id, "stored")]
     ended = shown(site, execution_id)
     assert (ended["tag"], ended["handle_msg"]) == ("Success 200/200", "done")
 
@@ -211,13 +216,70 @@ def test_a_result_may_overtake_the_answer_to_its_dispatch(site: Site, executor: 
 
 @pytest.mark.parametrize("told", [0, -5, 1, 2**62, 2**63, 2**64, "yesterday", 1.5, None, {}])
 def test_an_executor_s_clock_may_say_anything(site: Site, executor: Caller, execution_id: int, told: object) -> None:
-    item = {"logId": execution_id, "handleCode": 200, "startTime": told, "logDateTim": told, "logDateTime": told}
+    item = {"logId": execution_id, "handleCode": 200, "startTime": told}
     assert report(executor, [item]) == [(execution_id, "stored")]
     ended = shown(site, execution_id)
     assert (ended["status"], ended["handle_time"]) == ("success", "2026-01-30T10:00:00.000Z")
     assert ended["start_time"] == ("1970-01-01T00:00:00.001Z" if told == 1 else None)
     del ended["progress"], ended["left_behind"]  # told of one, not of many
     assert site.admin().get("/api/v1/executions").json["items"] == [ended]
+
+
+SENT_ELSEWHERE = "http://10.0.0.1:9999"
+
+
+@pytest.mark.parametrize("spelling", ["logDateTim", "logDateTime"])
+@pytest.mark.parametrize("off", [-1, 1, -3_600_000])
+def test_a_result_with_another_trigger_time_is_of_another_scheduler(
+    site: Site, execution_id: int, spelling: str, off: int
+) -> None:
+    right = site.trigger_time(execution_id)
+    stray = {"logId": execution_id, spelling: right + off, "handleCode": 200, "handleMsg": "of another scheduler"}
+    client = Caller(site.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN})
+    before = shown(site, execution_id)
+    refused = client.post("/xxl-job-admin/api/callback", [stray]).json  # so that it asks the next of its admins
+    assert (refused["code"], "trigger time" in refused["msg"]) == (500, True)
+    assert shown(site, execution_id) == before
+    audited = [one for one in site.admin().get("/api/v1/audit").json["items"] if one["action"] == "callback.refused"]
+    assert [one["object_id"] for one in audited] == [str(execution_id)]
+    client.post("/xxl-job-admin/api/callback", [stray, {**stray, spelling: right, "handleMsg": "mine"}]).envelope()
+    ended = shown(site, execution_id)
+    assert (ended["status"], ended["handle_msg"]) == ("success", "mine")
+    client.post("/xxl-job-admin/api/callback", [{**stray, "handleCode": 500}]).envelope()
+    assert shown(site, execution_id) == ended, "nobody keeps it once the execution has ended, and it leaves no note"
+
+
+@pytest.mark.parametrize("told", [{}, {"logDateTim": 0}, {"logDateTim": None}, {"logDateTime": "yesterday"}])
+@pytest.mark.parametrize(
+    ("address", "verdict"),
+    [
+        (SENT_ELSEWHERE, "retry"),
+        ("http://executor.example.org:9999", "retry"),
+        ("http://127.0.0.1:9999", "stored"),
+        ("http://[::1]:9999/xxl", "stored"),
+    ],
+)
+def test_a_result_without_a_trigger_time_is_taken_from_its_executor_s_address_only(
+    site: Site, executor: Caller, told: dict[str, Any], address: str, verdict: str
+) -> None:
+    one = site.execution(site.job())
+    site.dispatched(one, address)
+    assert report(executor, [{"logId": one, "handleCode": 200, **told}]) == [(one, verdict)]
+    assert report(executor, [{"logId": one, "logDateTim": site.trigger_time(one), "handleCode": 200}]) == [
+        (one, "stored" if verdict == "retry" else "duplicate")
+    ]
+
+
+def test_a_result_from_where_only_another_executor_beats_is_not_taken(site: Site, executor: Caller) -> None:
+    one = site.execution(site.job())
+    site.dispatched(one, SENT_ELSEWHERE)
+    result = {"logId": one, "logDateTim": site.trigger_time(one), "handleCode": 200}
+    tools = site.app.state.tools
+    tools.callbacks.beat_sources.note(SENT_ELSEWHERE, "10.0.0.1")
+    executor.post("/api/registry", {"registryKey": "demo", "registryValue": "http://127.0.0.1:9999"}).envelope()
+    assert report(executor, [result]) == [(one, "retry")]
+    executor.post("/api/registry", {"registryKey": "demo", "registryValue": SENT_ELSEWHERE}).envelope()
+    assert report(executor, [result]) == [(one, "stored")], "its own beats come from here, too"
 
 
 MALFORMED: list[Any] = [

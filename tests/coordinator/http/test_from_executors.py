@@ -234,7 +234,7 @@ def test_a_database_that_is_away_is_an_envelope_and_nothing_is_acknowledged(own_
     executor, job_id = own_site.executor(), own_site.job()
     execution_id = own_site.execution(job_id)
     own_site.dispatched(execution_id, ADDRESS)
-    result = [{"logId": execution_id, "handleCode": 200}]
+    result = [{"logId": execution_id, "logDateTim": own_site.trigger_time(execution_id), "handleCode": 200}]
     with closing(sqlite3.connect(own_site.file)) as connection:
         connection.execute("ALTER TABLE orth_job_registry RENAME TO away")
         connection.execute("ALTER TABLE orth_job_log RENAME TO gone")

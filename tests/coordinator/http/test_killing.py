@@ -142,7 +142,7 @@ def test_an_executor_that_is_not_there_cannot_be_told(site: Site, admin: Caller,
 
 
 def test_what_has_ended_is_a_conflict_and_stays(site: Site, admin: Caller, executor: Caller) -> None:
-    ended, waiting = taken_by(site, "http://10.0.0.1:9999"), site.execution(site.job(job_group=site.group("other")))
+    ended, waiting = taken_by(site, "http://127.0.0.1:9999"), site.execution(site.job(job_group=site.group("other")))
     executor.post("/api/callback", [{"logId": ended, "handleCode": 200}]).envelope()
     admin.post(f"{EXECUTIONS}/{waiting}/kill")
     before = site.state()

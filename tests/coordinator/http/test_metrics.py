@@ -226,10 +226,10 @@ def test_while_the_database_is_away_it_is_read_all_the_same(own_site: Site) -> N
 
 def test_results_are_counted_by_what_became_of_them(own_site: Site) -> None:
     one = own_site.execution(own_site.job())
-    own_site.dispatched(one, "http://10.0.0.1:9999")
-    good = {"logId": one, "handleCode": 200}
-    results = [good, good, {"logId": 10**6, "handleCode": 200}, {"logId": one}, {"handleCode": 200}, "no result"]
+    own_site.dispatched(one, "http://127.0.0.1:9999")
+    good, stray = {"logId": one, "handleCode": 200}, {"logId": one, "logDateTim": 7, "handleCode": 200}
+    results = [stray, good, good, {"logId": 10**6, "handleCode": 200}, {"logId": one}, {"handleCode": 200}, "no result"]
     own_site.executor().post("/api/callback", results).envelope()
     now = shown(own_site)
-    kinds = ("duplicate", "unknown", "malformed")
-    assert [now[f"orth_results_stray_total {kind}"] for kind in kinds] == [1, 1, 3]
+    kinds = ("duplicate", "unknown", "malformed", "mismatched")
+    assert [now[f"orth_results_stray_total {kind}"] for kind in kinds] == [1, 1, 3, 1]

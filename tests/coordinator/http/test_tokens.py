@@ -280,7 +280,7 @@ def test_a_group_token_reports_for_its_own_executions_only(site: Site) -> None:
     """A05: unchanged, refused, audited; its own results in the same callback are stored."""
     own, other = (site.execution(site.job(job_group=site.group(name))) for name in ("demo", "other"))
     for one in (own, other):
-        site.dispatched(one, "http://10.0.0.1:9999")
+        site.dispatched(one, "http://127.0.0.1:9999")
     executor = machine(site, of_group(site, "demo")["token"])
     executor.headers["ORTH-EXTENSIONS"] = "verdicts"
     results = [{"logId": one, "handleCode": 200, "handleMsg": "done"} for one in (own, other)]

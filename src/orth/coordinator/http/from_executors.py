@@ -67,6 +67,7 @@ async def _registry(tools: Tools, call: Call) -> object:
         await check_name(tools.settings, request.registry_value, "registryValue")
     if await tools.registrations.beat(request, call.key.key.id):
         await _note_contested(tools, call, request.registry_key, request.registry_value, "beat", refused=False)
+    tools.callbacks.beat_sources.note(request.registry_value, call.address)
     for caller in request.orth.turned_away if request.orth else ():
         await tools.refusals.note_turned_away(call.key, request.registry_value, caller)
     work_key = request.orth.work_key if request.orth else None

@@ -4,8 +4,9 @@ A result for another group's execution changes nothing and is written to the aud
 may have been given the wrong token, and a result is not lost for that. When there is nothing else in a callback, all of
 it is refused. Word of what another group's executor runs is not taken either, and that is all: nothing is lost.
 
-A result of an execution that was sent with a report key, and that comes without it, counts as little: whoever reads
-verdicts is asked to keep it, and others are refused when there is nothing else.
+A result that does not fit an open execution (``orth.coordinator.proving``) counts as little: senders that read verdicts
+are asked to keep it. Other senders are refused if the request holds nothing else: an executor with several coordinators
+then offers the result to the next one, which may be the right one. Once the execution has ended, nobody keeps it.
 """
 
 from collections.abc import Collection, Sequence
@@ -41,11 +42,12 @@ async def take_results(
 async def _take(
     tools: Tools, key: ExecutorKey, address: str, items: Sequence[CallbackItem | Malformed], reads_verdicts: bool
 ) -> list[CallbackVerdict]:
-    judged = await tools.callbacks.take(items)
+    judged = await tools.callbacks.take(items, address)
     for execution_id, why in judged.unproved.items():
         deed = Deed("callback.refused", "execution", str(execution_id), after={"reason": why.value})
         await tools.refusals.note_executor(key, address, deed, why)
-    if judged.unproved and not reads_verdicts and all(item.log_id in judged.unproved for item in items):
+    kept = all(one.verdict is Verdict.RETRY for one in judged.verdicts)
+    if judged.unproved and not reads_verdicts and kept and len(judged.verdicts) == len(items):
         raise Forbidden(f"The execution was not sent to whoever reports it: {next(iter(judged.unproved.values()))}.")
     return judged.verdicts
 
