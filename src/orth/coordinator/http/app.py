@@ -50,6 +50,7 @@ from orth.coordinator.http import (
     users,
 )
 from orth.coordinator.http.callers import needs
+from orth.coordinator.http.compact_responses import CompactResponses
 from orth.coordinator.http.console_files import ConsoleFiles, built_console
 from orth.coordinator.http.credentials import caller_of
 from orth.coordinator.http.declarations import check_declared, paths_of
@@ -174,6 +175,7 @@ def assembled(settings: Settings) -> FastAPI:
     handle_problems(app)
     audit_refusals(app)
     open_paths = paths_of(app.routes, _OPEN)
+    app.add_middleware(CompactResponses)
     app.add_middleware(BodyLimit, limit=settings.coordinator.max_body, open_paths=open_paths)
     if settings.console.origins:
         app.add_middleware(
