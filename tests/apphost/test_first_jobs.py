@@ -1,8 +1,11 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from orth import Executor, Retry
-from orth.apphost.first_jobs import job_proposed
+from orth.apphost.first_jobs import AdminApi, job_proposed, make_first_jobs
+from orth.errors import Invalid
 
 
 def announced(app: Executor) -> dict[str, Any]:
@@ -39,6 +42,45 @@ def test_what_the_author_proposes_becomes_the_job() -> None:
         "executor_fail_retry_count": 2,
         "retry_policy": {"delay": 90.0, "multiplier": 10, "jitter": 0.5},
     }
+
+
+@pytest.mark.parametrize(
+    ("schedule", "proposed"),
+    [("FIX_DELAY 5s", ("FIX_DELAY", "5s")), ("AT 2030-01-31", ("AT", "2030-01-31")), (None, ("NONE", ""))],
+)
+def test_every_kind_of_schedule_becomes_a_job(schedule: str | None, proposed: tuple[str, str]) -> None:
+    job = job_proposed(1, {"name": "it", "schedule": schedule, "timezone": None})
+    assert (job["schedule_type"], job["schedule_conf"]) == proposed
+
+
+class Refusing(AdminApi):
+    """An API that refuses the jobs of one handler, as it does what an executor of another make announces."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        if path == "/api/v1/executors":
+            return {"items": []}
+        if path.endswith("/handlers"):
+            return {"items": [{"name": name, "schedule": "0 25 * * *", "timezone": None} for name in ("a", "b")]}
+        if method == "POST" and path == "/api/v1/jobs":
+            if body["executor_handler"] == "a":
+                raise Invalid("hour 25 is outside 0-23.")
+            return {"id": 7}
+        self.started.append(path)
+        return None
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        return [{"app_name": "first-app", "id": 3}] if path == "/api/v1/groups" else []
+
+
+def test_a_job_that_is_refused_does_not_keep_the_others_from_being_made() -> None:
+    api = Refusing()
+    made = make_first_jobs(api)
+    assert made.jobs == (("b", "0 25 * * *"),)
+    assert made.refused == ("no job was created for a (0 25 * * *): hour 25 is outside 0-23.",)
+    assert api.started == ["/api/v1/jobs/7/start"]
 
 
 def test_what_an_older_executor_does_not_say_is_left_to_the_defaults() -> None:

@@ -74,6 +74,18 @@ def test_a_check_loads_lists_and_ends(tmp_path: Path) -> None:
     assert checked.stderr.count("\n") == 1
 
 
+def test_a_check_finds_a_wrong_schedule(tmp_path: Path) -> None:
+    wrong = '\n@app.job(schedule="0 25 * * *")\ndef nightly() -> None: ...\n'
+    (tmp_path / "jobs.py").write_text(JOBS + wrong)
+    checked = run_orth("executor", "jobs.py", "--check", cwd=tmp_path)
+    assert (checked.returncode, checked.stdout) == (1, "hello    [0 * * * * ?] Greet.\nnightly\n")
+    line = 1 + JOBS.count("\n") + 1
+    assert checked.stderr == (
+        f"orth: {tmp_path}/jobs.py:{line}: handler nightly has no schedule: '0 25 * * *': "
+        "hour 25 is outside 0-23. Write a number from 0 to 23.\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "hard", "passed_on"),
     [

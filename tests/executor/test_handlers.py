@@ -1,4 +1,5 @@
 import inspect
+import sys
 from datetime import timedelta
 from typing import Any
 
@@ -69,16 +70,48 @@ def test_a_name_nobody_can_read_is_refused(app: Handlers, name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"timezone": "Mars/Olympus"}, "no time zone 'Mars/Olympus'"),
         ({"timeout": -1}, "cannot be negative"),
         ({"block": "sometimes"}, "no block strategy 'sometimes'"),
         ({"block": "LFU"}, "no block strategy 'LFU'"),
-        ({"schedule": "x" * 200}, "schedule: "),
     ],
 )
 def test_proposals_that_cannot_work_are_refused(app: Handlers, options: dict[str, Any], complaint: str) -> None:
     with pytest.raises(Invalid, match=complaint):
         app.job("it", **options)(lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint", "hint"),
+    [
+        ({"schedule": "0 25 * * *"}, "hour 25 is outside 0-23.", "Write a number from 0 to 23."),
+        ({"schedule": "fix_delay:5s"}, "this has 1.", "FIX_DELAY 30s"),
+        ({"schedule": "FIX_RATE soon"}, "'soon' is not a duration", "30s"),
+        ({"schedule": "0 * * * *", "timezone": "Europe/Pari"}, "There is no time zone 'Europe/Pari'.", "Europe/Paris?"),
+        ({"timezone": "Mars/Olympus"}, "no time zone 'Mars/Olympus'", "such as"),
+    ],
+)
+def test_a_schedule_that_no_job_can_have_is_noted_with_the_author_s_line(
+    app: Handlers, options: dict[str, Any], complaint: str, hint: str
+) -> None:
+    line = sys._getframe().f_lineno + 1
+    app.job("wrong", **options)(lambda: None)
+    app.job("right", schedule="0 * * * *", timezone="Europe/Paris")(lambda: None)
+    [mistake] = app.schedule_mistakes
+    assert mistake.place == f"{__file__}:{line}"
+    told = str(mistake)
+    assert (complaint in told, hint in told, "handler wrong" in told) == (True, True, True)
+    assert all(str(value) in told for value in options.values())
+    announced = {info.name: (info.schedule, info.timezone) for info in app.infos()}
+    assert announced == {"wrong": (None, None), "right": ("0 * * * *", "Europe/Paris")}
+
+
+@pytest.mark.parametrize(
+    "schedule", ["FIX_RATE 500ms", "fix_delay 1.5s", "AT 2030-01-31T06:00", "0 0 6 * * ?", "@daily"]
+)
+def test_every_kind_of_schedule_can_be_proposed(app: Handlers, schedule: str) -> None:
+    app.job("it", schedule=schedule)(lambda: None)
+    assert [info.schedule for info in app.infos()] == [schedule]
+    assert app.schedule_mistakes == []
 
 
 def test_a_generator_is_refused_because_calling_it_runs_nothing(app: Handlers) -> None:

@@ -69,7 +69,23 @@ def test_two_names_for_one_executor_are_one(here: Path) -> None:
         ("import broken", "jobs.py", "SyntaxError: invalid syntax ({here}/broken.py:2): while True print(1)"),
         ("x = '\0'", "jobs.py", "source code string cannot contain null bytes"),
         ("open('no such file')", "jobs", "No such file or directory: 'no such file' ({here}/jobs.py:1)."),
-        (ONE + ONE.split("\n", 2)[2], "jobs.py", "There are two handlers called hello."),
+        (
+            ONE + ONE.split("\n", 2)[2],
+            "jobs.py",
+            "jobs.py cannot be loaded: There are two handlers called hello: the first is at {here}/jobs.py:3 "
+            "({here}/jobs.py:5). Name one of them",
+        ),
+        (
+            ONE + "@app.job(block='x')\ndef more(): ...",
+            "jobs.py",
+            "no block strategy 'x' ({here}/jobs.py:5). W",
+        ),
+        (
+            ONE + "@app.job\ndef more(a: '...'): yield",
+            "jobs.py",
+            "is a generator: calling it would run nothing (",
+        ),
+        (ONE + "@app.job(shedule='x')\ndef more(): ...", "jobs.py", "argument 'shedule' ({here}/jobs.py:5)."),
     ],
 )
 def test_what_cannot_be_loaded_is_told_in_one_line(here: Path, text: str | None, target: str, complaint: str) -> None:

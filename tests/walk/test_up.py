@@ -266,6 +266,23 @@ def test_own_jobs_are_used_when_there_are_some(tmp_path: Path) -> None:
         assert "created job greet" in running.text()
 
 
+def test_one_wrong_schedule_stops_neither_the_cluster_nor_the_other_jobs(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text(
+        "from orth import Executor\n"
+        'app = Executor("my-first-app")\n\n\n'
+        '@app.job(schedule="0 25 * * *")\n'
+        "def nightly(): ...\n\n\n"
+        '@app.job(schedule="FIX_RATE 1s")\n'
+        "def greet(): ...\n"
+    )
+    with up(tmp_path, *SMALL, **LEAN) as running:
+        eventually(lambda: re.search(r"greet  #\d+  Success 200/200", running.text()), what="a success of greet")
+        assert f"{tmp_path}/jobs.py:5: handler nightly has no schedule: '0 25 * * *': hour 25" in running.text()
+        assert "created job greet (FIX_RATE 1s)" in running.text()
+        running.popen.send_signal(signal.SIGINT)
+        assert running.popen.wait(30) == 0
+
+
 def test_a_topology_in_code_is_found(tmp_path: Path) -> None:
     (tmp_path / "work.py").write_text(
         "import os\n"

@@ -132,7 +132,10 @@ def test_one_that_does_not_come_up_is_told(tmp_path: Path) -> None:
     (tmp_path / "jobs.py").write_text("import a_module_that_is_not_there\n")
     failed = orth("up", "--detach", *SMALL, cwd=tmp_path)
     assert failed.returncode == 1
-    assert "a_module_that_is_not_there" in failed.stderr
+    lines = failed.stderr.splitlines()
+    assert lines[0] == "agent-1 ended with exit code 1 before it was ready."
+    assert f"a_module_that_is_not_there' ({tmp_path}/jobs.py:1)" in failed.stderr
+    assert len(lines) < 9, "the reason, not the story of the stop"
     assert orth("ps", cwd=tmp_path).returncode == 3
 
 

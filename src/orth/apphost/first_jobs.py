@@ -6,8 +6,10 @@ from typing import Any
 
 import urllib3
 
+from orth.domain.jobs import ScheduleType
 from orth.domain.retries import LARGEST_MULTIPLIER
-from orth.errors import Conflict, Unauthenticated, Unavailable
+from orth.domain.schedules import read_schedule
+from orth.errors import Conflict, Invalid, Unauthenticated, Unavailable
 
 GREETING = "demo.hello"
 _TIMEOUT = urllib3.Timeout(total=5)
@@ -41,7 +43,9 @@ class AdminApi:
         data = _read(answer.data)
         if answer.status == Unauthenticated.status:
             raise Unauthenticated(f"{method} {path}: {_detail(data) or answer.status}")
-        if answer.status >= 400:
+        if 400 <= answer.status < 500:
+            raise Invalid(f"{method} {path}: {_detail(data) or answer.status}")
+        if answer.status >= 500:
             raise Unavailable(f"{method} {path}: {_detail(data) or answer.status}")
         return data
 
@@ -65,14 +69,18 @@ def _read(data: bytes) -> Any:
 
 
 def _detail(data: object) -> str | None:
-    return str(data.get("detail")) if isinstance(data, dict) and data.get("detail") else None
+    """What a refusal says, and what to do next."""
+    if not isinstance(data, dict) or not data.get("detail"):
+        return None
+    return " ".join(str(data[name]) for name in ("detail", "hint") if data.get(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was made: the name of each new job with its schedule."""
+    """What was made: the name of each new job with its schedule, and what was refused, as sentences."""
 
     jobs: tuple[tuple[str, str], ...]
+    refused: tuple[str, ...] = ()
 
 
 def trigger_one(api: AdminApi) -> str:
@@ -87,19 +95,24 @@ def trigger_one(api: AdminApi) -> str:
 
 def make_first_jobs(api: AdminApi) -> Made:
     """A group for every app that registered without one, and a started job for every handler that suggests a
-    schedule.
+    schedule. A job that is refused does not keep the others from being made.
     """
     groups = {group["app_name"]: group["id"] for group in api.items("/api/v1/groups")}
     for executor in api.call("GET", "/api/v1/executors")["items"]:
         if executor["app_name"] not in groups:
             groups[executor["app_name"]] = api.call("POST", "/api/v1/groups", {"app_name": executor["app_name"]})["id"]
     made: list[tuple[str, str]] = []
+    refused: list[str] = []
     for group_id in groups.values():
         used = {job["executor_handler"] for job in api.items(f"/api/v1/jobs?job_group={group_id}")}
         for handler in api.call("GET", f"/api/v1/groups/{group_id}/handlers")["items"]:
-            if handler["schedule"] and handler["name"] not in used:
+            if not handler["schedule"] or handler["name"] in used:
+                continue
+            try:
                 made.append(_make_job(api, group_id, handler))
-    return Made(tuple(made))
+            except Invalid as error:
+                refused.append(f"no job was created for {handler['name']} ({handler['schedule']}): {error}")
+    return Made(tuple(made), tuple(refused))
 
 
 def _make_job(api: AdminApi, group_id: int, handler: dict[str, Any]) -> tuple[str, str]:
@@ -111,11 +124,12 @@ def _make_job(api: AdminApi, group_id: int, handler: dict[str, Any]) -> tuple[st
 def job_proposed(group_id: int, handler: dict[str, Any]) -> dict[str, Any]:
     """The job as the author of its handler proposes it; what was left open is left to the defaults."""
     retry = handler.get("retry")
+    schedule_type, conf = read_schedule(handler["schedule"]) if handler.get("schedule") else (ScheduleType.NONE, "")
     proposed = {
         "job_group": group_id,
         "job_desc": handler["name"],
-        "schedule_type": "CRON",
-        "schedule_conf": handler["schedule"],
+        "schedule_type": schedule_type.value,
+        "schedule_conf": conf,
         "timezone": handler["timezone"],
         "executor_handler": handler["name"],
     }

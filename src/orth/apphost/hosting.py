@@ -37,6 +37,7 @@ _REGISTERED_WITHIN = 20.0
 _ADMIN = "admin"
 _BY_UP = Actor(ActorKind.COMMAND, "orth up")
 _TOKEN_LASTS = 24 * 3_600_000
+_LAST_WORDS = 5
 _COLOURS = (36, 33, 35, 32, 34, 31)
 
 
@@ -80,6 +81,8 @@ class Host:
         self._phase = "starting"
         self._unheard = False
         self._password_changed = False
+        self.reasons: list[str] = []
+        """Why the run did not come up."""
         self._token: str | None = None
         self._token_made = 0
         self._making_token = threading.Lock()
@@ -162,10 +165,13 @@ class Host:
         workers = [one for one in self.keeping.keepers.values() if one.resource.kind in (Kind.COORDINATOR, Kind.AGENT)]
         if await self._ready(workers):
             try:
-                for name, schedule in (await self._first_jobs()).jobs:
+                made = await self._first_jobs()
+                for name, schedule in made.jobs:
                     self.tell("up", f"created job {name} ({schedule})")
+                for sentence in made.refused:
+                    self.tell("up", sentence)
             except OrthError as error:
-                self.tell("up", str(error))
+                self._give_reason(str(error))
                 if not self._manner.screen:
                     return 1
         if await self._ready(self.keeping.keepers.values()):
@@ -173,10 +179,17 @@ class Host:
             self._welcome(self._clock.monotonic() - began)
             await asyncio.to_thread(self._tell_link)
         if self._gives_up:
-            for sentence in self.keeping.troubles:
-                self.tell("up", sentence)
+            for keeper in self.keeping.keepers.values():
+                if keeper.trouble:
+                    last = [line.text for line in self._lines if line.name == keeper.resource.name][-_LAST_WORDS:]
+                    self._give_reason(keeper.trouble, *last)
             return 1
         return 0
+
+    def _give_reason(self, sentence: str, *last_words: str) -> None:
+        """Why this run does not come up. The lines of a process that ended stand above already."""
+        self.tell("up", sentence)
+        self.reasons += [sentence, *(f"  {words}" for words in last_words)]
 
     async def _ready(self, keepers: Iterable[Keeper]) -> bool:
         """Wait until all of them were ready; False if that is given up, or everything is to stop."""

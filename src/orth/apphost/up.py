@@ -93,7 +93,11 @@ def bring_up(layout: Layout, choice: Choice) -> int:
             password=password,
             store_url=settings.store.url or f"sqlite:///{folder / 'orth.db'}",
         )
-        return asyncio.run(_hosted(Host(topology, place, manner, SystemClock()), screen=screen))
+        host = Host(topology, place, manner, SystemClock())
+        code = asyncio.run(_hosted(host, screen=screen))
+        if choice.behind:  # to those who wait in ``detach``
+            sys.stderr.writelines(f"{reason}\n" for reason in host.reasons)
+        return code
 
 
 async def _hosted(host: Host, *, screen: bool) -> int:
@@ -142,8 +146,8 @@ def detach(choice: Choice, arguments: Sequence[str]) -> int:
         )
     code = _started(host, place)
     if code != 0:
-        last = [line.plain() for line in read_log(folder)[-_LAST_LINES:]]
-        sys.stderr.write("\n".join([*last, trouble_file.read_text().rstrip()]).rstrip() + "\n")
+        reason = trouble_file.read_text().strip() or "\n".join(line.plain() for line in read_log(folder)[-_LAST_LINES:])
+        sys.stderr.write(f"{reason}\north logs shows what the processes said.\n")
     return code
 
 

@@ -30,7 +30,7 @@ RELOADS = ("drain", "hard")
     metavar="[=hard]",
     help="Start again when a file changes: after its executions ended, or (=hard) at once.",
 )
-@click.option("--check", is_flag=True, help="Only load the jobs and list them.")
+@click.option("--check", is_flag=True, help="Only load and check the jobs, and list them.")
 @click.option(
     "--trial", is_flag=True, hidden=True, help="Only load the jobs, and say by the exit code that it went well."
 )
@@ -64,8 +64,7 @@ def executor(
         "executor.data_dir": data_dir,
     }
     if check:
-        _list(target)
-        return
+        sys.exit(_checked(target))
     if trial:
         sys.exit(_tried(target))
     settings = start_process(options, config=config, log_level=log_level)
@@ -81,11 +80,11 @@ def executor(
     sys.exit(run_executor(target, settings))
 
 
-def _list(target: str) -> None:
-    from orth.executor.author_commands import list_handlers
+def _checked(target: str) -> int:
+    from orth.executor.author_commands import check_handlers
     from orth.executor.loading import load_handlers
 
-    list_handlers(load_handlers(target))
+    return check_handlers(load_handlers(target))
 
 
 def _tried(target: str) -> int:

@@ -34,6 +34,7 @@ LONGEST_JITTER = 3_600_000
 _REMEMBERED = 10_000
 CONF_LIMIT = 64  # of everything but cron expressions, which have their own
 
+_NAMED_TYPES = {one.value: one for one in (ScheduleType.FIX_RATE, ScheduleType.FIX_DELAY, ScheduleType.AT)}
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY * 1000}
 _DURATION = re.compile(r"([0-9]+)(?:\.([0-9]+))?(ms|s|m|h|d)?")
 _INSTANT = re.compile(
@@ -202,6 +203,16 @@ def _fires(schedule_type: ScheduleType, conf: str, timezone: str, dst: DstPolicy
             return Once(parse_instant(conf, zone), is_jumped_over(conf, zone))
         case ScheduleType.NONE:
             return Once(None)
+
+
+def read_schedule(text: str) -> tuple[ScheduleType, str]:
+    """Type and ``schedule_conf`` of a schedule that is written as one text, as in ``@app.job(schedule=…)``.
+
+    ``FIX_RATE 30s``, ``FIX_DELAY 30s`` and ``AT 2030-01-31T06:00`` name their type; other texts are cron.
+    """
+    name, _, conf = text.strip().partition(" ")
+    found = _NAMED_TYPES.get(name.upper())
+    return (ScheduleType.CRON, text) if found is None else (found, conf.strip())
 
 
 def parse_duration(text: str) -> int:

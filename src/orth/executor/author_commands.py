@@ -59,6 +59,13 @@ def list_handlers(handlers: Handlers) -> None:
         _write(f"{line[:_TERMINAL_COLUMNS].rstrip()}\n")
 
 
+def check_handlers(handlers: Handlers) -> int:
+    """List the handlers, and every mistake in their schedules on standard error; the exit code."""
+    list_handlers(handlers)
+    sys.stderr.writelines(f"orth: {mistake}\n" for mistake in handlers.schedule_mistakes)
+    return 1 if handlers.schedule_mistakes else 0
+
+
 def show_next(handler: Handler, count: int, after: str | None) -> None:
     """The next fires, one per line: local time and UTC."""
     since = SystemClock().now() if after is None else instant_of(after, handler)
@@ -98,8 +105,8 @@ def command_line(handlers: Handlers, serve: Callable[[], object]) -> click.Group
 
     @group.command("list")
     def list_() -> None:
-        """List the handlers."""
-        list_handlers(handlers)
+        """List the handlers; exit with 1 if a schedule is wrong."""
+        sys.exit(check_handlers(handlers))
 
     @group.command("next")
     @click.argument("name")

@@ -20,6 +20,15 @@ class ExecutorStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ScheduleNotAnnounced(Event):
+    """A handler proposes a schedule that no job can have; the other handlers are not affected."""
+
+    level = logging.ERROR
+    sentence = "{mistake}"
+    mistake: str
+
+
+@dataclass(frozen=True, slots=True)
 class ScriptsAsRoot(Event):
     """Whoever may edit a script here is root on this machine."""
 

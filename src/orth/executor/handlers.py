@@ -5,10 +5,13 @@ proposals for the job's first definition; what the console says later is never o
 """
 
 import inspect
+import os
+import sys
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, get_args, overload
 
 from pydantic import ValidationError
@@ -21,12 +24,14 @@ from orth.executor.performers import FunctionPerformer, ObjectPerformer, Perform
 from orth.executor.proposals import (
     Proposal,
     Retry,
+    ScheduleMistake,
     block_strategy,
     checked_concurrency,
     checked_level,
     checked_retry,
     checked_schedule,
     checked_zone,
+    schedule_trouble,
     whole_seconds,
 )
 from orth.wire.fields import DESCRIPTION_LIMIT
@@ -37,6 +42,7 @@ R = TypeVar("R", covariant=True)
 Kind = TypeVar("Kind")
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 _MARK = "__orth_handler__"
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 Isolation = Literal["thread", "process"]
 
 
@@ -139,7 +145,10 @@ class Handlers:
         """Whether what handlers print goes to the log of their execution."""
         self.inherit_threads = inherit_threads
         """Whether threads that handlers start are part of their execution, unless a job says otherwise."""
+        self.schedule_mistakes: list[ScheduleMistake] = []
+        """Proposals without which the handlers are registered."""
         self._by_name: dict[str, Handler] = {}
+        self._places: dict[str, str] = {}
 
     @overload
     def job(self, name: type[Kind], /) -> type[Kind]: ...  # type: ignore[overload-overlap]  # a class stays one
@@ -198,13 +207,26 @@ class Handlers:
         level = None if log_level is None else checked_level(log_level)
 
         def register(target: Any) -> Any:
-            handler = _handler(name or getattr(target, "__name__", ""), target, proposal, inherits)
+            called = name or getattr(target, "__name__", "")
+            handler = _handler(called, target, self._usable(called, proposal), inherits)
             handler = replace(handler, isolated=isolation == "process", home=self, log_level=level)
             self.add(handler)
             _mark(target, handler)
             return target
 
         return register
+
+    def _usable(self, name: str, proposal: Proposal) -> Proposal:
+        """``proposal``, without a schedule that no job can have, which is noted."""
+        trouble = schedule_trouble(proposal.schedule, proposal.timezone)
+        if trouble is None:
+            return proposal
+        self.schedule_mistakes.append(
+            ScheduleMistake(
+                author_line(), name, proposal.schedule or "", proposal.timezone, trouble.message, trouble.hint
+            )
+        )
+        return replace(proposal, schedule=None, timezone=None)
 
     def get(self, name: str) -> Handler | None:
         return self._by_name.get(name)
@@ -227,8 +249,21 @@ class Handlers:
     def add(self, handler: Handler) -> None:
         """``Invalid`` when the name is taken."""
         if handler.name in self._by_name:
-            raise Invalid(f"There are two handlers called {handler.name}.", hint='Name one of them: @app.job("name").')
+            first = self._places[handler.name]
+            raise Invalid(
+                f"There are two handlers called {handler.name}: the first is at {first}.",
+                hint='Name one of them: @app.job("name").',
+            )
         self._by_name[handler.name] = handler
+        self._places[handler.name] = author_line()
+
+
+def author_line() -> str:
+    """File and line of the code outside this package that is running."""
+    frame = sys._getframe()  # the caller's line, without building a whole traceback
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def handler_of(target: Callable[..., Any]) -> Handler:

@@ -5,13 +5,16 @@
 
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
 
-from orth.errors import CannotStart
+from orth.errors import CannotStart, OrthError
 from orth.executor.handlers import Handler, Handlers
+
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
 def load_handlers(target: str) -> Handlers:
@@ -94,11 +97,13 @@ def _module(name: str) -> ModuleType:
 
 def _broken(place: str, error: Exception | SystemExit) -> CannotStart:
     """The user's own error, with the place in their code; of code that cannot be read, the line as well."""
+    if isinstance(error, OrthError):
+        said = f"{place} cannot be loaded: {error.message.rstrip('.')}{_author_place(error)}."
+        return CannotStart(said, hint=error.hint)
     message = f"{place} cannot be loaded: {traceback.format_exception_only(error)[-1].strip()}"
     if isinstance(error, SyntaxError) and error.lineno and error.text:
         return CannotStart(f"{message} ({error.filename}:{error.lineno}): {error.text.strip()}")
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_machinery(frame.filename)]
-    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    where = _author_place(error)
     if isinstance(error, SystemExit):
         how = f"exits with code {error.code or 0}" if isinstance(error.code, int | None) else f"exits ({error.code})"
         return CannotStart(
@@ -108,6 +113,12 @@ def _broken(place: str, error: Exception | SystemExit) -> CannotStart:
     return CannotStart(f"{message}{where}.")
 
 
+def _author_place(error: BaseException) -> str:
+    """The author's line that led to the error, in brackets: a decorator rather than what Orth does in it."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_machinery(frame.filename)]
+    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+
+
 def _is_machinery(filename: str) -> bool:
-    """Whether it is how Python and we import, rather than what is imported."""
-    return filename.startswith("<frozen importlib") or filename in (__file__, importlib.__file__)
+    """Whether the code belongs to Python's import or to Orth, rather than to the author."""
+    return filename.startswith(("<frozen importlib", _PACKAGE)) or filename == importlib.__file__

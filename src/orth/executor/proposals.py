@@ -7,9 +7,9 @@ holds.
 
 import logging
 import math
+import re
 from dataclasses import dataclass
 from datetime import timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from orth.domain.jobs import ALIASES, CONCURRENCY_LIMIT, BlockStrategy
 from orth.errors import Invalid
@@ -18,6 +18,8 @@ from orth.wire.messages import RetryInfo
 
 MOST_ATTEMPTS = 100
 LONGEST_DELAY = timedelta(days=1)
+_NAME_FIRST = re.compile(r"\s*[A-Za-z]{2}")
+_FORMS = "Write a cron expression, FIX_RATE 30s, FIX_DELAY 30s or AT 2030-01-31T06:00."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,45 @@ class Proposal:
     retry: Retry | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduleMistake:
+    """A schedule or zone that no job can have. The handler is registered without it, so that one wrong expression stops
+    neither the executor nor its other handlers.
+    """
+
+    place: str
+    """File and line of the decorator."""
+    handler: str
+    schedule: str
+    timezone: str | None
+    message: str
+    hint: str | None
+
+    def __str__(self) -> str:
+        written = " ".join(filter(None, (self.schedule, self.timezone)))
+        said = f"{self.place}: handler {self.handler} has no schedule: {written!r}: {self.message}"
+        return f"{said} {self.hint}" if self.hint else said
+
+
+def schedule_trouble(schedule: str | None, timezone: str | None) -> Invalid | None:
+    """Why no job can have this schedule and zone; None if it can."""
+    from orth.domain.cron.zones import zone_named  # an executor without schedules does not wait for zones
+    from orth.domain.schedules import parse_schedule, read_schedule
+
+    try:
+        if timezone is not None:
+            zone_named(timezone)
+        if schedule is not None:
+            parse_schedule(*read_schedule(schedule), timezone=timezone or "UTC")
+    except Invalid as error:
+        is_named = _NAME_FIRST.match(schedule or "") and error.field == "schedule_conf"
+        return Invalid(error.message, hint=_FORMS) if is_named else error
+    return None
+
+
 def checked_zone(name: str | None) -> str | None:
-    if name is not None:
-        try:
-            ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError, OSError, TypeError, AttributeError):
-            raise Invalid(f"There is no time zone {name!r}.", hint="Write one such as Europe/Paris.") from None
+    if name is not None and not isinstance(name, str):
+        raise Invalid(f"There is no time zone {name!r}.", hint="Write one such as Europe/Paris.")
     return name
 
 

@@ -26,6 +26,7 @@ from orth.executor.facts import (
     ExecutionAbandoned,
     ExecutorStarted,
     ExecutorStopped,
+    ScheduleNotAnnounced,
     ScriptsAsRoot,
 )
 from orth.executor.handlers import Handlers
@@ -140,6 +141,7 @@ class Runtime:
             self.loops += queue.enter(self.admission, self.threads, self.outbox, self.logs)
         self._capture = ExitStack()
         self._captures_prints = handlers.capture_stdout
+        self._schedule_mistakes = handlers.schedule_mistakes
 
     def _made_endpoints(self, verifier: Verifier, work_key: str | None) -> Endpoints:
         settings = self.settings
@@ -176,6 +178,8 @@ class Runtime:
         self._capture.enter_context(capturing(prints=self._captures_prints))
         handlers = self.registration.orth.handlers if self.registration.orth else ()
         self.events.emit(ExecutorStarted(self.settings.app_name, self.address, len(handlers), self.incarnation))
+        for mistake in self._schedule_mistakes:
+            self.events.emit(ScheduleNotAnnounced(str(mistake)))
         if self._shortened:
             some = ", ".join(self._shortened[:_NAMED]) + (" …" if len(self._shortened) > _NAMED else "")
             self.events.emit(AnnouncementShortened(len(self._shortened), some))

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from orth.domain.cron.zones import zone_named
-from orth.domain.jobs import ScheduleType
-from orth.domain.schedules import parse_instant, parse_schedule
+from orth.domain.schedules import parse_instant, parse_schedule, read_schedule
 from orth.errors import Invalid
 from orth.executor.handlers import Handler
 
@@ -42,7 +41,7 @@ def upcoming_fires(handler: Handler, count: int, after: int) -> list[UpcomingFir
     if handler.proposal.schedule is None:
         raise Invalid(f"Handler {handler.name} proposes no schedule.", hint='Add schedule="…" to its decorator.')
     timezone = handler.proposal.timezone or _DEFAULT_ZONE
-    schedule = parse_schedule(ScheduleType.CRON, handler.proposal.schedule, timezone=timezone)
+    schedule = parse_schedule(*read_schedule(handler.proposal.schedule), timezone=timezone)
     found: list[UpcomingFire] = []
     fire = schedule.next_after(after)
     while fire is not None and len(found) < count:

@@ -22,6 +22,7 @@ from orth.wire.fields import (
     HANDLERS_LIMIT,
     IDENTITY_LIMIT,
     LEFT_BEHIND_LIMIT,
+    SCHEDULE_LIMIT,
     TURNED_AWAY_LIMIT,
     AppName,
     Concurrency,
@@ -236,7 +237,7 @@ class HandlerInfo(Message):
 
     name: Annotated[HandlerName, Field(min_length=1)]
     description: Annotated[ReportText, Field(max_length=DESCRIPTION_LIMIT)] = ""
-    schedule: Annotated[str, Field(max_length=128)] | None = None
+    schedule: Annotated[str, Field(max_length=SCHEDULE_LIMIT)] | None = None
     timezone: Identity | None = None
     params_schema: dict[str, Any] | None = None
     timeout: Annotated[Int32, at_least(0)] | None = None  # seconds
