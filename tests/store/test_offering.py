@@ -123,7 +123,7 @@ def test_what_is_in_queues_is_listed_with_its_jobs_patience(connection: Connecti
 
 
 def beat(name: str, incarnation: str, *queues: str) -> QueueBeat:
-    return QueueBeat("app", f"queue://{name}", incarnation, queues, 1, "1", None, None, 5)
+    return QueueBeat("app", f"queue://{name}", incarnation, queues, 1, "1", None, 5)
 
 
 def test_executors_of_queues_are_listed_and_never_sent_to(connection: Connection) -> None:

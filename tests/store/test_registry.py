@@ -1,10 +1,11 @@
 """The registry: beats, good-byes, silence, and address lists that follow at once."""
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, select, update
 
 from orth.domain.jobs import AddressType
 from orth.domain.nodes import ExecutorEntry, StillWorking, Vitals
@@ -12,6 +13,7 @@ from orth.store.announced import Unclaimed, announced_handlers, list_unclaimed
 from orth.store.database import Database
 from orth.store.executor_entries import list_executors, list_overdue, still_working
 from orth.store.groups import create_group, get_group
+from orth.store.handler_lists import LISTS_LIMIT, SMALL_LIST, remove_unused_lists
 from orth.store.registry import (
     Arrival,
     Beat,
@@ -21,8 +23,9 @@ from orth.store.registry import (
     refresh_addresses,
     remove_executors,
     remove_silent,
+    take_off,
 )
-from orth.store.tables import registry
+from orth.store.tables import handler_lists, registry
 from tests.store.builders import NOW, a_group, on_servers, stored_group, until_blocked, until_done_or_blocked
 
 A, B, C = "http://10.0.0.1:9999", "http://10.0.0.2:9999", "http://10.0.0.3:9999"
@@ -43,6 +46,15 @@ def remove_executor(
 
 def remove_stale(connection: Connection, before: int, now: int) -> list[ExecutorEntry]:
     return remove_silent(connection, list_overdue(connection, before), now)
+
+
+async def lists(db: Database) -> list[tuple[str, int]]:
+    def read(connection: Connection) -> list[tuple[str, int]]:
+        order = handler_lists.c.app_name, handler_lists.c.id
+        rows = connection.execute(select(handler_lists.c.app_name, handler_lists.c.size).order_by(*order))
+        return [(row.app_name, row.size) for row in rows]
+
+    return await db.read(read)
 
 
 async def addresses(db: Database, group: int) -> tuple[str, ...]:
@@ -86,6 +98,42 @@ async def test_who_says_good_bye_is_forgotten_once(db: Database) -> None:
     assert await db.tx(remove_executor, "app", A, NOW)
     assert not await db.tx(remove_executor, "app", A, NOW)
     assert await addresses(db, group) == (B,)
+
+
+async def test_handlers_are_stored_once_for_each_app(db: Database) -> None:
+    said = json.dumps({"handlers": [{"name": "a", "description": "x" * 1000}]})
+    beats = [Beat(app, address, "p", handlers=said) for app in ("app", "other") for address in (A, B, C)]
+    for _time in range(2):
+        await db.tx(record_beats, beats, NOW)
+    assert await lists(db) == [("app", len(said)), ("other", len(said))]
+    assert [len(one) for one in (await db.read(announced_handlers, "app"))] == [1]
+
+
+async def test_the_lists_of_handlers_of_an_app_are_limited(db: Database) -> None:
+    def large(number: int, size: int = LISTS_LIMIT // 3) -> Beat:
+        handlers = json.dumps({"handlers": [{"name": f"h{number}", "description": "x" * size}]})
+        return Beat("app", f"http://10.0.0.{number}:1", handlers=handlers)
+
+    arrivals = await db.tx(record_beats, [large(number) for number in (1, 2, 3, 4)], NOW)
+    assert [one.lacks_room_for_handlers for one in arrivals] == [False, False, True, True]
+    [small, known, foreign, of_other] = await db.tx(
+        record_beats,
+        [large(5, SMALL_LIST * 9 // 10), large(1), Beat("app", C), replace(large(3), app_name="other")],
+        NOW,
+    )
+    assert small.joined
+    assert not any(one.lacks_room_for_handlers for one in (small, known, foreign, of_other))
+    assert {entry.address for entry in await db.read(list_executors)} >= {"http://10.0.0.5:1", C}
+
+
+async def test_lists_that_nobody_announces_are_removed(db: Database) -> None:
+    beats = [Beat("app", one, handlers=json.dumps({"handlers": [{"name": one}]})) for one in (A, B)]
+    await db.tx(record_beats, beats, NOW)
+    await db.tx(take_off, "app", A, NOW)
+    assert await db.tx(remove_unused_lists, NOW) == 0, "it was announced a moment ago"
+    assert await db.tx(remove_unused_lists, NOW + 1) == 1
+    assert len(await lists(db)) == 1
+    assert await db.read(announced_handlers, "app") == [[{"name": B}]]
 
 
 async def test_handlers_are_told_by_those_who_announce_them(db: Database) -> None:

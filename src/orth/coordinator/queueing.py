@@ -424,7 +424,6 @@ def _stored(process: Process) -> QueueBeat:
         min(beat.active_jobs, _LARGEST),
         beat.version,
         json.dumps(beat.labels, sort_keys=True) if beat.labels else None,
-        beat.model_dump_json(include={"handlers"}),
         process.since,
         Vitals(
             running=min(beat.active_jobs, _LARGEST),

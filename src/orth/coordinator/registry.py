@@ -44,6 +44,7 @@ from orth.store.database import Connection, Database
 from orth.store.executor_drains import drop_old_drains
 from orth.store.executor_entries import list_overdue
 from orth.store.gathering import Gathering
+from orth.store.handler_lists import LISTS_LIMIT, SMALL_LIST, UNUSED_KEPT, remove_unused_lists
 from orth.store.leases import Term
 from orth.store.reachability import drop_old_doubts
 from orth.store.registry import Arrival, Beat, Farewell, Goodbye, record_beats, remove_executors, remove_silent
@@ -73,6 +74,20 @@ class TooManyExecutors(TooBusy):
         super().__init__(
             f"The app {app_name!r} has {limit} executors, as many as it may have.",
             hint="If all of them are meant, raise registry.executors_per_app; if not, look who has its token.",
+        )
+
+
+class TooManyHandlers(TooBusy):
+    """A large list of handlers more than an app may have."""
+
+    kind = "too-many-handlers"
+    retry_after = 600
+
+    def __init__(self, app_name: str) -> None:
+        super().__init__(
+            f"The executors of the app {app_name!r} announce more than {LISTS_LIMIT >> 20} MiB of different handlers.",
+            hint="Let its executors announce the same handlers, or shorter descriptions. A list of at most "
+            f"{SMALL_LIST >> 10} KiB is always taken. If executors are not yours, revoke the token of the app.",
         )
 
 
@@ -119,7 +134,8 @@ class Registrations:
 
     async def beat(self, request: RegistryRequest, key_id: str | None = None) -> bool:
         """Take a beat; ``key_id`` names the key it was proved with. Whether another process claims its address, too.
-        ``AddressHeld`` if that one has it, ``TooManyExecutors`` if it is new and its app has no room.
+        ``AddressHeld`` if that one has it, ``TooManyExecutors`` if it is new and its app has no room,
+        ``TooManyHandlers`` if that has none for its handlers.
         """
         beat = replace(_beat(request, self._clock_offset(request.registry_value)), key_id=key_id)
         work_key = request.orth.work_key if request.orth else None
@@ -164,6 +180,8 @@ class Registrations:
             holder = arrival.held_by
             if arrival.lacks_room:
                 raise self._too_many(beat.app_name, beat.address)
+            if arrival.lacks_room_for_handlers:
+                raise TooManyHandlers(beat.app_name)
             if holder is None:
                 return arrival
             if not self._is_of(holder, beat.incarnation, work_key) and not await self._has_left(holder):
@@ -388,4 +406,6 @@ def _beat_of(entry: ExecutorEntry) -> tuple[str, str, int]:
 def _clean(connection: Connection, silent: Sequence[ExecutorEntry], now: int) -> list[ExecutorEntry]:
     drop_old_doubts(connection, now - int(DOUBTS_KEPT.total_seconds() * 1000))
     drop_old_drains(connection, now)
-    return remove_silent(connection, silent, now)
+    removed = remove_silent(connection, silent, now)
+    remove_unused_lists(connection, now - UNUSED_KEPT)
+    return removed

@@ -1,14 +1,21 @@
-"""What executors announced of themselves: their handlers, and app names that have no group yet."""
+"""What executors announced of themselves: their handlers, and app names that have no group yet.
+
+Executors whose list of handlers is not stored (``handler_lists``) count as executors that announced none.
+"""
 
 import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import Connection, and_, exists, func, select
 
 from orth.store.executor_entries import EXECUTOR
-from orth.store.tables import groups, registry
+from orth.store.tables import groups, handler_lists, registry
+
+_ITS_LIST = and_(
+    handler_lists.c.app_name == registry.c.registry_key, handler_lists.c.digest == registry.c.handlers_digest
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +46,24 @@ def list_unclaimed(connection: Connection, *, after: str = "", limit: int | None
 def announced_handlers(connection: Connection, app_name: str) -> list[list[dict[str, Any]]]:
     """What the executors of an app announced about their handlers, each list once; those that can be read."""
     rows = connection.execute(
-        select(registry.c.handlers)
-        .where(
-            registry.c.registry_group == EXECUTOR, registry.c.registry_key == app_name, registry.c.handlers.is_not(None)
-        )
-        .group_by(registry.c.handlers)
-        .order_by(func.min(registry.c.registry_value))
+        select(handler_lists.c.handlers, func.min(registry.c.registry_value).label("first"))
+        .select_from(registry.join(handler_lists, _ITS_LIST))
+        .where(registry.c.registry_group == EXECUTOR, registry.c.registry_key == app_name)
+        .group_by(handler_lists.c.id, handler_lists.c.handlers)
+        .order_by("first")
     )
     return [handlers for row in rows if (handlers := _handlers(row.handlers)) is not None]
 
 
 def offered_handlers(connection: Connection, app_name: str | None = None) -> dict[str, set[str]]:
     """What the executors of each app, or of one, offer; only of apps whose executors have all said it."""
-    announced = select(registry.c.registry_key, registry.c.handlers).where(registry.c.registry_group == EXECUTOR)
+    named = select(registry.c.registry_key, registry.c.handlers_digest).where(registry.c.registry_group == EXECUTOR)
     if app_name is not None:
-        announced = announced.where(registry.c.registry_key == app_name)
-    rows = connection.execute(announced.group_by(registry.c.registry_key, registry.c.handlers))
+        named = named.where(registry.c.registry_key == app_name)
+    each = named.distinct().subquery()
+    its_list = and_(handler_lists.c.app_name == each.c.registry_key, handler_lists.c.digest == each.c.handlers_digest)
+    announced = select(each.c.registry_key, handler_lists.c.handlers)
+    rows = connection.execute(announced.select_from(each.outerjoin(handler_lists, its_list)))
     offered: dict[str, set[str]] = {}
     unsaid = set()
     for name, text in rows:

@@ -28,7 +28,6 @@ class QueueBeat:
     load: int
     version: str
     labels: str | None
-    handlers: str | None
     since: int
     vitals: Vitals | None = None
 
@@ -43,7 +42,6 @@ def record_queue_beats(connection: Connection, beats: Sequence[QueueBeat], now: 
             "incarnation": beat.incarnation,
             "extensions": "",
             "version": beat.version,
-            "handlers": beat.handlers,
             "since": beat.since,
             "load": beat.load,
             "labels": beat.labels,

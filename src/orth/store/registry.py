@@ -11,7 +11,8 @@ Thousands of executors beat at once, so the verbs take many at a time and touch 
 announced when it started is written once, and after that a beat writes its time.
 
 An app has room for so many addresses. Only who is new is counted, so a beat of one that is known is always taken, and
-costs nothing more.
+costs nothing more. What executors announce of their handlers is stored once for each app, within limits
+(``handler_lists``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ from orth.store.groups import (
     hold_automatic_group,
     set_automatic_addresses,
 )
+from orth.store.handler_lists import HandlerLists
 from orth.store.tables import registry
 
 _KEYS = ("registry_group", "registry_key", "registry_value")
@@ -88,6 +90,8 @@ class Arrival:
     """The process that has the address, as far as anybody knows: then nothing was stored."""
     lacks_room: bool = False
     """The app has as many addresses as it may have, and this would be another: then nothing was stored."""
+    lacks_room_for_handlers: bool = False
+    """The app's lists of handlers take as much as they may, and this is another large one: nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +121,14 @@ def record_beats(
     sought = [beat for beat in beats if beat.row not in found]
     rows = {_key(row): row for row in _held(connection, {(beat.app_name, beat.address) for beat in sought})}
     room = _room(connection, {beat.app_name for beat in sought if (beat.app_name, beat.address) not in rows}, per_app)
-    taken, arrivals = _settled(sought, rows, room, now)
+    lists = HandlerLists.of(
+        connection, [beat for beat in sought if not _is_repetition(beat, rows.get((beat.app_name, beat.address)))]
+    )
+    taken, digests, arrivals = _settled(sought, rows, room, lists, now)
+    lists.write(connection, now)
     whole = [beat for key, beat in taken.items() if not _is_repetition(beat, rows.get(key))]
     again = [(rows[key], beat) for key, beat in taken.items() if _is_repetition(beat, rows.get(key))]
-    _write_whole(connection, whole, rows, now)
+    _write_whole(connection, whole, rows, digests, now)
     _write_again(connection, again, now)
     for app_name, addresses in _by_app(key for key in taken if key not in rows):
         edit_automatic_addresses(connection, app_name, now, added=addresses)
@@ -140,13 +148,18 @@ def _room(connection: Connection, app_names: Iterable[str], per_app: int | None)
 
 
 def _settled(
-    beats: Sequence[Beat], rows: Mapping[tuple[str, str], Row[Any]], room: dict[str, int], now: int
-) -> tuple[dict[tuple[str, str], Beat], list[Arrival]]:
-    """The beat that is stored for each address, and what each beat was: they are taken one after the other, and use up
-    the ``room``.
+    beats: Sequence[Beat],
+    rows: Mapping[tuple[str, str], Row[Any]],
+    room: dict[str, int],
+    lists: HandlerLists,
+    now: int,
+) -> tuple[dict[tuple[str, str], Beat], dict[tuple[str, str], str | None], list[Arrival]]:
+    """The beat that is stored for each address, the digests of their handlers, and what each beat was: they are taken
+    one after the other, and use up the ``room``.
     """
     holders = {key: _holder(row) for key, row in rows.items()}
     taken: dict[tuple[str, str], Beat] = {}
+    digests: dict[tuple[str, str], str | None] = {}
     arrivals = []
     for beat in beats:
         key = (beat.app_name, beat.address)
@@ -154,15 +167,22 @@ def _settled(
         if holder is not None and not _is_repetition(beat, row) and not _may_have(beat, holder):
             arrivals.append(Arrival(now, joined=False, held_by=holder))
             continue
-        if row is None and key not in taken and beat.app_name in room:
-            if room[beat.app_name] <= 0:
-                arrivals.append(Arrival(now, joined=False, lacks_room=True))
+        is_new = row is None and key not in taken and beat.app_name in room
+        if is_new and room[beat.app_name] <= 0:
+            arrivals.append(Arrival(now, joined=False, lacks_room=True))
+            continue
+        if not _is_repetition(beat, row):
+            has_room, digest = lists.take(beat)
+            if not has_room:
+                arrivals.append(Arrival(now, joined=False, lacks_room_for_handlers=True))
                 continue
+            digests[key] = digest
+        if is_new:
             room[beat.app_name] -= 1
         arrivals.append(_arrival(beat, row, now))
         taken[key] = beat
         holders[key] = ExecutorEntry(*key, now, beat.incarnation, key_id=beat.key_id, work_key=beat.work_key)
-    return taken, arrivals
+    return taken, digests, arrivals
 
 
 def _may_have(beat: Beat, holder: ExecutorEntry) -> bool:
@@ -249,7 +269,11 @@ def _arrival(beat: Beat, row: Row[Any] | None, now: int) -> Arrival:
 
 
 def _write_whole(
-    connection: Connection, beats: Sequence[Beat], known: Mapping[tuple[str, str], Row[Any]], now: int
+    connection: Connection,
+    beats: Sequence[Beat],
+    known: Mapping[tuple[str, str], Row[Any]],
+    digests: Mapping[tuple[str, str], str | None],
+    now: int,
 ) -> None:
     rows = []
     for beat in beats:
@@ -264,7 +288,7 @@ def _write_whole(
                 "incarnation": beat.incarnation,
                 "extensions": ",".join(sorted(beat.extensions)),
                 "version": beat.version,
-                "handlers": beat.handlers,
+                "handlers_digest": digests[beat.app_name, beat.address],
                 "since": row.since if row is not None and goes_on else now,
                 "load": beat.load,
                 "labels": beat.labels,

@@ -44,7 +44,6 @@ registry = table(
     Column("incarnation", String(64)),
     Column("extensions", String(255), nullable=False),
     Column("version", String(64)),
-    Column("handlers", LongText),
     Column("since", Instant, nullable=False, server_default="0"),  # when this incarnation was first heard of
     Column("load", Integer),  # what runs and waits there, as it said itself
     Column("labels", Text),  # a JSON object
@@ -54,8 +53,21 @@ registry = table(
     Column("work_key", String(255)),  # of this incarnation, sealed
     Column("vitals", String(255)),  # what its last beat said of it, a JSON object
     Column("left_behind", Text),  # executions whose handlers could not be ended, and since when: a JSON list
+    Column("handlers_digest", String(64)),  # of the list of handlers that it announced (orth_handler_list)
     UniqueConstraint("registry_group", "registry_key", "registry_value", name="idx_g_k_v"),
     Index("ix_registry_update_time", "update_time"),
+)
+
+# Lists of handlers that executors announced: each once for each app.
+handler_lists = table(
+    "orth_handler_list",
+    Column("id", BigId, primary_key=True, autoincrement=True),
+    Column("app_name", String(255), nullable=False),
+    Column("digest", String(64), nullable=False),  # SHA-256 of the text
+    Column("size", Integer, nullable=False),  # bytes of the text
+    Column("handlers", LongText, nullable=False),  # a JSON object
+    Column("named_at", Instant, nullable=False),  # when an executor last announced it
+    UniqueConstraint("app_name", "digest", name="uq_handler_list"),
 )
 
 # Executors nothing new is sent to, registered at the moment or not.

@@ -286,7 +286,7 @@ async def test_what_is_said_to_others_is_not_heard(door: Door, mine: Party, vict
 
 
 async def test_a_coordinator_that_has_heard_nobody_yet_asks_the_database(mine: Party, victim: Party) -> None:
-    row = QueueBeat("victim", "queue://w", incarnation_of(P1), ("victim.a",), 0, "1", None, None, NOW)
+    row = QueueBeat("victim", "queue://w", incarnation_of(P1), ("victim.a",), 0, "1", None, NOW)
     await victim.db.tx(record_queue_beats, [row], NOW)
     assert await mine.beat(P1, "Stopped") == 403
     assert await victim.beat(P1) == 200

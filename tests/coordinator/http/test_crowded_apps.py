@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from orth.settings import Settings
 from orth.settings.sections import RegistrySection, SecuritySection
+from orth.store.tables import handler_lists
 from tests.coordinator.http.live import Answer, Caller, Site
 from tests.coordinator.http.test_refused_callers import entries
 
@@ -55,6 +57,31 @@ def test_who_is_there_beats_on_and_other_apps_have_room(crowded: Site) -> None:
     beat(executor, 4).envelope()
 
 
+def announcing(number: int, text: str, app_name: str = "demo") -> dict[str, object]:
+    handlers = [{"name": f"h{place}", "description": text} for place in range(len(text) and 450)]
+    extra = {"incarnation": f"process-{number}", "handlers": handlers}
+    address = f"http://10.0.0.{number}:9999"
+    return {"registryGroup": "EXECUTOR", "registryKey": app_name, "registryValue": address, "orth": extra}
+
+
+def test_handlers_that_executors_announce_fill_no_database(site: Site) -> None:
+    """M4 of the second security review: each invented address announces another megabyte."""
+    thief, others = token_of(site, "alpha"), token_of(site, "beta")
+    answers = [
+        thief.post("/api/registry", announcing(number, f"{number:02}" * 1000, "alpha")) for number in range(1, 31)
+    ]
+    assert [one.status for one in answers] == [200] * 4 + [429] * 26
+    assert "64 KiB" in answers[-1].envelope(429)["msg"]
+    with site.db.engine.connect() as connection:
+        assert sum(row.size for row in connection.execute(select(handler_lists))) < 4 * 1024 * 1024
+    again = announcing(40, "01" * 1000, "alpha")
+    thief.post("/api/registry", again).envelope()
+    thief.post("/api/registry", announcing(41, "x", "alpha")).envelope()
+    others.post("/api/registry", announcing(50, "y" * 2000, "beta")).envelope()
+    (told,) = entries(site, "executor.refused")
+    assert (told["actor"], "handlers" in told["after"]["reason"]) == ("of alpha", True)
+
+
 def token_of(site: Site, *app_names: str) -> Caller:
     body = {"kind": "executor", "name": f"of {app_names[0]}", "app_names": app_names}
     return Caller(site.url, {"ORTH-ACCESS-TOKEN": site.admin().post("/api/v1/tokens", body).json["token"]})
@@ -97,3 +124,5 @@ def test_the_token_of_a_group_registers_at_a_limited_rate(narrow: Site) -> None:
     beat(others, 2, "beta").envelope()
     narrow.clock.move(6)
     beat(thief, 1, "alpha").envelope()
+    large = [others.post("/api/registry", announcing(2, "x" * 2000, "beta")).status for _number in range(4)]
+    assert large == [200, 200, 429, 429], "a large body costs as much as many"

@@ -14,6 +14,8 @@ from orth.coordinator.roster import Roster
 _CALLS_PER_BEAT = 3
 """Calls of an honest executor in each heartbeat interval: a beat, a beat of its agent and a status."""
 _COUNTED_EVERY = 5.0
+_LARGE = 64 * 1024
+"""Bytes of a body that cost as much as one call: reading a larger one holds up others."""
 
 
 class ExecutorRates:
@@ -29,8 +31,8 @@ class ExecutorRates:
         self._known: Counter[str] = Counter()
         self._counted_at = float("-inf")
 
-    def check(self, key: ExecutorKey) -> None:
-        """Raise ``TooOften`` if the token of a group registers too often."""
+    def check(self, key: ExecutorKey, size: int = 0) -> None:
+        """Raise ``TooOften`` if the token of a group registers too often; ``size`` is that of the body."""
         if key.app_names is None:
             return
         now = self._clock.monotonic()
@@ -38,4 +40,6 @@ class ExecutorRates:
             self._known = Counter(entry.app_name for entry, _age in self._roster.entries())
             self._counted_at = now
         beats = sum(self._known[name] for name in key.app_names) * _CALLS_PER_BEAT / self._heartbeat
-        self._buckets.take(f"executor token {key.token_id}", self._rate / (self._rate + beats))
+        self._buckets.take(
+            f"executor token {key.token_id}", max(1.0, size / _LARGE) * self._rate / (self._rate + beats)
+        )

@@ -30,7 +30,7 @@ from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.results import take_begun, take_results
 from orth.coordinator.http.signed_paths import signed_path
 from orth.coordinator.http.tools import Tools
-from orth.coordinator.registry import TooManyExecutors
+from orth.coordinator.registry import TooManyExecutors, TooManyHandlers
 from orth.domain.audit import Deed
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Forbidden, Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
@@ -56,7 +56,7 @@ Answering = Callable[[Tools, Call], Awaitable[object]]
 
 
 async def _registry(tools: Tools, call: Call) -> object:
-    tools.executor_rates.check(call.key)
+    tools.executor_rates.check(call.key, len(call.body))
     request = _read_beat(tools, call)
     if tools.settings.security.require_signatures and not _reads_signatures(request):
         raise Forbidden(
@@ -163,7 +163,7 @@ _CAUSES: tuple[tuple[tuple[type[OrthError], ...], RefusalCause], ...] = (
     ((Unauthenticated, Forbidden), RefusalCause.TOKEN),
     ((Invalid, TooLarge), RefusalCause.MALFORMED),
     ((StoreUnavailable,), RefusalCause.STORE),
-    ((TooManyExecutors,), RefusalCause.FULL),
+    ((TooManyExecutors, TooManyHandlers), RefusalCause.FULL),
     ((TooBusy,), RefusalCause.BUSY),
     ((AddressHeld,), RefusalCause.CONTESTED),
 )
@@ -233,7 +233,7 @@ async def _tell(tools: Tools, request: Request, call: Call | None, error: OrthEr
     tell_refusal(tools, path, error)
     if isinstance(error, Unauthenticated):
         await tools.refusals.note_stranger(client_address(request, tools.settings), path, error)
-    elif isinstance(error, Forbidden | NeverCalled | TooManyExecutors) and call is not None:
+    elif isinstance(error, Forbidden | NeverCalled | TooManyExecutors | TooManyHandlers) and call is not None:
         await tools.refusals.note_forbidden(call.key, call.address, path, error.message)
     elif isinstance(error, AddressHeld) and call is not None:
         await _note_contested(tools, call, error.app_name, error.address, error.claim, refused=True)
