@@ -97,12 +97,12 @@ class Peer:
 
     def _serve(self, sock: socket.socket) -> None:
         with suppress(OSError), sock, sock.makefile("rb") as stream:
-            while request := _read_request(stream.readline, stream.read):
+            while request := read_request(stream.readline, stream.read):
                 self.requests.append(request)
                 self.behaviour(Exchange(request, sock, self._stopping))
 
 
-def _read_request(readline: Callable[[int], bytes], read: Callable[[int], bytes]) -> Request | None:
+def read_request(readline: Callable[[int], bytes], read: Callable[[int], bytes]) -> Request | None:
     first = readline(10_000).split()
     if len(first) != 3 or not first[2].startswith(b"HTTP/"):
         return None  # the end, or something else than HTTP

@@ -2,6 +2,8 @@
 
 import urllib3
 
+from orth.wire.bounded_http import bounded_pool
+
 _TIMEOUT = 2.0
 _AT_ONCE = 8
 
@@ -10,7 +12,7 @@ class Web:
     """One pool of connections; ``ca_file`` is whom it trusts when addresses begin with https."""
 
     def __init__(self, ca_file: str | None) -> None:
-        self.pool = urllib3.PoolManager(retries=False, maxsize=_AT_ONCE)
+        self.pool = bounded_pool(retries=False, maxsize=_AT_ONCE)
         if ca_file is not None:
             self.pool.connection_pool_kw["ca_certs"] = ca_file
 

@@ -128,6 +128,7 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         """``ca_file`` is an authority to trust besides those of this machine."""
         import urllib3
 
+        from orth.wire.bounded_http import bounded_pool
         from orth.wire.trusting import trusting
 
         self.url = url
@@ -135,7 +136,9 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         self._sign_ins = sign_ins
         self._sign_in = sign_ins.find(url) if sign_ins is not None and token is None else None
         self._token = token if self._sign_in is None else self._sign_in.access_token
-        self._pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=_TIMEOUT), ssl_context=self.tls)
+        patience = urllib3.Timeout(total=_TIMEOUT)
+        # A stream: an export or a log may take its time. Whoever waits for it can interrupt it.
+        self._pool = bounded_pool(stream=True, retries=False, timeout=patience, ssl_context=self.tls)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

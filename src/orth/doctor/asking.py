@@ -13,6 +13,7 @@ from typing import Any
 import urllib3
 from urllib3 import exceptions
 
+from orth.wire.bounded_http import bounded_pool
 from orth.wire.trusting import trusting
 
 PATIENCE = 3.0
@@ -62,7 +63,7 @@ class Answer:
 def ask(url: str, *, headers: Mapping[str, str] | None = None, ca_file: Path | None = None) -> Answer:
     """GET ``url``, without following redirects; ``NoAnswer`` says why there is none."""
     tls = trusting(ca_file) if url.startswith("https:") else None
-    pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=PATIENCE), ssl_context=tls)
+    pool = bounded_pool(retries=False, timeout=urllib3.Timeout(total=PATIENCE), ssl_context=tls)
     try:
         sent = {"User-Agent": _AGENT, "Accept": "application/json", **(headers or {})}
         answer = pool.request("GET", url, headers=sent, redirect=False, preload_content=False)

@@ -11,7 +11,6 @@ Whoever writes the job says where it goes, so every address of the host is judge
 settings say so.
 """
 
-import io
 import json
 import socket
 import ssl
@@ -25,10 +24,10 @@ from pydantic import Field
 from urllib3.exceptions import LocationParseError
 from urllib3.util import Url, parse_url
 
-from orth.clock import Clock
 from orth.domain.scripts import HTTP
 from orth.executor.context import JobContext, JobFailed
 from orth.version import __version__
+from orth.wire.answer_reader import AnswerReader, Left, left_of
 from orth.wire.outbound import Outbound
 
 NAME = HTTP
@@ -36,8 +35,6 @@ SHOWN_BYTES = 64 * 1024
 _JSON = {"content-type": "application/json"}
 _OURS = {"user-agent": f"orth/{__version__}"}
 
-Left = Callable[[], float]
-"""The seconds that are left; ``TimeoutError`` when there are none."""
 _Found = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
 """An address as the system tells it."""
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
@@ -61,7 +58,7 @@ def http_handler(outbound: Outbound) -> Callable[..., str]:
         limit = timeout if (left := ctx.remaining()) is None else min(timeout, left or timeout)
         try:
             asked = _Asked(method, parse_url(url), data, sent)
-            status, shown = _answer(asked, outbound, _left_of(limit, ctx.clock))
+            status, shown = _answer(asked, outbound, left_of(limit, ctx.clock))
         except (OSError, HTTPException, LocationParseError, ValueError) as error:
             raise JobFailed(f"{method} {url} failed: {str(error) or type(error).__name__}") from None
         ctx.log("{} {} answered {}", method, url, status)
@@ -95,7 +92,7 @@ def _encoded(body: Any, headers: dict[str, str]) -> tuple[bytes | None, dict[str
     return json.dumps(body).encode(), sent if "content-type" in named else {**sent, **_JSON}
 
 
-class _Line(io.RawIOBase):
+class _Line:
     """A socket, as much of it as ``http.client`` uses, on which all steps together may take until a deadline."""
 
     def __init__(self, made: socket.socket, left: Left) -> None:
@@ -106,30 +103,11 @@ class _Line(io.RawIOBase):
         self._socket.settimeout(self._left())
         self._socket.sendall(data)
 
-    def makefile(self, mode: str) -> io.BufferedReader:  # noqa: ARG002  # it is "rb"
-        return io.BufferedReader(self)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self._socket.settimeout(self._left())
-        return self._socket.recv_into(buffer)
+    def makefile(self, mode: str) -> AnswerReader:  # noqa: ARG002  # it is "rb"
+        return AnswerReader(self._socket, self._left)
 
     def close(self) -> None:
         return  # http.client does it before the answer is read; whoever has made the socket closes it
-
-
-def _left_of(seconds: float, clock: Clock) -> Left:
-    until = clock.monotonic() + seconds
-
-    def left() -> float:
-        remaining = until - clock.monotonic()
-        if remaining <= 0:
-            raise TimeoutError("timed out")
-        return remaining
-
-    return left
 
 
 def _answer(asked: _Asked, outbound: Outbound, left: Left) -> tuple[int, bytes]:
@@ -143,11 +121,11 @@ def _answer(asked: _Asked, outbound: Outbound, left: Left) -> tuple[int, bytes]:
     with closing(_connected(connection.host, found, secure, left)) as made:
         connection.sock = _Line(made, left)
         connection.request(asked.method, url.request_uri, asked.body, asked.headers)
-        answer = connection.getresponse()
-        shown = answer.read(SHOWN_BYTES + 1)
-        if answer.length and len(shown) <= SHOWN_BYTES:
-            raise IncompleteRead(shown, answer.length)
-        return answer.status, shown
+        with closing(connection.getresponse()) as answer:
+            shown = answer.read(SHOWN_BYTES + 1)
+            if answer.length and len(shown) <= SHOWN_BYTES:
+                raise IncompleteRead(shown, answer.length)
+            return answer.status, shown
 
 
 def _connected(host: str, found: Sequence[_Found], secure: ssl.SSLContext | None, left: Left) -> socket.socket:

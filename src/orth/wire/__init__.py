@@ -12,6 +12,8 @@ a little more. ``docs/protocol.md`` describes it for people who write the other 
 * ``coordinator_calls`` — executor to coordinators: synchronous (urllib3), first coordinator that accepts.
 * ``executor_calls`` — coordinator to executor: asynchronous (aiohttp), with the difference between "surely not sent"
   and "perhaps". The only module that needs aiohttp, which an executor's environment does not have.
+* ``guarded`` with ``bounded_answers`` (aiohttp), ``bounded_http`` with ``answer_reader`` (blocking) — the connections
+  of every outbound call. They limit what a server may send. No call opens a connection in any other way.
 
 Three rules shape it. Be generous in reading and exact in writing: what a foreign executor may choke on is sent only to
 those that announced it. One bad item spoils nothing around it: a batch is answered item by item. And a lost answer is

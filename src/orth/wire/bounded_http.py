@@ -1,16 +1,15 @@
 """Synchronous HTTP exchanges that end: each has a deadline and a limit for the size of the answer.
 
-Sockets only bound each single wait, so a peer that sends a byte now and then would hold a caller for ever: answers are
-therefore read through a ``_Punctual``, which gives each wait what is left of the time. No thread watches: a process
-that gets none can still call. Redirects are not followed: where to connect is decided by whoever asks.
+Answers are read through an ``AnswerReader``, which gives each wait what is left of the time and refuses answers that
+consist of lines. No thread watches: a process that gets none can still call. Redirects are not followed: the caller
+decides where to connect.
 """
 
 import http.client
-import io
 import socket
 from collections.abc import Mapping
 from ssl import SSLContext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -19,10 +18,8 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 from urllib3.response import BaseHTTPResponse
 
 from orth.clock import Clock, SystemClock
+from orth.wire.answer_reader import AnswerReader, left_of
 from orth.wire.fields import BODY_LIMIT
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 _CHUNK = 64 * 1024
 _real = SystemClock()
@@ -55,8 +52,7 @@ class BoundedHttp:
     ) -> None:
         """Connections to so many ``hosts`` are kept, and so many to each."""
         self._clock = clock
-        self._pool = pool or urllib3.PoolManager(num_pools=hosts, maxsize=connections, ssl_context=tls)
-        self._pool.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+        self._pool = bound(pool or urllib3.PoolManager(num_pools=hosts, maxsize=connections, ssl_context=tls))
 
     def exchange(
         self,
@@ -120,31 +116,7 @@ class BoundedHttp:
         return bytes(body)
 
 
-# --- a deadline for the answer ----------------------------------------------------------------------------------------
-
-
-class _Punctual(io.RawIOBase):
-    """What comes from a socket, until a deadline."""
-
-    def __init__(self, sock: socket.socket, seconds: float | None) -> None:
-        self._sock = sock
-        self._raw = sock.makefile("rb", buffering=0)
-        self._deadline = None if seconds is None else _real.monotonic() + seconds
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int | None:
-        if self._deadline is not None:
-            left = self._deadline - _real.monotonic()
-            if left <= 0:
-                raise TimeoutError("timed out")
-            self._sock.settimeout(left)
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
+# --- connections whose answers end ------------------------------------------------------------------------------------
 
 
 class _Source:
@@ -152,27 +124,39 @@ class _Source:
 
     def __init__(self, sock: socket.socket, seconds: float | None) -> None:
         self._sock = sock
-        self._seconds = seconds
+        self._left = None if seconds is None else left_of(seconds, _real)
 
-    def makefile(self, mode: str) -> io.BufferedReader:  # noqa: ARG002  # answers are read
-        return io.BufferedReader(_Punctual(self._sock, self._seconds))
+    def makefile(self, mode: str) -> AnswerReader:  # noqa: ARG002  # answers are read
+        return AnswerReader(self._sock, self._left)
 
 
-class _OnTime:
-    """Of a connection: reads each answer within the time that is left when its head is waited for."""
+class _Ending:
+    """Of a connection: each answer has few lines and, if it is ``punctual``, comes within the time that is left when
+    its head is waited for.
+    """
 
+    punctual = True
     timeout: float | None
 
     def response_class(self, sock: socket.socket, *values: Any, **named: Any) -> http.client.HTTPResponse:
-        return http.client.HTTPResponse(_Source(sock, self.timeout), *values, **named)  # type: ignore[arg-type]  # enough
+        source = _Source(sock, self.timeout if self.punctual else None)
+        return http.client.HTTPResponse(source, *values, **named)  # type: ignore[arg-type]  # enough of one
 
 
-class _Connection(_OnTime, HTTPConnection):  # type: ignore[misc]  # called, a method makes one as a class does
+class _Connection(_Ending, HTTPConnection):  # type: ignore[misc]  # called, a method makes one as a class does
     pass
 
 
-class _SecureConnection(_OnTime, HTTPSConnection):  # type: ignore[misc]  # the same
+class _SecureConnection(_Ending, HTTPSConnection):  # type: ignore[misc]  # the same
     pass
+
+
+class _StreamConnection(_Connection):
+    punctual = False
+
+
+class _SecureStreamConnection(_SecureConnection):
+    punctual = False
 
 
 class _Pool(HTTPConnectionPool):
@@ -181,3 +165,26 @@ class _Pool(HTTPConnectionPool):
 
 class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _SecureConnection
+
+
+class _StreamPool(HTTPConnectionPool):
+    ConnectionCls = _StreamConnection
+
+
+class _SecureStreamPool(HTTPSConnectionPool):
+    ConnectionCls = _SecureStreamConnection
+
+
+def bounded_pool(*, stream: bool = False, **options: Any) -> urllib3.PoolManager:
+    """A pool of connections whose answers end; ``options`` are urllib3's.
+
+    An answer has to be complete within the read timeout. Of a ``stream`` only each wait is bounded by it.
+    """
+    return bound(urllib3.PoolManager(**options), stream=stream)
+
+
+def bound(pool: urllib3.PoolManager, *, stream: bool = False) -> urllib3.PoolManager:
+    """Have the connections that ``pool`` opens from now on be such."""
+    classes = (_StreamPool, _SecureStreamPool) if stream else (_Pool, _SecurePool)
+    pool.pool_classes_by_scheme = dict(zip(("http", "https"), classes, strict=True))
+    return pool

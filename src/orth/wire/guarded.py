@@ -14,6 +14,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
+from orth.wire.bounded_answers import bound
 from orth.wire.outbound import Outbound
 
 
@@ -36,7 +37,7 @@ class GuardedResolver(AbstractResolver):
 
 
 def guarded_connector(outbound: Outbound, *, tls: ssl.SSLContext | None = None, **options: Any) -> aiohttp.TCPConnector:
-    """A connector for these addresses only; ``options`` are aiohttp's."""
+    """A connector for these addresses only, whose answers end (``bounded_answers``); ``options`` are aiohttp's."""
 
     def opened(address: tuple[Any, ...]) -> socket.socket:
         family, kind, protocol, _name, to = address
@@ -44,7 +45,10 @@ def guarded_connector(outbound: Outbound, *, tls: ssl.SSLContext | None = None, 
         return socket.socket(family, kind, protocol)
 
     resolver = GuardedResolver(outbound)
-    return aiohttp.TCPConnector(resolver=resolver, socket_factory=opened, ssl=True if tls is None else tls, **options)
+    trust = True if tls is None else tls
+    connector = aiohttp.TCPConnector(resolver=resolver, socket_factory=opened, ssl=trust, **options)
+    bound(connector)
+    return connector
 
 
 class GuardedCalls:

@@ -41,6 +41,8 @@ _OTHER_FILES = 200
 _TICK = 0.001  # seconds: ticks are told in whole milliseconds
 _LATEST = 10**15  # milliseconds, some thirty thousand years: nothing that is added to it leaves 64 bits
 _WORD = 64
+ANSWER_LIMIT = SMALL_BODY_LIMIT + 64 * 1024
+"""Bytes of an answer with all its headers and chunk sizes."""
 _WELL, _UNREADABLE = "ok", "unreadable"
 _OK, _UNWELL = 200, 503
 
@@ -202,12 +204,15 @@ class _Line(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser = HttpResponseParser(self)
         self._body = bytearray()
+        self._received = 0
+        """Bytes since the last question."""
         self._answer: asyncio.Future[tuple[int, bytes]] | None = None
 
     async def ask(self, clock: Clock, proof: Mapping[str, str]) -> Health:
         if self._transport is None or self._transport.is_closing() or self._answer is not None:
             raise ConnectionResetError("the connection has ended, or is in use")
         self._answer = asyncio.get_running_loop().create_future()
+        self._received = 0
         sent, began = clock.now(), clock.monotonic()
         self._transport.write(self._head + _lines(proof) + b"\r\n")
         status, body = await self._answer
@@ -242,6 +247,11 @@ class _Line(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None:  # nobody has asked: who talks on would be listened to for ever
+            self.close()
+            return
+        self._received += len(data)
+        if self._received > ANSWER_LIMIT:
+            self._fail(ConnectionResetError("the answer is too large"))
             self.close()
             return
         try:

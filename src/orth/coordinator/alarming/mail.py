@@ -20,6 +20,7 @@ from ssl import SSLContext, SSLError
 
 from orth.coordinator.alarming.outbound import NotDelivered, trusted
 from orth.coordinator.alarming.texts import Alarm
+from orth.wire.answer_reader import AnswerReader
 from orth.wire.outbound import Outbound
 
 _THREADS = 8
@@ -130,6 +131,12 @@ class _Client(smtplib.SMTP):
         code, answer = self.getreply()
         if code != 220:
             raise smtplib.SMTPConnectError(code, answer)
+
+    def getreply(self) -> tuple[int, bytes]:
+        """The next reply. Of all of a connection there may be few lines: a reply may have any number of them."""
+        if self.file is None and self.sock is not None:  # at the beginning, and when it is encrypted from here on
+            self.file = AnswerReader(self.sock)
+        return super().getreply()
 
 
 def _handed_over(client: smtplib.SMTP, sender: str, recipients: tuple[str, ...], mail: bytes) -> str:

@@ -108,7 +108,14 @@ async def _asked(
     connector = guarded_connector(Outbound(deny=settings.security.outbound_deny))
     try:
         async with (
-            aiohttp.ClientSession(connector=connector, timeout=_PATIENCE, trust_env=False) as http,
+            aiohttp.ClientSession(
+                connector=connector,
+                timeout=_PATIENCE,
+                trust_env=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"Accept-Encoding": "identity"},
+                auto_decompress=False,  # a small answer must not become a large one
+            ) as http,
             http.request(method, url, data=form, headers=headers, allow_redirects=False) as answer,
         ):
             body = await answer.content.read(_LARGEST + 1)
