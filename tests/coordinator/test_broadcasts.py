@@ -11,8 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orth.coordinator.batches import BatchRequest, start_batch
+from orth.coordinator.claiming import Outlook, Routes
 from orth.coordinator.defining import define, define_group, edit, trigger_job
 from orth.coordinator.finishing import Finished, finish
+from orth.coordinator.letters import Letter
 from orth.coordinator.triggering import Request, open_requested
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS, Execution, Phase, Status
@@ -24,8 +26,10 @@ from orth.store.execution_filters import Filter
 from orth.store.execution_lists import list_executions
 from orth.store.executions import Ending, find_execution
 from orth.store.executor_drains import drain_executor, resume_executor
+from orth.store.groups import get_group, set_group
 from orth.store.jobs import get_job
 from orth.store.notes import notes_of
+from orth.store.registry import Beat, record_beats
 from orth.testing import Cluster
 from tests.store.builders import NOW
 
@@ -374,3 +378,34 @@ async def test_two_last_shards_that_end_at_the_same_moment_open_one_child(race_u
             assert parent is not None
             assert (opened.job_id, opened.trigger_key) == (child, f"parent:broadcast:{parent.broadcast_id}")
             assert len(await one.read(of_job, job.id)) == 2
+
+
+async def test_paths_of_one_port_have_one_share(tmp_path: Path, ran: Ran) -> None:
+    """H2 of the second security review. A list that an administrator wrote is used as it is."""
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        job = await cluster.job(start=False, executor_handler="shard", executor_route_strategy=BROADCAST)
+        group = await cluster.db.read(get_group, job.job_group)
+        thief = [f"http://127.0.0.9:9/{number}" for number in range(50)]
+        await cluster.db.tx(record_beats, [Beat(group.app_name, one) for one in thief], cluster.clock.now())
+        assert len(await cluster.trigger_all(job)) == 3
+        manual = replace(group, address_type=AddressType.MANUAL, addresses=(*group.addresses, *thief))
+        await cluster.db.tx(set_group, manual, cluster.clock.now())
+        assert len(await cluster.trigger_all(job)) == 52
+
+
+async def test_a_port_of_many_paths_is_chosen_in_its_turn(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        job = await cluster.job(start=False, executor_handler="shard", executor_route_strategy=RouteStrategy.ROUND)
+        group = await cluster.db.read(get_group, job.job_group)
+        thief = [f"http://127.0.0.9:9/{number}" for number in range(50)]
+        await cluster.db.tx(record_beats, [Beat(group.app_name, one) for one in thief], cluster.clock.now())
+        ids = [await cluster.trigger(job) for _number in range(6)]
+
+        def assigned(connection: Connection) -> list[str]:
+            executions = [find_execution(connection, one) for one in ids]
+            wanted = [one for one in executions if one is not None]
+            routes = Routes(connection, wanted, Outlook(tuple, lambda _n: 0), cluster.clock.now())
+            letters = [routes.address(one, 1) for one in wanted]
+            return [letter.peer.address for letter in letters if isinstance(letter, Letter)]
+
+        assert len([one for one in await cluster.db.tx(assigned) if one in thief]) == 2

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from orth.coordinator.routing import Load, Question, Use, eligible, ring_hash, route
 from orth.domain.jobs import ALIASES, RouteStrategy
+from orth.domain.nodes import in_turns
 from orth.domain.selectors import parse_selector
 
 THREE = [f"http://10.0.0.{n}:9999/" for n in (1, 2, 3)]
@@ -46,6 +47,52 @@ def test_first_last_round_random() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_empty_list_has_no_address(strategy: RouteStrategy) -> None:
     assert ask(strategy, []) is None
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        RouteStrategy.ROUND,
+        RouteStrategy.RANDOM,
+        RouteStrategy.LEAST_FREQUENTLY_USED,
+        RouteStrategy.LEAST_RECENTLY_USED,
+        RouteStrategy.CONSISTENT_HASH,
+        RouteStrategy.LEAST_LOADED,
+    ],
+)
+@pytest.mark.parametrize("shared", [True, False])
+def test_addresses_of_one_port_have_one_share(strategy: RouteStrategy, shared: bool) -> None:
+    """H2 of the second security review: 200 paths of one port took all work of a group."""
+    honest = ["http://10.0.0.1:9999", "http://10.0.0.2:9999", "http://10.0.0.3:9999"]
+    thief = [f"http://10.0.0.9:80/{number}" for number in range(100)] + [f"http://10.0.0.9/{n}" for n in range(100)]
+    chance, given, memory, load = random.Random(1), Counter[str](), dict[str, Use](), dict[str, Load]()
+    for number in range(800):
+        addresses = sorted([*honest, *thief])
+        question = Question(number, addresses, number, chance.randrange, memory, load, shared)
+        chosen = route(strategy, question)
+        assert chosen is not None
+        given[chosen] += 1
+        memory[chosen] = Use(given[chosen], number)
+        load[chosen] = Load(given[chosen])
+    got = sum(given[address] for address in thief)
+    assert (got <= 270) is shared, given
+    if shared:
+        assert min(given[address] for address in honest) >= 130
+
+
+def test_the_addresses_of_a_share_take_turns() -> None:
+    ingress = [f"http://10.0.0.9/{name}" for name in "abc"]
+    question = Question(1, ["http://10.0.0.1", *ingress], 0, lambda _n: 0, shared=True)
+    chosen = [route(RouteStrategy.ROUND, replace(question, number=number)) for number in range(6)]
+    assert chosen == [one for path in ingress for one in ("http://10.0.0.1", path)]
+
+
+def test_nobody_takes_a_part_of_a_share_by_adding_paths() -> None:
+    addresses = ("http://10.0.0.1:9999", "http://10.0.0.1:9999/thief", "http://10.0.0.2:9999")
+    for strategy in STRATEGIES:
+        chosen = {route(strategy, Question(1, addresses, n, lambda _n: 0, shared=True)) for n in range(8)}
+        assert "http://10.0.0.1:9999/thief" not in chosen
+    assert in_turns(("http://a/1", "http://a/2", "http://b")) == ("http://a/1", "http://b", "http://a/2")
 
 
 @pytest.mark.parametrize("short", ["ROUND_ROBIN", "LFU", "LRU"])

@@ -3,8 +3,9 @@
 Which addresses there are is decided when it is opened, in the same transaction: a shard keeps its number, its address
 and the total, however the group changes afterwards, and a retry of it is that shard again. What follows from a
 broadcast (children, the next delay) follows when the last shard has ended for good. An address that
-whoever opens it cannot reach, or that is drained, gets no shard: the others share its part. Addresses that a caller
-names are not judged.
+whoever opens it cannot reach, or that is drained, gets no shard: the others share its part. Registered addresses of one
+host and port get one shard, whatever their paths; a list that an administrator wrote gets one for each address.
+Addresses that a caller names are not judged.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,8 +13,8 @@ from dataclasses import replace
 
 from orth.domain.broadcasts import Tally
 from orth.domain.executions import Execution, Status
-from orth.domain.jobs import Group, Job, RouteStrategy
-from orth.domain.nodes import normal_address, undrained
+from orth.domain.jobs import AddressType, Group, Job, RouteStrategy
+from orth.domain.nodes import normal_address, shares, undrained
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.broadcasts import count_ended, open_broadcast
@@ -52,7 +53,7 @@ def in_shards(
             # With none, dispatch tells why: that there is nobody, or that the group cannot be read.
             unusable = group is None or group.unreadable
             listed = () if unusable else _wanted(connection, jobs[opening.job_id], groups[opening.job_group])
-            opened += _shards(connection, opening, opening.addresses or avoid(listed))
+            opened += _shards(connection, opening, opening.addresses or _one_each(group, avoid(listed)))
     return opened
 
 
@@ -67,6 +68,13 @@ def _wanted(connection: Connection, job: Job, group: Group) -> tuple[str, ...]:
     found = ((one, labels.get(normal_address(one), {})) for one in group.addresses)
     fit = tuple(one for one, its in found if its is not None and selector.admits(its))
     return undrained(fit, entries)
+
+
+def _one_each(group: Group | None, addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """One address for each host and port, unless an administrator wrote the list."""
+    if group is None or group.address_type is not AddressType.AUTO:
+        return addresses
+    return tuple(some[0] for some in shares(addresses))
 
 
 def _shards(connection: Connection, opening: Opening, addresses: Sequence[str]) -> list[Opening]:

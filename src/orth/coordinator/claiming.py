@@ -19,8 +19,8 @@ from orth.coordinator.routing import ASKING, COUNTING, LOOKING_BACK, Load, Quest
 from orth.domain import reasons
 from orth.domain.executions import Execution
 from orth.domain.job_secrets import travels_safely
-from orth.domain.jobs import Group, GroupDialect, Job, RouteStrategy, TriggerCause
-from orth.domain.nodes import ExecutorEntry, normal_address, undrained
+from orth.domain.jobs import AddressType, Group, GroupDialect, Job, RouteStrategy, TriggerCause
+from orth.domain.nodes import ExecutorEntry, in_turns, normal_address, undrained
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.database import Connection
@@ -204,7 +204,7 @@ class Routes:
 
     def _letter(self, case: _Case, usable: tuple[str, ...]) -> Letter | Wait | None:
         execution, job, strategy = case.execution, case.job, case.job.executor_route_strategy
-        chosen = route(strategy, self._question(job, usable, case.group.app_name))
+        chosen = route(strategy, self._question(case, usable))
         assert chosen is not None, "somebody is usable"
         peer = self._peer(case.group, chosen)
         ahead = execution.not_before is not None and execution.not_before > self._now
@@ -215,7 +215,8 @@ class Routes:
             return Wait(reasons.PEER_FULL, f"{peer.address} has enough to take.", self._now + _LOOK_AGAIN)
         self._count(job, peer)
         asks = strategy in ASKING
-        others = tuple(self._peer(case.group, address) for address in usable if address != chosen) if asks else ()
+        asked = in_turns(usable) if asks and _in_shares(case) else usable if asks else ()
+        others = tuple(self._peer(case.group, address) for address in asked if address != chosen)
         if ahead:  # whoever is asked instead must hold it as well
             others = tuple(other for other in others if may_be_held(job, other))
         secrets = self._secrets.get(job.id, ())
@@ -286,14 +287,15 @@ class Routes:
         entries = (here[key] for here in self._entries.values() if key in here)
         return key in failed and all(entry.incarnation == failed[key] for entry in entries)
 
-    def _question(self, job: Job, usable: tuple[str, ...], app_name: str) -> Question:
+    def _question(self, case: _Case, usable: tuple[str, ...]) -> Question:
+        job = case.job
         memory: Mapping[str, Use] = {}
         if job.executor_route_strategy in LOOKING_BACK:
             uses = self._remembered.uses.get(job.id, {})
             memory = {address: Use(*uses[address]) for address in usable if address in uses}
-        load = self._load(app_name, usable) if _looks_at_load(job) else {}
+        load = self._load(case.group.app_name, usable) if _looks_at_load(job) else {}
         number = self._remembered.numbers.get(job.id, 0)
-        return Question(job.id, usable, number, self._outlook.pick, memory, load)
+        return Question(job.id, usable, number, self._outlook.pick, memory, load, shared=_in_shares(case))
 
     def _load(self, app_name: str, addresses: Sequence[str]) -> dict[str, Load]:
         here = self._entries.get(app_name, {})
@@ -362,6 +364,11 @@ class _Remembered:
         fewest = min((use[0] for use in kept.values()), default=0)
         number = 1 + max((use[1] for use in kept.values()), default=0)
         self.uses[job_id] = kept | {address: (kept.get(address, (fewest, 0))[0] + 1, number)}
+
+
+def _in_shares(case: _Case) -> bool:
+    """Whether its addresses registered themselves, so that those of one host and port have one share."""
+    return case.group.address_type is AddressType.AUTO and not case.execution.addresses
 
 
 def _looks_at_load(job: Job) -> bool:

@@ -4,15 +4,20 @@ The list is what may be chosen from: the group's addresses, or those given with 
 coordinator cannot reach, that lack the job's labels (``eligible``) or that are drained. Its order is the group's,
 sorted. FAILOVER and BUSYOVER ask the addresses in that order before they settle; here they name the first one, and
 ``choosing`` asks.
+
+Addresses that registered themselves and differ only in their path have one share of the work together
+(``orth.domain.nodes.shares``): first a share is chosen, then an address of it, by the same strategy. A list that an
+administrator wrote is used as it is.
+
 SHARDING_BROADCAST has been turned into one execution for each address when it was opened, so its list has one entry.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from orth.coordinator.hash_ring import Rings, ring_hash
 from orth.domain.jobs import RouteStrategy
-from orth.domain.nodes import normal_address
+from orth.domain.nodes import normal_address, shares
 from orth.domain.selectors import Selector
 
 _RINGS = Rings()
@@ -53,13 +58,37 @@ class Question:
     pick: Callable[[int], int]  # pick(n): any of 0..n-1
     memory: Mapping[str, Use] = field(default_factory=dict)
     load: Mapping[str, Load] = field(default_factory=dict)
+    shared: bool = False
+    """Whether addresses of one host and port have one share together."""
 
 
 def route(strategy: RouteStrategy, question: Question) -> str | None:
     """The address to send to, or None when there is none."""
     if not question.addresses:
         return None
-    return _STRATEGIES[strategy](question)
+    choose = _STRATEGIES[strategy]
+    if not question.shared:
+        return choose(question)
+    of = {some[0]: some for some in shares(tuple(question.addresses))}
+    if len(of) == len(question.addresses):
+        return choose(question)
+    inside = of[choose(_between(question, of))]
+    return choose(replace(question, addresses=inside, number=question.number // len(of)))
+
+
+def _between(question: Question, of: Mapping[str, Sequence[str]]) -> Question:
+    """Which share to choose: each under its first address, with what is known of all its addresses."""
+    memory = {
+        first: Use(sum(use.uses for use in used), max(use.last for use in used))
+        for first, some in of.items()
+        if (used := [question.memory[one] for one in some if one in question.memory])
+    }
+    load = {
+        first: Load(sum(one.known for one in loads), sum(one.announced for one in loads))
+        for first, some in of.items()
+        if (loads := [question.load[one] for one in some if one in question.load])
+    }
+    return replace(question, addresses=tuple(of), memory=memory, load=load)
 
 
 def eligible(

@@ -7,6 +7,8 @@ successor, and a restart on the same address is not a continuation.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
+from itertools import zip_longest
 
 LABELS_LIMIT = 32
 """Labels of one executor."""
@@ -133,6 +135,29 @@ def host_and_port(address: str) -> str:
     authority = rest.partition("/")[0]
     _host, colon, port = authority.rpartition(":")
     return authority if colon and port.isdigit() else f"{authority}:{_DEFAULT_PORTS.get(scheme, '')}"
+
+
+@lru_cache(maxsize=64)
+def shares(addresses: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """``addresses`` by their host and port, in their order: each of these has one share of the work. Paths cost
+    nothing, so whoever may register addresses must not get a share for each path.
+
+    An address without a path stands for its host and port alone: nobody takes a part of its share by adding paths.
+    """
+    by_place: dict[str, list[str]] = {}
+    for address in dict.fromkeys(addresses):
+        by_place.setdefault(host_and_port(address), []).append(address)
+    return tuple(_without_paths(some) for some in by_place.values())
+
+
+def _without_paths(addresses: Sequence[str]) -> tuple[str, ...]:
+    bare = tuple(one for one in addresses if "/" not in one.partition("://")[2].rstrip("/"))
+    return bare[:1] or tuple(addresses)
+
+
+def in_turns(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """``addresses`` with the first of each host and port before the second of any."""
+    return tuple(one for some in zip_longest(*shares(addresses)) for one in some if one is not None)
 
 
 def known_addresses(listed: Iterable[str], entries: Iterable[ExecutorEntry]) -> frozenset[str]:
