@@ -1,15 +1,29 @@
-"""The name under which Orth is installed, and the one function that says how to install a part of it.
+"""What is installed: the name of the distribution, how to install a part of it, and whether it contains the console.
 
 On the package index ``orth`` is another project. A hint that names it installs that project, and ``pip install
---upgrade`` removes ours for it, so nothing but this file says what to install.
+--upgrade`` removes ours for it, so no other file says what to install.
 """
 
 import shlex
 import sys
+from pathlib import Path
 
 DISTRIBUTION = "orth-scheduler"
 FOREIGN_DISTRIBUTION = "orth"
 """The other project, which has the name of our import package and of our command."""
+
+
+NO_CONSOLE = "not built: make console"
+"""What a process that serves the console shows if this installation has none."""
+
+
+def built_console() -> Path:
+    """Where ``make console`` puts what it builds. A distribution for servers contains it."""
+    return Path(__file__).parent / "coordinator" / "http" / "console"
+
+
+def has_console() -> bool:
+    return (built_console() / "index.html").is_file()
 
 
 def requirement(extra: str) -> str:

@@ -32,6 +32,11 @@ def test_an_executor_is_busy_with_what_it_has_in_hand() -> None:
     assert row_of(keeper, Sight(), clock.monotonic()).state == "Idle"
 
 
+def test_a_process_says_what_it_lacks_while_it_runs() -> None:
+    keeper, clock = keeper_of(replace(REGISTRY, kind=Kind.CONSOLE, lacking="not built: make console"))
+    assert row_of(keeper, Sight(), clock.monotonic()).detail == "not built: make console"
+
+
 def test_the_leader_is_marked() -> None:
     keeper, clock = keeper_of(NODE)
     sight = Sight(nodes={"coordinator-1": NodeSeen(True, "active", 3, 1.5)})

@@ -38,6 +38,20 @@ def test_the_settings_say_what_there_is(tmp_path: Path) -> None:
     assert len({one.port for one in made.resources} - {0}) == 7
 
 
+@pytest.mark.parametrize(("built", "lacking"), [(True, ""), (False, "not built: make console")])
+def test_a_console_that_is_not_built_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: bool, lacking: str
+) -> None:
+    monkeypatch.setattr("orth.apphost.topologies.has_console", lambda: built)
+    made = planned(tmp_path, coordinators=1, executors=1)
+    assert {one.kind: one.lacking for one in made.resources} == {
+        Kind.REGISTRY: "",
+        Kind.COORDINATOR: "",
+        Kind.AGENT: "",
+        Kind.CONSOLE: lacking,
+    }
+
+
 def test_ports_are_those_of_the_settings_when_they_are_free(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         free = probe.getsockname()[1]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orth.coordinator.http.console_files import built_console
+from orth.distribution import built_console
 from tests.console.stories import WITHIN, tell
 from tests.console.three import three_coordinators
 

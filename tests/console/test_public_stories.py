@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orth.coordinator.http.console_files import built_console
+from orth.distribution import built_console
 from tests.console.stories import WITHIN, tell
 from tests.servers.binaries import find_program
 from tests.servers.processes import free_port

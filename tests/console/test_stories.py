@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orth.coordinator.http.console_files import built_console
+from orth.distribution import built_console
 from tests.console.site import ALARMS, JOBS, SCRIPTS, furnish
 from tests.console.stories import WITHIN, tell
 from tests.servers.binaries import find_program

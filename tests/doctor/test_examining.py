@@ -28,7 +28,7 @@ def test_only_the_checks_that_are_asked_for() -> None:
 
 def test_with_settings_that_cannot_be_read_only_the_machine_is_looked_at() -> None:
     verdicts = examine(case_of(bad_settings=("unknown setting stor.url",)))
-    assert [one.check for one in verdicts] == ["settings", "package", "files", "zones"]
+    assert [one.check for one in verdicts] == ["settings", "package", "console", "files", "zones"]
 
 
 def test_a_check_that_takes_too_long_or_fails_is_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from orth.doctor import State
-from orth.doctor.package import judge_package, look_at_package
+from orth.doctor.package import judge_package, look_at_console, look_at_package
 from tests.doctor.places import case_of
 
 
@@ -22,3 +22,11 @@ def test_the_other_project_called_orth_is_a_warning(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("own", ["0.1.0", None])
 def test_an_environment_without_the_other_project_is_fine(own: str | None) -> None:
     assert judge_package(own, None).state is State.OK
+
+
+@pytest.mark.parametrize(("built", "state"), [(True, State.OK), (False, State.WARN)])
+def test_a_missing_console_is_a_warning(built: bool, state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orth.doctor.package.has_console", lambda: built)
+    (verdict,) = look_at_console(case_of(), "")
+    assert verdict.state is state
+    assert ("make console" in verdict.next) is not built

@@ -320,8 +320,8 @@ class Host:
     def _welcome(self, took: float) -> None:
         api, folder = self._topology.of(Kind.COORDINATOR)[0].url, self._place.folder
         self.tell("up", f"ready after {took:.1f} s: API at {api}, state in {folder}")
-        if self._topology.of(Kind.CONSOLE):
-            self.tell("up", f"console at {self._topology.console_url}")
+        for console in self._topology.of(Kind.CONSOLE):
+            self.tell("up", f"console at {console.url}{console.lacking and f': {console.lacking}'}")
         where = "is the one you chose" if self._password_changed else f"is in {self._manner.password_file}"
         self.tell("up", f"sign in as admin; the password {where}")
 

@@ -34,6 +34,8 @@ class Resource:
     after: tuple[str, ...] = ()
     patience: float = 20.0
     """Seconds it may take to stop in good order."""
+    lacking: str = ""
+    """What it cannot do, although it runs."""
 
     @property
     def health(self) -> str:

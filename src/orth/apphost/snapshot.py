@@ -90,7 +90,7 @@ def row_of(keeper: Keeper, sight: Sight, now: float) -> Row:
         name=resource.name,
         kind=resource.kind,
         state=_state(keeper, work),
-        detail="leader" if leads else _detail(again_in, waits_for),
+        detail="leader" if leads else _detail(again_in, waits_for) or resource.lacking,
         leader=leads,
         address=resource.address,
         up=None if keeper.ready_at is None else now - keeper.ready_at,

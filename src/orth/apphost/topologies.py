@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orth.apphost.resources import LOOPBACK, Kind, Ports, Resource, Topology, host_line, leads_here
+from orth.distribution import NO_CONSOLE, has_console
 from orth.errors import CannotStart
 from orth.settings import Settings
 
@@ -167,7 +168,8 @@ class _Planning:
         environment = {**self._shared(), **self._own(part, name), **part.variables}
         command = (*_ORTH, "executor", part.target) if part.kind is Kind.AGENT else (*_ORTH, "server")
         after = tuple(other for awaited in part.awaited for other in awaited.names())
-        return Resource(name, part.kind, command, environment, url, port, after, self._patience(part.kind))
+        lacking = NO_CONSOLE if part.kind is Kind.CONSOLE and not has_console() else ""
+        return Resource(name, part.kind, command, environment, url, port, after, self._patience(part.kind), lacking)
 
     def _shared(self) -> dict[str, str]:
         """What every process is told: where the others are."""

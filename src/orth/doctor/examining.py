@@ -15,7 +15,7 @@ from orth.doctor.databases import look_at_store
 from orth.doctor.machine import data_folders, look_at_disk, look_at_open_files, look_at_time_zones
 from orth.doctor.names import configured_names, look_at_name
 from orth.doctor.origins import look_at_origins
-from orth.doctor.package import look_at_package
+from orth.doctor.package import look_at_console, look_at_package
 from orth.doctor.ports import configured_ports, look_at_port
 from orth.doctor.redis_server import look_at_redis
 from orth.doctor.tokens import look_at_access_token, look_at_api_token
@@ -71,6 +71,7 @@ CHECKS: dict[str, Check] = {
     "redis": Check("Redis answers and keeps messages", look_at_redis),
     "channels": Check("the channels fit the store", look_at_channels),
     "package": Check("no other project has replaced Orth here", look_at_package, of_machine=True),
+    "console": Check("the console is built", look_at_console, of_machine=True),
     "files": Check("enough files may be open", look_at_open_files, of_machine=True),
     "disk": Check("data directories have room", look_at_disk, data_folders),
     "zones": Check("time zones are known", look_at_time_zones, of_machine=True),

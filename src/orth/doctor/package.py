@@ -1,9 +1,9 @@
-"""This environment: a distribution that has the name of our import package, and replaces our files."""
+"""This installation: a distribution that has the name of our import package and replaces our files, and the console."""
 
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from orth.distribution import DISTRIBUTION, FOREIGN_DISTRIBUTION
+from orth.distribution import DISTRIBUTION, FOREIGN_DISTRIBUTION, has_console
 from orth.doctor.case import Case
 from orth.doctor.verdicts import Verdict, ok, warn
 
@@ -23,6 +23,13 @@ def judge_package(own: str | None, foreign: str | None) -> Verdict:
     if own is None:
         return ok(f"Orth runs from its source: {DISTRIBUTION} is not installed.")
     return ok(f"{DISTRIBUTION} {own} is installed.")
+
+
+def look_at_console(_case: Case, _subject: str) -> list[Verdict]:
+    """Only processes that serve the console need it, and this machine may run none."""
+    if has_console():
+        return [ok("The console is built.")]
+    return [warn("The console is not built: coordinators here serve the API only.", "Run: make console, and restart.")]
 
 
 def _installed(name: str) -> str | None:

@@ -137,7 +137,9 @@ def test_only_reading_and_only_browsers_get_a_page(console: Browser) -> None:
 
 def test_without_a_built_console_a_page_says_what_to_do(tmp_path: Path) -> None:
     with served(app_of(tmp_path / "nothing")) as url:
-        answer = Browser(url).page("/jobs/1")
+        answer, root = Browser(url).page("/jobs/1"), Browser(url).ask("/", Accept="*/*")
+        assert Browser(url).ask("/jobs/1").status == 404
+    assert (root.status, root.data[:15]) == (503, b"<!doctype html>"), "also for curl"
     assert answer.status == 503
     assert b"make console" in answer.data
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]

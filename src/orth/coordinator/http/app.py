@@ -51,7 +51,7 @@ from orth.coordinator.http import (
 )
 from orth.coordinator.http.callers import needs
 from orth.coordinator.http.compact_responses import CompactResponses
-from orth.coordinator.http.console_files import ConsoleFiles, built_console
+from orth.coordinator.http.console_files import ConsoleFiles
 from orth.coordinator.http.credentials import caller_of
 from orth.coordinator.http.declarations import check_declared, paths_of
 from orth.coordinator.http.declared_types import DeclaredTypes
@@ -62,6 +62,7 @@ from orth.coordinator.http.problems import DOCUMENTED, Bugs, Problem, handle_pro
 from orth.coordinator.http.rates import StrangersLimit
 from orth.coordinator.http.refused_callers import audit_refusals
 from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.distribution import built_console
 from orth.settings import Settings
 from orth.store.database import ping
 from orth.version import __version__

@@ -16,7 +16,6 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -58,11 +57,6 @@ class Asset:
         return packed if packed and len(packed) < len(self.content) else None
 
 
-def built_console() -> Path:
-    """Where ``make console`` puts what it builds."""
-    return Path(str(files("orth.coordinator.http"))) / "console"
-
-
 def read_assets(folder: Path) -> Mapping[str, Asset]:
     """Every file of a built console, by its path in there. They are few and small, and read once."""
     if not folder.is_dir():
@@ -91,7 +85,7 @@ class ConsoleFiles:
         asset = self._assets.get(path.lstrip("/"))
         if asset is not None and path != f"/{INDEX}":
             return _file(asset, path, request.headers.get("accept-encoding", ""))
-        if "text/html" in request.headers.get("accept", "") or (path == "/" and INDEX in self._assets):
+        if "text/html" in request.headers.get("accept", "") or path == "/":
             return self._page(self._root_for(request))
         return None
 
