@@ -9,6 +9,7 @@ import pytest
 from orth.store.database import open_database
 from orth.store.migrating import known_versions, upgrade
 from tests.cli.running import orth, orth_from_nothing
+from tests.walk.processes import Site
 
 JOBS = Path(__file__).parent / "noting_jobs.py"
 
@@ -68,6 +69,23 @@ def test_beyond_loopback_with_a_token_that_is_guessed(
     assert not (tmp_path / ".orth").exists()
 
 
+def test_a_second_coordinator_with_an_access_token_of_its_own(tmp_path: Path, postgres_url: str) -> None:
+    upgrade(postgres_url)
+    with Site(tmp_path, postgres_url) as site:
+        site.coordinator("node-1")
+        token = "another-token-than-theirs"
+        done = orth(
+            "server",
+            *("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "second")),
+            cwd=tmp_path,
+            **{**site.settings, "ORTH_SECURITY__ACCESS_TOKEN": token},
+        )
+        line = one_line(done)
+    assert "another access token than the coordinators that run with this database (node-1)" in line
+    assert "ORTH_SECURITY__ACCESS_TOKEN" in line
+    assert token not in line
+
+
 def test_a_user_for_scripts_who_is_not_there(tmp_path: Path) -> None:
     done = orth(
         *("executor", str(JOBS), "--listen", "127.0.0.1:0"),
@@ -119,7 +137,6 @@ def test_a_database_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_the_same_node_twice_on_one_database(tmp_path: Path) -> None:
-    from tests.walk.processes import Site
 
     with Site(tmp_path) as site:
         site.coordinator("twin")

@@ -27,6 +27,7 @@ from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
 from orth.coordinator.first_start import (
     ADMIN,
     access_token,
+    agree_on_token,
     ensure_admin,
     first_link,
     prepare_folder,
@@ -260,6 +261,7 @@ async def _serve(settings: Settings, token: str, listening: socket.socket, last_
         node = Node(settings.coordinator.node_id or _node_id(listening), secrets.token_hex(8))
         coordinates = "coordinator" in settings.coordinator.roles
         locks = _locks(db, node) if coordinates else None
+        await agree_on_token(db, settings, node.id, token, clock.now())
         sealing = sealing_of(settings, Path(settings.coordinator.data_dir))
         await agree(db, sealing, clock.now())
         await seal_the_open(db, sealing)

@@ -89,12 +89,17 @@ _SENTENCES = {
 }
 
 
+_NOT_ACCEPTED = "The request is not signed with an access token that this process accepts."
+_NEXT_STEP = "Give all coordinators and executors the same token: security.access_token (ORTH_SECURITY__ACCESS_TOKEN)."
+
+
 class BadSignature(Unauthenticated):
     """A signature that proves nothing here. Why a wrong one is wrong is not told."""
 
     def __init__(self, why: Refused, key_id: str = "") -> None:
         """``key_id`` names the key that has signed, where that is certain."""
-        super().__init__(_SENTENCES.get(why, "The signature of the request is not valid."))
+        known = _SENTENCES.get(why)
+        super().__init__(known or _NOT_ACCEPTED, hint=None if known else _NEXT_STEP)
         self.why = why
         self.key_id = key_id
         self.headers: dict[str, str] = {}
