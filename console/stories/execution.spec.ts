@@ -378,3 +378,40 @@ async function post(page: Page, path: string, data: object) {
   expect(answer.ok(), `${path}: ${answer.status()}`).toBe(true);
   return answer.json();
 }
+
+test('following goes on among the lines of a level', async ({ signedIn: page }) => {
+  const id = await run(page, 'Talk to the suppliers');
+  await page.setViewportSize({ width: 1440, height: 560 });
+  await page.goto(`/executions/${id}/log`);
+  const follow = page.getByRole('button', { name: 'Follow' });
+  const latest = async () =>
+    Math.max(
+      ...(
+        await log(page)
+          .getByText(/said \d+ at/)
+          .allTextContents()
+      ).map((text) => Number(/said (\d+)/.exec(text)?.[1])),
+    );
+  const fromEnd = () => log(page).evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight);
+  await expect.poll(latest, { timeout: 30_000 }).toBeGreaterThan(40);
+  await page.getByRole('button', { name: 'Warning', exact: true }).click();
+  await expect(page.locator('.log-row').filter({ hasNotText: /said \d+ at/ })).toHaveCount(0);
+  await expect(follow).toHaveAttribute('aria-pressed', 'true');
+  await expect.poll(latest).toBeGreaterThan(40);
+  const before = await latest();
+  await expect.poll(latest).toBeGreaterThan(before + 5);
+  expect(await fromEnd()).toBeLessThan(5);
+
+  await log(page).hover();
+  await page.mouse.wheel(0, -10_000);
+  await expect(follow).toHaveAttribute('aria-pressed', 'false');
+  await expect(log(page).getByText('said 1 at')).toBeVisible();
+  await expect(page.getByRole('button', { name: /\d+ new lines?/ })).toBeVisible();
+  await expect(log(page).getByText('said 1 at')).toBeVisible();
+  await follow.click();
+  await expect.poll(latest).toBeGreaterThan(before);
+  await expect.poll(fromEnd).toBeLessThan(5);
+  await page.getByRole('button', { name: 'Kill' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Kill' }).click();
+  await expect(page.locator('.log-foot').getByText('Finished')).toBeVisible();
+});

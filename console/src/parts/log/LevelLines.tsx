@@ -1,7 +1,7 @@
 // Only the lines of some levels, as the server finds them in the whole log.
 
 import { Skeleton } from 'antd';
-import { type Ref, useImperativeHandle, useMemo, useRef } from 'react';
+import { type Ref, useEffect, useImperativeHandle, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Virtuoso, type VirtuosoHandle } from 'react-virtuoso';
 import { EmptyState } from '@/parts/EmptyState';
@@ -11,6 +11,7 @@ import type { SearchState } from '@/parts/log/LogSearch';
 import { type Level, levelOf } from '@/parts/log/lines';
 import { LINE_HEIGHT } from '@/parts/log/rows';
 import { Scroller } from '@/parts/log/Scroller';
+import { useScrollWatch } from '@/parts/log/useLines';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 
 interface Props extends LinesShown {
@@ -20,11 +21,15 @@ interface Props extends LinesShown {
   found: SearchState;
   more: () => void;
   marked: number | null;
+  /** Whether the end of what is found is kept in view. */
+  following: boolean;
+  /** The reader scrolled away from the end, or back to it. */
+  onFollow: (following: boolean) => void;
 }
 
 const COMPONENTS = { Scroller };
 
-export function LevelLines({ ref, levels, found, more, marked, ...shown }: Props) {
+export function LevelLines({ ref, levels, found, more, marked, following, onFollow, ...shown }: Props) {
   const { label, wrap, stamp, search, places, hrefOf, onNumber, onWhole } = shown;
   const { t } = useTranslation('log');
   const list = useRef<VirtuosoHandle>(null);
@@ -35,8 +40,13 @@ export function LevelLines({ ref, levels, found, more, marked, ...shown }: Props
   };
   useImperativeHandle(ref, () => ({ goTo }));
   const context = useMemo(() => ({ label }), [label]);
+  const watch = useScrollWatch(onFollow);
+  const shownAny = matches.length > 0;
+  useEffect(() => {
+    if (following && shownAny) list.current?.scrollToIndex({ index: 'LAST', align: 'end' });
+  }, [following, shownAny]);
   if (error) return <ProblemNotice error={error} retry={more} />;
-  if (matches.length === 0) {
+  if (!shownAny) {
     return (
       <div className="log-lines log-none">
         {busy ? (
@@ -51,10 +61,14 @@ export function LevelLines({ ref, levels, found, more, marked, ...shown }: Props
     <Virtuoso
       ref={list}
       className={wrap ? 'log-lines log-wrapped' : 'log-lines'}
+      scrollerRef={watch}
       data={matches}
       {...(!wrap && { fixedItemHeight: LINE_HEIGHT })}
       context={context}
       components={COMPONENTS}
+      initialTopMostItemIndex={following ? { index: 'LAST', align: 'end' } : 0}
+      followOutput={() => (following ? 'auto' : false)}
+      atBottomStateChange={(atEnd) => atEnd && found.caughtUp && onFollow(true)}
       endReached={() => !end && more()}
       computeItemKey={(_, match) => match.line}
       itemContent={(_, match) => (

@@ -38,7 +38,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false, ap
   const showAll = useCallback(() => levels.length > 0 && show([]), [levels, show]);
   const reading = useReading(log, lines, showAll);
   const { marked, place, moves, goTo, setFollowing } = reading;
-  const found = useFinding(log, query, levels, place, marked, reading.stepTo);
+  const found = useFinding(log, query, levels, reading);
   const [whole, setWhole] = useState<number | null>(null);
   const [wrap] = usePreference('logWrap');
   const stamp = useStamp(startTime);
@@ -106,7 +106,16 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false, ap
             )}
           </div>
         ) : levels.length > 0 ? (
-          <LevelLines {...shown} ref={lines} levels={levels} found={found.state} more={found.more} marked={marked} />
+          <LevelLines
+            {...shown}
+            ref={lines}
+            levels={levels}
+            found={found.state}
+            more={found.more}
+            marked={marked}
+            following={reading.following && !over}
+            onFollow={setFollowing}
+          />
         ) : (
           <LogLines
             key={wrap ? 'wrapped' : 'straight'}

@@ -9,16 +9,19 @@ import { within } from '@/parts/log/within';
 const MATCHES_AT_ONCE = 1_000;
 const LOOK_EVERY = 1_000;
 
+interface Reading {
+  /** The first line in view. */
+  place: RefObject<number | null>;
+  /** The line the reader was led to. */
+  marked: number | null;
+  following: boolean;
+  stepTo: (line: number) => void;
+}
+
 /** A search over the whole log, or its lines of some levels, and one's way through what it finds. */
-export function useFinding(
-  log: Log,
-  query: Query | null,
-  levels: readonly Level[],
-  place: RefObject<number | null>,
-  marked: number | null,
-  goTo: (line: number) => void,
-) {
-  const { state, more } = useMatches(log, query, levels);
+export function useFinding(log: Log, query: Query | null, levels: readonly Level[], reading: Reading) {
+  const { place, marked, following, stepTo: goTo } = reading;
+  const { state, more } = useMatches(log, query, levels, following);
   const { matches } = state;
   const arrived = useRef(marked === null ? null : query); // a link to a line leads there, whatever else it asks for
   const search = useMemo(() => query && !query.regex && searchFor(query.text, query.ignoreCase), [query]);
@@ -45,8 +48,9 @@ export function useFinding(
   return { state, search: search || null, places, current, step, more };
 }
 
-/** The lines that have what is looked for, and one of the levels where some are chosen; kept up with what is written. */
-function useMatches(log: Log, query: Query | null, levels: readonly Level[]) {
+/** The lines that have what is looked for, and one of the levels where some are chosen; kept up with what is written.
+ * Whoever follows waits for the end: until the search has been there, it does not pause. */
+function useMatches(log: Log, query: Query | null, levels: readonly Level[], following: boolean) {
   const search = useLogSearch(log, MATCHES_AT_ONCE);
   const wanted = useMemo(() => within(query, levels), [query, levels]);
   useEffect(() => search.start(wanted), [search, wanted]);
@@ -55,11 +59,12 @@ function useMatches(log: Log, query: Query | null, levels: readonly Level[]) {
   const growing = levels.length > 0 && log.stream.state.kind !== 'over';
   const room = matches.length < MATCHES_AT_ONCE || growing;
   const behind = !!wanted && begun && !busy && !end && room && log.book.last > toLine;
+  const pause = following && levels.length > 0 && !search.state.caughtUp ? 0 : LOOK_EVERY;
   useEffect(() => {
     if (!behind) return;
-    const timer = setTimeout(() => search.more(), LOOK_EVERY);
+    const timer = setTimeout(() => search.more(), pause);
     return () => clearTimeout(timer);
-  }, [behind, search]);
+  }, [behind, search, pause]);
   const none = useMemo<Match[]>(() => [], []);
   const state: SearchState = {
     ...search.state,
