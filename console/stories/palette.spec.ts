@@ -127,3 +127,52 @@ test('lists of every page by keyboard, with views of their own', async ({ signed
   await view.click();
   await expect(page.getByRole('link', { name: 'Ours' })).toHaveCount(0);
 });
+
+test('what is typed before the palette has been loaded is in its field', async ({ signedIn: page }) => {
+  await page.route(/\/assets\/Palette-[^/]*\.js/, async (route) => {
+    await new Promise((over) => setTimeout(over, 700));
+    await route.continue();
+  });
+  await page.goto('/jobs');
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  const field = page.getByRole('combobox', { name: 'Search or do' });
+  await page.keyboard.press('/');
+  await page.keyboard.type('rotatex');
+  await page.keyboard.press('Backspace');
+  await page.keyboard.type(' jk?');
+  await expect(field).toHaveValue('rotate jk?');
+  await expect(page.getByRole('dialog', { name: 'Keys' })).toHaveCount(0);
+  await page.keyboard.type('!');
+  await expect(field).toHaveValue('rotate jk?!');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('timel');
+  await expect(field).toHaveValue('timel');
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('dialog')).toHaveCount(0);
+  await page.keyboard.press('?');
+  await expect(page.getByRole('dialog')).toBeVisible();
+});
+
+test('Escape gives up a palette that is still loading', async ({ signedIn: page }) => {
+  let release = () => {};
+  const held = new Promise<void>((over) => {
+    release = over;
+  });
+  await page.route(/\/assets\/Palette-[^/]*\.js/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto('/jobs');
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('some');
+  await page.keyboard.press('Escape');
+  const loaded = page.waitForResponse(/\/assets\/Palette-[^/]*\.js/);
+  release();
+  await loaded;
+  const search = page.getByRole('main').getByRole('searchbox');
+  await search.pressSequentially('greet');
+  await expect(search).toHaveValue('greet');
+  await expect(page.getByRole('dialog')).toHaveCount(0);
+});

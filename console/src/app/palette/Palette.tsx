@@ -1,25 +1,30 @@
 // The palette: find anything by a few letters and go there or do it, by keyboard alone.
 
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import { Confirming } from '@/app/palette/Confirming';
 import { type Entry, type JobDeed, SECTIONS, type Section, useEntries } from '@/app/palette/entries';
 import { best, match } from '@/app/palette/fuzzy';
 import { Said } from '@/app/palette/Said';
+import type { Typeahead } from '@/app/palette/Typeahead';
 import { Dialog } from '@/parts/Dialog';
 
 interface Props {
   open: boolean;
   close: () => void;
   showKeys: () => void;
+  /** What was typed before the field was there. */
+  typed: Typeahead;
 }
 
 const EACH = 5;
 const MATCHED = SECTIONS.filter((section) => section !== 'number' && section !== 'search');
 
-export function Palette({ open, close, showKeys }: Props) {
+export function Palette(props: Props) {
+  const { open, close } = props;
   const { t } = useTranslation('palette');
+  const opened = useOpened(open);
   return (
     <Dialog
       open={open}
@@ -31,9 +36,16 @@ export function Palette({ open, close, showKeys }: Props) {
       title={<span className="visually-hidden">{t('title')}</span>}
       destroyOnHidden
     >
-      <Content open={open} close={close} showKeys={showKeys} />
+      <Content key={opened} {...props} />
     </Dialog>
   );
+}
+
+/** How often it was opened. Who opens it while it is still closing finds it empty. */
+function useOpened(open: boolean): number {
+  const [state, setState] = useState({ open, times: 0 });
+  if (state.open !== open) setState({ open, times: state.times + (open ? 1 : 0) });
+  return state.times;
 }
 
 /** First what is meant; then, for what changes a job, whether it really is. */
@@ -43,7 +55,7 @@ function Content(props: Props) {
   return <Finding {...props} ask={setAsked} />;
 }
 
-function Finding({ open, close, showKeys, ask }: Props & { ask: (deed: JobDeed) => void }) {
+function Finding({ open, close, showKeys, typed, ask }: Props & { ask: (deed: JobDeed) => void }) {
   const { t } = useTranslation('palette');
   const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
@@ -52,7 +64,11 @@ function Finding({ open, close, showKeys, ask }: Props & { ask: (deed: JobDeed) 
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
   const current = found[Math.min(at, found.length - 1)];
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => {
+    input.current?.focus();
+    const text = typed.take();
+    if (text) setQuery(text);
+  }, [typed]);
   const chosenId = current && `${list} ${current.key}`;
   useEffect(() => {
     if (chosenId) document.getElementById(chosenId)?.scrollIntoView({ block: 'nearest' });

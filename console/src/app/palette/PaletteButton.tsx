@@ -6,6 +6,7 @@ import { type ComponentType, Suspense, useCallback, useEffect, useState } from '
 import { useTranslation } from 'react-i18next';
 import { once } from '@/app/files';
 import { asksForPalette, MAC, plainKey } from '@/app/keys';
+import { Typeahead } from '@/app/palette/Typeahead';
 import { loadTexts } from '@/i18n/i18n';
 import './palette.css';
 
@@ -13,6 +14,7 @@ interface Part {
   open: boolean;
   close: () => void;
   showKeys: () => void;
+  typed: Typeahead;
 }
 
 type Shown = 'palette' | 'keys';
@@ -31,20 +33,23 @@ export function PaletteButton() {
   const { t } = useTranslation('common');
   const { notification } = App.useApp();
   const [shown, setShown] = useState<Shown | null>(null);
+  const [typed] = useState(() => new Typeahead());
   const [parts, setParts] = useState<Partial<Record<Shown, ComponentType<Part>>>>({});
   const show = useCallback(
     (which: Shown) => {
       setShown(which);
+      if (which === 'palette' && shown !== which) typed.begin(() => setShown(null));
       LOAD[which]().then(
         (part) => setParts((before) => ({ ...before, [which]: part })),
         () => {
           // The page goes on without it; who asks again has it fetched again.
+          typed.take();
           setShown(null);
           notification.error({ title: t('errors.lostPart'), description: t('errors.lostFile') });
         },
       );
     },
-    [notification, t],
+    [notification, t, typed, shown],
   );
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -68,7 +73,13 @@ export function PaletteButton() {
           const Part = parts[which];
           return (
             Part && (
-              <Part key={which} open={shown === which} close={() => setShown(null)} showKeys={() => show('keys')} />
+              <Part
+                key={which}
+                open={shown === which}
+                close={() => setShown(null)}
+                showKeys={() => show('keys')}
+                typed={typed}
+              />
             )
           );
         })}
