@@ -1,18 +1,20 @@
 """Health checks drive the status of services: over real sockets, to a real server."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from secrets import token_hex
 
 from orth.coordinator.services.duty import Duty
 from orth.coordinator.services.facts import ServiceFailed, ServiceRecovered
 from orth.coordinator.services.health import Health, Rounds
 from orth.domain.services import Failing, Service, ServiceKind, ServiceStatus
 from orth.executor.handlers import Handlers
-from orth.store.services import list_services
+from orth.store.services import Registration, _enter, list_services
 from orth.testing import Cluster
 from orth.wire.health_calls import HealthCalls
 
@@ -64,6 +66,12 @@ async def checking(folder: Path, rounds: Rounds = ROUNDS) -> AsyncIterator[tuple
 async def only(cluster: Cluster) -> Service:
     [[service], _seq] = await cluster.db.read(list_services)
     return service
+
+
+async def enter(cluster: Cluster, url: str, owner: str) -> None:
+    """As the token of ``owner`` has registered it once, when it had an executor there."""
+    apps = frozenset({owner}) if owner else None
+    await cluster.db.tx(_enter, Registration(A, url, token_hex(16), None, None, owner, apps), cluster.clock.now())
 
 
 async def round_(cluster: Cluster, health: Health) -> None:
@@ -150,6 +158,54 @@ async def test_so_many_are_asked_in_a_second(tmp_path: Path) -> None:
             assert len(one.asked) == asked
             cluster.clock.move(pauses[-1])
         assert pauses == [1.0, 1.0, 8.0]
+
+
+class Counting:
+    """Answers that all is well, after ``takes`` seconds where the url names an owner that is ``slow``."""
+
+    def __init__(self, cluster: Cluster, takes: float = 0.0) -> None:
+        self._cluster = cluster
+        self._takes = takes
+        self._now: Counter[str] = Counter()
+        self.asked: Counter[str] = Counter()
+        self.at_once: Counter[str] = Counter()
+
+    async def ask(self, url: str, path: str) -> None:
+        owner = url.split("/")[3]
+        self.asked[owner] += 1
+        self._now[owner] += 1
+        self.at_once[owner] = max(self.at_once[owner], self._now[owner])
+        if owner == "slow":
+            self._cluster.clock.move(self._takes)
+        await asyncio.sleep(0)
+        self._now[owner] -= 1
+
+
+async def test_services_of_one_token_are_asked_one_after_another(tmp_path: Path) -> None:
+    async with checking(tmp_path) as (cluster, _health):
+        duty = Duty(cluster.db, cluster.coordinators[0].work.election, cluster.clock, lease=timedelta(hours=1))
+        link = Counting(cluster)
+        health = Health(cluster.db, duty, link, cluster.clock, cluster.events, rounds=ROUNDS)
+        for owner in ("slow", "quick", ""):
+            for number in range(6):
+                await enter(cluster, f"http://127.0.0.1:9/{owner}/{number}", owner)
+        await health.guarded_turn()
+        assert link.at_once == {"slow": 1, "quick": 1, "": 6}
+        assert link.asked == {"slow": 6, "quick": 6, "": 6}
+
+
+async def test_a_token_whose_services_are_slow_holds_up_no_other(tmp_path: Path) -> None:
+    async with checking(tmp_path) as (cluster, _health):
+        duty = Duty(cluster.db, cluster.coordinators[0].work.election, cluster.clock, lease=timedelta(hours=1))
+        link = Counting(cluster, takes=3.0)
+        health = Health(cluster.db, duty, link, cluster.clock, cluster.events, rounds=ROUNDS)
+        for owner in ("slow", ""):
+            for number in range(6):
+                await enter(cluster, f"http://127.0.0.1:9/{owner}/{number}", owner)
+        for turn in range(1, 6):
+            await health.guarded_turn()
+            assert link.asked["slow"] == turn
+        assert link.asked[""] == 12, "the second round of the others began while one token is in its first"
 
 
 async def test_only_the_leader_asks(tmp_path: Path) -> None:
