@@ -1,6 +1,7 @@
 """Leadership: one term at a time, taken over by observation, given up cleanly, earned by working."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -8,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from orth.clock import SystemClock
 from orth.cluster.election import Election, Node, Standing
 from orth.cluster.facts import TermBegan, TermEndedHere
 from orth.errors import TermEnded
 from orth.events import Events, LoopFailed
-from orth.loop import Loop
+from orth.loop import Loop, run_loops
 from orth.store.cluster_history import list_terms
 from orth.store.database import Connection, Database, open_database
 from orth.store.leases import Term, renew_lease
@@ -108,6 +110,81 @@ async def test_a_leader_that_could_not_renew_leads_again_as_soon_as_it_can(
     assert one.term.epoch == 2
     await two.turn()
     assert two.term is None
+
+
+async def test_a_leader_that_stood_still_gives_up_the_lease_before_it_ends(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    one, two = contender(db, clock, recorder, "one"), contender(db, clock, recorder, "two")
+    await one.guarded_turn()
+    await two.guarded_turn()
+    clock.move(19.9)  # ten too late, and a third of the lease is left
+    assert one.term is not None
+    clock.move(0.2)
+    assert one.term is None, "nothing is written, whichever loop comes first"
+    await one.guarded_turn()
+    await one.guarded_turn()
+    assert recorder.all(TermEndedHere, node="one", reason="this process stood still, and little of the lease is left")
+    await two.guarded_turn()
+    assert two.term is not None, "ten seconds before the lease would have ended"
+    clock.move(5)
+    await one.guarded_turn()
+    assert one.term is None
+
+
+async def test_a_leader_that_stood_still_alone_leads_again(
+    db: Database, clock: ManualClock, recorder: Recorder
+) -> None:
+    one = contender(db, clock, recorder, "one")
+    await one.guarded_turn()
+    clock.move(21)
+    await one.guarded_turn()
+    assert one.term is None
+    clock.move(2)
+    await one.guarded_turn()
+    assert one.term is not None
+    assert one.term.epoch == 2
+
+
+async def test_a_slow_database_is_no_reason_to_give_up_the_lease(
+    db: Database, clock: ManualClock, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, tx = contender(db, clock, recorder, "one"), db.tx
+    await one.guarded_turn()
+    one.worked()
+    clock.move(10)
+
+    async def slow(work: Callable[..., Any], *arguments: Any) -> Any:
+        clock.move(16)
+        assert one.term is not None, "a turn is under way"
+        return await tx(work, *arguments)
+
+    monkeypatch.setattr(db, "tx", slow)
+    await one.guarded_turn()
+    assert one.term is not None
+    assert recorder.all(TermEndedHere) == []
+
+
+async def test_a_blocked_event_loop_costs_the_lease_in_time(db: Database, recorder: Recorder) -> None:
+    clock, lease, renew = SystemClock(), timedelta(seconds=6), timedelta(seconds=2)
+    election = Election(db, Node("one", "one"), clock, Events(recorder), lease=lease, renew=renew)
+    other = Election(db, Node("two", "two"), clock, Events(recorder), lease=lease, renew=renew)
+    running = asyncio.create_task(run_loops(election))
+    async with asyncio.timeout(10):
+        while election.term is None:  # noqa: ASYNC110  # the loop runs beside
+            await asyncio.sleep(0.01)
+    await other.turn()
+    began = clock.monotonic()
+    time.sleep(4.3)  # noqa: ASYNC251  # as a parser does that gives nobody else a turn
+    assert election.term is None
+    async with asyncio.timeout(10):
+        while other.term is None:
+            await other.turn()
+            await asyncio.sleep(0.01)
+    assert clock.monotonic() - began < 6, "before the lease ended"
+    assert recorder.all(TermEndedHere, node="one", reason="this process stood still, and little of the lease is left")
+    election.stop()
+    await running
 
 
 async def test_who_resigns_is_followed_at_once(db: Database, clock: ManualClock, recorder: Recorder) -> None:

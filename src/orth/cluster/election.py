@@ -24,6 +24,12 @@ LOOK = 0.5
 # How long the lock of a leader that was held before must be free, and its lease stand still, for it to count as dead.
 # A connection that broke under a living leader is made anew by then.
 _GONE_FOR = 2.0
+# A leader whose event loop stood still gives the lease up while others still have time to take it: when a turn comes
+# late by this part of the lease, and by so many seconds, and less than the other part of the lease is left.
+_LATE, _LATE_SECONDS = 0.1, 1.0
+_TOO_LITTLE = 1 / 3
+# Seconds for which it does not compete then. The others look at the lease every half second.
+_RECOVERS = 4 * LOOK
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,9 @@ class Election(Loop):
         self._trusted_until = 0.0
         self._worked_at = 0.0
         self._abstains_until = 0.0
+        self._expected_at: float | None = None
+        """When the next turn is due; None during a turn."""
+        self._woke_late = False
         self.led: list[Loop] = []
         """Loops to wake when a term begins, and when the database is back."""
 
@@ -95,7 +104,8 @@ class Election(Loop):
     @property
     def term(self) -> Term | None:
         """The term this process may act in right now."""
-        return self._term if self.clock.monotonic() < self._trusted_until else None
+        now = self.clock.monotonic()
+        return self._term if now < self._trusted_until and not self._stood_still(now) else None
 
     @property
     def standing(self) -> Standing | None:
@@ -114,6 +124,12 @@ class Election(Loop):
         """The database refused a write of ``term``: somebody else leads."""
         if self._term == term:
             self._step_down("the database knows a newer term")
+
+    async def guarded_turn(self) -> float:
+        self._woke_late, self._expected_at = self._stood_still(self.clock.monotonic()), None
+        pause = await super().guarded_turn()
+        self._expected_at = self.paused_until
+        return pause
 
     async def turn(self) -> float:
         """Compete or renew. When that works again after failures, the loops that failed with it need not wait out the
@@ -196,6 +212,11 @@ class Election(Loop):
         if sent >= self._trusted_until:
             self._step_down("it was not renewed in time")
             return 0.0
+        if self._woke_late:
+            self._abstains_until = sent + _RECOVERS
+            self._step_down("this process stood still, and little of the lease is left")
+            await self._give_up(term)
+            return LOOK
         if sent - self._worked_at > self._lease:
             # Held by a process that does not plan, the lease would only keep others from doing so.
             self._step_down("no planning pass was completed for a whole lease")
@@ -210,6 +231,13 @@ class Election(Loop):
             return self._renew
         self._step_down("somebody else holds the lease")
         return 0.0
+
+    def _stood_still(self, now: float) -> bool:
+        """Whether the turn that is due comes so late that another process should lead."""
+        if self._expected_at is None or self._term is None:
+            return False
+        left = self._renewed_at + self._lease - now
+        return now - self._expected_at >= max(_LATE_SECONDS, self._lease * _LATE) and left < self._lease * _TOO_LITTLE
 
     async def _give_up(self, term: Term) -> None:
         await self._db.tx(_resign, term, self.clock.now())
