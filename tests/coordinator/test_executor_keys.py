@@ -14,15 +14,18 @@ from orth.domain.nodes import ExecutorEntry
 from orth.domain.tokens import Token, TokenKind
 from orth.errors import StoreUnavailable
 from orth.store.database import Database, open_database
+from orth.store.dispatching import Assignment, assign_executions
+from orth.store.executions import end_executions
 from orth.store.groups import create_group
-from orth.store.registry import Beat, record_beats
+from orth.store.registry import Beat, Goodbye, drop_former, record_beats, remove_executors
 from orth.store.tokens import create_token, get_token, revoke_token, rotate_token
 from orth.testing import ManualClock
 from orth.testing.stores import prepare_store
 from orth.wire.credentials import Credential
 from orth.wire.executor_link import NotSent
 from orth.wire.messages import Extension
-from orth.wire.signatures import key_of
+from orth.wire.signatures import key_of, receiver_name
+from tests.store.builders import open_some, refusal
 
 SHARED, BEFORE = "shared-by-all-executors", "what-they-shared-before"
 ADDRESS = "http://10.0.0.7:9999"
@@ -270,3 +273,20 @@ async def test_use_is_noted_once_a_minute(place: Place) -> None:
         times.append((await place.db.read(get_token, token_id)).last_used_at)
     assert times[0] == times[1]
     assert times[2] == place.clock.now()
+
+
+async def test_an_executor_that_left_with_open_executions_is_still_shown_its_token(place: Place) -> None:
+    _, text = await place.token("demo")
+    await place.registered(text, Extension.SIGNED)
+    [execution_id] = await place.db.tx(open_some, 1)
+    sent = Assignment(execution_id, ADDRESS, "incarnation-a", "routed")
+    await place.db.tx(assign_executions, [sent], 1, place.clock.now())
+    await place.db.tx(remove_executors, [Goodbye("demo", ADDRESS)], place.clock.now())
+    for receiver in ("", receiver_name("incarnation-a")):
+        place.clock.move(REMEMBERED)
+        assert await place.keys.credential(ADDRESS, "demo", receiver) == Credential(text, True, "incarnation-a")
+    assert await place.keys.credential("http://10.0.0.8:9999", "demo") == Credential("")
+    await place.db.tx(end_executions, [refusal(execution_id)], place.clock.now())
+    await place.db.tx(drop_former)
+    place.clock.move(REMEMBERED)
+    assert await place.keys.credential(ADDRESS, "demo") == Credential(""), "nothing is open there any more"

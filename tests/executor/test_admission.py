@@ -12,7 +12,7 @@ from orth.executor.facts import TriggerRefused
 from orth.executor.handlers import Handlers
 from orth.executor.run_logs import LATEST_INSTANT
 from orth.wire.dialects import Malformed
-from orth.wire.messages import IdleBeatRequest
+from orth.wire.messages import UNAVAILABLE, IdleBeatRequest
 from tests.executor.bench import NOON, Rig, eventually, request
 from tests.executor.conftest import MakeRig
 
@@ -168,7 +168,11 @@ def test_once_closed_only_the_known_is_answered_yes(app: Handlers, rig: MakeRig)
     busy.ran.runtime.admission.close()
     assert busy.ran.run(1, "hold").ok
     refused = busy.ran.run(2, "hold")
-    assert (refused.ok, refused.msg) == (False, "Refused: this executor is stopping.")
+    assert (refused.code, refused.msg) == (UNAVAILABLE, "Refused: this executor is stopping.")
+    assert busy.ran.run(2, "no such handler").code == UNAVAILABLE, "no verdict on the job"
+    announced = busy.ran.runtime.announced().orth
+    assert announced is not None
+    assert announced.unavailable == "leaving"
     busy.finish()
 
 
@@ -180,7 +184,7 @@ def test_no_work_is_taken_while_results_have_no_room(
     ran = rig()
     ran.result(1, "hello")
     refused = ran.run(2, "hello")
-    assert not refused.ok
+    assert refused.code == UNAVAILABLE
     assert "no room for more" in str(refused.msg)
     assert ran.runtime.health()["status"] != "ok"
 

@@ -8,10 +8,18 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from orth.domain.jobs import AddressType
-from orth.domain.nodes import ExecutorEntry, StillWorking, Vitals
+from orth.domain.nodes import ExecutorEntry, StillWorking, Unavailability, Vitals
 from orth.store.announced import Unclaimed, announced_handlers, list_unclaimed
 from orth.store.database import Database
-from orth.store.executor_entries import list_executors, list_overdue, still_working
+from orth.store.executions import end_executions
+from orth.store.executor_entries import (
+    FORMER,
+    executors_at,
+    list_executors,
+    list_former_executors,
+    list_overdue,
+    still_working,
+)
 from orth.store.groups import create_group, get_group
 from orth.store.handler_lists import LISTS_LIMIT, SMALL_LIST, remove_unused_lists
 from orth.store.registry import (
@@ -19,6 +27,7 @@ from orth.store.registry import (
     Beat,
     Farewell,
     Goodbye,
+    drop_former,
     record_beats,
     refresh_addresses,
     remove_executors,
@@ -26,7 +35,17 @@ from orth.store.registry import (
     take_off,
 )
 from orth.store.tables import handler_lists, registry
-from tests.store.builders import NOW, a_group, on_servers, stored_group, until_blocked, until_done_or_blocked
+from tests.store.builders import (
+    NOW,
+    a_group,
+    assign,
+    on_servers,
+    open_some,
+    refusal,
+    stored_group,
+    until_blocked,
+    until_done_or_blocked,
+)
 
 A, B, C = "http://10.0.0.1:9999", "http://10.0.0.2:9999", "http://10.0.0.3:9999"
 
@@ -141,6 +160,62 @@ async def test_handlers_are_told_by_those_who_announce_them(db: Database) -> Non
         await db.tx(record_beat, Beat("app", address, "p", handlers=handlers), NOW)
     assert await db.read(announced_handlers, "app") == [[{"name": "a"}], [{"name": "b"}]]
     assert await db.read(announced_handlers, "other") == []
+
+
+# --- leaving ---
+
+
+async def test_who_is_leaving_is_known_and_gets_no_work(db: Database) -> None:
+    group = await stored_group(db, "app")
+    beats = [Beat("app", address, "one") for address in (A, B)]
+    await db.tx(record_beats, beats, NOW)
+    leaving = replace(beats[0], unavailable=Unavailability.LEAVING)
+    await db.tx(record_beats, [leaving], NOW + 1)
+    assert await addresses(db, group) == (B,)
+    assert [(one.address, one.is_leaving) for one in await db.read(list_executors, "app")] == [(A, True), (B, False)]
+    await db.tx(record_beats, [replace(leaving, repeated=True)], NOW + 2)
+    await db.tx(remove_stale, NOW, NOW + 3)
+    assert await addresses(db, group) == (B,), "no refreshing puts it back"
+    await db.tx(record_beats, [Beat("app", A, "its successor")], NOW + 4)
+    assert await addresses(db, group) == (A, B)
+
+
+@pytest.mark.parametrize("way", ["good-bye", "silence"])
+async def test_who_leaves_with_open_executions_stays_known_for_them(db: Database, way: str) -> None:
+    [execution_id] = await db.tx(open_some, 1)
+    others = [Beat("app", address, "process-1", key_id="key") for address in (A, B)]
+    await db.tx(record_beats, others, NOW)
+    await db.tx(assign, execution_id)
+    if way == "good-bye":
+        await db.tx(remove_executors, [Goodbye("app", address) for address in (A, B)], NOW + 1)
+    else:
+        await db.tx(remove_stale, NOW + 1, NOW + 1)
+    assert await db.read(list_executors) == []
+    assert await db.read(executors_at, A) == []
+    for _ in range(2):
+        [former] = await db.read(list_former_executors)
+        assert (former.app_name, former.address, former.key_id) == ("app", A, "key")
+        assert await db.read(executors_at, A, FORMER) == [former]
+        assert await db.read(executors_at, B, FORMER) == []
+        await db.tx(drop_former)
+
+    await db.tx(end_executions, [refusal(execution_id)], NOW + 2)
+    await db.tx(drop_former)
+    assert await db.read(list_former_executors) == []
+
+
+async def test_who_left_with_open_executions_and_comes_back_is_registered_alone(db: Database) -> None:
+    [execution_id] = await db.tx(open_some, 1)
+    beat = Beat("app", A, "process-1")
+    await db.tx(assign, execution_id)
+    for at in (NOW, NOW + 2):
+        await db.tx(record_beats, [beat], at)
+        await db.tx(remove_executors, [Goodbye("app", A)], at + 1)
+        assert len(await db.read(list_former_executors)) == 1
+    await db.tx(record_beats, [beat], NOW + 4)
+    await db.tx(drop_former)
+    assert await db.read(list_former_executors) == []
+    assert [one.address for one in await db.read(list_executors)] == [A]
 
 
 # --- silence ---

@@ -74,5 +74,6 @@ _COLUMNS = {
     "load": lambda one: one["load"],
     "beat": lambda one: f"{one['beat_age']:.0f} s ago",
     "not reached by": _doubters,
+    "unavailable": lambda one: one["unavailable"] or "",
     "version": lambda one: one["version"],
 }

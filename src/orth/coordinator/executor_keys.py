@@ -3,8 +3,11 @@
 The two directions of the same question. What an executor shows is looked up here, by the name of its key; and what a
 coordinator shows to an executor is the token that executor registered with, so that each accepts its own. Nothing is
 shown to an address that nobody has registered and no group lists: whoever may name an address must not be able to
-collect tokens there. An executor whose token is no longer good is not called at all, and least of all with another one:
-who has stolen a token must not be given a better one when it is revoked. Several apps may be registered at one address,
+collect tokens there. An executor that left the registry with open executions stays known here until they have ended:
+its logs can be read, its executions killed, and it is asked what it has.
+
+An executor whose token is no longer good is not called at all, and least of all with another one: who has stolen a
+token must not be given a better one when it is revoked. Several apps may be registered at one address,
 rightly or not; each call shows what belongs to the app it is made for.
 
 An executor that has told its work key is asked with a key made from both (``orth.wire.work_keys``). A process that was
@@ -28,7 +31,7 @@ from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.domain.tokens import TokenKind
 from orth.errors import StoreUnavailable, Unreadable
 from orth.store.database import Connection, Database
-from orth.store.executor_entries import executors_at, list_executors
+from orth.store.executor_entries import FORMER, executors_at, list_executors, list_former_executors
 from orth.store.groups import manual_addresses
 from orth.store.tokens import Proven, find_by_key, good_for_app, note_use
 from orth.wire.credentials import Credential
@@ -71,7 +74,9 @@ class ExecutorKey:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What is known of an address: who registered there, the one heard last first, and which apps list it by hand."""
+    """What is known of an address: who is registered there, the one heard last first, then who was when it left with
+    open executions, and which apps list it by hand.
+    """
 
     entries: tuple[ExecutorEntry, ...] = ()
     listed: tuple[str, ...] = ()
@@ -278,7 +283,7 @@ class ExecutorKeys:
         if known and now - at < REMEMBERED:
             return known
         try:
-            everybody = await self._db.read(list_executors)
+            everybody = await self._db.read(_everybody)
         except StoreUnavailable:
             return known
         same = [entry for entry in everybody if _is(entry, receiver)]
@@ -334,7 +339,12 @@ def _is(entry: ExecutorEntry, receiver: str) -> bool:
 
 def _look(connection: Connection, address: str) -> _Place:
     listed = {app_name for one, app_name in manual_addresses(connection) if normal_address(one) == address}
-    return _Place(tuple(executors_at(connection, address)), tuple(sorted(listed)))
+    here = executors_at(connection, address)
+    return _Place((*here, *executors_at(connection, address, FORMER)), tuple(sorted(listed)))
+
+
+def _everybody(connection: Connection) -> list[ExecutorEntry]:
+    return [*list_executors(connection), *list_former_executors(connection)]
 
 
 def _remember(memory: dict, key: object, value: object) -> None:  # type: ignore[type-arg]  # of several kinds

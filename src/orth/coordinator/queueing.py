@@ -55,7 +55,7 @@ from orth.coordinator.queue_scans import Offered, QueueScans
 from orth.coordinator.workers import Fate, Process, Workers, queues_of
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS
-from orth.domain.nodes import Vitals
+from orth.domain.nodes import Unavailability, Vitals
 from orth.errors import OrthError, TermEnded, Unavailable
 from orth.events import Event, Events
 from orth.loop import Loop
@@ -433,6 +433,7 @@ def _stored(process: Process) -> QueueBeat:
             abandoned=len(beat.left_behind),
             left_behind=tuple((one.log_id, one.since) for one in beat.left_behind),
         ),
+        unavailable=Unavailability.LEAVING if beat.status == "Draining" else None,
     )
 
 

@@ -37,7 +37,7 @@ from orth.coordinator.reach import Reach
 from orth.coordinator.roster import SLACK, Roster
 from orth.coordinator.work_keys import WorkKeys
 from orth.domain.app_names import trouble_with
-from orth.domain.nodes import ExecutorEntry, Vitals
+from orth.domain.nodes import ExecutorEntry, Unavailability, Vitals
 from orth.errors import StoreUnavailable, TooBusy
 from orth.events import Events
 from orth.store.database import Connection, Database
@@ -47,7 +47,16 @@ from orth.store.gathering import Gathering
 from orth.store.handler_lists import LISTS_LIMIT, SMALL_LIST, UNUSED_KEPT, remove_unused_lists
 from orth.store.leases import Term
 from orth.store.reachability import drop_old_doubts
-from orth.store.registry import Arrival, Beat, Farewell, Goodbye, record_beats, remove_executors, remove_silent
+from orth.store.registry import (
+    Arrival,
+    Beat,
+    Farewell,
+    Goodbye,
+    drop_former,
+    record_beats,
+    remove_executors,
+    remove_silent,
+)
 from orth.wire.messages import Announcement, Extension, Load, RegistryRequest
 from orth.wire.work_keys import is_same_key
 
@@ -293,6 +302,7 @@ def _beat(request: RegistryRequest, clock_offset: int | None) -> Beat:
         load=min(said.load.running + said.load.queued, _LARGEST_LOAD) if said.load else None,
         clock_offset=clock_offset,
         vitals=_vitals(said),
+        unavailable=said.unavailable,
     )
 
 
@@ -315,13 +325,14 @@ def _beside(beat: Beat, last: tuple[ExecutorEntry, int | None] | None) -> Beat:
     offset, was = beat.clock_offset, entry.clock_offset
     if offset is not None and was is not None and abs(offset - was) < _OFFSET_MOVED:
         offset = was
-    moved = (beat.load, offset, beat.vitals) != (entry.load, was, entry.vitals)
+    moved = (beat.load, offset, beat.vitals, beat.unavailable) != (entry.load, was, entry.vitals, entry.unavailable)
     return replace(beat, repeated=True, row=row, moved=moved, clock_offset=offset)
 
 
 def _digest(beat: Beat, work_key: str | None) -> int:
-    """Of what a process announces once and repeats; never 0."""
-    said = (beat.incarnation, beat.extensions, beat.version, beat.handlers, beat.labels, beat.key_id, work_key)
+    """Of what a process announces once and repeats; never 0. One that is leaving announces that, once."""
+    leaving = beat.unavailable == Unavailability.LEAVING
+    said = (beat.incarnation, beat.extensions, beat.version, beat.handlers, beat.labels, beat.key_id, work_key, leaving)
     return hash(said) or 1
 
 
@@ -339,6 +350,7 @@ def _entry(beat: Beat, now: int) -> ExecutorEntry:
         key_id=beat.key_id,
         work_key=beat.work_key,
         vitals=beat.vitals,
+        unavailable=beat.unavailable,
     )
 
 
@@ -406,6 +418,7 @@ def _beat_of(entry: ExecutorEntry) -> tuple[str, str, int]:
 def _clean(connection: Connection, silent: Sequence[ExecutorEntry], now: int) -> list[ExecutorEntry]:
     drop_old_doubts(connection, now - int(DOUBTS_KEPT.total_seconds() * 1000))
     drop_old_drains(connection, now)
+    drop_former(connection)
     removed = remove_silent(connection, silent, now)
     remove_unused_lists(connection, now - UNUSED_KEPT)
     return removed

@@ -35,6 +35,15 @@ class Reachability(StrEnum):
     UNREACHABLE = "unreachable"  # a probe has confirmed it
 
 
+class Unavailability(StrEnum):
+    """Why an executor takes no new executions, whatever their job. Another executor may take them."""
+
+    LEAVING = "leaving"  # it was told to stop, and finishes what it has
+    CANNOT_RECORD = "cannot_record"  # its disk does not keep results
+    FULL = "full"  # it has as many executions and results as it has room for
+    NO_THREADS = "no_threads"  # its system gives it no more threads
+
+
 @dataclass(frozen=True, slots=True)
 class Vitals:
     """What an executor says of itself with its beats, besides that it is there."""
@@ -92,6 +101,12 @@ class ExecutorEntry:
     """What it is asked for work with, sealed; None: it has told nothing of the kind."""
     vitals: Vitals | None = None
     """What its last beat said of it; None: nothing."""
+    unavailable: str | None = None
+    """Why it takes no new executions, as its last beat said: an ``Unavailability``, or the code of a newer version."""
+
+    @property
+    def is_leaving(self) -> bool:
+        return self.unavailable == Unavailability.LEAVING
 
     @property
     def known_labels(self) -> Mapping[str, str] | None:

@@ -1,7 +1,8 @@
 """[6] Whether a trigger is taken.
 
 Yes means queued, and that exactly one result will follow. No is answered in the reply itself: nothing was queued, no
-result follows, and the coordinator may act on it at once. The questions, in order:
+result follows, and the coordinator may act on it at once. A no with the code ``UNAVAILABLE`` says nothing about the
+job: this executor takes nothing now, and another one may take the trigger. The questions, in order:
 
 0. Is it a trigger of this application? An address may have been another's before; then it is misdirected.
 1. Is it known already? A request is repeated when its answer was lost. What is queued, running, lately ended or waiting
@@ -9,7 +10,7 @@ result follows, and the coordinator may act on it at once. The questions, in ord
    another trigger time, or for another job, is another execution: refused while the first is here or its result waits,
    taken afterwards.
 2. Was it meant for an earlier process at this address? Then this one never had it: no, and never run.
-3. Does this executor take work at all: not stopping, and able to record another result?
+3. Does this executor take work at all: not stopping, and able to record another result? If not, it is unavailable.
 4. Can it be carried out: kind, source, handler, times, shard?
 5. Does the job's block strategy let it in? SERIAL_EXECUTION and CONCURRENT queue it, DISCARD_LATER refuses it while the
    job is busy, COVER_EARLY ends what is there. A trigger that brings another handler, or another version of its source,
@@ -26,9 +27,11 @@ from collections.abc import Iterable, Sequence
 from orth.clock import SystemClock
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.domain.jobs import SENT_AHEAD, BlockStrategy
+from orth.domain.nodes import Unavailability
 from orth.domain.scripts import digest_of
 from orth.errors import Unavailable
 from orth.events import Events
+from orth.executor.declining import Declined
 from orth.executor.facts import TriggerRefused
 from orth.executor.handlers import Handler
 from orth.executor.job_thread import concurrency_of
@@ -42,6 +45,7 @@ from orth.wire.messages import (
     ENDED_WITH,
     MISDIRECTED,
     NEVER_HAD,
+    UNAVAILABLE,
     IdleBeatRequest,
     KillRequest,
     ProgressTold,
@@ -77,6 +81,12 @@ class Admission:
         with self._threads.lock:
             self._closed = True
 
+    def unavailable(self) -> Declined | None:
+        """Why nothing is taken at the moment, whatever its job."""
+        if self._closed:
+            return Declined(Unavailability.LEAVING, "this executor is stopping")
+        return self._outbox.refusal or self._no_room()
+
     def run(self, request: RunRequest) -> Reply:
         """Queue the trigger, or say why not."""
         self._sources.prepare(request)
@@ -111,11 +121,13 @@ class Admission:
         known = self._standing(request)
         if known is not None:
             return Reply(code=SUCCESS, msg=f"Execution {request.log_id} is here already: {known}.")
-        reason = self._refusal(request) or self._take(request, arrived)
-        if reason is None:
+        refused = self._refusal(request) or self._take(request, arrived)
+        if refused is None:
             return _TAKEN
+        declined = isinstance(refused, Declined)
+        reason = refused.reason if isinstance(refused, Declined) else refused
         self._events.emit(TriggerRefused(request.log_id, request.job_id, reason))
-        return Reply.failure(f"Refused: {reason}.")
+        return Reply.failure(f"Refused: {reason}.", UNAVAILABLE if declined else FAILURE)
 
     def kill(self, request: KillRequest) -> Reply:
         """Begin to end what runs of a job and report what waits, or only one execution; always yes, and at once."""
@@ -157,12 +169,12 @@ class Admission:
         code = self._outbox.delivered(request)
         return None if code is None else f"{ENDED_WITH} {code}"
 
-    def _refusal(self, request: RunRequest) -> str | None:
+    def _refusal(self, request: RunRequest) -> str | Declined | None:
         incarnation = self._threads.tools.incarnation
         if request.resend_to is not None and request.resend_to != incarnation:
             return f"this is another incarnation ({incarnation}), {NEVER_HAD}"
-        if self._closed:
-            return "this executor is stopping"
+        if (unavailable := self.unavailable()) is not None:
+            return unavailable
         if max(request.log_date_time, request.schedule_time or 0) > LATEST_INSTANT:
             return "its time lies beyond the year 9999"
         other = self._threads.other_open(request)
@@ -177,16 +189,17 @@ class Admission:
             return f"there is no shard {request.broadcast_index} of {request.broadcast_total}; the first is 0"
         if request.start_in and request.executor_block_strategy not in SENT_AHEAD:
             return f"its block strategy is {request.executor_block_strategy}, so it cannot be taken before its time"
-        return self._outbox.refusal or self._no_room()
+        return None
 
-    def _no_room(self) -> str | None:
+    def _no_room(self) -> Declined | None:
         """Whether the outbox would outgrow its cap if all that is here ended now: each will be a result in it."""
         here, waiting = self._threads.count(), len(self._outbox)
         if here + waiting < COUNT_LIMIT:
             return None
-        return f"{here} executions are here and {waiting} results wait for a coordinator; there is no room for more"
+        told = f"{here} executions are here and {waiting} results wait for a coordinator; there is no room for more"
+        return Declined(Unavailability.FULL, told)
 
-    def _take(self, request: RunRequest, arrived: float) -> str | None:
+    def _take(self, request: RunRequest, arrived: float) -> str | Declined | None:
         """Queue it with its handler, or keep it until its time; the reason when that cannot be done."""
         handler = self._sources.handler_of(request)
         if isinstance(handler, str):
@@ -200,7 +213,7 @@ class Admission:
         try:
             self._threads.accept(request, handler, self._due(request, arrived))
         except Unavailable as unavailable:
-            return str(unavailable)
+            return Declined(Unavailability.NO_THREADS, str(unavailable))
         return None
 
     def _due(self, request: RunRequest, arrived: float) -> float | None:

@@ -26,8 +26,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orth.clock import Clock
+from orth.domain.nodes import Unavailability
 from orth.errors import OrthError
 from orth.events import Events
+from orth.executor.declining import Declined
 from orth.executor.facts import (
     CallbacksDelivered,
     CallbacksFailed,
@@ -185,15 +187,15 @@ class Outbox(Loop):
         return self.clock.monotonic() - oldest.since if oldest else 0.0
 
     @property
-    def refusal(self) -> str | None:
+    def refusal(self) -> Declined | None:
         """Why no new work should be taken; ``None`` while all is well."""
         if self._journal.broken:
-            return "results cannot be made durable here at the moment"
+            return Declined(Unavailability.CANNOT_RECORD, "results cannot be made durable here at the moment")
         told = f"{len(self._waiting)} results wait for a coordinator, and"
         if len(self._waiting) >= COUNT_LIMIT:
-            return f"{told} there is no room for more"
+            return Declined(Unavailability.FULL, f"{told} there is no room for more")
         if self._room.is_scarce:
-            return f"{told} the long ones among them leave no room for more"
+            return Declined(Unavailability.FULL, f"{told} the long ones among them leave no room for more")
         return None
 
     def add(self, item: Result) -> None:

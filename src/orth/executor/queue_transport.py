@@ -276,7 +276,7 @@ class Taking(Loop):
             early = self._not_before - self.clock.monotonic()
             if early > 0:
                 return early
-            if self._outbox.refusal is not None:
+            if self._admission.unavailable() is not None:
                 return _REFUSING_PAUSE
             if self._in_doubt and self._in_doubt[0] <= self.clock.monotonic():
                 await self._give_back(self._lines())
@@ -352,7 +352,7 @@ class Taking(Loop):
         if len(allowed) < len(executions):
             self.events.emit(DispatchWithdrawn(line, len(executions) - len(allowed)))
         refused = await asyncio.to_thread(self._admit, allowed) if allowed else []
-        if refused and (self._ended or self._outbox.refusal is not None):
+        if refused and (self._ended or self._admission.unavailable() is not None):
             await self._house.return_([taken for taken, _ in refused])
             return
         for taken, why in refused:

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 
 from orth.clock import Clock
 from orth.domain.executions import STORED_MESSAGE_LIMIT
+from orth.domain.nodes import Unavailability
 from orth.errors import CannotStart, Conflict
 from orth.events import Event, Events
 from orth.executor.admission import Admission
@@ -26,8 +27,11 @@ from orth.executor.facts import (
     ExecutionAbandoned,
     ExecutorStarted,
     ExecutorStopped,
+    OutboxRecovered,
+    OutboxUnwritable,
     ScheduleNotAnnounced,
     ScriptsAsRoot,
+    TriggerRefused,
 )
 from orth.executor.handlers import Handlers
 from orth.executor.heartbeat import Heartbeat
@@ -72,6 +76,7 @@ EXTENSIONS = (
     Extension.RUN_KEY,
     Extension.LOG_LEVEL,
 )
+_MAY_CHANGE_AVAILABILITY = (CallbacksDelivered, OutboxRecovered, OutboxUnwritable, TriggerRefused)
 _GOODBYE = 2.0
 _NAMED = 5
 """Handlers that are named where it is told that something of them is left out."""
@@ -139,6 +144,9 @@ class Runtime:
         ]
         if queue is not None:
             self.loops += queue.enter(self.admission, self.threads, self.outbox, self.logs)
+        self._announced_unavailable: Unavailability | None = None
+        self._beats_with_orth = False
+        """Whether the last beat went to a coordinator of Orth. Another one goes on sending until the good-bye."""
         self._capture = ExitStack()
         self._captures_prints = handlers.capture_stdout
         self._schedule_mistakes = handlers.schedule_mistakes
@@ -208,7 +216,8 @@ class Runtime:
         return idle
 
     def health(self) -> dict[str, object]:
-        status = "stopping" if self.admission.closed else self.outbox.refusal or "ok"
+        refusal = self.outbox.refusal
+        status = "stopping" if self.admission.closed else "ok" if refusal is None else refusal.reason
         return {
             "status": status,
             "incarnation": self.incarnation,
@@ -225,6 +234,7 @@ class Runtime:
         said = self.registration.orth
         assert said is not None
         unacknowledged = [item.log_id for item in self.outbox.waiting()]
+        self._announced_unavailable = self._unavailable()
         now = said.model_copy(
             update={
                 "running": tuple(self.threads.open_ids()[:STANDING_LIMIT]),
@@ -232,11 +242,17 @@ class Runtime:
                 "load": self._load(len(unacknowledged)),
                 "left_behind": self.tools.abandoned.named(),
                 "turned_away": self.turned_away.report(),
+                "unavailable": self._announced_unavailable,
             }
         )
         return self.registration.model_copy(update={"orth": now})
 
+    def _unavailable(self) -> Unavailability | None:
+        declined = self.admission.unavailable()
+        return None if declined is None else declined.code
+
     def _beat_taken(self, beat: RegistryRequest, known_key: str | None) -> None:
+        self._beats_with_orth = known_key is not None
         self.endpoints.callers.acknowledge(known_key)
         if self._queue is None and beat.orth is not None:  # beats on channels do not tell of it
             self.turned_away.taken(beat.orth.turned_away)
@@ -278,23 +294,29 @@ class Runtime:
             self.heartbeat.heard_from()
         elif isinstance(event, ExecutionAbandoned | AbandonedReturned):
             self.heartbeat.wake()  # whoever looks at that execution should know at once
+        if isinstance(event, _MAY_CHANGE_AVAILABILITY) and self._unavailable() != self._announced_unavailable:
+            self.heartbeat.wake()  # coordinators send elsewhere, or here again, from the next beat on
 
     async def stop(self, *, flush: float = _FLUSH) -> None:
-        """Leave in good order: take nothing more, say goodbye, drain, deliver, each within its bound.
+        """Leave in good order: take nothing more, say so, drain, deliver, say goodbye, each within its bound.
 
-        What cannot be delivered within ``flush`` seconds stays in the outbox on disk, for the next start.
+        Coordinators of Orth go on hearing beats, which say that it is leaving: they read logs, kill executions and ask
+        what is running. Others send work until the good-bye, so they get it first. What cannot be delivered within
+        ``flush`` seconds stays in the outbox on disk, for the next start.
         """
         if self._queue is not None:
             await self._queue.stop_taking()
-            self.heartbeat.wake()  # what was given back is offered again once no beat names it any more
         self.admission.close()
-        if self._queue is None:
+        goodbye_first = self._queue is None and not self._beats_with_orth
+        if goodbye_first:
             await self._say_goodbye()
+        elif self._queue is not None or not self.quiet():
+            self.heartbeat.wake()  # that it is leaving; what was given back is offered again once no beat names it
         limit, finish_queue = self.settings.drain_timeout, self.settings.finish_queue
         cut_short = await asyncio.to_thread(self.threads.drain, limit, finish_queue=finish_queue)
         await asyncio.to_thread(self.sources.close)
         await self.outbox.flush(flush)
-        if self._queue is not None:  # until here its beats said what still runs
+        if not goodbye_first:
             await self._say_goodbye()
         for loop in self.loops:
             loop.stop()

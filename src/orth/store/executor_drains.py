@@ -9,6 +9,7 @@ from datetime import timedelta
 from sqlalchemy import Connection, and_, delete, exists
 
 from orth.store.engines import insert_new
+from orth.store.executor_entries import FORMER
 from orth.store.tables import executor_drains, registry
 
 KEPT = timedelta(days=30)
@@ -28,7 +29,9 @@ def resume_executor(connection: Connection, app_name: str, address: str) -> bool
 def drop_old_drains(connection: Connection, now: int) -> None:
     """Forget those that were drained long ago and are not registered."""
     there = exists().where(
-        registry.c.registry_key == executor_drains.c.app_name, registry.c.registry_value == executor_drains.c.address
+        registry.c.registry_group != FORMER,
+        registry.c.registry_key == executor_drains.c.app_name,
+        registry.c.registry_value == executor_drains.c.address,
     )
     old = executor_drains.c.since < now - KEPT // timedelta(milliseconds=1)
     connection.execute(delete(executor_drains).where(and_(old, ~there)))

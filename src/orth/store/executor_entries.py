@@ -16,6 +16,10 @@ from orth.store.tables import executor_drains, registry
 EXECUTOR = "EXECUTOR"
 QUEUE = "QUEUE"
 """The group of executors that take from queues. They are listed, and nothing is sent to them."""
+FORMER = "FORMER"
+"""The group of executors that left the registry while executions were open there. They are not listed, and get nothing
+new. Coordinators still authenticate to them, to read logs, to kill and to ask what is running.
+"""
 _CHUNK = 500  # values in one statement
 _DRAINED = and_(
     executor_drains.c.app_name == registry.c.registry_key, executor_drains.c.address == registry.c.registry_value
@@ -42,9 +46,9 @@ def list_executors(
     return _entries(connection, *conditions, limit=limit, groups=(EXECUTOR, QUEUE) if of_queues else (EXECUTOR,))
 
 
-def executors_at(connection: Connection, address: str) -> list[ExecutorEntry]:
-    """Who is registered at an address, the one heard last first."""
-    found = _entries(connection, registry.c.registry_value == address)
+def executors_at(connection: Connection, address: str, group: str = EXECUTOR) -> list[ExecutorEntry]:
+    """Who is registered at an address, the one heard last first; with the group ``FORMER``, who was."""
+    found = _entries(connection, registry.c.registry_value == address, groups=(group,))
     return sorted(found, key=lambda entry: entry.last_beat, reverse=True)
 
 
@@ -68,6 +72,12 @@ def _without_default_port(place: str) -> Iterator[tuple[str, str]]:
     host, _colon, port = place.rpartition(":")
     if port in ("80", "443"):
         yield ("http" if port == "80" else "https"), host
+
+
+def list_former_executors(connection: Connection, app_name: str | None = None) -> list[ExecutorEntry]:
+    """Executors (of one app) that left the registry while executions were open there."""
+    of_app = [] if app_name is None else [registry.c.registry_key == app_name]
+    return _entries(connection, *of_app, groups=(FORMER,))
 
 
 def incarnations_at(connection: Connection, addresses: Iterable[str]) -> dict[str, set[str | None]]:
@@ -106,6 +116,7 @@ def _entries(
             registry.c.work_key,
             registry.c.left_behind,
             registry.c.vitals,
+            registry.c.unavailable,
         )
         .outerjoin_from(registry, executor_drains, _DRAINED)
         .where(registry.c.registry_group.in_(groups), *conditions)
@@ -113,8 +124,8 @@ def _entries(
         .limit(limit)
     )
     entries = []
-    for name, address, at, who, extensions, version, since, load, text, offset, queues, *rest, left, vital in rows:
-        rest.append(_vitals(vital, left))
+    for name, address, at, who, extensions, version, since, load, text, offset, queues, *rest, left, vital, why in rows:
+        rest += [_vitals(vital, left), why]
         labels, unreadable = _labels(text)
         known, taken = _extensions(extensions), _queues(queues) if queues else ()
         told = (name, address, at, who, known, version, since, load, labels, offset, unreadable, taken)

@@ -30,6 +30,7 @@ class QueueBeat:
     labels: str | None
     since: int
     vitals: Vitals | None = None
+    unavailable: str | None = None
 
 
 def record_queue_beats(connection: Connection, beats: Sequence[QueueBeat], now: int) -> None:
@@ -46,6 +47,7 @@ def record_queue_beats(connection: Connection, beats: Sequence[QueueBeat], now: 
             "load": beat.load,
             "labels": beat.labels,
             "queues": json.dumps(beat.queues),
+            "unavailable": beat.unavailable,
             **vitals_columns(beat.vitals),
         }
         for beat in beats

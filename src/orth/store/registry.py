@@ -10,6 +10,10 @@ once somebody has found out that its process is there no more, and a good-bye on
 Thousands of executors beat at once, so the verbs take many at a time and touch as little as they can: what a process
 announced when it started is written once, and after that a beat writes its time.
 
+An executor that is leaving keeps its row until it says good-bye, so that its logs can be read and its executions
+killed. It is out of the address list from its first beat that says so. If executions are open where an executor leaves
+the registry, its row is kept in the group ``FORMER``: coordinators go on authenticating to it with its key.
+
 An app has room for so many addresses. Only who is new is counted, so a beat of one that is known is always taken, and
 costs nothing more. What executors announce of their handlers is stored once for each app, within limits
 (``handler_lists``).
@@ -19,11 +23,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, select, update
+from sqlalchemy import Connection, Row, delete, func, or_, select, update
 
-from orth.domain.nodes import ExecutorEntry, Vitals
+from orth.domain.nodes import ExecutorEntry, Unavailability, Vitals
 from orth.store.engines import among, locked, update_many, upsert
-from orth.store.executor_entries import EXECUTOR, chunks, vitals_columns
+from orth.store.executor_entries import (
+    EXECUTOR,
+    FORMER,
+    chunks,
+    list_executors,
+    list_former_executors,
+    vitals_columns,
+)
 from orth.store.groups import (
     automatic_addresses,
     edit_automatic_addresses,
@@ -31,9 +42,11 @@ from orth.store.groups import (
     set_automatic_addresses,
 )
 from orth.store.handler_lists import HandlerLists
+from orth.store.routes import processes_with_executions
 from orth.store.tables import registry
 
 _KEYS = ("registry_group", "registry_key", "registry_value")
+_STAYS = or_(registry.c.unavailable.is_(None), registry.c.unavailable != Unavailability.LEAVING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +66,14 @@ class Beat:
     work_key: str | None = None
     """Sealed."""
     vitals: Vitals | None = None
+    unavailable: str | None = None
+    """Why it takes no new executions; None: it takes some."""
     repeated: bool = False
     """Whether this process has announced the same before: then only what changes from beat to beat is written."""
     row: int | None = None
     """The row of a repeated beat, when it is known: then it need not be looked for."""
     moved: bool = True
-    """Whether load, clock offset or vitals differ from what is in that row."""
+    """Whether load, clock offset, vitals or ``unavailable`` differ from what is in that row."""
     instead_of: str | None = None
     """The sealed work key of the process that was there, and is known to be there no more."""
 
@@ -130,8 +145,12 @@ def record_beats(
     again = [(rows[key], beat) for key, beat in taken.items() if _is_repetition(beat, rows.get(key))]
     _write_whole(connection, whole, rows, digests, now)
     _write_again(connection, again, now)
-    for app_name, addresses in _by_app(key for key in taken if key not in rows):
+    was_listed = {key for key, row in rows.items() if row.unavailable != Unavailability.LEAVING}
+    leaving = {key for key, beat in taken.items() if beat.unavailable == Unavailability.LEAVING}
+    for app_name, addresses in _by_app(taken.keys() - was_listed - leaving):
         edit_automatic_addresses(connection, app_name, now, added=addresses)
+    for app_name, addresses in _by_app(was_listed & leaving):
+        edit_automatic_addresses(connection, app_name, now, removed=addresses)
     of_sought = iter(arrivals)
     return [Arrival(now, joined=False, row=beat.row) if beat.row in found else next(of_sought) for beat in beats]
 
@@ -204,7 +223,7 @@ def remove_executors(connection: Connection, goodbyes: Sequence[Goodbye], now: i
     by_key = {(goodbye.app_name, goodbye.address): goodbye for goodbye in goodbyes}
     rows = {_key(row): row for row in _held(connection, by_key)}
     holders = {key: _holder(row) for key, row in rows.items()}
-    gone = {key: row.id for key, row in rows.items() if _speaks_for(by_key[key], holders[key])}
+    gone = {key: row for key, row in rows.items() if _speaks_for(by_key[key], holders[key])}
     _delete(connection, gone.values())
     for app_name, addresses in _by_app(gone):
         edit_automatic_addresses(connection, app_name, now, removed=addresses)
@@ -234,6 +253,7 @@ def _held(connection: Connection, keys: Iterable[tuple[str, str]]) -> Iterator[R
         "work_key",
         "vitals",
         "left_behind",
+        "unavailable",
     )
     for app_name, addresses in _by_app(keys):
         for chunk in chunks(addresses):
@@ -295,6 +315,7 @@ def _write_whole(
                 "clock_offset": beat.clock_offset,
                 "key_id": beat.key_id,
                 "work_key": beat.work_key,
+                "unavailable": beat.unavailable,
                 **vitals_columns(beat.vitals),
             }
         )
@@ -314,7 +335,7 @@ def _write_again(connection: Connection, again: Sequence[tuple[Row[Any], Beat]],
     moved = [
         (row.id, beat)
         for row, beat in again
-        if (row.load, row.clock_offset) != (beat.load, beat.clock_offset)
+        if (row.load, row.clock_offset, row.unavailable) != (beat.load, beat.clock_offset, beat.unavailable)
         or {"vitals": row.vitals, "left_behind": row.left_behind} != vitals_columns(beat.vitals)
     ]
     _write_signs(connection, moved)
@@ -335,6 +356,7 @@ def _write_signs(connection: Connection, beats: Sequence[tuple[int | None, Beat]
             "id": row,
             "load": beat.load,
             "clock_offset": beat.clock_offset,
+            "unavailable": beat.unavailable,
             **vitals_columns(beat.vitals),
         }
         for row, beat in beats
@@ -348,21 +370,53 @@ def _write_signs(connection: Connection, beats: Sequence[tuple[int | None, Beat]
 def remove_silent(connection: Connection, silent: Sequence[ExecutorEntry], now: int) -> list[ExecutorEntry]:
     """Forget those of ``silent`` that have not beaten since; those removed. Afterwards every list is right again."""
     by_key = {(entry.app_name, entry.address): entry for entry in silent}
-    removed = []
-    ids = []
-    for row in _held(connection, by_key):
-        entry = by_key[row.registry_key, row.registry_value]
-        if row.update_time == entry.last_beat:  # a beat that came meanwhile keeps it
-            removed.append(entry)
-            ids.append(row.id)
-    _delete(connection, ids)
+    gone = [
+        row
+        for row in _held(connection, by_key)
+        if row.update_time == by_key[_key(row)].last_beat  # a beat that came meanwhile keeps it
+    ]
+    _delete(connection, gone)
     _mend_addresses(connection, now)
-    return removed
+    return [by_key[_key(row)] for row in gone]
 
 
-def _delete(connection: Connection, ids: Iterable[int]) -> None:
-    for chunk in chunks(ids):
+def drop_former(connection: Connection) -> None:
+    """Forget executors that left the registry and have no open executions any more, or are registered again."""
+    former = list_former_executors(connection)
+    if not former:
+        return
+    opened = processes_with_executions(connection, {entry.address for entry in former})
+    back = {(entry.app_name, entry.address, entry.incarnation) for entry in list_executors(connection)}
+    for entry in former:
+        is_back = (entry.app_name, entry.address, entry.incarnation) in back
+        if is_back or (entry.address, entry.incarnation) not in opened:
+            _delete_former(connection, [(entry.app_name, entry.address)])
+
+
+def _delete(connection: Connection, rows: Iterable[Row[Any]]) -> None:
+    """Take rows out of the registry. One whose process has open executions moves to the group ``FORMER``."""
+    gone = list(rows)
+    opened = processes_with_executions(connection, {row.registry_value for row in gone})
+    kept = [row for row in gone if (row.registry_value, row.incarnation) in opened]
+    _delete_former(connection, map(_key, kept))
+    for chunk in chunks(row.id for row in kept):
+        moved = update(registry).where(among(connection, registry.c.id, chunk))
+        connection.execute(moved.values(registry_group=FORMER, unavailable=None, handlers_digest=None))
+    keeps = {row.id for row in kept}
+    for chunk in chunks(row.id for row in gone if row.id not in keeps):
         connection.execute(delete(registry).where(among(connection, registry.c.id, chunk)))
+
+
+def _delete_former(connection: Connection, keys: Iterable[tuple[str, str]]) -> None:
+    for app_name, addresses in _by_app(keys):
+        for chunk in chunks(addresses):
+            connection.execute(
+                delete(registry).where(
+                    registry.c.registry_group == FORMER,
+                    registry.c.registry_key == app_name,
+                    among(connection, registry.c.registry_value, chunk),
+                )
+            )
 
 
 def _mend_addresses(connection: Connection, now: int) -> None:
@@ -370,7 +424,9 @@ def _mend_addresses(connection: Connection, now: int) -> None:
     not to be seen, when its executor came.
     """
     present: dict[str, set[str]] = {}
-    rows = select(registry.c.registry_key, registry.c.registry_value).where(registry.c.registry_group == EXECUTOR)
+    rows = select(registry.c.registry_key, registry.c.registry_value).where(
+        registry.c.registry_group == EXECUTOR, _STAYS
+    )
     for app_name, address in connection.execute(rows):
         present.setdefault(app_name, set()).add(address)
     for app_name, addresses in sorted(automatic_addresses(connection).items()):
@@ -383,6 +439,6 @@ def refresh_addresses(connection: Connection, app_name: str, now: int) -> None:
     # Locked before looking: of two executors that come at once, the second to get here sees the first.
     if hold_automatic_group(connection, app_name):
         rows = select(registry.c.registry_value).where(
-            registry.c.registry_group == EXECUTOR, registry.c.registry_key == app_name
+            registry.c.registry_group == EXECUTOR, registry.c.registry_key == app_name, _STAYS
         )
         set_automatic_addresses(connection, app_name, sorted(connection.scalars(rows)), now)

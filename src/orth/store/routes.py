@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import Connection, delete, func, select
 
 from orth.domain.executions import TAKEN_PHASES, Phase
-from orth.store.engines import insert_new, update_many
+from orth.store.engines import among, insert_new, update_many
+from orth.store.executor_entries import chunks
 from orth.store.tables import executions, routes
 
 _COUNTER = ""
@@ -78,6 +79,17 @@ def open_at_addresses(connection: Connection) -> dict[tuple[str, str | None], in
         executions.c.phase.in_(_AT_AN_ADDRESS), executions.c.executor_address.is_not(None)
     )
     return {(address, incarnation): count for address, incarnation, count in connection.execute(counted.group_by(*at))}
+
+
+def processes_with_executions(connection: Connection, addresses: Iterable[str]) -> set[tuple[str, str | None]]:
+    """Which processes at these addresses have open executions, or may have them: by address and incarnation."""
+    at = executions.c.executor_address, executions.c.incarnation
+    found: set[tuple[str, str | None]] = set()
+    for chunk in chunks(sorted(addresses)):
+        here = executions.c.phase.in_(_AT_AN_ADDRESS), among(connection, executions.c.executor_address, chunk)
+        rows = connection.execute(select(*at).where(*here).distinct())
+        found |= {(address, incarnation) for address, incarnation in rows}
+    return found
 
 
 def forget_routes(connection: Connection, job_id: int) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select
 from orth.domain.alarms import AlarmState
 from orth.store.audit import newest_by_kind
 from orth.store.cluster_history import newest_handoff
+from orth.store.executor_entries import FORMER
 from orth.store.jobs import RUNNING
 from orth.store.leases import find_lease
 from orth.store.nodes import list_nodes
@@ -87,7 +88,8 @@ def _alarms(connection: Connection) -> tuple[Hashable, ...]:
 
 
 def _executors(connection: Connection) -> Hashable:
-    """Who comes, is another process, goes or is drained; their beats and loads are no signs."""
-    known = connection.execute(select(func.count(), func.max(registry.c.id), func.max(registry.c.since))).one()
+    """Who comes, is another process, takes no work, goes or is drained; their beats and loads are no signs."""
+    counts = func.count(), func.max(registry.c.id), func.max(registry.c.since), func.count(registry.c.unavailable)
+    known = connection.execute(select(*counts).where(registry.c.registry_group != FORMER)).one()
     drained = connection.execute(select(func.count(), func.max(executor_drains.c.since))).one()
     return (*known, *drained)

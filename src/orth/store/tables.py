@@ -54,6 +54,7 @@ registry = table(
     Column("vitals", String(255)),  # what its last beat said of it, a JSON object
     Column("left_behind", Text),  # executions whose handlers could not be ended, and since when: a JSON list
     Column("handlers_digest", String(64)),  # of the list of handlers that it announced (orth_handler_list)
+    Column("unavailable", String(32)),  # why it takes no new executions, as its last beat said
     UniqueConstraint("registry_group", "registry_key", "registry_value", name="idx_g_k_v"),
     Index("ix_registry_update_time", "update_time"),
 )

@@ -97,6 +97,13 @@ MISDIRECTED = 421
 """
 
 
+UNAVAILABLE = 603
+"""The code of an executor that takes no work at the moment, whatever the job: it is leaving, or cannot record results.
+It did not queue the trigger and says nothing about the job, so the trigger may go to another executor. No status of
+HTTP, so that nothing between the two can have said it.
+"""
+
+
 class RunRequest(Message):
     """Run this. Acceptance means queued, not started."""
 
@@ -295,6 +302,8 @@ class Announcement(Message):
     """Whose handlers could not be ended and still work, oldest first."""
     load: Load | None = None
     labels: Labels = Field(default_factory=dict)
+    unavailable: Annotated[str, Field(pattern=r"^[a-z_]{1,32}$")] | None = None
+    """Why it takes no new executions (``Unavailability``); missing: it takes some."""
     turned_away: Annotated[tuple[TurnedAwayCaller, ...], Field(max_length=TURNED_AWAY_LIMIT)] = ()
     work_key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(None, repr=False)
     """What coordinators need beside the token to ask this process for work (``orth.wire.work_keys``)."""

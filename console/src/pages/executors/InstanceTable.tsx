@@ -174,13 +174,25 @@ function LoadHeading() {
 
 const DRAINED: BadgeLook = { colour: 'gray', icon: <PauseCircleOutlined />, outlined: true };
 
+const UNAVAILABLE = ['leaving', 'cannot_record', 'full', 'no_threads'] as const;
+
+/** The reason that has a text here; an executor of a newer version may say another one. */
+function reasonShown(said: string): (typeof UNAVAILABLE)[number] | 'other' {
+  return UNAVAILABLE.find((known) => known === said) ?? 'other';
+}
+
 function State({ executor, answeredAt, rules }: Judged & { executor: Executor }) {
   const { t } = useTranslation('executors');
   const state = livenessNow(executor, answeredAt, useShownNow(), rules);
-  const { drained_since } = executor;
+  const { drained_since, unavailable } = executor;
   return (
     <>
       <Badge look={LOOKS[state]}>{t(`liveness.${state}`)}</Badge>
+      {unavailable !== null && (
+        <div className="drained">
+          <Badge look={DRAINED}>{t(`unavailable.${reasonShown(unavailable)}`)}</Badge>
+        </div>
+      )}
       {drained_since !== null && (
         <div className="drained">
           <Badge look={DRAINED}>{t('draining.drained')}</Badge>

@@ -80,6 +80,11 @@ class ExecutorShown(BaseModel):
     clock_offset: int | None = Field(description="Milliseconds its clock is ahead of its coordinator's.")
     queues: list[str] = Field(description="What it takes from; empty for one that is sent to.")
     drained_since: str | None = Field(description="Since when nothing new is sent to it because somebody said so.")
+    unavailable: str | None = Field(
+        description="Why it takes no new executions, as its last beat said: `leaving` (it stops when what it has is "
+        "done), `cannot_record` (its disk does not keep results), `full` (no room for more executions and results), "
+        "`no_threads`; null: it takes some."
+    )
     reachability: list[ReachShown] = Field(
         description="As the coordinator that answers finds it, and then as each other one does."
     )
@@ -270,6 +275,7 @@ def _shown(tools: Tools, row: ExecutorEntry, others: _Others, removed: bool) -> 
         clock_offset=row.clock_offset,
         queues=list(row.queues),
         drained_since=None if row.drained_since is None else iso(row.drained_since),
+        unavailable=row.unavailable,
         reachability=[] if removed or row.queues else [_seen_from_here(tools, row.address), *others.see(row.address)],
     )
 
