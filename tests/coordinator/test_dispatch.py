@@ -14,6 +14,7 @@ from orth.coordinator.facts import CircuitClosed, CircuitOpened, ExecutionRerout
 from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status
 from orth.domain.jobs import Job, RouteStrategy, ScheduleType, TriggerCause
+from orth.domain.nodes import Unavailability
 from orth.executor.handlers import Handlers
 from orth.settings import Settings
 from orth.store.database import Connection
@@ -21,9 +22,11 @@ from orth.store.executions import Opening, ids_of_trigger, open_executions
 from orth.store.executor_drains import drain_executor
 from orth.store.jobs import replace_job
 from orth.store.notes import notes_of
+from orth.store.registry import Beat, record_beats
 from orth.store.routes import route_memory
 from orth.testing import Cluster
 from orth.testing.network import Line
+from orth.wire.messages import Extension
 
 
 class Ran:
@@ -255,6 +258,45 @@ async def test_after_a_refused_connection_the_address_is_avoided(tmp_path: Path,
         cluster.network.set_line(first, Line.REFUSED)
         assert await sent_to(cluster, job, 3) == [second] * 3
         assert len(cluster.recorder.all(ExecutionRerouted)) == 1, "the others were not even tried"
+
+
+@pytest.mark.parametrize("strategy", REROUTABLE)
+async def test_what_an_unavailable_executor_declines_goes_to_another(
+    tmp_path: Path, ran: Ran, strategy: RouteStrategy
+) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        job = await job_of(cluster, strategy)
+        (chosen,) = await sent_to(cluster, job, 1)
+        full, other = sorted(cluster.executors, key=lambda executor: executor.address != chosen)
+        full.admission.close()
+        ids = [await cluster.trigger(job, param=str(n)) for n in range(8)]
+        await cluster.advance(seconds=0)
+        ended = [await cluster.execution(one) for one in ids]
+        assert {(one.status, one.executor_address) for one in ended} == {(Status.SUCCESS, other.address)}
+        moved = [codes for one in ids if (codes := await noted(cluster, one))]
+        assert moved
+        assert all(codes == [reasons.REFUSED, reasons.REROUTED] for codes in moved)
+        assert sorted(ran.params[1:]) == sorted(str(n) for n in range(8))
+
+
+async def test_without_another_address_a_declined_execution_ends_with_the_reason(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app, executors=1) as cluster:
+        cluster.executors[0].admission.close()
+        execution_id = await cluster.trigger(await job_of(cluster, RouteStrategy.ROUND))
+        await cluster.advance(seconds=0)
+        ended = await cluster.execution(execution_id)
+        assert (ended.status, ended.reason_code) == (Status.TRIGGER_FAILED, reasons.REFUSED)
+        assert "this executor is stopping" in (ended.trigger_msg or "")
+
+
+async def test_a_new_leader_knows_from_beats_who_takes_no_work(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2, coordinators=2) as cluster:
+        job = await job_of(cluster, RouteStrategy.FIRST)
+        first, second = addresses_of(cluster)
+        said = Beat("tests", first, "full", frozenset({Extension.RESEND}), unavailable=Unavailability.CANNOT_RECORD)
+        await cluster.db.tx(record_beats, [said], cluster.clock.now())
+        assert await sent_to(cluster, job, 2) == [second] * 2
+        assert cluster.recorder.all(ExecutionRerouted) == [], "nobody had to try"
 
 
 async def test_attempts_are_bounded(tmp_path: Path, ran: Ran) -> None:

@@ -273,13 +273,20 @@ class Routes:
         )
 
     def _worth_trying(self, listed: tuple[str, ...]) -> tuple[str, ...]:
-        """Without those that cannot be reached or are left alone."""
+        """Without those that cannot be reached or are left alone; and, if others remain, without those that say with
+        their beats that they take no work.
+        """
         if listed not in self._usable:
             usable = self._outlook.avoid(listed)
+            usable = tuple(address for address in usable if self._takes_work(normal_address(address))) or usable
             if self._outlook.standing.open:
                 usable = tuple(address for address in usable if not self._left_alone(normal_address(address)))
             self._usable[listed] = usable
         return self._usable[listed]
+
+    def _takes_work(self, key: str) -> bool:
+        entries = [here[key] for here in self._entries.values() if key in here]
+        return not entries or any(entry.unavailable is None for entry in entries)
 
     def _left_alone(self, key: str) -> bool:
         """Whether its circuit is open, and the process there still the one that failed."""

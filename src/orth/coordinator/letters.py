@@ -98,6 +98,7 @@ class Outcome(Enum):
     TAKEN = "the executor has it"
     REFUSED = "the executor answered and does not have it"
     NOT_SENT = "no connection: the executor surely does not have it"
+    DECLINED = "the executor takes no work now: it surely does not have it, and another may take it"
     WITHDRAWN = "never tried: its executor failed too often meanwhile"
     UNKNOWN = "the executor may have it"
     NOBODY = "nobody who was asked would do"

@@ -23,7 +23,7 @@ from orth.domain.executions import SUCCESS
 from orth.domain.jobs import BlockStrategy, GlueType
 from orth.errors import Invalid, OrthError
 from orth.wire.executor_link import AnswerUnknown, ExecutorLink, NotSent
-from orth.wire.messages import MISDIRECTED, NOT_ALLOWED_HERE, RunRequest
+from orth.wire.messages import MISDIRECTED, NOT_ALLOWED_HERE, UNAVAILABLE, RunRequest
 from orth.wire.report_keys import ReportKeys
 
 _DISCARDS = ("DISCARD_LATER", "Discard Later")
@@ -169,6 +169,8 @@ def _answer(letter: Letter, code: int, said: str | None, again: bool) -> Answer:
             return Answer(letter, Outcome.UNKNOWN, told, reasons.UNKNOWN_ANSWER)
         return Answer(letter, Outcome.NOT_SENT, told, reasons.NOT_SENT)
     message = f"{letter.peer.address} refused: {said or code}"
+    if code == UNAVAILABLE and letter.peer.can_be_asked and not again:
+        return Answer(letter, Outcome.DECLINED, message, reasons.REFUSED)
     return Answer(letter, Outcome.REFUSED, message, _refusal(letter, message))
 
 

@@ -1,9 +1,10 @@
 """What follows from an executor's answer, inside a transaction.
 
-A yes and a doubt are written down; a no ends the execution. What surely was not sent goes to another address, at most
-``_ATTEMPTS`` in all, unless it belongs to one executor alone; if nobody else is left it ends, unless it was sent ahead:
-then it is tried once more when it is due, for the executor may have been restarted by then. What was withdrawn
-because its executor keeps failing goes elsewhere or waits, and ends when it has waited too long. Each leaves a note.
+A yes and a doubt are written down; a no ends the execution. What surely was not sent, or was declined by an executor
+that takes no work now, goes to another address, at most ``_ATTEMPTS`` in all, unless it belongs to one executor alone;
+if nobody else is left it ends, unless it was sent ahead: then it is tried once more when it is due, for the executor
+may have been restarted by then. What was withdrawn because its executor keeps failing goes elsewhere or waits, and ends
+when it has waited too long. Each leaves a note.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -147,7 +148,7 @@ def settle(
         verdicts.note(answer.letter.execution, answer.code, answer.message)
     for answer in (*by_outcome[Outcome.REFUSED], *by_outcome[Outcome.NOBODY]):
         verdicts.end(answer.letter.execution, answer.code, answer.message)
-    unsent = (*by_outcome[Outcome.NOT_SENT], *by_outcome[Outcome.WITHDRAWN])
+    unsent = (*by_outcome[Outcome.NOT_SENT], *by_outcome[Outcome.DECLINED], *by_outcome[Outcome.WITHDRAWN])
     rerouted: list[tuple[Letter, str]] = []
     if office.closing:
         _hand_back([*(one.letter for one in unsent), *(one.letter for one in choices)], verdicts, now)
@@ -170,11 +171,12 @@ def _reroute(
     rerouted: list[tuple[Letter, str]] = []
     for answer in unsent:
         letter, execution = answer.letter, answer.letter.execution
-        if answer.outcome is Outcome.NOT_SENT:
+        tried = answer.outcome is not Outcome.WITHDRAWN
+        if tried:
             verdicts.note(execution, answer.code, answer.message)
             letter = replace(letter, tried=(*letter.tried, letter.peer.key))
         enough = letter.names_one_address or len(letter.tried) >= _ATTEMPTS
-        exhausted = answer.outcome is Outcome.NOT_SENT and enough
+        exhausted = tried and enough
         if exhausted and not is_ahead(execution, now):
             verdicts.end(execution, answer.code, answer.message)
             continue
