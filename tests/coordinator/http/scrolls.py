@@ -85,7 +85,9 @@ def hand_over(site: Site, execution_id: int, address: str, *, ours: bool) -> Non
 
 
 def end(site: Site, execution_id: int, code: int = 200) -> None:
-    site.executor().post("/api/callback", [{"logId": execution_id, "handleCode": code}]).envelope()
+    site.executor().post(
+        "/api/callback", [{"logId": execution_id, "logDateTim": site.trigger_time(execution_id), "handleCode": code}]
+    ).envelope()
 
 
 @contextmanager

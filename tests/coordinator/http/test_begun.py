@@ -7,7 +7,7 @@ import pytest
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.test_tokens import machine, of_group
 
-THERE = "http://10.0.0.1:9999"
+THERE = "http://127.0.0.1:9999"
 BEGUN = "/api/begun"
 
 

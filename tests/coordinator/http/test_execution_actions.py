@@ -11,7 +11,7 @@ from tests.servers.processes import wait_until
 from tests.wire.peers import Peer, answering
 
 EXECUTIONS = "/api/v1/executions"
-ADDRESS = "http://10.0.0.1:9999"
+ADDRESS = "http://127.0.0.1:9999"
 
 
 def failed(site: Site, executor: Caller, job_id: int, code: int = 500) -> int:

@@ -9,13 +9,13 @@ EXECUTIONS = "/api/v1/executions"
 def test_the_runs_beside_it_and_the_attempts_at_it(site: Site, admin: Caller, executor: Caller) -> None:
     job_id = site.job()
     first, second = site.execution(job_id), site.execution(job_id)
-    site.dispatched(second, "http://10.0.0.7:9999")
+    site.dispatched(second, "http://127.0.0.7:9999")
     executor.post("/api/callback", [{"logId": second, "handleCode": 500}]).envelope()
     (again,) = admin.post(f"{EXECUTIONS}/{second}/retry").json["execution_ids"]
     found = admin.get(f"{EXECUTIONS}/{second}/relatives").json
     assert (found["previous"], found["next"], found["shards"]) == (first, again, [])
     failed, retried = found["attempts"]
-    assert (failed["id"], failed["status"], failed["executor_address"]) == (second, "failed", "http://10.0.0.7:9999")
+    assert (failed["id"], failed["status"], failed["executor_address"]) == (second, "failed", "http://127.0.0.7:9999")
     assert (failed["trigger_time"], failed["handle_time"]) == ("2026-01-30T10:00:00.000Z",) * 2
     assert (retried["id"], retried["status"], retried["start_time"]) == (again, "init", None)
 

@@ -43,13 +43,13 @@ def test_the_story_of_an_execution(site: Site, admin: Caller) -> None:
         "next_code": "sent_soon",
         "next_facts": {},
     }
-    site.sent(execution_id, "http://10.0.0.7:9999")
+    site.sent(execution_id, "http://127.0.0.7:9999")
     site.tx(record_unknown, [(execution_id, "no answer")], site.clock.now(), reasons.UNKNOWN_ANSWER)
-    note = Note(execution_id, reasons.UNKNOWN_ANSWER, "http://10.0.0.7:9999: no answer within 3 s.")
+    note = Note(execution_id, reasons.UNKNOWN_ANSWER, "http://127.0.0.7:9999: no answer within 3 s.")
     site.tx(add_notes, [note], "node", site.clock.now())
     doubted = admin.get(f"{EXECUTIONS}/{execution_id}/why").json
     assert [step["code"] for step in doubted["steps"]] == ["api", "routed", "unknown_answer"]
-    address = "http://10.0.0.7:9999"
+    address = "http://127.0.0.7:9999"
     facts = {"address": address, "strategy": "ROUND"}
     assert doubted["steps"][1] == {
         "at": None,
@@ -106,6 +106,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "trigger_msg": None,
         "handle_msg": None,
         "reason_code": None,
+        "cancelled": False,
         "not_before": None,
         "batch_id": None,
         "owner_node": None,
@@ -116,9 +117,9 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "alarm_status": 0,
         "unreadable": None,
     }
-    site.dispatched(execution_id, "http://10.0.0.1:9999")
+    site.dispatched(execution_id, "http://127.0.0.1:9999")
     pending = admin.get(where).json
-    assert (pending["tag"], pending["executor_address"]) == ("Pending 200/0", "http://10.0.0.1:9999")
+    assert (pending["tag"], pending["executor_address"]) == ("Pending 200/0", "http://127.0.0.1:9999")
     site.clock.move(2.5)
     began = site.clock.now() - 1000
     result = {"logId": execution_id, "handleCode": 200, "handleMsg": "done", "startTime": began}
@@ -137,9 +138,9 @@ def test_executions_are_found_by_job_status_and_time(site: Site, admin: Caller, 
     early = site.execution(first)
     site.clock.move(600)
     late, other = site.execution(first), site.execution(second)
-    site.dispatched(early, "http://10.0.0.1:9999")
+    site.dispatched(early, "http://127.0.0.1:9999")
     executor.post("/api/callback", [{"logId": early, "handleCode": 500}]).envelope()
-    site.dispatched(late, "http://10.0.0.1:9999")
+    site.dispatched(late, "http://127.0.0.1:9999")
 
     def found(query: str) -> list[int]:
         return [one["id"] for one in admin.get(f"{EXECUTIONS}?{query}").json["items"]]
@@ -163,8 +164,8 @@ def test_executions_are_found_by_job_status_and_time(site: Site, admin: Caller, 
     assert found("since=1d&until=2026-01-30T10:10:00Z") == [early]
     assert found(f"job_group={group}") == [other, late, early]
     assert found(f"job_group={group + 1}") == []
-    assert found("executor=http://10.0.0.1:9999") == [late, early]
-    assert found("executor=http://10.0.0.1:9999&status=failed") == [early]
+    assert found("executor=http://127.0.0.1:9999") == [late, early]
+    assert found("executor=http://127.0.0.1:9999&status=failed") == [early]
     assert found("cause=api") == [other, late, early]
     assert found("cause=cron") == found("batch_id=1") == []
 
@@ -173,7 +174,7 @@ def test_what_ran_at_an_instant_is_found_however_early_it_began(site: Site, exec
     job = site.job()
     short, long = site.execution(job), site.execution(job)
     for one in (short, long):
-        site.dispatched(one, "http://10.0.0.1:9999")
+        site.dispatched(one, "http://127.0.0.1:9999")
     site.clock.move(60)
     executor.post("/api/callback", [{"logId": short, "handleCode": 200}]).envelope()
     site.clock.move(9 * 3_600)
@@ -192,7 +193,7 @@ def test_what_ran_at_an_instant_is_found_however_early_it_began(site: Site, exec
 def test_executions_are_found_by_what_they_said(site: Site, admin: Caller, executor: Caller) -> None:
     job = site.job(executor_param="region=eu_1")
     said, other = site.execution(job), site.execution(job)
-    site.dispatched(said, "http://10.0.0.1:9999")
+    site.dispatched(said, "http://127.0.0.1:9999")
     executor.post("/api/callback", [{"logId": said, "handleCode": 500, "handleMsg": "Disk 100% full"}]).envelope()
 
     def found(text: str) -> list[int]:
@@ -266,7 +267,7 @@ def test_an_execution_that_does_not_exist_is_not_found(admin: Caller, suffix: st
 def ran(site: Site, job_id: int, seconds: int) -> int:
     """An execution that has ended now, after so many seconds."""
     now, one = site.clock.now(), site.execution(job_id)
-    site.dispatched(one, "http://10.0.0.8:9999")
+    site.dispatched(one, "http://127.0.0.8:9999")
     ending = Ending(execution_id=one, trigger_code=SUCCESS, handle_code=SUCCESS, start_time=now - seconds * 1000)
     site.tx(finish, [ending], now)
     return one
@@ -295,7 +296,7 @@ def test_the_longest_come_first_with_how_far_back_was_looked(
 def test_what_runs_is_among_the_longest_by_its_time_so_far(own_site: Site) -> None:
     job_id, admin = own_site.job(), own_site.admin()
     running = own_site.execution(job_id)
-    own_site.dispatched(running, "http://10.0.0.8:9999")
+    own_site.dispatched(running, "http://127.0.0.8:9999")
     own_site.clock.move(8)
     ids = [ran(own_site, job_id, seconds) for seconds in (5, 9)]
     shown = admin.get("/api/v1/executions?sort=duration").json["items"]
@@ -303,7 +304,7 @@ def test_what_runs_is_among_the_longest_by_its_time_so_far(own_site: Site) -> No
 
 
 def test_what_waits_its_turn_on_an_executor_is_told_so(site: Site, admin: Caller) -> None:
-    address = "http://10.0.0.1:9999"
+    address = "http://127.0.0.1:9999"
     job_id = site.job()
     ids = [site.execution(job_id) for _ in range(4)]
     for one in ids[:3]:

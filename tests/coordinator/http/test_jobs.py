@@ -13,7 +13,7 @@ JOBS = "/api/v1/jobs"
 NIGHTLY = {"schedule_type": "CRON", "schedule_conf": "0 2 * * *"}
 
 
-def announce(executor: Caller, app_name: str, *handlers: str, address: str = "http://10.0.0.1:9999") -> None:
+def announce(executor: Caller, app_name: str, *handlers: str, address: str = "http://127.0.0.1:9999") -> None:
     said = {"incarnation": "one", "handlers": [{"name": name} for name in handlers]}
     beat = {"registryKey": app_name, "registryValue": address, "orth": said}
     executor.post("/api/registry", beat).envelope()
@@ -202,7 +202,7 @@ def test_a_job_with_an_open_execution_stays(site: Site, admin: Caller, executor:
     job_id = site.job()
     execution_id = site.execution(job_id)
     assert admin.call("DELETE", f"{JOBS}/{job_id}").problem(409)["hint"]
-    site.dispatched(execution_id, "http://10.0.0.1:9999")
+    site.dispatched(execution_id, "http://127.0.0.1:9999")
     admin.call("DELETE", f"{JOBS}/{job_id}").problem(409)
     executor.post("/api/callback", [{"logId": execution_id, "handleCode": 200}]).envelope()
     assert admin.call("DELETE", f"{JOBS}/{job_id}").status == 204
@@ -271,7 +271,7 @@ def test_past_fires_are_told_newest_first(site: Site, admin: Caller) -> None:
 
 
 def test_a_handler_nobody_has_is_refused_with_the_nearest_one(site: Site, admin: Caller, executor: Caller) -> None:
-    for address in ("http://10.0.0.1:9999", "http://10.0.0.2:9999"):  # two that say the same
+    for address in ("http://127.0.0.1:9999", "http://127.0.0.2:9999"):  # two that say the same
         announce(executor, "demo", "report", "clean", address=address)
     body = {"job_group": site.group("demo"), "job_desc": "x", "executor_handler": "reprot"}
     before = site.state()
@@ -305,5 +305,5 @@ def test_a_job_moved_to_another_group_needs_a_handler_there(site: Site, admin: C
 
 def test_a_handler_cannot_be_judged_while_an_executor_has_not_said_what_it_has(site: Site, executor: Caller) -> None:
     announce(executor, "demo", "report")
-    executor.post("/api/registry", {"registryKey": "demo", "registryValue": "http://10.0.0.2:9999"}).envelope()
+    executor.post("/api/registry", {"registryKey": "demo", "registryValue": "http://127.0.0.2:9999"}).envelope()
     assert site.job(job_group=site.group("demo"), executor_handler="of the other one")

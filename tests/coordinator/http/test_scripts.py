@@ -416,7 +416,7 @@ class TestParametersThatAreCode:
         given: list[dict[str, object]] = [{"executor_param": '{"argv": ["/bin/sh"]}'}, {}]
         ids = [editor.post(f"/api/v1/jobs/{job_id}/trigger", one).json["execution_ids"][0] for one in given]
         for one in ids:
-            site.dispatched(one, "http://10.0.0.1:9999")
+            site.dispatched(one, "http://127.0.0.1:9999")
             site.executor().post("/api/callback", [{"logId": one, "handleCode": 500}]).envelope()
         done = operator.post(f"/api/v1/executions/bulk/retry?job_id={job_id}").json
         assert (done["done"], done["skipped"]) == (1, 1)
@@ -541,11 +541,11 @@ class TestTrying:
 
     def test_only_executors_of_the_group_are_asked(self, site: Site, admin: Caller, executor: Caller) -> None:
         job_id = script_job(site)
-        executor.post("/api/registry", {"registryKey": "demo", "registryValue": "http://10.0.0.1:9999"}).envelope()
+        executor.post("/api/registry", {"registryKey": "demo", "registryValue": "http://127.0.0.1:9999"}).envelope()
         path = f"/api/v1/scripts/{job_id}/test"
-        admin.post(path, {"address": "http://10.0.0.2:9999"}).problem(422)
-        assert admin.post(path, {"address": "http://10.0.0.1:9999/"}).status == 202
-        assert site.contents()["orth_job_log"][0]["address_list"] == "http://10.0.0.1:9999"
+        admin.post(path, {"address": "http://127.0.0.2:9999"}).problem(422)
+        assert admin.post(path, {"address": "http://127.0.0.1:9999/"}).status == 202
+        assert site.contents()["orth_job_log"][0]["address_list"] == "http://127.0.0.1:9999"
 
     @pytest.mark.parametrize(
         "body", [{"source": ""}, {"source": "\x00"}, {"source": "x" * 65_537}, {"glue_type": "BEAN"}, {"save": True}]
