@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orth.domain import reasons
-from orth.domain.executions import FAILURE
+from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import ApiProblem, Unavailable
 from orth.store.executions import Ending, end_executions
 from orth.store.notes import Note, add_notes
@@ -79,6 +79,20 @@ def test_a_list_in_every_form(orth: Orth) -> None:
     assert orth("list", "--status", "init,trigger_failed", "-o", "name").split() == [str(ended), str(waiting)]
     assert [one["id"] for one in json.loads(orth("list", "--limit", "1", "-o", "json"))] == [ended]
     assert f"id: {waiting}" in orth("list", "-o", "yaml")
+
+
+def test_what_was_cancelled_does_not_read_as_failed(orth: Orth) -> None:
+    one = orth.site.execution(orth.site.job())
+    orth.site.dispatched(one, "http://10.0.0.8:9999")
+    ending = Ending(execution_id=one, trigger_code=SUCCESS, handle_code=FAILURE, reason_code=reasons.JOB_STOPPED)
+    orth.site.tx(end_executions, [ending], orth.site.clock.now())
+    assert "Cancelled 200/500" in orth("list")
+    described = orth("describe", str(one))
+    assert "Status     Cancelled 200/500\n" in described
+    assert "Cancelled: the job was stopped before this fire began." in described
+    (shown,) = json.loads(orth("list", "-o", "json"))
+    assert (shown["status"], shown["tag"], shown["cancelled"]) == ("failed", "Failed 200/500", True)
+    assert json.loads(orth("retry", "--status", "failed", "-o", "json"))["done"] == 0
 
 
 def test_a_status_that_there_is_not_is_told(orth: Orth) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from orth.coordinator.claiming import Wait
 from orth.coordinator.defining import edit, remove_job, start_job, stop_job
-from orth.coordinator.facts import ExecutionRecalled, JobQuarantined
+from orth.coordinator.facts import ExecutionFinished, ExecutionRecalled, JobQuarantined
 from orth.coordinator.settling import Verdicts
 from orth.domain import reasons
 from orth.domain.calendars import Calendar
@@ -21,8 +21,12 @@ from orth.executor.context import JobContext
 from orth.executor.handlers import Handlers
 from orth.store.ahead import list_recalled
 from orth.store.calendars import create_calendar
+from orth.store.daily_reports import list_reports, write_reports
 from orth.store.fires import list_fires
+from orth.store.job_board import last_runs
 from orth.store.jobs import get_job
+from orth.store.overview import list_failing
+from orth.store.statistics import Span, counts_by_status
 from orth.testing import Cluster
 from orth.testing.network import Line
 
@@ -177,6 +181,40 @@ async def test_stopped_after_it_was_sent_it_is_recalled_and_not_tried_again(tmp_
         assert await ledger(cluster, job) == {began + 10_000: "skipped"}
         (decision,) = await cluster.db.read(list_fires, job.id, 10)
         assert decision.reason.startswith(reasons.JOB_STOPPED)
+
+
+@pytest.mark.parametrize("stopped", [True, False], ids=["stopped", "changed"])
+async def test_what_was_taken_back_before_it_began_is_cancelled_and_no_failure(
+    tmp_path: Path, started: Started, store_url: str, *, stopped: bool
+) -> None:
+    async with started.at(Cluster(tmp_path, started.app, plan_ahead=1.0, store_url=store_url)) as cluster:
+        job = await cluster.job(executor_handler="note", **EVERY_TEN)
+        await cluster.advance(seconds=10.5)
+        (ran,) = await cluster.executions(job)
+        assert ran.status is Status.SUCCESS
+        await cluster.advance(seconds=9.2)
+        if stopped:
+            await stop(cluster, job)
+        else:
+            await change(cluster, job, schedule_conf="3600")
+        await cluster.advance(seconds=60)
+        _ran, one = await cluster.executions(job)
+        assert (one.status, one.cancelled, one.start_time) == (Status.FAILED, True, None), "the pair stays what it is"
+        why = "the job was stopped" if stopped else "the schedule of the job was changed"
+        assert one.handle_msg == f"Cancelled: {why} before this fire began."
+        whole_day = Span(since=0, until=2**62, job_id=job.id)
+        counts = await cluster.db.read(counts_by_status, whole_day)
+        assert {status: count.executions for status, count in counts.items()} == {Status.SUCCESS: 1}
+        everything = await cluster.db.read(counts_by_status, Span(since=0, until=2**62))
+        assert everything.keys() == {Status.SUCCESS}
+        await cluster.db.tx(write_reports, cluster.clock.now(), 1)
+        *_before, report = await cluster.db.read(list_reports, 0)
+        assert (report.succeeded, report.failed) == (1, 0)
+        assert await cluster.db.read(list_failing, 0, 10, None) == []
+        runs = await cluster.db.read(last_runs, [job.id], 10, None)
+        assert [run.id for run in runs[job.id]] == [ran.id]
+        (told,) = cluster.recorder.all(ExecutionFinished, execution_id=one.id)
+        assert (told.cancelled, told.tag) == (True, "Cancelled 200/500")
 
 
 async def test_started_again_it_waits_for_the_fire_after_the_recalled_ones(tmp_path: Path, started: Started) -> None:

@@ -5,25 +5,27 @@ import { useTranslation } from 'react-i18next';
 import type { Execution, Status } from '@/api/types';
 import { type Place, placeFor, placements } from '@/status/placing';
 import { DetailsOf, StatusDetails } from '@/status/StatusDetails';
-import { LOOKS } from '@/status/statuses';
+import { lookOf } from '@/status/statuses';
 import './status.css';
 
 interface LabelProps {
   status: Status;
   triggerCode: number;
   handleCode: number;
+  /** It was taken back before it began. */
+  cancelled?: boolean | undefined;
 }
 
 /** `Success 200/200`: the word in the language of the page, the codes as they are. */
-export function StatusLabel({ status, triggerCode, handleCode }: LabelProps) {
+export function StatusLabel({ status, triggerCode, handleCode, cancelled = false }: LabelProps) {
   const { t } = useTranslation('status');
-  const look = LOOKS[status];
+  const look = lookOf({ status, cancelled });
   const kind = `${look.outlined ? ' status-outlined' : ''}${look.moving ? ' status-moving' : ''}`;
   return (
     <span className={`status-tag status-${look.colour}${kind}`} data-status={status}>
       {look.icon}
       <span>
-        {t(`name.${status}`)} {triggerCode}/{handleCode}
+        {cancelled ? t('cancelled') : t(`name.${status}`)} {triggerCode}/{handleCode}
       </span>
     </span>
   );
@@ -47,7 +49,7 @@ export function RunStatusTag({ run }: { run: Coded & { id: number } }) {
   );
 }
 
-type Coded = Pick<Execution, 'status' | 'trigger_code' | 'handle_code'>;
+type Coded = Pick<Execution, 'status' | 'trigger_code' | 'handle_code'> & { cancelled?: boolean };
 
 function Opening({ of: one, children }: { of: Coded; children: ReactNode }) {
   const { t } = useTranslation('status');
@@ -96,7 +98,12 @@ function Opening({ of: one, children }: { of: Coded; children: ReactNode }) {
           aria-expanded={open}
           aria-description={t('details')}
         >
-          <StatusLabel status={one.status} triggerCode={one.trigger_code} handleCode={one.handle_code} />
+          <StatusLabel
+            status={one.status}
+            triggerCode={one.trigger_code}
+            handleCode={one.handle_code}
+            cancelled={one.cancelled}
+          />
         </button>
       </Popover>
     </span>

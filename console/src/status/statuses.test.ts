@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LOOKS, STATUSES, statusOf } from '@/status/statuses';
+import { LOOKS, lookOf, STATUSES, statusOf } from '@/status/statuses';
 
 describe('a status', () => {
   it.each([
@@ -14,6 +14,13 @@ describe('a status', () => {
     [500, 200, 'trigger_failed'],
   ])('of %i/%i is %s', (trigger, handle, status) => {
     expect(statusOf(trigger, handle)).toBe(status);
+  });
+
+  it('of what was cancelled before it began has the look of no failure', () => {
+    expect(lookOf({ status: 'failed', cancelled: true }).colour).toBe('gray');
+    expect(lookOf({ status: 'trigger_failed', cancelled: true }).colour).toBe('gray');
+    expect(lookOf({ status: 'failed', cancelled: false })).toBe(LOOKS.failed);
+    expect(lookOf({ status: 'failed' })).toBe(LOOKS.failed);
   });
 
   it('has a look of its own, by colour, fill or motion', () => {

@@ -92,6 +92,24 @@ export const LOOKS: Record<Status, Look> = {
   },
 };
 
+/** What was taken back before it began has the codes of a failure, and is none. */
+export const CANCELLED: Look = {
+  colour: 'gray',
+  outlined: true,
+  moving: false,
+  icon: (
+    <Icon>
+      <circle cx="8" cy="8" r="5.5" {...stroke} />
+      <path d="M4.2 11.8l7.6-7.6" {...stroke} />
+    </Icon>
+  ),
+};
+
+/** How an execution looks. */
+export function lookOf({ status, cancelled }: { status: Status; cancelled?: boolean }): Look {
+  return cancelled ? CANCELLED : LOOKS[status];
+}
+
 export const STATUSES = Object.keys(LOOKS) as Status[];
 
 export const TERMINAL: Record<Status, boolean> = {

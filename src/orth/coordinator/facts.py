@@ -266,6 +266,7 @@ class ExecutionFinished(Event):
     address: str | None
     reason: str
     status: Status
+    cancelled: bool = False
 
     def __str__(self) -> str:
         because = f"  ({self.reason})" if self.reason else ""

@@ -81,6 +81,9 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STORE_PATIENCE = 1.0
 """Seconds to wait for the database: monitoring gives up on a slow page, and then knows nothing at all."""
 
+_CANCELLED = "cancelled"
+"""How executions are counted that were taken back before they began."""
+
 LATENESS = "orth_fire_lateness_seconds"
 LATENESS_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
@@ -96,7 +99,7 @@ TALLIES = {
     "orth_registry_restarts_total": Tally("Executors found to be another process at a known address."),
     "orth_executions_opened_total": Tally("Executions opened, by cause.", "cause", tuple(TriggerCause)),
     "orth_executions_ended_total": Tally(
-        "Executions ended, by status.", "status", tuple(status for status in Status if status.terminal)
+        "Executions ended, by status.", "status", (*(status for status in Status if status.terminal), _CANCELLED)
     ),
     "orth_results_stray_total": Tally(
         "Results that were not applied, by verdict.",
@@ -247,8 +250,8 @@ def _increments(event: Event) -> Iterator[tuple[str, str, int]]:
     match event:
         case ExecutionsOpened(cause=cause, count=count):
             yield "orth_executions_opened_total", cause, count
-        case ExecutionFinished(status=status):
-            yield "orth_executions_ended_total", status, 1
+        case ExecutionFinished(status=status, cancelled=cancelled):
+            yield "orth_executions_ended_total", _CANCELLED if cancelled else status, 1
         case DispatchesAnswered(outcome=outcome, count=count):
             yield "orth_dispatch_answers_total", outcome, count
         case RegistrationRefused(cause=cause):

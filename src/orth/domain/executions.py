@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from orth.domain.jobs import TriggerCause
+from orth.domain.reasons import CANCELLED
 
 SUCCESS = 200
 FAILURE = 500
@@ -121,9 +122,21 @@ def status_of(trigger_code: int, handle_code: int) -> Status:
     return Status.TIMEOUT if handle_code == TIMED_OUT else Status.FAILED
 
 
+def is_cancelled(reason_code: str | None, start_time: int | None) -> bool:
+    """Whether an execution was taken back before it began, because its job was stopped or changed. The pair of codes
+    stays as it is, and so does the status; but nobody counts it as a failure.
+    """
+    return reason_code in CANCELLED and start_time is None
+
+
 def tag(trigger_code: int, handle_code: int) -> str:
     """The label people see: ``Success 200/200``."""
     return f"{_LABELS[status_of(trigger_code, handle_code)]} {trigger_code}/{handle_code}"
+
+
+def shown_tag(trigger_code: int, handle_code: int, *, cancelled: bool) -> str:
+    """The same in lists and logs, where something that was cancelled must not look like a failure."""
+    return f"Cancelled {trigger_code}/{handle_code}" if cancelled else tag(trigger_code, handle_code)
 
 
 _LEFT_OUT = re.compile(r"\n… (\d{1,12}) characters left out; the log has them all …\n")
@@ -211,6 +224,11 @@ class Execution:
     def run_key(self) -> str:
         """The same for every attempt at one fire and shard, and for nothing else."""
         return f"orth-{self.job_id}-run-{self.root}"
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was taken back before it began."""
+        return is_cancelled(self.reason_code, self.start_time)
 
     @property
     def is_test(self) -> bool:

@@ -61,6 +61,14 @@ RESULT_TOO_LONG = "result_too_long"
 EXPECTED = frozenset({DISCARDED, DELETED, JOB_STOPPED, JOB_CHANGED, KILLED})
 """Somebody wanted it so, or the job said itself that this may happen: nobody is told, and no job fails by it."""
 
+CANCELLED: Mapping[str, str] = {
+    JOB_STOPPED: "Cancelled: the job was stopped before this fire began.",
+    JOB_CHANGED: "Cancelled: the schedule of the job was changed before this fire began.",
+}
+"""Why a fire was taken back that an executor had already, with the message of its execution. If the execution had not
+begun, it is no failure anywhere: not in statistics, not in rates, and not in the last runs of its job.
+"""
+
 REASONS: Mapping[str, str] = {
     NO_EXECUTOR: "No executor is registered for the group, and it has no addresses of its own.",
     NO_MATCHING_EXECUTOR: "Executors are there, but none has the labels the job asks for.",

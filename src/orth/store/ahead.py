@@ -12,15 +12,15 @@ from typing import TypeVar
 from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
 
 from orth.domain.executions import NOT_YET, OPEN_PHASES, Execution, Phase
-from orth.domain.reasons import JOB_CHANGED, JOB_STOPPED, REASONS
+from orth.domain.reasons import CANCELLED, REASONS
 from orth.store.engines import locked
 from orth.store.executions import KNOWN_CAUSE, READABLE, execution_of
-from orth.store.tables import broadcasts, executions, fires, notes
+from orth.store.tables import NOT_CANCELLED, broadcasts, executions, fires, notes
 
 T = TypeVar("T")
 
 _IDS_PER_STATEMENT = 500
-RECALLS = (JOB_STOPPED, JOB_CHANGED)
+RECALLS = tuple(CANCELLED)
 """For which reasons an execution ends that was recalled."""
 _LAST_KEY = f"fire:{10**13 - 1}"
 
@@ -95,12 +95,7 @@ def skip_dropped(connection: Connection, job_id: int, fire_times: Iterable[int],
         ran = select(executions.c.schedule_time).where(
             executions.c.job_id == job_id,
             executions.c.trigger_key.in_([f"fire:{fire}" for fire in chunk]),
-            or_(
-                executions.c.phase != Phase.ENDED,
-                executions.c.start_time.is_not(None),
-                executions.c.reason_code.is_(None),
-                executions.c.reason_code.not_in(RECALLS),
-            ),
+            or_(executions.c.phase != Phase.ENDED, NOT_CANCELLED),
         )
         wanted -= set(connection.scalars(ran))
     reason = f"{reason_code}: {REASONS[reason_code]}"

@@ -13,7 +13,7 @@ from orth.store.execution_filters import Filter, conditions
 from orth.store.executions import READABLE, execution_of, opened_keys
 from orth.store.notes import Note, add_notes, last_noted
 from orth.store.record_tables import dead_letters
-from orth.store.tables import executions
+from orth.store.tables import NOT_CANCELLED, executions
 
 _IDS_PER_STATEMENT = 500
 _LOOKED_AT = 50_000
@@ -62,9 +62,10 @@ def _failed_after(wanted: Filter, statuses: frozenset[Status], after: int) -> Se
     an index that has them in this order.
     """
     columns = (executions.c.id, executions.c.job_id)
+    others = (NOT_CANCELLED, ~_BY_HAND, ~_TEST)
     each = [
         select(*columns)
-        .where(*conditions(replace(wanted, statuses=frozenset({status}))), ~_BY_HAND, ~_TEST, executions.c.id > after)
+        .where(*conditions(replace(wanted, statuses=frozenset({status}))), *others, executions.c.id > after)
         .order_by(executions.c.id)
         .limit(_IDS_PER_STATEMENT)
         .subquery()

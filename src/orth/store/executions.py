@@ -29,10 +29,11 @@ from orth.domain.executions import (
     Execution,
     Phase,
     cut,
+    is_cancelled,
     status_of,
 )
 from orth.domain.jobs import TriggerCause
-from orth.domain.reasons import KILLED
+from orth.domain.reasons import CANCELLED, KILLED
 from orth.errors import Unreadable
 from orth.store.engines import among, insert_new, locked, update_many
 from orth.store.history_tables import terms
@@ -288,17 +289,22 @@ def _ending_values(row: Row[Any], ending: Ending, now: int) -> dict[str, Any]:
         trigger_code = FAILURE if handle_code == NOT_YET else SUCCESS
     if handle_code < 0 or (trigger_code == SUCCESS and handle_code == NOT_YET):
         handle_code = FAILURE  # an end without a usable code is a failure, never an open row
+    reason = _ending_reason(row, ending, handle_code, now)
+    start_time = row.start_time if ending.start_time is None else ending.start_time
+    trigger_msg, handle_msg = ending.trigger_msg, ending.handle_msg
+    if reason is not None and is_cancelled(reason, start_time):  # its executor knows only that it was told to drop it
+        trigger_msg, handle_msg = (None, CANCELLED[reason]) if trigger_code == SUCCESS else (CANCELLED[reason], None)
     return {
         "phase": Phase.ENDED,
         "phase_time": now,
         "outcome": OUTCOMES[status_of(trigger_code, handle_code)],
         "trigger_code": trigger_code,
-        "trigger_msg": row.trigger_msg if ending.trigger_msg is None else stored_message(ending.trigger_msg),
+        "trigger_msg": row.trigger_msg if trigger_msg is None else stored_message(trigger_msg),
         "handle_code": handle_code,
-        "handle_msg": row.handle_msg if ending.handle_msg is None else stored_message(ending.handle_msg),
+        "handle_msg": row.handle_msg if handle_msg is None else stored_message(handle_msg),
         "handle_time": now,
-        "start_time": row.start_time if ending.start_time is None else ending.start_time,
-        "reason_code": _ending_reason(row, ending, handle_code, now),
+        "start_time": start_time,
+        "reason_code": reason,
     }
 
 

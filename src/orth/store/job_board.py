@@ -35,7 +35,7 @@ from orth.store.executor_entries import EXECUTOR, QUEUE
 from orth.store.group_scopes import in_groups
 from orth.store.jobs import STOPPED, UnreadableJob, list_newest, parents_of, sub_tasks_of
 from orth.store.overview import failing_now, names_of
-from orth.store.tables import UNEXPECTED, executions, has_outcome, jobs, registry
+from orth.store.tables import NOT_CANCELLED, UNEXPECTED, executions, has_outcome, jobs, registry
 from orth.store.tables import groups as group_rows
 
 _FAILURES = tuple(OUTCOMES[status] for status in (Status.FAILED, Status.TIMEOUT, Status.TRIGGER_FAILED))
@@ -174,12 +174,12 @@ def executors_online(connection: Connection, heard_since: int, groups: Collectio
 def last_runs(
     connection: Connection, job_ids: Sequence[int], count: int, groups: Collection[int] | None
 ) -> dict[int, list[Run]]:
-    """The last executions of each of these jobs, newest first; the open ones too. A job that moved to another group has
-    left its earlier ones there.
+    """The last executions of each of these jobs, newest first; the open ones too, and none that was cancelled before it
+    began. A job that moved to another group has left its earlier ones there.
     """
     if not job_ids:
         return {}
-    newest_first = select(executions.c.id).where(*in_groups(executions.c.job_group, groups))
+    newest_first = select(executions.c.id).where(*in_groups(executions.c.job_group, groups), NOT_CANCELLED)
     newest_first = newest_first.order_by(executions.c.id.desc()).limit(count)
     each = [newest_first.where(executions.c.job_id == job_id) for job_id in job_ids]
     newest = union_all(*(select(one.subquery().c.id) for one in each)).subquery()

@@ -64,9 +64,11 @@ class Count:
 
 
 def count_ends(connection: Connection, ended: Sequence[Execution], now: int) -> None:
-    """Count executions that end in this transaction, at ``now``."""
+    """Count executions that end in this transaction, at ``now``. What was cancelled before it began is not counted."""
     counts: dict[Key, Count] = {}
     for one in ended:
+        if one.cancelled:
+            continue
         key = (one.job_id, one.job_group, now - now % HOUR, OUTCOMES[one.status])
         took = duration(one, now)
         counts[key] = counts.get(key, Count()) + (Count(1) if took is None else Count(1, 1, took, took))

@@ -1,6 +1,6 @@
 import type { Pointed } from '@/pages/timeline/Details';
 import { asDrawn, type Bar, type Fire, LANE, type Row } from '@/pages/timeline/model';
-import { LOOKS } from '@/status/statuses';
+import { lookOf } from '@/status/statuses';
 
 const THICK = 10;
 /** The least width of a bar in pixels: what is short is seen all the same. */
@@ -44,7 +44,7 @@ interface BarProps {
 
 function BarMark({ bar, y, scale, onPoint }: BarProps) {
   const { status, id } = bar.execution;
-  const look = LOOKS[status];
+  const look = lookOf(bar.execution);
   const from = scale(bar.from);
   const size = Math.max(NARROW, scale(bar.to) - from);
   const waited = from - scale(bar.opened);

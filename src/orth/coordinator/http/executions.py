@@ -19,7 +19,7 @@ from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.killing import Killing, may_start_yet
 from orth.coordinator.why import Fact, NextCode, Patience, Record, Step, explain
 from orth.domain.access import Permission
-from orth.domain.executions import TEST_KEY, Execution, Phase, Status, Turn, status_of, tag
+from orth.domain.executions import TEST_KEY, Execution, Phase, Status, Turn, is_cancelled, status_of, tag
 from orth.domain.nodes import StillWorking
 from orth.errors import NotFound
 from orth.store.cluster_history import hands_of
@@ -101,6 +101,11 @@ class ExecutionShown(BaseModel):
     trigger_msg: str | None
     handle_msg: str | None
     reason_code: str | None
+    cancelled: bool = Field(
+        False,
+        description="It was taken back before it began, because its job was stopped or changed. Its codes are those of "
+        "a failure, and it counts as none.",
+    )
     not_before: str | None
     batch_id: int | None
     test: bool = Field(False, description="It tries code that is not its job's; nothing follows from how it ends.")
@@ -395,6 +400,7 @@ def _shown(one: Listed) -> dict[str, Any]:
         "status": status_of(*codes),
         "tag": tag(*codes),
         "executor_fail_retry_count": stored["retries_left"],
+        "cancelled": is_cancelled(stored["reason_code"], stored["start_time"]),
         "test": stored["trigger_key"].startswith(TEST_KEY),
         "unreadable": unreadable,
     }
