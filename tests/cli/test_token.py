@@ -51,6 +51,14 @@ def test_a_token_for_executors(orth: Orth) -> None:
     assert executor.post("/api/registry", beat).status == 200
 
 
+def test_a_token_that_is_accepted_from_some_networks_only(orth: Orth) -> None:
+    made = orth("create", "nightly", "--executor", "reports", "--from", "10.20.0.0/16", "--from", "fd00::/8")
+    assert "be an executor of reports from 10.20.0.0/16, fd00::/8" in made
+    executor = Caller(orth.site.url, {"ORTH-ACCESS-TOKEN": text_of(made)})
+    beat = {"registryGroup": "EXECUTOR", "registryKey": "reports", "registryValue": "http://10.0.0.1:9999"}
+    assert executor.post("/api/registry", beat).status == 403
+
+
 def test_a_group_that_is_not_there(orth: Orth, run: Run) -> None:
     for given, code, told in (("nowhere=viewer", 1, "There is no group nowhere"), ("nowhere", 2, "does not end in")):
         result = run("token", "create", "ci", "--in-group", given, **orth.environ)

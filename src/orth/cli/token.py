@@ -48,6 +48,13 @@ def list_(api: ApiChoice, also_over: bool, output: str) -> None:
 @click.option("--role", type=click.Choice(_ROLES), help="What a program may in every group.")
 @click.option("--in-group", "in_groups", multiple=True, metavar="GROUP=ROLE", help="What it may in one; repeatable.")
 @click.option("--executor", "app_names", multiple=True, metavar="APP", help="For executors of this app; repeatable.")
+@click.option(
+    "--from",
+    "networks",
+    multiple=True,
+    metavar="NETWORK",
+    help="With --executor: accept the token only from this network, such as 10.20.0.0/16; repeatable.",
+)
 @click.option("--days", type=click.IntRange(1), help="How long it is good.  [default: 90; executors: until revoked]")
 @output_option
 @api_options
@@ -57,6 +64,7 @@ def create(
     role: str | None,
     in_groups: Sequence[str],
     app_names: Sequence[str],
+    networks: Sequence[str],
     days: int | None,
     output: str,
 ) -> None:
@@ -65,6 +73,8 @@ def create(
         body: dict[str, object] = {"name": name, "role": role, "expires_in_days": days}
         if app_names:
             body |= {"kind": "executor", "app_names": list(app_names)}
+        if networks:
+            body["networks"] = list(networks)
         if in_groups:
             body["group_roles"] = dict(_grant(client, text) for text in in_groups)
         show_one(client.call("POST", _TOKENS, body=body), output, _lines)
@@ -103,7 +113,8 @@ def _lines(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _may(one: dict[str, Any]) -> str:
     if one["kind"] == "executor":
-        return "be an executor of " + ", ".join(one["app_names"])
+        networks = one.get("networks")
+        return "be an executor of " + ", ".join(one["app_names"]) + (f" from {', '.join(networks)}" if networks else "")
     roles = [f"group {group}: {role}" for group, role in one["group_roles"].items()]
     return ", ".join([f"{one['role']} everywhere"] * (one["role"] is not None) + roles)
 

@@ -113,6 +113,12 @@ class ExecutorAccess:
         return key
 
 
+def check_network(key: ExecutorKey, address: str) -> None:
+    """``Forbidden`` if the token is not accepted from ``address``."""
+    if not key.accepts(address):
+        raise Forbidden.of("token_not_from_here", name=key.name, address=address or "an unknown address")
+
+
 def not_of_its_apps(key: ExecutorKey) -> Forbidden:
     """Without a word about whose they are."""
     return Forbidden(

@@ -27,6 +27,7 @@ from orth.clock import Clock
 from orth.coordinator.roster import Roster
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.work_keys import WorkKeys
+from orth.domain.networks import is_within
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.domain.tokens import TokenKind
 from orth.errors import StoreUnavailable, Unreadable
@@ -63,6 +64,8 @@ class ExecutorKey:
     name: str = GLOBAL
     app_names: frozenset[str] | None = None
     token_id: int | None = None
+    networks: tuple[str, ...] = ()
+    """Those from which it is accepted; none: from everywhere."""
 
     @property
     def key(self) -> Key:
@@ -70,6 +73,10 @@ class ExecutorKey:
 
     def serves(self, app_name: str) -> bool:
         return self.app_names is None or app_name in self.app_names
+
+    def accepts(self, address: str) -> bool:
+        """Whether a caller at ``address`` may use it."""
+        return not self.networks or is_within(address, self.networks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +332,8 @@ class ExecutorKeys:
             text = self._sealing.open(proven.secret.sealed or "", seal_context(proven.secret.digest)).decode()
         except Unreadable:
             return None  # sealed with a key this node does not have: its executors are not known here
-        return ExecutorKey(text, proven.token.name, frozenset(proven.token.app_names), proven.token.id)
+        token = proven.token
+        return ExecutorKey(text, token.name, frozenset(token.app_names), token.id, token.networks)
 
 
 def seal_context(digest: str) -> str:

@@ -1,5 +1,6 @@
-"""Which addresses are one caller's, as far as an address can tell. Pure."""
+"""Which addresses are one caller's, as far as an address can tell, and which are in a network. Pure."""
 
+from collections.abc import Iterable
 from ipaddress import IPv6Address, ip_address, ip_network
 
 _ONE_CALLERS = 64
@@ -15,3 +16,19 @@ def network_of(address: str) -> str:
     if isinstance(found, IPv6Address):
         return str(found.ipv4_mapped or ip_network((found, _ONE_CALLERS), strict=False))
     return str(found)
+
+
+def checked_network(text: str) -> str:
+    """``text`` as a network in its usual spelling; ``ValueError`` when it is none, or has bits beyond its prefix."""
+    return str(ip_network(text.strip()))
+
+
+def is_within(address: str, networks: Iterable[str]) -> bool:
+    """Whether an address is in one of ``networks``. A text that is no address is in none."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(found, IPv6Address):
+        found = found.ipv4_mapped or found
+    return any(found in ip_network(one) for one in networks)

@@ -45,6 +45,8 @@ class Token:
     last_used_at: int | None = None
     revoked_at: int | None = None
     id: int = 0
+    networks: tuple[str, ...] = ()
+    """Of an executor token: those from which it is accepted; none: from everywhere."""
 
     def outlives(self, other: "Token") -> bool:
         return other.expires_at is not None and (self.expires_at is None or self.expires_at > other.expires_at)

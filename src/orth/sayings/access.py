@@ -148,8 +148,17 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "",
     ),
     "api_token_parts": (
-        "An API token has a role or group_roles, and no app_names.",
+        "An API token has a role or group_roles, and neither app_names nor networks.",
         "",
+    ),
+    "not_a_network": (
+        "{text} is not a network.",
+        "Write it as 10.20.0.0/16 or 2001:db8::/32, without bits beyond the prefix.",
+    ),
+    "token_not_from_here": (
+        "The token '{name}' is not accepted from {address}.",
+        "Start the executor in a network of the token, or create a token with other networks "
+        "(orth token create --executor APP --from NETWORK).",
     ),
     "no_oidc_here": (
         "There is no way to sign in called oidc.",

@@ -19,6 +19,7 @@ tokens = table(
     Column("expires_at", Instant),
     Column("last_used_at", Instant),
     Column("revoked_at", Instant),
+    Column("networks", Text),  # of executor tokens: a JSON list of those it is accepted from; null: from everywhere
     Index("ix_token_kind", "kind", "id"),
 )
 

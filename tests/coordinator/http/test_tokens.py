@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -274,6 +275,36 @@ def test_a_group_token_registers_its_own_app_only(site: Site) -> None:
         (one["actor_kind"], one["actor"], one["object_id"]) for one in entries if one["action"] == "executor.refused"
     }
     assert refused == {("executor", "of demo", "/api/registry"), ("executor", "of demo", "/api/registryRemove")}
+
+
+def test_a_token_is_accepted_from_its_networks_only(prepared: Path, tmp_path: Path) -> None:
+    (tmp_path / "orth.db").write_bytes(prepared.read_bytes())
+    proxies = SecuritySection(trusted_proxies=(ip_network("127.0.0.1/32"),), stranger_burst=1_000)
+    with Site(tmp_path / "orth.db", Settings(security=proxies)) as site:
+        body = {"kind": "executor", "name": "of demo", "app_names": ["demo"], "networks": ["10.20.0.0/16", "fd00::/8"]}
+        token = site.admin().post(TOKENS, body).json
+        assert token["networks"] == ["10.20.0.0/16", "fd00::/8"]
+        executor = machine(site, token["token"])
+        for outside in ({}, {"X-Forwarded-For": "10.21.0.1"}, {"X-Forwarded-For": "10.20.0.1, 192.0.2.1"}):
+            refused = executor.post("/api/registry", beat("demo"), **outside).envelope(403)
+            assert "not accepted from" in refused["msg"]
+            executor.post("/api/callback", [], **outside).envelope(403)
+            assert executor.get("/api/orchestrators", **outside).problem(403)["code"] == "token_not_from_here"
+        for inside in ("10.20.255.1", "fd00::1", "::ffff:10.20.0.7"):
+            executor.post("/api/registry", beat("demo"), **{"X-Forwarded-For": inside}).envelope()
+            assert executor.get("/api/orchestrators", **{"X-Forwarded-For": inside}).status == 200
+        entries = site.admin().get("/api/v1/audit").json["items"]
+        refused = {(one["action"], one["actor"], one["object_id"]) for one in entries if "refused" in one["action"]}
+        assert ("executor.refused", "of demo", "/api/registry") in refused
+        assert ("api.refused", "of demo", "GET /api/orchestrators") in refused
+
+
+@pytest.mark.parametrize("network", ["10.20.1.0/16", "somewhere", "10.0.0.0/33", ""])
+def test_what_is_no_network_is_refused(site: Site, network: str) -> None:
+    body = {"kind": "executor", "name": "x", "app_names": ["demo"], "networks": [network]}
+    site.admin().post(TOKENS, body).problem(422)
+    program = {"name": "x", "role": "viewer", "networks": ["10.0.0.0/8"]}
+    assert site.admin().post(TOKENS, program).problem(422)["errors"][0]["code"] == "api_token_parts"
 
 
 def test_a_group_token_reports_for_its_own_executions_only(site: Site) -> None:

@@ -15,6 +15,7 @@ interface NewToken {
   role?: Role;
   groups?: GroupRole[];
   app_names?: string[];
+  networks?: string[];
   days?: number | null;
 }
 
@@ -29,11 +30,11 @@ export function AddToken({ tell }: { tell: (once: Once) => void }) {
       confirm={t('tokens.add')}
       button={{ type: 'primary' }}
       initial={{ kind: 'api', days: 90 }}
-      act={async ({ kind, name, role, groups = [], app_names = [], days }) => {
+      act={async ({ kind, name, role, groups = [], app_names = [], networks = [], days }) => {
         const scope =
           kind === 'executor'
-            ? { app_names, role: null, group_roles: {} }
-            : { app_names: [], role: role ?? null, group_roles: byGroup(groups) };
+            ? { app_names, networks, role: null, group_roles: {} }
+            : { app_names: [], networks: [], role: role ?? null, group_roles: byGroup(groups) };
         const body = { kind, name, expires_in_days: days ?? null, ...scope };
         const made = await got(api.POST('/api/v1/tokens', { body }));
         await queries.invalidateQueries({ queryKey: ['people'] });
@@ -66,14 +67,19 @@ function Scope() {
   const groups = useGroups();
   if (Form.useWatch('kind') !== 'executor') return <RoleFields />;
   return (
-    <Form.Item
-      name="app_names"
-      label={t('tokens.appNames')}
-      extra={t('tokens.appNamesHint')}
-      rules={[{ required: true, message: t('required') }]}
-    >
-      <Select mode="tags" options={groups.all.map((one) => ({ value: one.app_name, label: one.app_name }))} />
-    </Form.Item>
+    <>
+      <Form.Item
+        name="app_names"
+        label={t('tokens.appNames')}
+        extra={t('tokens.appNamesHint')}
+        rules={[{ required: true, message: t('required') }]}
+      >
+        <Select mode="tags" options={groups.all.map((one) => ({ value: one.app_name, label: one.app_name }))} />
+      </Form.Item>
+      <Form.Item name="networks" label={t('tokens.networks')} extra={t('tokens.networksHint')}>
+        <Select mode="tags" open={false} suffixIcon={null} placeholder="10.20.0.0/16" />
+      </Form.Item>
+    </>
   );
 }
 

@@ -88,6 +88,7 @@ function ScopeCell({ token }: { token: Token }) {
         {token.app_names.map((name) => (
           <Tag key={name}>{name}</Tag>
         ))}
+        {token.networks.length > 0 && t('tokens.from', { networks: token.networks.join(', ') })}
       </span>
     );
   }

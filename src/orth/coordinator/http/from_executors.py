@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 
 from orth.connections import known_caller
 from orth.coordinator.contests import AddressHeld, Claim
-from orth.coordinator.executor_access import Asked, not_its_app
+from orth.coordinator.executor_access import Asked, check_network, not_its_app
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.facts import RefusalCause, RegistrationRefused
 from orth.coordinator.http.addresses import NeverCalled, check_address, check_name
@@ -195,6 +195,7 @@ def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
         call: Call | None = None
         try:
             call = await _admitted(tools, request)
+            check_network(call.key, call.address)
             payload = await answer(tools, call)
         except OrthError as error:
             await _tell(tools, request, call, error)

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from orth.connections import known_caller
-from orth.coordinator.executor_access import Asked
+from orth.coordinator.executor_access import Asked, check_network
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.http.addresses import check_address
 from orth.coordinator.http.callers import BearerHere, signed_in
@@ -92,9 +92,10 @@ async def _machine(tools: Tools, request: Request) -> Actor | None:
         return Actor(ActorKind.NODE, COORDINATORS, address) if _route(request).endswith("/register") else None
     key = await tools.access.admit(asked, for_executor=speaks and _route(request).startswith(_AGENTS))
     tools.refusals.proved(address, key.key.id)
-    tools.executor_rates.check(key)
     actor = request.state.actor = Actor(ActorKind.EXECUTOR, key.name, address)
     request.state.app_names = key.app_names
+    check_network(key, address)
+    tools.executor_rates.check(key)
     if key.app_names is not None and not await _is_own(tools, key, request):
         raise Forbidden(f"The token {key.name!r} may not do this: it is of one group's executors.")
     if for_orchestrator and not tools.settings.registry.orchestrators_by_token:

@@ -21,8 +21,9 @@ from orth.coordinator.http.tools import ToolsHere
 from orth.coordinator.tokens import make_secret
 from orth.domain.access import Permission, Rights, Role
 from orth.domain.audit import Actor, Deed
+from orth.domain.networks import checked_network
 from orth.domain.tokens import OwnerState, Token, TokenKind, excess
-from orth.errors import Forbidden, Invalid, InvalidValue
+from orth.errors import Forbidden, Invalid, InvalidValue, quotable
 from orth.settings.values import format_duration
 from orth.store.audit import record
 from orth.store.database import Connection
@@ -48,7 +49,7 @@ _LONGEST_OVERLAP = 30 * 86_400
 
 class TokenBody(BaseModel):
     """A token as it is asked for. ``role`` holds in every group, ``group_roles`` in some; those of executors have
-    ``app_names`` instead.
+    ``app_names`` instead, and may have ``networks``.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -58,6 +59,12 @@ class TokenBody(BaseModel):
     role: Role | None = None
     group_roles: dict[GroupId, Role] = Field(default_factory=dict, max_length=200)
     app_names: list[AppName] = Field(default_factory=list, max_length=50)
+    networks: list[Line] = Field(
+        default_factory=list,
+        max_length=50,
+        description="Of an executor token: the networks from which it is accepted, such as 10.20.0.0/16. "
+        "None: from everywhere.",
+    )
     expires_in_days: int | None = Field(
         None, ge=1, le=36_500, description=f"{_DEFAULT_DAYS} unless said; those of executors then never expire."
     )
@@ -67,8 +74,10 @@ class TokenBody(BaseModel):
         has_rights = self.role is not None or bool(self.group_roles)
         if self.kind is TokenKind.EXECUTOR and (has_rights or not self.app_names):
             raise InvalidValue.of("executor_token_parts")
-        if self.kind is TokenKind.API and (self.app_names or not has_rights):
+        if self.kind is TokenKind.API and (self.app_names or self.networks or not has_rights):
             raise InvalidValue.of("api_token_parts")
+        for network in self.networks:
+            _checked_network(network)
         return self
 
     def token(self, caller: Caller, now: int) -> Token:
@@ -77,6 +86,7 @@ class TokenBody(BaseModel):
             name=self.name,
             rights=Rights(self.role, self.group_roles),
             app_names=tuple(dict.fromkeys(self.app_names)),
+            networks=tuple(dict.fromkeys(map(_checked_network, self.networks))),
             created_by=caller.owner[:64],
             created_at=now,
             expires_at=self._end(caller, now),
@@ -89,6 +99,13 @@ class TokenBody(BaseModel):
         end = now + (self.expires_in_days or _DEFAULT_DAYS) * 86_400_000
         bound = None if caller.token is None or self.kind is TokenKind.EXECUTOR else caller.token.expires_at
         return end if bound is None or self.expires_in_days is not None else min(end, bound)
+
+
+def _checked_network(text: str) -> str:
+    try:
+        return checked_network(text)
+    except ValueError:
+        raise InvalidValue.of("not_a_network", text=quotable(text, 60)) from None
 
 
 class Rotation(BaseModel):
@@ -111,6 +128,7 @@ class TokenShown(BaseModel):
     role: Role | None
     group_roles: dict[int, Role]
     app_names: list[str]
+    networks: list[str] = Field(description="Of an executor token: those it is accepted from. None: everywhere.")
     created_by: str = Field(description="The user who owns it.")
     owner_state: OwnerState | None = Field(
         description="An API token is good only while its owner is active, and may no more than they may. Null: it is a "
@@ -261,6 +279,7 @@ def _told(token: Token) -> dict[str, object]:
         "role": rights.everywhere,
         "group_roles": {str(group): role.value for group, role in rights.in_groups.items()},
         "app_names": list(token.app_names),
+        "networks": list(token.networks),
         "expires_at": token.expires_at,
     }
 
@@ -274,6 +293,7 @@ def _shown(seen: _Seen) -> dict[str, Any]:
         "role": token.rights.everywhere,
         "group_roles": dict(token.rights.in_groups),
         "app_names": list(token.app_names),
+        "networks": list(token.networks),
         "created_by": token.created_by,
         "owner_state": seen.owner,
         "created_at": token.created_at,
