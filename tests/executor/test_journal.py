@@ -1,6 +1,7 @@
 import errno
 import itertools
 import os
+import shutil
 import threading
 import zlib
 from collections.abc import Callable
@@ -417,6 +418,82 @@ def test_of_a_segment_that_breaks_off_the_beginning_counts_and_the_file_is_kept(
     check_kept(disk, older, len(RECORDS[0]), "Input/output error")
     assert disk.restart().keys() == {1, 2, 3}
     assert older not in segments(disk.directory)
+
+
+# --- files that somebody has removed ----------------------------------------------------------------------------------
+
+
+def removed_folder(disk: Disk) -> None:
+    shutil.rmtree(disk.directory)
+
+
+def removed_segment(disk: Disk) -> None:
+    for path in segments(disk.directory):
+        path.unlink()
+
+
+def replaced_segment(disk: Disk) -> None:
+    [path] = segments(disk.directory)
+    path.rename(path.with_name("kept"))
+    path.touch()
+
+
+@pytest.mark.parametrize("remove", [removed_folder, removed_segment, replaced_segment])
+def test_nothing_counts_as_kept_in_a_file_that_has_lost_its_name(disk: Disk, remove: Callable[[Disk], None]) -> None:
+    records = [put_record(item(1))]
+    disk.journal.append(records[0], force=True)
+    remove(disk)
+    records.append(put_record(item(2)))
+    with pytest.raises(OSError, match="removed or replaced"):
+        disk.journal.append(records[1], force=True)
+    assert disk.journal.broken
+    disk.journal.rewrite(lambda: records)
+    with pytest.raises(Conflict):
+        Journal(disk.directory, disk.ears)
+    disk.journal.append(put_record(item(3)), force=True)
+    assert disk.restart().keys() == {1, 2, 3}
+    assert disk.directory.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_removed_file_is_noticed_without_a_result(disk: Disk) -> None:
+    disk.journal.check_files()
+    removed_folder(disk)
+    with pytest.raises(OSError, match="removed or replaced"):
+        disk.journal.check_files()
+    assert disk.journal.broken
+
+
+def test_a_removed_lock_is_taken_again(disk: Disk) -> None:
+    (disk.directory / "lock").unlink()
+    disk.journal.append(put_record(item(1)), force=True)
+    with pytest.raises(Conflict):
+        Journal(disk.directory, disk.ears)
+    assert disk.restart().keys() == {1}
+
+
+def test_a_folder_that_another_process_has_taken_is_left_to_it(disk: Disk) -> None:
+    records = [put_record(item(1))]
+    removed_folder(disk)
+    other = Journal(disk.directory, disk.ears)
+    other.recover()
+    other.append(put_record(item(7)), force=True)
+    with pytest.raises(OSError, match="removed or replaced"):
+        disk.journal.append(records[0], force=True)
+    with pytest.raises(OSError, match="Another executor uses"):
+        disk.journal.rewrite(lambda: records)
+    assert disk.journal.broken
+    other.close()
+    disk.journal.rewrite(lambda: records)
+    assert disk.restart().keys() == {1, 7}, "what the other one left is not removed"
+
+
+def test_a_lock_that_another_process_has_taken_breaks_the_journal(disk: Disk) -> None:
+    (disk.directory / "lock").unlink()
+    other = Journal(disk.directory, disk.ears)
+    with pytest.raises(OSError, match="Another executor uses"):
+        disk.journal.append(put_record(item(1)), force=True)
+    assert disk.journal.broken
+    other.close()
 
 
 def test_a_forked_child_neither_holds_the_lock_nor_opens_it(disk: Disk) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -388,6 +389,28 @@ def test_a_running_execution_ends_before_the_process_does(start: Start, coordina
     (tmp_path / "go").touch()
     assert executor.ended() == 0
     assert [(result["logId"], result["handleCode"]) for result in coordinator.results] == [(2, 500), (1, 200)]
+
+
+def test_a_removed_folder_loses_no_result(start: Start, coordinator: StandIn, tmp_path: Path) -> None:
+    executor = start()
+    port = registered(coordinator)
+    shutil.rmtree(tmp_path / ".orth")
+    assert run(port, 1, "hello")["code"] == 200
+    eventually(lambda: [result["logId"] for result in coordinator.results] == [1])
+    eventually(lambda: "the outbox is written again" in executor.told())
+    assert "removed or replaced" in executor.told()
+    coordinator.taking_results = False
+    for log_id in (2, 3, 4):
+        eventually(lambda log_id=log_id: run(port, log_id, "hello")["code"] == 200)  # type: ignore[misc]  # read at once
+    eventually(lambda: journalled(tmp_path).count(b'"put"') >= 3)
+    second = start()
+    assert second.ended() == 1, "the lock keeps a second process out again"
+    assert "Another executor uses the data folder" in second.told()
+    executor.process.kill()
+    executor.ended()
+    coordinator.taking_results = True
+    start()
+    eventually(lambda: {result["logId"] for result in coordinator.results} == {1, 2, 3, 4})
 
 
 def test_what_does_not_end_in_time_is_cut_short(start: Start, coordinator: StandIn, tmp_path: Path) -> None:

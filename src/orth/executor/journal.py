@@ -16,6 +16,11 @@ Of results that are done, the newest ``ENDED_KEPT`` are remembered, also in the 
 after a restart is recognized. That costs no fsync.
 
 A lock file keeps a second process out: two writers would delete each other's segments.
+
+A removed file can still be written and forced to the disk, and the next process would not find it. So the segment and
+the lock are compared with what their paths name before a ``put`` counts, and now and then (``check_files``). A segment
+without its name is a failed one; ``rewrite`` makes the folder and takes the lock again. What another process left there
+meanwhile stays for the next start.
 """
 
 import errno
@@ -114,13 +119,7 @@ class Journal:
         self.size = 0
         """Bytes in the current segment."""
         self.fsyncs = 0
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock_file = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._lock_file)
-            raise Conflict(f"Another executor uses {directory}.") from None
+        self._lock_file = _take_lock(directory)
         self._keep_in_child = let_go_in_child(self._leave_lock)
 
     def recover(self) -> dict[int, Result]:
@@ -169,8 +168,9 @@ class Journal:
         ``records`` is asked while nobody can append, so nothing falls between the old segment and the new.
         """
         with self._writing:
+            self._take_folder_again()
             number = self._number + 1
-            path = self._directory / f"{number:08d}{_SUFFIX}"
+            path = self._path(number)
             segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
                 size = sum(_write_all(segment, record) for record in chain(ended_records(self.ended), records()))
@@ -187,6 +187,37 @@ class Journal:
                 if int(old.stem) < number and old not in self._unread:
                     with suppress(OSError):  # left behind it is replayed before this one, and changes nothing
                         old.unlink()
+
+    def check_files(self) -> None:
+        """``OSError`` if the segment or the lock is no longer the file of its name; then the journal is broken."""
+        with self._writing:
+            if self._segment is not None:
+                self._check_names()
+
+    def _check_names(self) -> None:
+        try:
+            if self._segment is not None and not _is_named(self._segment, self._path(self._number)):
+                raise OSError(errno.ENOENT, "the file was removed or replaced", str(self._path(self._number)))
+            if not _is_named(self._lock_file, self._directory / _LOCK):
+                self._take_folder_again()
+        except OSError:
+            self._leave_segment()
+            raise
+
+    def _take_folder_again(self) -> None:
+        """Have the folder and its lock, if somebody has removed them."""
+        if _is_named(self._lock_file, self._directory / _LOCK):
+            return
+        try:
+            taken = _take_lock(self._directory)
+        except Conflict as conflict:
+            raise OSError(errno.EBUSY, conflict.message) from None
+        os.close(self._lock_file)
+        self._lock_file = taken
+        own = self._path(self._number)
+        others = {path for path in self._segments() if path != own or self._segment is None}
+        self._unread |= others
+        self._number = max([self._number, *(int(path.stem) for path in others)])
 
     def close(self) -> None:
         """Let go of the files, as the end of the process would."""
@@ -206,6 +237,7 @@ class Journal:
             if batch.force:
                 os.fsync(self._segment)
                 self.fsyncs += 1
+                self._check_names()
         except OSError as failure:
             batch.failure = failure
             self._leave_segment()
@@ -219,6 +251,9 @@ class Journal:
         """Closed and never unlocked: in a forked child that would unlock it for the parent too."""
         os.close(self._lock_file)
         self._lock_file = -1
+
+    def _path(self, number: int) -> Path:
+        return self._directory / f"{number:08d}{_SUFFIX}"
 
     def _segments(self) -> list[Path]:
         return sorted(path for path in self._directory.glob(f"*{_SUFFIX}") if path.stem.isdecimal())
@@ -256,6 +291,30 @@ class Journal:
             if file.tell() + len(line) <= _QUARANTINE_LIMIT:
                 file.write(line)
         self._events.emit(RecordQuarantined(path.name, offset, len(line), reason))
+
+
+def _take_lock(directory: Path) -> int:
+    """The lock of a folder, which is made if need be; ``Conflict`` if another process has it."""
+    for folder in (directory.parent, directory):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    while True:
+        lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_named(lock, directory / _LOCK):
+                return lock
+        except BlockingIOError:
+            os.close(lock)
+            raise Conflict(f"Another executor uses {directory}.") from None
+        os.close(lock)  # removed after it was opened: another process would lock another file
+
+
+def _is_named(file: int, path: Path) -> bool:
+    """Whether ``path`` names the file that is open."""
+    try:
+        return os.path.samestat(os.fstat(file), os.lstat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _unframed(line: bytes) -> dict[str, Any]:

@@ -255,6 +255,7 @@ class Outbox(Loop):
 
     def _work(self) -> float:
         """Mend the journal if it is broken and send what is due, in a thread: both wait for others."""
+        self._check_files()
         if self._journal.broken:
             self._recover()
         pause = self._deliver()
@@ -299,7 +300,7 @@ class Outbox(Loop):
             self._bytes += sum([len(waiting.record) for waiting in batch])
         for waiting in batch:
             waiting.ready = True
-        if self._looks_soon and self._gathering() > 0:
+        if self._looks_soon and self._gathering() > 0 and not self._journal.broken:
             return
         with suppress(RuntimeError):  # the event loop has ended before us; the record is there all the same
             self.wake()
@@ -400,6 +401,13 @@ class Outbox(Loop):
             self._journal.append(done_record(waiting.item.log_id for waiting in settled), force=False)
             if self._journal.size > max(SEGMENT_LIMIT, 2 * self._bytes):
                 self._journal.rewrite(self._records)
+        except OSError as error:
+            self.events.emit(OutboxUnwritable(str(error)))
+
+    def _check_files(self) -> None:
+        """Notice that somebody has removed the files of the journal, also while no result comes."""
+        try:
+            self._journal.check_files()
         except OSError as error:
             self.events.emit(OutboxUnwritable(str(error)))
 
