@@ -61,7 +61,7 @@ def test_what_is_refused_is_told_and_ends_with_1(orth: Orth, tmp_path: Path) -> 
     file.write_text(json.dumps([good, {**good, "job_desc": "bad", "job_group": "nowhere"}]))
     applied = orth("apply", "-f", str(file))
     assert applied.exit_code == 1
-    assert "There is no group 'nowhere' here. Make it first." in applied.stdout
+    assert "There is no group 'nowhere' here. Create the group: orth group create nowhere" in applied.stdout
     assert [one["job_desc"] for one in orth.site.admin().get("/api/v1/jobs").json["items"]] == ["good"]
 
 

@@ -64,6 +64,8 @@ def test_a_list_in_every_form(orth: Orth) -> None:
     assert second.split() == [
         str(waiting),
         str(job_id),
+        "nightly",
+        "report",
         "Init",
         "0/0",
         "opened",

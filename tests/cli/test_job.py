@@ -31,15 +31,61 @@ def test_a_list_in_every_form(orth: Orth) -> None:
     group = orth.site.group()
     ids = [orth.site.job(job_group=group, job_desc=name, **HOURLY) for name in ("hourly", "also")]
     head, first, second = orth("list").splitlines()
-    assert head.split() == ["ID", "NAME", "GROUP", "SCHEDULE", "STATE", "NEXT"]
-    assert first.split() == [str(ids[0]), "hourly", str(group), "CRON", "0", "*", "*", "*", "*", "stopped", "-"]
+    assert head.split() == ["ID", "NAME", "GROUP", "SCHEDULE", "ZONE", "STATE", "NEXT"]
+    assert first.split() == [str(ids[0]), "hourly", "demo", *["CRON", "0", "*", "*", "*", "*"], "UTC", "stopped", "-"]
     assert "also" in second
     assert orth("list", "-o", "name").split() == [str(one) for one in ids]
     shown = orth.json("list", "--limit", "1")
     assert isinstance(shown, list)
     assert [one["job_desc"] for one in shown] == ["hourly"]
     assert "job_desc: hourly" in orth("list", "-o", "yaml")
-    assert orth("list", "--group", str(group + 1), "-o", "name") == ""
+    assert orth("list", "--group", "demo", "-o", "name").split() == [str(one) for one in ids]
+    assert f"Group     {group}   demo" in orth("show", str(ids[0]))
+
+
+def announce(orth: Orth, *handlers: dict[str, object]) -> None:
+    said = {"incarnation": "one", "handlers": handlers}
+    body = {"registryKey": "demo", "registryValue": "http://10.0.0.1:9999", "orth": said}
+    orth.site.executor().post("/api/registry", body).envelope()
+
+
+def test_the_life_of_a_job(orth: Orth, run: Run) -> None:
+    orth.site.group()
+    announce(orth, {"name": "sync", "schedule": "FIX_RATE 30s", "timeout": 90, "block": "DISCARD_LATER"})
+    made = json.loads(orth("create", "demo", "sync", "--start", "-o", "json"))
+    assert (made["job_desc"], made["executor_handler"], made["trigger_status"]) == ("sync", "sync", 1)
+    assert (made["schedule_type"], made["schedule_conf"]) == ("FIX_RATE", "30s"), "what the author proposes"
+    assert (made["executor_timeout"], made["executor_block_strategy"]) == (90, "DISCARD_LATER")
+    job_id = str(made["id"])
+
+    words = ("--schedule", "0 2 * * *", "--timezone", "Europe/Paris", "--retries", "2", "--set", 'tags=["nightly"]')
+    edited = json.loads(orth("edit", job_id, "--name", "nightly", *words, "-o", "json"))
+    assert (edited["schedule_type"], edited["schedule_conf"], edited["timezone"]) == (
+        "CRON",
+        "0 2 * * *",
+        "Europe/Paris",
+    )
+    assert (edited["job_desc"], edited["executor_fail_retry_count"], edited["tags"]) == ("nightly", 2, ["nightly"])
+    assert edited["executor_timeout"] == 90, "what is not named stays"
+    assert "Europe/Paris" in orth("list")
+    local = orth("next", job_id, "-n", "1").splitlines()
+    assert "T02:00" in local[1].split()[0]
+
+    assert orth("delete", job_id) == f"Deleted job {job_id} (nightly).\n"
+    assert orth("list", "-o", "name") == ""
+
+
+def test_a_job_that_cannot_be_is_refused_with_what_to_do(orth: Orth, run: Run) -> None:
+    orth.site.group()
+    announce(orth, {"name": "sync"})
+    unknown = run("job", "create", "demo", "sink", **orth.environ)
+    assert "No executor of demo has a handler 'sink'." in str(unknown.exception)
+    wrong = run("job", "create", "demo", "sync", "--schedule", "0 25 * * *", **orth.environ)
+    assert "hour 25 is outside 0-23." in str(wrong.exception)
+    job_id = orth("create", "demo", "sync", "-o", "name").strip()
+    assert run("job", "edit", job_id, **orth.environ).exit_code == 2
+    assert "FIELD=VALUE" in str(run("job", "edit", job_id, "--set", "tags", **orth.environ).exception)
+    assert "CRON" not in orth("edit", job_id, "--schedule", "none")
 
 
 def test_a_job_is_shown_started_and_stopped(orth: Orth) -> None:
@@ -58,7 +104,7 @@ def test_the_next_fires(orth: Orth) -> None:
     job_id = str(orth.site.job(**HOURLY))
     lines = orth("next", job_id, "-n", "2").splitlines()
     assert len(lines) == 3
-    assert lines[0].split() == ["FIRE", "DUE", "SKIPPED"]
+    assert lines[0].split() == ["LOCAL", "FIRE", "DUE", "SKIPPED"]
     shown = orth.json("next", job_id, "-n", "2")
     assert isinstance(shown, list)
     assert [fire["fire_time"] for fire in shown] == orth("next", job_id, "-n", "2", "-o", "name").split()

@@ -73,7 +73,7 @@ def list_(api: ApiChoice, limit: int, sort: str, output: str, **wanted: object) 
         output,
         {
             "id": lambda one: one["id"],
-            "job": lambda one: one["job_id"],
+            "job": lambda one: f"{one['job_id']} {one['job_desc'] or ''}".strip(),
             "status": tag_of,
             "phase": lambda one: None if one["phase"] == "ended" else one["phase"],
             "cause": lambda one: one["cause"],

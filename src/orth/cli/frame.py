@@ -29,6 +29,7 @@ SUBCOMMANDS = {
     "executor": Subcommand("orth.cli.executor", "Run an executor for the jobs of a file or module."),
     "run": Subcommand("orth.cli.run", "Carry out one handler here, without a coordinator."),
     "job": Subcommand("orth.cli.job", "Look after jobs and trigger them."),
+    "group": Subcommand("orth.cli.group", "List, create, edit and delete groups of executors."),
     "script": Subcommand("orth.cli.script", "Look after the code of jobs: edit it, compare versions, try it."),
     "exec": Subcommand("orth.cli.exec", "Look at executions, and end them."),
     "stats": Subcommand("orth.cli.stats", "Show how executions ended, in numbers."),

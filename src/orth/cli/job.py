@@ -1,4 +1,4 @@
-"""``orth job``: list jobs, start and stop them, trigger them now or for a span of their past."""
+"""``orth job``: create, edit and delete jobs, start and stop them, trigger them now or for a span of their past."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
+from orth.cli.group import find_group, group_names
+from orth.cli.job_words import definition_of, definition_options
 from orth.cli.options import key_option
 from orth.cli.output import output_option, show_list, show_one
 from orth.domain.executions import LogLevel
@@ -20,22 +22,25 @@ def job() -> None:
 
 
 @job.command(name="list")
-@click.option("--group", "job_group", type=int, metavar="ID", help="Only those of this group.")
+@click.option("--group", metavar="GROUP", help="Filter by group: its id or app name.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="How many.")
 @output_option
 @api_options
-def list_(api: ApiChoice, job_group: int | None, limit: int, output: str) -> None:
+def list_(api: ApiChoice, group: str | None, limit: int, output: str) -> None:
     """List jobs."""
     with api.client() as client:
+        job_group = None if group is None else find_group(client, group)["id"]
         found = list(client.items("/api/v1/jobs", limit=limit, job_group=job_group))
+        names = group_names(client) if output == "table" else {}
     show_list(
         found,
         output,
         {
             "id": lambda one: one["id"],
             "name": lambda one: one["job_desc"],
-            "group": lambda one: one["job_group"],
+            "group": lambda one: names.get(one["job_group"], one["job_group"]),
             "schedule": _schedule,
+            "zone": lambda one: one.get("timezone") if _has_clock(one) else None,
             "state": lambda one: "started" if one["trigger_status"] else "stopped",
             "next": lambda one: one["trigger_next_time"],
         },
@@ -49,7 +54,62 @@ def list_(api: ApiChoice, job_group: int | None, limit: int, output: str) -> Non
 def show(api: ApiChoice, job_id: int, output: str) -> None:
     """Show one job."""
     with api.client() as client:
-        show_one(client.get(f"/api/v1/jobs/{job_id}"), output, _described)
+        found = client.get(f"/api/v1/jobs/{job_id}")
+        _show(client, found, output)
+
+
+@job.command()
+@click.argument("group", metavar="GROUP")
+@click.argument("handler")
+@definition_options
+@click.option("--start", "started", is_flag=True, help="Start the job at once.")
+@output_option
+@api_options
+def create(api: ApiChoice, group: str, handler: str, started: bool, output: str, **words: Any) -> None:
+    """Create a job for a handler of a group.
+
+    What the decorator of the handler proposes is used unless an option says otherwise.
+
+    \b
+    orth job create shop-app sync --schedule "0 */5 * * * ?" --timezone Europe/Paris --start
+    """
+    from orth.apphost.first_jobs import job_proposed
+
+    with api.client() as client:
+        group_id = find_group(client, group)["id"]
+        announced = client.get(f"/api/v1/groups/{group_id}/handlers")["items"]
+        known = next((one for one in announced if one["name"] == handler), None)
+        body = job_proposed(group_id, known or {"name": handler, "schedule": None, "timezone": None})
+        made = client.call("POST", "/api/v1/jobs", body={**body, **definition_of(words)})
+        if started:
+            made = client.call("POST", f"/api/v1/jobs/{made['id']}/start")
+        _show(client, made, output)
+
+
+@job.command()
+@click.argument("job_id", type=int)
+@click.option("--handler", metavar="NAME", help="Handler that the job runs.")
+@definition_options
+@output_option
+@api_options
+def edit(api: ApiChoice, job_id: int, handler: str | None, output: str, **words: Any) -> None:
+    """Change a job; what is not named stays."""
+    changes = {**definition_of(words), **({} if handler is None else {"executor_handler": handler})}
+    if not changes:
+        raise click.UsageError("Nothing to change. Name an option, such as --schedule.")
+    with api.client() as client:
+        _show(client, client.call("PATCH", f"/api/v1/jobs/{job_id}", body=changes), output)
+
+
+@job.command()
+@click.argument("job_id", type=int)
+@api_options
+def delete(api: ApiChoice, job_id: int) -> None:
+    """Delete a job. Its executions stay until their retention ends."""
+    with api.client() as client:
+        found = client.get(f"/api/v1/jobs/{job_id}")
+        client.call("DELETE", f"/api/v1/jobs/{job_id}")
+    click.echo(f"Deleted job {job_id} ({found['job_desc']}).")
 
 
 @job.command()
@@ -59,7 +119,7 @@ def show(api: ApiChoice, job_id: int, output: str) -> None:
 def start(api: ApiChoice, job_id: int, output: str) -> None:
     """Let a job fire by its schedule."""
     with api.client() as client:
-        show_one(client.call("POST", f"/api/v1/jobs/{job_id}/start"), output, _described)
+        _show(client, client.call("POST", f"/api/v1/jobs/{job_id}/start"), output)
 
 
 @job.command()
@@ -69,7 +129,7 @@ def start(api: ApiChoice, job_id: int, output: str) -> None:
 def stop(api: ApiChoice, job_id: int, output: str) -> None:
     """Plan no further fires of a job; what is open goes on."""
     with api.client() as client:
-        show_one(client.call("POST", f"/api/v1/jobs/{job_id}/stop"), output, _described)
+        _show(client, client.call("POST", f"/api/v1/jobs/{job_id}/stop"), output)
 
 
 @job.command(name="next")
@@ -85,7 +145,12 @@ def next_(api: ApiChoice, job_id: int, count: int, output: str) -> None:
     show_list(
         fires if output in ("table", "name") else found["items"],
         output,
-        {"fire": lambda fire: fire["fire_time"], "due": lambda fire: fire["due_time"], "skipped": _skipped},
+        {
+            "local": lambda fire: fire["local_time"],
+            "fire": lambda fire: fire["fire_time"],
+            "due": lambda fire: fire["due_time"],
+            "skipped": _skipped,
+        },
     )
 
 
@@ -158,6 +223,12 @@ def backfill(
             show_one(_started(client, job_id, body, key), output, _batch)
 
 
+def _show(client: ApiClient, one: dict[str, Any], output: str) -> None:
+    """A job, with the name of its group where people read it."""
+    names = group_names(client) if output == "table" else {}
+    show_one(one, output, lambda shown: _described(shown, names))
+
+
 def _started(client: ApiClient, job_id: int, body: dict[str, Any], key: str | None) -> dict[str, Any]:
     begun = client.call("POST", f"/api/v1/jobs/{job_id}/trigger-batch", body=body, headers=_headers(key))
     found: dict[str, Any] = client.get(f"/api/v1/batches/{begun['batch_id']}")
@@ -185,13 +256,18 @@ def _nothing(_one: object) -> Iterator[tuple[str, str]]:
     yield from ()
 
 
-def _described(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _has_clock(one: dict[str, Any]) -> bool:
+    """Whether the zone decides when the job fires."""
+    return one["schedule_type"] in ("CRON", "AT")
+
+
+def _described(one: dict[str, Any], groups: dict[int, str]) -> Iterator[tuple[str, str]]:
     yield "Job", f"{one['id']}   {one['job_desc']}"
     yield "State", "started" if one["trigger_status"] else "stopped"
     yield "Schedule", f"{_schedule(one)} ({one['timezone']})"
     yield "Next", one["trigger_next_time"] or "-"
     yield "Last", one["trigger_last_time"] or "-"
-    yield "Group", str(one["job_group"])
+    yield "Group", f"{one['job_group']}   {groups.get(one['job_group'], '')}".strip()
     handler = f"{one['executor_handler']} {one['executor_param']}".strip() or "-"
     yield "Handler", f"that of job {one['super_task_id']}" if one["super_task_id"] not in (0, one["id"]) else handler
     if one.get("executor_queue"):

@@ -12,6 +12,7 @@ import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.exec_log import visible
+from orth.cli.group import find_group
 from orth.cli.options import key_option
 from orth.cli.output import output_option, show_list, show_one
 from orth.errors import Invalid
@@ -170,28 +171,28 @@ def test(
 
 
 @script.command()
-@click.argument("group_id", type=int)
+@click.argument("group", metavar="GROUP")
 @api_options
-def allow(api: ApiChoice, group_id: int) -> None:
+def allow(api: ApiChoice, group: str) -> None:
     """Let jobs of a group have code. Their executors' own settings must name its kind besides."""
-    _switch(api, group_id, True)
+    _switch(api, group, True)
 
 
 @script.command()
-@click.argument("group_id", type=int)
+@click.argument("group", metavar="GROUP")
 @api_options
-def forbid(api: ApiChoice, group_id: int) -> None:
+def forbid(api: ApiChoice, group: str) -> None:
     """Send no code to the executors of a group any more; jobs that have some fail and say so."""
-    _switch(api, group_id, False)
+    _switch(api, group, False)
 
 
-def _switch(api: ApiChoice, group_id: int, allowed: bool) -> None:
+def _switch(api: ApiChoice, group: str, allowed: bool) -> None:
     with api.client() as client:
-        found = client.get(f"/api/v1/groups/{group_id}")
+        found = find_group(client, group)
         body = {name: found[name] for name in ("app_name", "title", "address_type", "dialect")}
         if found["address_type"]:
             body["address_list"] = found["address_list"]
-        client.call("PUT", f"/api/v1/groups/{group_id}", body={**body, "scripts_allowed": allowed})
+        client.call("PUT", f"/api/v1/groups/{found['id']}", body={**body, "scripts_allowed": allowed})
     click.echo(f"{found['app_name']}: scripts are {'allowed' if allowed else 'not allowed'}.")
 
 

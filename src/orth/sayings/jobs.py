@@ -63,7 +63,7 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
     ),
     "no_group_here": (
         "There is no group '{group}' here.",
-        "Make it first.",
+        "Create the group: orth group create {group}, or orth group adopt {group} if its executors are registered.",
     ),
     "no_calendar_here": (
         "There is no calendar '{calendar}' here.",
