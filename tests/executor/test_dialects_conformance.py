@@ -424,7 +424,7 @@ def test_who_insists_on_its_own_form_is_registered_with_and_told_of_results(
     judge: Callable[[str, dict[str, str], Any], tuple[int, bytes] | None],
 ) -> None:
     with Strict(judge).open() as admin:
-        signer = Signer("process-1", SystemClock())
+        signer = Signer("process-1", SystemClock(), shows_token=True)
         link = CoordinatorCalls([admin.url], TOKEN, 3.0, app_name="rig-app", signer=signer)
         assert link.register(RegistryRequest(registry_key="rig-app", registry_value="http://127.0.0.1:9999")) is None
         for round_ in (1, 2):

@@ -39,6 +39,7 @@ def settings(tmp_path: Path, coordinator: StandIn) -> MakeSettings:
         usual = {
             "executor.coordinators": coordinator.url,
             "executor.listen": "127.0.0.1:0",
+            "executor.show_token": "true",
             "executor.data_dir": str(tmp_path / "data"),
             "executor.drain_timeout": "5s",
         }

@@ -19,7 +19,7 @@ KEY, OTHER = work_key_of(TOKEN, WORK_KEY), work_key_of(TOKEN, new_work_key())
 
 
 async def asked(address: str, key: Key = KEY, incarnation: str = "incarnation-a", patience: float = 5) -> Holding:
-    async with KeyCalls(Signer("node-1", SystemClock(), required=True), timeout=patience) as calls:
+    async with KeyCalls(Signer("node-1", SystemClock()), timeout=patience) as calls:
         return await calls.holding(address, key, incarnation)
 
 

@@ -212,6 +212,7 @@ def start(tmp_path: Path, coordinator: StandIn) -> Iterator[Start]:
             usual = {
                 "ORTH_EXECUTOR__COORDINATORS": coordinator.url,
                 "ORTH_EXECUTOR__LISTEN": "127.0.0.1:0",
+                "ORTH_EXECUTOR__SHOW_TOKEN": "true",
                 "ORTH_EXECUTOR__CALLBACK_RETRY": "200ms",
                 "ORTH_SECURITY__ACCESS_TOKEN": TOKEN,
             }

@@ -49,7 +49,12 @@ class Watcher:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "orth", "executor", "jobs.py", "--listen", "127.0.0.1:0", *options],
             cwd=folder,
-            env=clean | {"ORTH_EXECUTOR__COORDINATORS": coordinator.url, "ORTH_SECURITY__ACCESS_TOKEN": TOKEN},
+            env=clean
+            | {
+                "ORTH_EXECUTOR__COORDINATORS": coordinator.url,
+                "ORTH_EXECUTOR__SHOW_TOKEN": "true",
+                "ORTH_SECURITY__ACCESS_TOKEN": TOKEN,
+            },
             stdout=subprocess.DEVNULL,
             stderr=self.errors.open("wb"),
         )

@@ -58,7 +58,12 @@ class Known:
 
 @asynccontextmanager
 async def serving(
-    folder: Path, *, clock: Clock | None = None, must_sign: bool = False, work_key: str | None = None
+    folder: Path,
+    *,
+    clock: Clock | None = None,
+    must_sign: bool = False,
+    work_key: str | None = None,
+    show_token: bool = False,
 ) -> AsyncIterator[tuple[str, Runtime, list[str]]]:
     ran: list[str] = []
     handlers = Handlers("demo")
@@ -69,7 +74,12 @@ async def serving(
         return "noted"
 
     settings = ExecutorSettings(
-        app_name="demo", access_token=TOKEN, data_dir=folder, logs_dir=folder / "logs", require_signatures=must_sign
+        app_name="demo",
+        access_token=TOKEN,
+        data_dir=folder,
+        logs_dir=folder / "logs",
+        require_signatures=must_sign,
+        show_token=show_token,
     )
     with bound(Address("127.0.0.1", 0)) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -142,7 +152,7 @@ async def test_a_coordinator_that_knows_little_learns_by_one_refusal(tmp_path: P
     clock = ManualClock()
     async with serving(tmp_path) as (address, runtime, ran):
         known = Known(Credential(TOKEN, signed=True, receiver="an earlier process"))
-        calls = ExecutorCalls(timeout=5, credentials=known, signer=Signer("node-1", clock, required=True))
+        calls = ExecutorCalls(timeout=5, credentials=known, signer=Signer("node-1", clock))
         async with calls as link:
             assert (await link.run(address, trigger(), token="not used")).ok
             assert await link.run_all(address, [trigger(2), trigger(3)], token="", extensions=frozenset({"batch-run"}))
@@ -215,7 +225,7 @@ async def test_a_coordinator_with_the_key_of_the_process_before_tries_another(tm
     good = Credential(TOKEN, True, "incarnation-a", work_key_of(TOKEN, work_key))
     stale = Credential(TOKEN, True, "the process before", work_key_of(TOKEN, new_work_key()))
     async with serving(tmp_path, work_key=work_key, must_sign=True) as (address, runtime, ran):
-        signer = Signer("node-1", SystemClock(), required=True)
+        signer = Signer("node-1", SystemClock())
         async with ExecutorCalls(timeout=5, credentials=Known(stale), signer=signer) as link:
             with pytest.raises(NotLetIn, match="does not accept what was registered"):
                 await link.run(address, trigger(), token="")
@@ -238,7 +248,7 @@ async def test_who_shows_the_token_learns_that_the_work_key_is_needed(tmp_path: 
 
     async with serving(tmp_path, work_key=work_key) as (address, runtime, ran):
         runtime._beat_taken(runtime.announced(), good.key.id)
-        signer = Signer("node-1", SystemClock(), required=True)
+        signer = Signer("node-1", SystemClock())
         async with ExecutorCalls(timeout=5, credentials=ByHand(good), signer=signer) as link:
             assert (await link.run(address, trigger(), token="", dialect=dialect)).ok
         await asyncio.to_thread(runtime.join_idle, 10)
@@ -254,7 +264,7 @@ async def test_who_asks_while_the_first_beat_is_answered_is_held_back_until_then
 ) -> None:
     """A coordinator may send work the moment it has taken the beat."""
     work_key = new_work_key()
-    async with serving(tmp_path, work_key=work_key) as (address, runtime, ran):
+    async with serving(tmp_path, work_key=work_key, show_token=True) as (address, runtime, ran):
         body = trigger().model_dump_json(by_alias=True).encode()
         asking = asyncio.create_task(sent(address, {"ORTH-ACCESS-TOKEN": TOKEN}, body))
         async with asyncio.timeout(10):
@@ -270,7 +280,7 @@ async def test_who_asks_while_the_first_beat_is_answered_is_held_back_until_then
 
 async def test_who_asks_too_early_is_told_of_unless_it_proves_itself(tmp_path: Path) -> None:
     work_key = new_work_key()
-    async with serving(tmp_path, work_key=work_key) as (address, runtime, ran):
+    async with serving(tmp_path, work_key=work_key, show_token=True) as (address, runtime, ran):
         assert (await sent(address, {"ORTH-ACCESS-TOKEN": TOKEN}, b"{}"))[0] == 401
         assert [(one.path, one.reason) for one in runtime.turned_away.report()] == [("/run", "early")]
         known = Known(Credential(TOKEN, True, "incarnation-a", work_key_of(TOKEN, work_key)))

@@ -135,16 +135,18 @@ def test_a_new_process_is_learned_from_its_refusal() -> None:
     assert pair.signer.learns(ADDRESS, sent, True, pair.verifier.correction())
 
 
-def test_who_knows_nothing_of_signatures_is_shown_the_token_unless_that_is_forbidden() -> None:
-    for required in (False, True):
-        signer = Signer("executor", ManualClock(), required=required)
+def test_who_knows_nothing_of_signatures_is_shown_the_token_only_if_that_is_allowed() -> None:
+    for allowed in (False, True):
+        signer = Signer("executor", ManualClock(), shows_token=allowed)
         sent = signer.header(TOKEN, ADDRESS, "POST", "/api/registry", BODY)
-        assert signer.learns(ADDRESS, sent, True, {}) is not required
-        assert signer.speaks_plainly(ADDRESS) is not required
-    signer = Signer("executor", ManualClock())
+        assert signer.learns(ADDRESS, sent, True, {}) is allowed
+        assert signer.speaks_plainly(ADDRESS) is allowed
+    signer = Signer("executor", ManualClock(), shows_token=True)
     signer.learns(ADDRESS, signer.header(TOKEN, ADDRESS, "POST", "/", b""), True, {})
     signer.met(ADDRESS, {RECEIVER_HEADER: "upgraded"})
-    assert not signer.speaks_plainly(ADDRESS)
+    for _again in range(2):
+        assert not signer.speaks_plainly(ADDRESS)
+        assert not signer.learns(ADDRESS, sent, True, {}), "one that signed once is not believed to have forgotten"
 
 
 def test_other_answers_teach_nothing() -> None:

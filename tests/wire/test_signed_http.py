@@ -119,9 +119,9 @@ def test_a_clock_that_is_wrong_is_corrected() -> None:
 
 @pytest.mark.parametrize("refusal", [401, 200])
 def test_one_that_does_not_is_shown_the_token_until_it_does(refusal: int) -> None:
-    """Those of another make say with HTTP 200 that a token is wrong."""
+    """Where that is allowed. Those of another make say with HTTP 200 that a token is wrong."""
     with served(Peer(signatures=False, refusal=refusal)) as peer:
-        link = calls(peer, Signer("executor", SystemClock()))
+        link = calls(peer, Signer("executor", SystemClock(), shows_token=True))
         link.register(BEAT)
         link.register(BEAT)
         assert peer.asked == ["nothing", "token", "token"]
@@ -129,14 +129,18 @@ def test_one_that_does_not_is_shown_the_token_until_it_does(refusal: int) -> Non
         link.register(BEAT)
         link.register(BEAT)
         assert peer.asked[3:] == ["token", "signed", "signed"]
+        peer.verifier = None
+        with pytest.raises(Unavailable, match="another process may have answered"):
+            link.register(BEAT)
+        assert set(peer.asked[6:]) == {"nothing"}, "one that signed once is never shown the token again"
 
 
 @pytest.mark.parametrize("refusal", [401, 200])
-def test_where_signatures_are_required_the_token_is_never_shown(refusal: int) -> None:
+def test_the_token_is_not_shown_unless_that_is_allowed(refusal: int) -> None:
     with served(Peer(signatures=False, refusal=refusal)) as peer:
-        link = calls(peer, Signer("executor", SystemClock(), required=True))
+        link = calls(peer, Signer("executor", SystemClock()))
         for _ in range(2):
-            with pytest.raises(Unavailable):
+            with pytest.raises(Unavailable, match="set executor.show_token = true if it is an xxl-job admin"):
                 link.register(BEAT)
         assert peer.asked == ["nothing", "nothing"]
 
@@ -195,11 +199,11 @@ def test_where_it_is_not_known_the_token_has_to_do_until_it_is() -> None:
         assert peer.asked[-1] == "own key"
 
 
-def test_one_that_knows_no_signatures_is_shown_the_token_as_ever() -> None:
+def test_a_registry_that_knows_no_signatures_is_not_shown_the_token_of_the_coordinators() -> None:
     with served(Peer(signatures=False)) as peer:
         own = Own(peer)
-        assert [own.ask(), own.ask()] == [200, 200]
-        assert peer.asked == ["nothing", "token", "token"]
+        assert [own.ask(), own.ask()] == [401, 401]
+        assert set(peer.asked) == {"nothing"}
 
 
 def test_keys_of_two_databases_differ() -> None:

@@ -40,7 +40,7 @@ class Outgoing:
                 shared_is_good=security.global_executor_token,
                 must_sign=security.require_signatures,
             ),
-            Signer(node_id, clock, required=True),  # whoever announces that it reads signatures is shown nothing else
+            Signer(node_id, clock),
             executors_outbound(settings),
             peer_tls(security),
         )

@@ -6,8 +6,8 @@ is enough only for what asks for no work and shows nothing of it. If that coordi
 pass for a coordinator that has forgotten. If it says nothing of the kind, it is of another make, or older, and knows
 nothing but the token: then that is enough for everything, until one does.
 
-Executors that take nothing but signatures take nothing but the work key from their first moment, and so do those that
-have their work from queues, which nobody asks over HTTP.
+Only an executor with ``executor.show_token`` or ``executor.token_until_registered`` works for such coordinators. Every
+other executor takes nothing but the work key from its first moment.
 """
 
 import asyncio

@@ -24,6 +24,7 @@ from orth.executor.processes import refuse_while_imported
 from orth.executor.queue_reports import Worker
 from orth.executor.runtime import Runtime
 from orth.executor.settings import ExecutorSettings, base_url
+from orth.executor.signing_coordinators import SigningCoordinators
 from orth.lifecycle.attendance import AgentSide, Attendance
 from orth.lifecycle.client import Registration
 from orth.loop import run_loops
@@ -31,7 +32,7 @@ from orth.serving import Server, Tls, asked_to_stop, bound, event_loop, reload_o
 from orth.settings import Settings
 from orth.standard_descriptors import occupy_standard_descriptors
 from orth.threads import StandingThreads
-from orth.wire.coordinator_calls import CoordinatorCalls
+from orth.wire.coordinator_calls import SIGNING_COORDINATORS_FILE, CoordinatorCalls
 from orth.wire.peer_tls import peer_tls
 from orth.wire.signatures import Signer
 from orth.wire.work_keys import incarnation_of, new_work_key
@@ -81,13 +82,15 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
         address = settings.executor.address or base_url(settings.executor.listen, port, own.coordinators[0], scheme)
         work_key, clock, events = new_work_key(), SystemClock(), Events(to_log)
         incarnation = incarnation_of(work_key)
+        signing = SigningCoordinators(own.data_dir / SIGNING_COORDINATORS_FILE)
+        signer = Signer(incarnation, clock, shows_token=own.show_token, signing=signing)
         try:
             link = CoordinatorCalls(
                 own.coordinators,
                 own.access_token,
                 own.call_timeout,
                 app_name=own.app_name,
-                signer=Signer(incarnation, clock, required=own.require_signatures),
+                signer=signer,
                 tls=peer_tls(settings.security),
             )
             queue = None
@@ -106,7 +109,7 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
             )
         except (Invalid, ValueError) as error:
             raise CannotStart(f"The executor cannot announce itself: {error}") from None
-        attendance = _attendance(settings, runtime, link)
+        attendance = _attendance(settings, runtime, link, signer)
         try:
             yield Prepared(runtime, listening, attendance, tls)
         finally:
@@ -115,7 +118,7 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
             link.close()
 
 
-def _attendance(settings: Settings, runtime: Runtime, link: CoordinatorCalls) -> Attendance:
+def _attendance(settings: Settings, runtime: Runtime, link: CoordinatorCalls, signer: Signer) -> Attendance:
     own, events = runtime.settings, runtime.events
     attendance = Attendance(
         settings,
@@ -124,6 +127,7 @@ def _attendance(settings: Settings, runtime: Runtime, link: CoordinatorCalls) ->
         runtime.tools.clock,
         events,
         agent=AgentSide(link, runtime.busy, runtime.heartbeat.heard_from),
+        signer=signer,
     )
 
     def hear(event: Event) -> None:

@@ -153,13 +153,15 @@ class Runtime:
 
     def _made_endpoints(self, verifier: Verifier, work_key: str | None) -> Endpoints:
         settings = self.settings
+        must_sign = settings.require_signatures
+        takes_tokens = settings.show_token or settings.token_until_registered
         callers = Callers(
             settings.access_token,
             verifier,
             app_name=settings.app_name,
             work_key=work_key,
-            must_sign=settings.require_signatures,
-            work_key_alone=settings.require_signatures or self._queue is not None,
+            must_sign=must_sign,
+            work_key_alone=must_sign or self._queue is not None or not takes_tokens,
             token_until_registered=settings.token_until_registered,
         )
         metrics = self.metrics_text if settings.metrics else None

@@ -37,6 +37,7 @@ class ExecutorSettings:
     log_file_limit: int = 1024 * 1024 * 1024
     metrics: bool = True
     require_signatures: bool = False
+    show_token: bool = False
     token_until_registered: bool = False
     kill_grace: float = 5.0
     abandoned_hold: float = 300.0
@@ -93,6 +94,7 @@ class ExecutorSettings:
             log_file_limit=settings.logs.file_limit,
             metrics=settings.metrics.enabled,
             require_signatures=settings.security.require_signatures,
+            show_token=own.show_token,
             token_until_registered=own.token_until_registered,
             kill_grace=own.kill_grace.total_seconds(),
             abandoned_hold=own.abandoned_hold.total_seconds(),

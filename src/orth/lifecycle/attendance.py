@@ -40,13 +40,14 @@ class Attendance:
         own_registry: Sequence[str] = (),
         own_key: Key | None = None,
         agent: AgentSide | None = None,
+        signer: Signer | None = None,
     ) -> None:
         """``own_registry`` is where a coordinator registers when no registry is set: with itself. ``own_key`` is what
-        it proves there that it is one.
+        it proves there that it is one. Without a ``signer`` the token is never shown.
         """
         self._own_registry = None if agent else tuple(own_registry)
         rules = self._rules(settings)
-        signer = Signer(me.incarnation, clock, required=settings.security.require_signatures)
+        signer = signer or Signer(me.incarnation, clock)
         tls = peer_tls(settings.security)
         self._api = RegistryApi(
             rules.registry, token, timeout=rules.timeout, clock=clock, signer=signer, tls=tls, own_key=own_key

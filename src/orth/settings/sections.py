@@ -346,6 +346,11 @@ class ExecutorSection(Section):
         "they are reported as not executed at once. With transport queue they are given back instead.",
     )
     call_timeout: Duration = _setting(_seconds(3), "How long a coordinator may take to answer.")
+    show_token: Switch = _setting(
+        False,
+        "Whether coordinators that do not sign, such as an xxl-job admin, are shown the access token, and may ask for "
+        "work with it. A coordinator that once signed is never shown it.",
+    )
     token_until_registered: Switch = _setting(
         False,
         "Whether the token alone is enough to ask it for work before a coordinator has taken its first beat: for one "

@@ -53,6 +53,8 @@ _FOR_NOW = (
 _NOT_LET_IN = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _CALLBACK = "/api/callback"
 _NOT_REACHED = (NewConnectionError, ConnectTimeoutError, SSLError)
+SIGNING_COORDINATORS_FILE = "signing-coordinators"
+"""Where an executor remembers, in its data directory, which coordinators read signatures."""
 _CONNECTIONS = 8
 _HOSTS = 16
 
@@ -107,6 +109,7 @@ class CoordinatorCalls:
         self._timeout = timeout
         self._headers = {EXTENSIONS_HEADER: VERDICTS, "Content-Type": CONTENT_TYPE, "Accept-Encoding": "identity"}
         http = BoundedHttp(clock or SystemClock(), hosts=_HOSTS, connections=_CONNECTIONS, pool=pool, tls=tls)
+        self._signer = signer
         self._http = SignedHttp(http, token, auth_headers(token, Dialect.AUTO, app_name), signer)
         self._wrapping: set[str] = set()
         """Coordinators that take results as the list of an object."""
@@ -175,7 +178,7 @@ class CoordinatorCalls:
         others = [other for other in self._addresses if other != first]
         for address in (first, *others):
             try:
-                status, reply = self._exchange(address, path, body, timeout or self._timeout)
+                status, reply, advice = self._exchange(address, path, body, timeout or self._timeout)
             except HTTPError as error:
                 failures.append(f"{address}: {error}")
                 reached |= not isinstance(error, _NOT_REACHED)
@@ -189,23 +192,35 @@ class CoordinatorCalls:
             reached = True
             answered |= status not in _FOR_NOW
             not_known |= status in _NOT_KNOWN
-            failures.append(f"{address}: {reply.msg or 'refused'} (code {reply.code})")
+            failures.append(f"{address}: {reply.msg or 'refused'} (code {reply.code}){advice}")
         failure = _failure(not_known=not_known, answered=answered, reached=reached)
         raise failure(f"No coordinator accepted {path}: {'; '.join(failures)}.")
 
-    def _exchange(self, address: str, path: str, body: bytes, timeout: float) -> tuple[int, Reply]:
-        if path != _CALLBACK:
-            return _read(self._asked(address, path, body, timeout))
-        wrapping = address in self._wrapping
+    def _exchange(self, address: str, path: str, body: bytes, timeout: float) -> tuple[int, Reply, str]:
+        """The status and the answer; after a refusal also what to do about it, if that is known."""
+        wrapping = path == _CALLBACK and address in self._wrapping
         answer = self._asked(address, path, _wrapped(body) if wrapping else body, timeout)
         status, reply = _read(answer)
         if reply.ok or status in _FOR_NOW or RECEIVER_HEADER in answer.headers:
-            return status, reply
-        other_status, other = _read(self._asked(address, path, body if wrapping else _wrapped(body), timeout))
-        if not other.ok:
-            return status, reply
-        (self._wrapping.discard if wrapping else self._wrapping.add)(address)
-        return other_status, other
+            return status, reply, ""
+        if path == _CALLBACK:
+            other_status, other = _read(self._asked(address, path, body if wrapping else _wrapped(body), timeout))
+            if other.ok:
+                (self._wrapping.discard if wrapping else self._wrapping.add)(address)
+                return other_status, other, ""
+        return status, reply, self._advice(address) if _refuses(answer) else ""
+
+    def _advice(self, address: str) -> str:
+        """What to do about a refusal by a peer that does not say that it reads signatures."""
+        if self._signer is None or self._signer.may_show_token(address):
+            return ""
+        if self._signer.has_signed(address):
+            return (
+                " (it read signatures before and this answer does not say so: another process may have answered. The "
+                "token is not shown to it. If the coordinator was replaced by an xxl-job admin, remove its address from "
+                f"the file {SIGNING_COORDINATORS_FILE} in executor.data_dir and restart the executor)"
+            )
+        return " (it does not sign; set executor.show_token = true if it is an xxl-job admin)"
 
     def _asked(self, address: str, path: str, body: bytes, timeout: float) -> Answer:
         return self._http.ask(

@@ -8,9 +8,7 @@ and the receiver, so that a captured request is good once, for a minute, and for
 
 *key* names the token, or the key made from it and a work key (``work_keys``), without telling it; *time* is in epoch
 milliseconds, *receiver* is the incarnation of the process that is asked. A caller that cannot know that, or whose clock
-is wrong, is told with the refusal (``ORTH-RECEIVER``, ``ORTH-TIME``) and asks once more. A peer that knows nothing of
-signatures tells neither, and is shown the token itself, unless that is forbidden.
-
+is wrong, is told 
 ``Signer`` writes for all peers of a process, ``Verifier`` judges what arrives at it. Neither does I/O.
 """
 
@@ -22,7 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
 from orth.clock import Clock
@@ -153,20 +151,41 @@ class _Peer:
     """The process that others say is there."""
 
 
+class SigningPeers(Protocol):
+    """Remembers the addresses whose peers read signatures."""
+
+    def __contains__(self, address: str, /) -> bool: ...
+
+    def add(self, address: str, /) -> None: ...
+
+
 class Signer:
     """Signs what one process asks of others. Safe to share between threads."""
 
-    def __init__(self, sender: str, clock: Clock, *, required: bool = False) -> None:
-        """With ``required``, a peer that knows nothing of signatures is not shown the token instead."""
+    def __init__(
+        self, sender: str, clock: Clock, *, shows_token: bool = False, signing: SigningPeers | None = None
+    ) -> None:
+        """With ``shows_token``, a peer that knows nothing of signatures is shown the token instead, unless ``signing``
+        remembers that it read signatures before.
+        """
         self._sender = receiver_name(sender)
         self._clock = clock
-        self._required = required
+        self._shows_token = shows_token
+        self._signing: SigningPeers = set[str]() if signing is None else signing
         self._peers: dict[str, _Peer] = {}
 
     def speaks_plainly(self, address: str) -> bool:
-        """Whether whoever is at ``address`` has to be shown the token itself."""
+        """Whether whoever is at ``address`` is shown the token itself."""
         peer = self._peers.get(address)
-        return peer is not None and peer.plain and not self._required
+        return peer is not None and peer.plain and self.may_show_token(address)
+
+    def may_show_token(self, address: str) -> bool:
+        """Whether the peer at ``address`` may be shown the token if it does not read signatures."""
+        return self._shows_token and not self.has_signed(address)
+
+    def has_signed(self, address: str) -> bool:
+        """Whether the peer at ``address`` once read signatures."""
+        return address in self._signing
 
     def header(
         self, proof: str | Key, address: str, method: str, path: str, body: bytes, *, receiver: str | None = None
@@ -193,8 +212,13 @@ class Signer:
         return peer.receiver
 
     def met(self, address: str, headers: Mapping[str, str]) -> None:
-        """Read an answer to what was asked plainly: whoever tells its incarnation understands signatures by now."""
-        if RECEIVER_HEADER in headers:
+        """Read any answer: whoever tells its incarnation reads signatures, and is never shown the token again."""
+        if RECEIVER_HEADER not in headers:
+            return
+        if address not in self._signing:
+            self._signing.add(address)
+        peer = self._peers.get(address)
+        if peer is not None and peer.plain:
             self._peers.pop(address, None)
 
     def learns(self, address: str, sent: Mapping[str, str], refused: bool, headers: Mapping[str, str]) -> bool:
@@ -208,8 +232,10 @@ class Signer:
         signed = signature_from(sent)
         receiver, time = headers.get(RECEIVER_HEADER), headers.get(TIME_HEADER, "")
         if receiver is None:
-            self._remember(address, _Peer(plain=True))
-            return signed is not None and not self._required
+            shown = self.may_show_token(address)
+            if shown:
+                self._remember(address, _Peer(plain=True))
+            return signed is not None and shown
         if not time.isdecimal() or len(time) > 15:
             return False
         there = int(time)

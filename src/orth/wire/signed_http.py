@@ -1,5 +1,5 @@
-"""Synchronous calls to coordinators that prove the token, by a signature or, to one that knows no signatures, by
-showing it. A process may have a better key than the token; where nobody knows that one, the token has to do.
+"""Synchronous calls to coordinators that prove the token by a signature. To a coordinator that knows no signatures they
+show it, if that is allowed. A process may have a better key than the token; where nobody knows that one, the token has to do.
 """
 
 from collections.abc import Callable, Mapping
@@ -94,12 +94,11 @@ class SignedHttp:
             )
             if signer is None:
                 break
+            signer.met(address, answer.headers)
             # Ours say with the status that we are not let in; only of others the answer has to be read for it.
             refused = _not_let_in(answer) if RECEIVER_HEADER in answer.headers else asked.refuses(answer)
             if not signer.learns(address, proof, refused, answer.headers):
                 break
-        if signer is not None and plain:
-            signer.met(address, answer.headers)
         return answer
 
     def close(self) -> None:

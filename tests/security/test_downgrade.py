@@ -1,0 +1,137 @@
+"""An attacker on the wire between an executor and its coordinator, without TLS, who changes answers.
+
+The executor is a real process, and so is the coordinator behind the attacker. The attacker leaves out the header by
+which coordinators say that they read signatures, and hopes that the executor shows its token instead.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import urllib3
+
+from orth.wire.coordinator_calls import SIGNING_COORDINATORS_FILE
+from orth.wire.signatures import RECEIVER_HEADER
+from tests.servers.processes import free_port
+from tests.walk.processes import TOKEN, Site, eventually
+
+JOBS = """
+from orth import Executor
+
+app = Executor("reports")
+
+
+@app.job("note")
+def note() -> None: ...
+"""
+
+
+class Interceptor:
+    """Passes requests on to a coordinator, and keeps what it reads. While it attacks, it answers for the coordinator."""
+
+    def __init__(self, coordinator: str) -> None:
+        self.attacks = True
+        self.read: list[bytes] = []
+        self.refused = self.passed = 0
+        interceptor, pool = self, urllib3.PoolManager(retries=False, timeout=10)
+
+        class Door(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+                interceptor.read.append(bytes(self.headers) + body)
+                if interceptor.attacks:
+                    interceptor.refused += 1
+                    status, headers, said = 401, {}, b'{"code":401,"msg":"Who are you?"}'
+                else:
+                    named = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+                    answer = pool.request("POST", coordinator + self.path, body=body, headers=named)
+                    interceptor.passed += answer.status == 200
+                    status, headers, said = answer.status, dict(answer.headers), answer.data
+                self.send_response_only(status)
+                for name, value in headers.items():
+                    if name.lower() not in ("content-length", "connection", "transfer-encoding"):
+                        self.send_header(name, value)
+                self.send_header("Content-Length", str(len(said)))
+                self.end_headers()
+                self.wfile.write(said)
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    @contextmanager
+    def open(self) -> Iterator["Interceptor"]:
+        thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._server.shutdown()
+            thread.join()
+            self._server.server_close()
+
+    def has_read(self, secret: str) -> bool:
+        return any(secret.encode() in one for one in self.read)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    (tmp_path / "jobs.py").write_text(JOBS)
+    with Site(tmp_path) as site:
+        site.coordinator()
+        yield site
+
+
+def test_no_token_is_shown_to_who_answers_without_a_signature(site: Site) -> None:
+    """By default: refused again and again, and told what to do where it is an xxl-job admin."""
+    with Interceptor(site.url).open() as between:
+        own = {"ORTH_EXECUTOR__COORDINATORS": between.url, "ORTH_EXECUTOR__HEARTBEAT": "200ms"}
+        executor = site.executor(site.folder / "jobs.py", port=free_port(), **own)
+        eventually(lambda: between.refused >= 4, within=30, what="the executor tries again")
+        assert not between.has_read(TOKEN)
+        log = "does not sign; set executor.show_token = true if it is an xxl-job admin"
+        eventually(lambda: log in executor.text(), what="it is told what to do")
+        between.attacks = False
+        eventually(lambda: between.passed, within=30, what="it registers where nothing is changed")
+        assert not between.has_read(TOKEN)
+
+
+def test_a_coordinator_that_once_signed_is_never_shown_the_token(site: Site) -> None:
+    """Also with executor.show_token, and by the next process in the same folder."""
+    with Interceptor(site.url).open() as between:
+        between.attacks = False
+        own = {
+            "ORTH_EXECUTOR__COORDINATORS": between.url,
+            "ORTH_EXECUTOR__HEARTBEAT": "200ms",
+            "ORTH_EXECUTOR__SHOW_TOKEN": "true",
+        }
+        executor = site.executor(site.folder / "jobs.py", port=free_port(), **own)
+        eventually(lambda: between.passed, within=30, what="it registers")
+        for _process in range(2):
+            between.attacks, between.refused = True, 0
+            eventually(lambda: between.refused >= 4, within=30, what="the executor tries again")
+            assert not between.has_read(TOKEN)
+            between.attacks = False
+            executor.popen.kill()
+            executor.popen.wait(10)
+            between.attacks = True
+            executor = site.executor(site.folder / "jobs.py", port=free_port(), **own)
+        (remembered,) = site.folder.rglob(SIGNING_COORDINATORS_FILE)
+        assert (remembered.read_text(), remembered.stat().st_mode & 0o777) == (f"{between.url}\n", 0o600)
+
+
+def test_one_that_never_signed_is_shown_the_token_where_that_is_set(site: Site) -> None:
+    """That is how an xxl-job admin lets an executor in."""
+    with Interceptor(site.url).open() as admin:
+        own = {"ORTH_EXECUTOR__COORDINATORS": admin.url, "ORTH_EXECUTOR__SHOW_TOKEN": "true"}
+        site.executor(site.folder / "jobs.py", port=free_port(), **own)
+        eventually(lambda: admin.has_read(TOKEN), within=30, what="the token is shown")
+        assert not any(RECEIVER_HEADER.encode() in one for one in admin.read)
