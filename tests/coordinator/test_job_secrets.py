@@ -17,6 +17,7 @@ from orth.settings import Settings
 from orth.settings.sections import SecuritySection
 from orth.store.all_tables import metadata
 from orth.store.audit_tables import job_secrets
+from orth.store.executor_entries import list_executors
 from orth.store.groups import list_groups, set_group
 from orth.store.jobs import replace_job
 from orth.store.secrets import SealedSecret, put_secret
@@ -72,7 +73,7 @@ def files_with(folder: Path, text: str) -> list[Path]:
 
 
 async def test_an_execution_gets_its_secrets_and_leaves_none_behind(tmp_path: Path, seen: Seen) -> None:
-    async with Cluster(tmp_path, seen.app, settings=TRUSTING) as cluster:
+    async with Cluster(tmp_path, seen.app, settings=TRUSTING, own_keys=True) as cluster:
         job = await job_with(cluster, "API_KEY")
         done = await run(cluster, job)
         assert (done.status, done.handle_msg) == (Status.SUCCESS, "used ***")
@@ -83,7 +84,7 @@ async def test_an_execution_gets_its_secrets_and_leaves_none_behind(tmp_path: Pa
 
 
 async def test_many_at_once_each_get_their_own(tmp_path: Path, seen: Seen) -> None:
-    async with Cluster(tmp_path, seen.app, settings=TRUSTING) as cluster:
+    async with Cluster(tmp_path, seen.app, settings=TRUSTING, own_keys=True) as cluster:
         jobs = [await job_with(cluster, f"KEY_{n}") for n in range(5)] + [await job_with(cluster)]
         for job in jobs:
             await cluster.trigger(job)
@@ -92,7 +93,7 @@ async def test_many_at_once_each_get_their_own(tmp_path: Path, seen: Seen) -> No
 
 
 async def test_what_may_have_arrived_is_repeated_with_its_secrets(tmp_path: Path, seen: Seen) -> None:
-    async with Cluster(tmp_path, seen.app, settings=TRUSTING) as cluster:
+    async with Cluster(tmp_path, seen.app, settings=TRUSTING, own_keys=True) as cluster:
         job = await job_with(cluster, "API_KEY")
         cluster.set_line(cluster.executors[0], Line.LOST_REQUESTS)
         execution_id = await cluster.trigger(job)
@@ -112,7 +113,7 @@ async def test_secrets_do_not_leave_the_machine_unencrypted(tmp_path: Path, seen
 
 
 async def test_executors_of_another_make_get_none(tmp_path: Path, seen: Seen) -> None:
-    async with Cluster(tmp_path, seen.app, settings=TRUSTING) as cluster:
+    async with Cluster(tmp_path, seen.app, settings=TRUSTING, own_keys=True) as cluster:
         job = await job_with(cluster, "API_KEY")
         [group] = await cluster.db.read(list_groups, 0, 10)
         await cluster.db.tx(set_group, replace(group, dialect=GroupDialect.XXL), cluster.clock.now())
@@ -120,15 +121,24 @@ async def test_executors_of_another_make_get_none(tmp_path: Path, seen: Seen) ->
         assert seen.secrets == []
 
 
-async def test_a_queue_gets_none(tmp_path: Path, seen: Seen) -> None:
+async def test_the_word_secrets_alone_gets_none(tmp_path: Path, seen: Seen) -> None:
+    """A thief of the token can announce whatever it likes; the key of its own it has to prove."""
     async with Cluster(tmp_path, seen.app, settings=TRUSTING) as cluster:
+        (entry,) = await cluster.db.read(list_executors)
+        assert {"secrets", "report-key"} <= entry.extensions
+        assert (await run(cluster, await job_with(cluster, "API_KEY"))).reason_code == reasons.NO_SECRET_EXECUTOR
+        assert seen.secrets == []
+
+
+async def test_a_queue_gets_none(tmp_path: Path, seen: Seen) -> None:
+    async with Cluster(tmp_path, seen.app, settings=TRUSTING, own_keys=True) as cluster:
         job = await job_with(cluster, "API_KEY")
         await cluster.db.tx(replace_job, replace(job, executor_queue="q"), cluster.clock.now())
         assert (await run(cluster, job)).reason_code == reasons.SECRETS_NOT_QUEUED
 
 
 async def test_without_its_secret_a_job_does_not_run_and_others_do(tmp_path: Path, seen: Seen) -> None:
-    async with Cluster(tmp_path, seen.app, settings=TRUSTING) as cluster:
+    async with Cluster(tmp_path, seen.app, settings=TRUSTING, own_keys=True) as cluster:
         missing, changed, good = [await job_with(cluster, name) for name in ("GONE", "BROKEN", "GOOD")]
 
         def spoil(connection: Connection) -> None:

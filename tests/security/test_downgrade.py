@@ -30,7 +30,7 @@ def note() -> None: ...
 
 
 class Interceptor:
-    """Passes requests on to a coordinator, and keeps what it reads. While it attacks, it answers for the coordinator."""
+    """Passes requests on to a coordinator and keeps what it reads. While it attacks, it answers itself."""
 
     def __init__(self, coordinator: str) -> None:
         self.attacks = True

@@ -140,7 +140,7 @@ def test_the_token_is_not_shown_unless_that_is_allowed(refusal: int) -> None:
     with served(Peer(signatures=False, refusal=refusal)) as peer:
         link = calls(peer, Signer("executor", SystemClock()))
         for _ in range(2):
-            with pytest.raises(Unavailable, match="set executor.show_token = true if it is an xxl-job admin"):
+            with pytest.raises(Unavailable, match=r"set executor\.show_token = true if it is an xxl-job admin"):
                 link.register(BEAT)
         assert peer.asked == ["nothing", "nothing"]
 

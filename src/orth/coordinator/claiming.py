@@ -43,6 +43,7 @@ _LOOK_AGAIN = 1_000  # ms; an executor that was full or left alone is often neit
 _OURS = frozenset[str](
     {Extension.APP_NAME, Extension.SOURCE_DIGEST, Extension.REPORT_KEY, Extension.RUN_KEY, Extension.LOG_LEVEL}
 )
+_SECRETS = frozenset[str]({Extension.SECRETS, Extension.SIGNED})
 _NAMED = 3
 """Addresses named in a message; the others are counted."""
 
@@ -199,8 +200,9 @@ class Routes:
         return listed or Refusal(reasons.NOT_SENT, f"None of these could be reached: {_some(case.tried)}.")
 
     def _may_have_secrets(self, peer: Peer) -> bool:
-        ours = peer.dialect in (GroupDialect.AUTO, GroupDialect.ORTH) and Extension.SECRETS in peer.extensions
-        return ours and (self._outlook.plain_secrets or travels_safely(peer.address))
+        """Whether an executor hides secrets in its logs, and proved a key that only this process has."""
+        ours = peer.dialect in (GroupDialect.AUTO, GroupDialect.ORTH) and peer.extensions >= _SECRETS
+        return ours and peer.has_own_key and (self._outlook.plain_secrets or travels_safely(peer.address))
 
     def _letter(self, case: _Case, usable: tuple[str, ...]) -> Letter | Wait | None:
         execution, job, strategy = case.execution, case.job, case.job.executor_route_strategy
@@ -341,7 +343,8 @@ class Routes:
         if key not in self._peers:
             entry = self._entries[group.app_name].get(normal_address(address))
             incarnation, extensions = (entry.incarnation, entry.extensions) if entry else (None, frozenset[str]())
-            self._peers[key] = Peer(address, group.app_name, incarnation, extensions, group.dialect)
+            own_key = entry is not None and entry.work_key is not None
+            self._peers[key] = Peer(address, group.app_name, incarnation, extensions, group.dialect, own_key)
         return self._peers[key]
 
 

@@ -23,6 +23,8 @@ class Peer:
     incarnation: str | None = None
     extensions: frozenset[str] = frozenset()
     dialect: GroupDialect = GroupDialect.AUTO
+    has_own_key: bool = False
+    """Whether it is asked for work with a key that only this process has."""
 
     @property
     def key(self) -> str:

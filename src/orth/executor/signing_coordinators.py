@@ -1,7 +1,7 @@
 """Which coordinators read signatures, remembered in the data directory of an executor.
 
-A coordinator that once read signatures is never shown the token, also not by the next process of this executor. The file
-has one address per line and only grows; a full one counts for every address.
+A coordinator that once read signatures is never shown the token, also not by the next process of this executor. The
+file has one address per line and only grows; a full file counts for every address.
 """
 
 import os

@@ -58,7 +58,10 @@ class Cluster:
         plan_ahead: float = 0.0,
         settle: float = 0.0,
         seed: int = 0,
+        own_keys: bool = False,
     ) -> None:
+        """With ``own_keys``, coordinators believe that each executor has proved a key of its own."""
+        self._own_keys = own_keys
         self.folder = folder
         self.handlers = handlers
         self.clock = ManualClock()
@@ -77,6 +80,7 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         self.network = Network()
+        self.network.own_keys = self._own_keys
         prepare_store(self.store_url)
         for _ in range(self._counts[0]):
             self.add_coordinator()

@@ -4,6 +4,7 @@ import asyncio
 import errno
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from enum import Enum
+from hashlib import sha256
 from typing import Any, TypeVar
 
 from orth.coordinator.node import Coordinator
@@ -59,6 +60,8 @@ class Network:
         self.lines: dict[str, Line] = {}
         self.coordinators: list[Coordinator] = []
         self.home = asyncio.get_running_loop()
+        self.own_keys = False
+        """Whether coordinators believe that executors without a work key have one."""
 
     def set_line(self, address: str, line: Line) -> None:
         self.lines[address] = line
@@ -181,6 +184,10 @@ class CoordinatorLine:
         self._network = network
 
     def register(self, request: RegistryRequest) -> None:
+        said = request.orth
+        if self._network.own_keys and said is not None and said.work_key is None:
+            key = sha256(said.incarnation.encode()).hexdigest()
+            request = request.model_copy(update={"orth": said.model_copy(update={"work_key": key})})
         self._do(self._first().presence.registrations.beat(request))
 
     def unregister(self, request: RegistryRequest) -> None:

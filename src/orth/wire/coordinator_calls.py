@@ -217,8 +217,8 @@ class CoordinatorCalls:
         if self._signer.has_signed(address):
             return (
                 " (it read signatures before and this answer does not say so: another process may have answered. The "
-                "token is not shown to it. If the coordinator was replaced by an xxl-job admin, remove its address from "
-                f"the file {SIGNING_COORDINATORS_FILE} in executor.data_dir and restart the executor)"
+                "token is not shown to it. If an xxl-job admin has taken its place, remove its address from the file "
+                f"{SIGNING_COORDINATORS_FILE} in executor.data_dir and restart the executor)"
             )
         return " (it does not sign; set executor.show_token = true if it is an xxl-job admin)"
 

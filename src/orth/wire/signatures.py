@@ -8,7 +8,10 @@ and the receiver, so that a captured request is good once, for a minute, and for
 
 *key* names the token, or the key made from it and a work key (``work_keys``), without telling it; *time* is in epoch
 milliseconds, *receiver* is the incarnation of the process that is asked. A caller that cannot know that, or whose clock
-is wrong, is told 
+is wrong, is told with the refusal (``ORTH-RECEIVER``, ``ORTH-TIME``) and asks once more. A peer that knows nothing of
+signatures tells neither. It is shown the token itself only if that is allowed, and never if it has once told
+``ORTH-RECEIVER``: whoever can change an answer on the wire could otherwise ask for the token by leaving the header out.
+
 ``Signer`` writes for all peers of a process, ``Verifier`` judges what arrives at it. Neither does I/O.
 """
 

@@ -1,5 +1,6 @@
 """Synchronous calls to coordinators that prove the token by a signature. To a coordinator that knows no signatures they
-show it, if that is allowed. A process may have a better key than the token; where nobody knows that one, the token has to do.
+show it, if that is allowed. A process may have a better key than the token; where nobody knows that one, the token has
+to do.
 """
 
 from collections.abc import Callable, Mapping
