@@ -9,10 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orth.coordinator.claiming import Outlook
+from orth.coordinator.http.groups import GroupBody
+from orth.coordinator.planning import PlannedRun
 from orth.coordinator.routing import Load, Question, Use, eligible, ring_hash, route
-from orth.domain.jobs import ALIASES, RouteStrategy
+from orth.coordinator.settling import Office, claim
+from orth.coordinator.triggering import open_planned
+from orth.domain.jobs import ALIASES, AddressType, RouteStrategy, TriggerCause
 from orth.domain.nodes import in_turns
 from orth.domain.selectors import parse_selector
+from orth.store.database import Connection, open_database
+from orth.store.dispatching import take_due
+from orth.store.groups import create_group
+from orth.store.jobs import create_job
+from orth.testing.stores import prepare_store
+from tests.store.builders import NOW, a_due_job
 
 THREE = [f"http://10.0.0.{n}:9999/" for n in (1, 2, 3)]
 STRATEGIES = list(RouteStrategy)
@@ -244,3 +255,34 @@ def test_a_selector_keeps_the_order_and_compares_addresses_without_a_slash() -> 
     assert eligible(THREE, parse_selector("zone!=eu"), labels) == (THREE[1],)
     assert eligible(THREE, parse_selector(""), labels) == tuple(THREE)
     assert eligible(THREE, parse_selector("gpu"), labels) == ()
+
+
+MACHINES = ["http://10.0.0.9:1", "http://10.0.0.5:1", "http://10.0.0.7:1"]
+
+
+def _sent_to(connection: Connection, strategy: RouteStrategy) -> list[str]:
+    """Where an execution goes, and where it goes next, of a job in a group with addresses that somebody wrote."""
+    body = GroupBody(app_name="reports", address_type=AddressType.MANUAL, address_list=[*MACHINES, MACHINES[0]])
+    group = create_group(connection, body.group(), NOW)
+    job = a_due_job(group, NOW, executor_route_strategy=strategy)
+    job = replace(job, id=create_job(connection, job, NOW))
+    open_planned(connection, [(job, PlannedRun(NOW, TriggerCause.FIXED_RATE, NOW, NOW))], NOW)
+    office = Office("node", 1, 60_000, Outlook(tuple, lambda _count: 0))
+    (letter,) = claim(connection, take_due(connection, NOW, 9), office, NOW).letters
+    return [letter.peer.address, *(other.address for other in letter.others)]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "order"),
+    [
+        (RouteStrategy.FIRST, MACHINES[:1]),
+        (RouteStrategy.LAST, MACHINES[-1:]),
+        (RouteStrategy.FAILOVER, MACHINES),
+    ],
+)
+async def test_written_addresses_mean_what_their_order_says(
+    sqlite_url: str, strategy: RouteStrategy, order: list[str]
+) -> None:
+    prepare_store(sqlite_url)
+    with open_database(sqlite_url) as db:
+        assert (await db.tx(_sent_to, strategy))[: len(order)] == order

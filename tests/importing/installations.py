@@ -93,7 +93,7 @@ def fill(there: Installation, *, name: str = "job_desc", title: str = "title") -
         app_name="legacy-executor",
         **{title: "旧系统"},
         address_type=1,
-        address_list="http://10.0.0.1:9999/,http://10.0.0.2:9999",
+        address_list="http://10.0.0.2:9999/,http://10.0.0.1:9999",
     )
     cron = {"schedule_type": "CRON", "schedule_conf": "0 0 2 * * ?"}
     there.add(

@@ -138,11 +138,12 @@ def test_relations_to_jobs_that_are_not_in_this_export_are_not_compared(importin
 
 def test_manual_addresses_are_compared_by_what_they_mean(importing: Importing) -> None:
     importing.take(job(1), group=MANUAL)
-    same = importing.take(job(1), group={**MANUAL, "address_list": "HTTP://10.0.0.2:9999, http://10.0.0.1:9999"})
+    same = importing.take(job(1), group={**MANUAL, "address_list": "HTTP://10.0.0.1:9999, http://10.0.0.2:9999"})
     assert told(same, "group") == {1: Fate.THERE}
     before = importing.here.contents()
     for address_list in (
         "http://10.0.0.7:9999/",
+        "http://10.0.0.2:9999/,http://10.0.0.1:9999/",  # FIRST is another machine
         "http://10.0.0.1:9999",
         MANUAL["address_list"] + ",http://10.0.0.3:9999",
     ):

@@ -89,7 +89,7 @@ def test_everything_arrives_in_our_words(install: Install, store: str) -> None:
             AddressType.AUTO,
             GroupDialect.AUTO,
         )
-        assert (legacy.title, legacy.addresses) == ("旧系统", ("http://10.0.0.1:9999", "http://10.0.0.2:9999"))
+        assert (legacy.title, legacy.addresses) == ("旧系统", ("http://10.0.0.2:9999", "http://10.0.0.1:9999"))
     jobs = here.jobs()
     report_job, mail, clean = jobs["nightly report"], jobs["mail it"], jobs["clean up"]
     assert (report_job.schedule_type, report_job.schedule_conf, report_job.timezone) == (

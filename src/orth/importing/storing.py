@@ -112,7 +112,7 @@ def _store_group(connection: Connection, found: MappedGroup, here: dict[str, Gro
 def _group_differences(here: Group, there: Group) -> list[str]:
     named = [name for name in ("address_type", "dialect") if getattr(here, name) != getattr(there, name)]
     manual = here.address_type is there.address_type is AddressType.MANUAL  # others follow the registry
-    if manual and set(map(normal_address, here.addresses)) != set(map(normal_address, there.addresses)):
+    if manual and list(map(normal_address, here.addresses)) != list(map(normal_address, there.addresses)):
         named.append("address_list")
     return named
 

@@ -29,7 +29,7 @@ def test_a_group_is_made_read_edited_and_deleted(admin: Caller) -> None:
     manual = {"app_name": "demo", "address_type": 1, "address_list": "http://b:2/, http://a:1"}
     edited = admin.call("PUT", where, manual)
     assert edited.json == admin.get(where).json
-    assert (edited.json["title"], edited.json["address_list"]) == ("demo", ["http://a:1", "http://b:2"])
+    assert (edited.json["title"], edited.json["address_list"]) == ("demo", ["http://b:2", "http://a:1"])
     assert admin.call("DELETE", where).status == 204
     admin.get(where).problem(404)
     admin.call("DELETE", where).problem(404)

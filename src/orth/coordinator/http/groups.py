@@ -51,7 +51,8 @@ class GroupBody(BaseModel):
     @field_validator("address_list")
     @classmethod
     def _addresses(cls, value: list[str]) -> list[str]:
-        addresses = sorted({listed_address(address) for address in value})
+        # In the order in which they were written: FIRST, LAST and FAILOVER go by it.
+        addresses = list(dict.fromkeys(listed_address(address) for address in value))
         if len(",".join(addresses)) > _ADDRESSES_LIMIT:
             raise InvalidValue.of("field_too_long_in_all", limit=_ADDRESSES_LIMIT)
         return addresses
