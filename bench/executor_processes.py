@@ -63,7 +63,7 @@ def main() -> int:
     arguments.add_argument("--quick", action="store_true", help="few executions, and bars lowered to 30 %%")
     quick = arguments.parse_args().quick
     count, tolerance = (100, QUICK_TOLERANCE) if quick else (1000, 1.0)
-    with executor_process(ORTH_EXECUTOR__SCRIPTS="shell") as process:
+    with executor_process(ORTH_EXECUTOR__SCRIPTS="shell", ORTH_EXECUTOR__SCRIPTS_SHARE_USER="true") as process:
         isolated_rate(process, count // 4)  # warmed up, as the scripts
         script_rate(process, count // 10, JOBS)
         rounds = [

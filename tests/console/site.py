@@ -8,7 +8,7 @@ from tests.walk.processes import Site, eventually
 JOBS = Path(__file__).parent / "story_jobs.py"
 ALARMS = {"ORTH_ALARMS__ALLOW_LOCAL": "true", "ORTH_ALARMS__QUIET": "200ms"}
 """What the coordinator of the stories is started with, so that alarms go out soon, and to this machine."""
-SCRIPTS = {"ORTH_EXECUTOR__SCRIPTS": "shell"}
+SCRIPTS = {"ORTH_EXECUTOR__SCRIPTS": "shell", "ORTH_EXECUTOR__SCRIPTS_SHARE_USER": "true"}
 """What the executor of the stories is started with, so that it runs code of jobs."""
 
 _JOBS: dict[str, dict[str, Any]] = {

@@ -174,6 +174,7 @@ class Rig:
             "logs_dir": directory / "logs",
             "drain_timeout": 5.0,
             "kill_grace": 0.5,
+            "scripts_share_user": "script_user" not in settings,
         }
         self.runtime = Runtime(
             app,

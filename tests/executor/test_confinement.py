@@ -115,6 +115,36 @@ def test_confined_scripts_are_started_like_any_other(rig: MakeRig) -> None:
     assert shown[0] == shown[1]
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"scripts": ("shell", "python")}, "executor.script_user"),
+        ({"builtin": ("command",)}, "executor.script_user"),
+        ({"scripts": ("shell",), "script_user": pwd.getpwuid(os.geteuid()).pw_name}, "executor.script_user"),
+        *([({"scripts": ("glue",), "script_user": OTHER}, "glue out of executor.scripts")] if IS_ROOT else []),
+        ({"scripts": ("shell", "glue")}, "glue out of executor.scripts"),
+    ],
+)
+def test_code_of_jobs_does_not_run_as_the_user_who_can_read_the_token(
+    open_rig: MakeRig, settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(CannotStart) as refused:
+        open_rig(**settings, scripts_share_user=False)
+    assert refused.value.hint is not None
+    assert told in refused.value.hint
+    assert "executor.scripts_share_user = true" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"builtin": ("http",)}, {"scripts": ()}, *([{"scripts": ("shell",), "script_user": OTHER}] if IS_ROOT else [])],
+)
+def test_what_cannot_read_the_token_needs_no_consent(open_rig: MakeRig, settings: dict[str, Any]) -> None:
+    ran = open_rig(**settings, scripts_share_user=False)
+    if settings.get("scripts"):
+        assert result(ran, 1, "true").handle_code == 200
+
+
 @pytest.fixture
 def open_rig(app: Handlers) -> Iterator[MakeRig]:
     """Runtimes in a folder that everybody can enter."""

@@ -307,6 +307,7 @@ class AttackedSite:
             "ORTH_EXECUTOR__DATA_DIR": str(self.work / "data"),
             "ORTH_EXECUTOR__HEARTBEAT": "500ms",
             "ORTH_EXECUTOR__SCRIPTS": "shell,python,glue",
+            "ORTH_EXECUTOR__SCRIPTS_SHARE_USER": "true",
         }
         self.executor = self._run(stack, "executor", ["executor", "jobs.py"], self.worker, own)
 

@@ -30,7 +30,8 @@ class Scripts:
     def __init__(self, site: Site, kinds: str = ALL) -> None:
         self.site = site
         site.coordinator()
-        self.executor = site.executor(JOBS, NOTES=str(site.folder / "notes"), ORTH_EXECUTOR__SCRIPTS=kinds)
+        shared = {"ORTH_EXECUTOR__SCRIPTS": kinds, "ORTH_EXECUTOR__SCRIPTS_SHARE_USER": "true"}
+        self.executor = site.executor(JOBS, NOTES=str(site.folder / "notes"), **shared)
         self.api: Api = site.api()
         body = {"app_name": "walk-tests", "scripts_allowed": True}
         self.group: dict[str, Any] = self.api.call("POST", "/api/v1/groups", body)

@@ -93,10 +93,30 @@ def identity_of(user: str | None) -> Identity | None:
     if os.geteuid() != 0:
         raise CannotStart(
             f"Only root can run scripts as {user}.",
-            hint="Start the executor as root, or leave executor.script_user out.",
+            hint="Start the executor as root, or leave executor.script_user out and set "
+            "executor.scripts_share_user = true.",
         )
     groups = os.getgrouplist(user, found.pw_gid)
     return Identity(user, found.pw_uid, found.pw_gid, tuple(groups), found.pw_dir)
+
+
+def check_user(scripts: Iterable[str], builtin: Iterable[str], identity: Identity | None) -> None:
+    """``CannotStart`` if code of jobs would run as the executor's own user: that user can read the executor's token and
+    the secrets of other jobs, so whoever may edit one job would have them.
+    """
+    if "glue" in scripts:
+        raise CannotStart(
+            "GLUE runs inside this executor and can read its token and the secrets of other jobs.",
+            hint="Take glue out of executor.scripts, or accept this with executor.scripts_share_user = true.",
+        )
+    kinds = [*scripts, *(["command"] if "command" in builtin else [])]
+    if kinds and identity is None:
+        raise CannotStart(
+            f"Code of jobs ({', '.join(kinds)}) would run as the user of this executor, who can read its token and the "
+            "secrets of other jobs.",
+            hint="Start the executor as root and set executor.script_user to another user, or accept this with "
+            "executor.scripts_share_user = true.",
+        )
 
 
 def let_in(folder: Path, identity: Identity) -> None:

@@ -44,6 +44,7 @@ class ExecutorSettings:
     scripts: tuple[str, ...] = ()
     script_env: tuple[str, ...] = ()
     script_user: str | None = None
+    scripts_share_user: bool = False
     script_limits: tuple[str, ...] = ()
     process_limits: tuple[str, ...] = ()
     python: Path | None = None
@@ -101,6 +102,7 @@ class ExecutorSettings:
             scripts=own.scripts,
             script_env=own.script_env,
             script_user=own.script_user,
+            scripts_share_user=own.scripts_share_user,
             script_limits=own.script_limits,
             process_limits=own.process_limits,
             python=_program(own.python),

@@ -20,7 +20,7 @@ from orth.domain.jobs import GlueType
 from orth.domain.script_headers import header_of
 from orth.executor import commands, http_calls
 from orth.executor.compiling import Compiling, Key, Version
-from orth.executor.confinement import Confinement, identity_of, let_in, limits_of
+from orth.executor.confinement import Confinement, check_user, identity_of, let_in, limits_of
 from orth.executor.glue import GluePerformer
 from orth.executor.guarded_runs import GuardedRuns
 from orth.executor.handlers import Handler, Handlers, named_handler
@@ -64,6 +64,8 @@ class Sources:
         environment = clean_environment(environ, settings.script_env)
         self._processes = Processes(clock, environment)
         self._identity = identity_of(settings.script_user)
+        if not settings.scripts_share_user:
+            check_user(settings.scripts, settings.builtin, self._identity)
         self._surroundings = Surroundings(
             self._processes,
             Path.cwd(),

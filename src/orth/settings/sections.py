@@ -377,7 +377,13 @@ class ExecutorSection(Section):
     script_user: OptionalName = _setting(
         None,
         "User that scripts and commands run as, if the executor is started by root: then they can read neither its "
-        "files nor its environment. Unset: its own.",
+        "files nor its environment. Unset: its own, which scripts_share_user must allow.",
+    )
+    scripts_share_user: Switch = _setting(
+        False,
+        "Whether scripts, commands and glue may run as the executor's own user, who can read its token and the secrets "
+        "of other jobs. Without it an executor starts with them only where script_user is another user, and with glue "
+        "never.",
     )
     script_limits: ProcessLimits = _setting(
         (),

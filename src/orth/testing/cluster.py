@@ -150,6 +150,7 @@ class Cluster:
             logs_dir=folder / "logs",
             labels=labels or {},
             scripts=tuple(scripts),
+            scripts_share_user=bool(scripts),
         )
         runtime = Runtime(
             self.handlers,
